@@ -22,7 +22,7 @@ from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
 from rltui.health.symptoms import symptoms
-from rltui.present.screens.keys import EVERYWHERE, KEYS
+from rltui.pages.help.keys import EVERYWHERE, KEYS
 from rltui.trackers import TRACKERS
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -39,7 +39,7 @@ from pathlib import Path
 import rltui
 from rltui.config import Config, load_config
 from rltui.core.shipped import shipped
-from rltui.present.kit import theme
+from rltui.draw import theme
 assert Path(rltui.__file__).is_relative_to(sys.argv[1]), rltui.__file__
 assert load_config(shipped("config.example.yaml"), {}, {}) == Config()
 names = sorted(path.stem for path in shipped("themes").glob("*.yaml"))

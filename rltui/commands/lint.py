@@ -112,8 +112,8 @@ def _kind(root: Node) -> str:
 
 def _read_config(path: Path) -> None:
     from rltui.config import load_config
-    from rltui.present.kit.theme import load_theme
-    from rltui.present.screens.keys import keys_of
+    from rltui.draw.theme import load_theme
+    from rltui.pages.help.keys import keys_of
     from rltui.session.documents import open_catalogue, open_rules
 
     config = load_config(path, {}, {})
@@ -151,7 +151,7 @@ def _read_rules(path: Path) -> None:
 
 
 def _read_theme(path: Path) -> None:
-    from rltui.present.kit.theme import load_theme
+    from rltui.draw.theme import load_theme
 
     load_theme(path)
 

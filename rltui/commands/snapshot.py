@@ -39,8 +39,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from rltui.draw.theme import load_theme
     from rltui.files.output_target import check_target, target_file
-    from rltui.present.kit.theme import load_theme
     from rltui.present.output.badge_colours import painter
     from rltui.present.output.comparison_report import comparison_markdown, comparison_text
     from rltui.present.output.json_document import dump, snapshot_document

@@ -31,7 +31,7 @@ from rltui.core.text import cell_width, clean, fit
 
 if TYPE_CHECKING:
     from rltui.config import Config
-    from rltui.present.screens.suggestion_lines import PathDisplay
+    from rltui.pages.picker.suggestion_lines import PathDisplay
     from rltui.session import Session
     from rltui.tui.playback import ReplayStart
     from rltui.tui.shell import Look
@@ -84,7 +84,7 @@ def _opened(options: argparse.Namespace, config: Config) -> Session:
     """A session over the LOGDIR arguments; a line says what is being read."""
     with reading(", ".join(map(str, options.logdirs))):
         session = open_session(options, config, waits=True, partial=True, later=True, absent=True)
-        import rltui.tui.app  # noqa: F401 - slow: the line above covers it
+        import rltui.pages.app  # noqa: F401 - slow: the line above covers it
     return session
 
 
@@ -120,7 +120,7 @@ def _watch_pipe(options: argparse.Namespace, departure: Departure) -> int:
 
 def _path_display() -> PathDisplay:
     """The working directory and the home directory, as far as there are any."""
-    from rltui.present.screens.suggestion_lines import PathDisplay
+    from rltui.pages.picker.suggestion_lines import PathDisplay
 
     directory = home = None
     with suppress(OSError):
@@ -133,7 +133,7 @@ def _path_display() -> PathDisplay:
 def _list_suggestions() -> int:
     """Without a terminal: what could be watched, on standard error."""
     from rltui.core.clock import SystemClock
-    from rltui.present.screens.suggestion_lines import suggestions_text
+    from rltui.pages.picker.suggestion_lines import suggestions_text
     from rltui.sources.discovery.suggestions import LogdirFinder
 
     paths = _path_display()
@@ -150,8 +150,8 @@ def _pick(config: Config, departure: Departure, before: Path | None) -> tuple[in
     """Exit code, and the path that the user chose on a screen; None when they left it.
     ``before`` is what they chose the last time: the cursor is there."""
     from rltui.core.clock import SystemClock
+    from rltui.pages.picker.app import PickerApp
     from rltui.sources.discovery.suggestions import LogdirFinder
-    from rltui.tui.picker_app import PickerApp
 
     paths = _path_display()
     finder = LogdirFinder(paths.directory, os.environ, paths.home)
@@ -178,7 +178,7 @@ def _watch(
     remembers: bool = False,
 ) -> tuple[int, bool]:
     """Run the app over a session: exit code, and whether the user went back to the picker."""
-    from rltui.tui.app import RltuiApp
+    from rltui.pages.app import RltuiApp
     from rltui.tui.command_history import CommandHistory
     from rltui.tui.remembered import RememberedView
 
@@ -216,9 +216,9 @@ def _code_of(app_code: int | None) -> int:
 
 def _look(config: Config) -> Look:
     """How the app begins."""
-    from rltui.present.kit.theme import load_theme
-    from rltui.present.screens.keys import keys_of
-    from rltui.present.screens.view import View
+    from rltui.draw.theme import load_theme
+    from rltui.draw.view import View
+    from rltui.pages.help.keys import keys_of
     from rltui.tui.shell import Look
 
     view = View(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textual.message_pump import MessagePump
 from textual.timer import Timer
 
-from rltui.present.kit import numbers
+from rltui.facts import numbers
 from rltui.session import RunView, Session
 
 #: Logged steps per second that the keys walk through.

@@ -19,8 +19,8 @@ from rltui.config.records import X_AXES
 from rltui.core.address import identity
 from rltui.core.home import state_directory, write_private
 from rltui.core.text import kept_clean
+from rltui.draw.view import View
 from rltui.health.model import MutedFinding
-from rltui.present.screens.view import View
 
 _SCHEMA = "rltui.view/1"
 #: Longer files are none of ours, bytes.

@@ -19,10 +19,10 @@ from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import Fault, wall
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
-from rltui.present.kit.line import Token
-from rltui.present.kit.theme import DEFAULT, Theme, list_themes, load_theme
-from rltui.present.screens.keys import KEYS, Key
-from rltui.present.screens.view import View
+from rltui.draw.line import Token
+from rltui.draw.theme import DEFAULT, Theme, list_themes, load_theme
+from rltui.draw.view import View
+from rltui.pages.help.keys import KEYS, Key
 from rltui.tui import clipboard
 from rltui.tui.cell_diff import CellDiffApp
 from rltui.tui.command_history import CommandHistory
@@ -208,7 +208,7 @@ class ShellApp(CellDiffApp[Result]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette: what the screen does, themes and the way out."""
-        from rltui.tui.screens.screen import ShellScreen
+        from rltui.tui.screen import ShellScreen
 
         if isinstance(screen, ShellScreen):
             yield from screen.palette()

@@ -11,8 +11,8 @@ from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.theme import Theme as TextualTheme
 
-from rltui.present.kit.line import STAGE_TOKENS, TEXT, Line, Style, Token
-from rltui.present.kit.theme import DEFAULT, Theme, completed, is_colour
+from rltui.draw.line import STAGE_TOKENS, TEXT, Line, Style, Token
+from rltui.draw.theme import DEFAULT, Theme, completed, is_colour
 
 _ATTRIBUTES = frozenset({"bold", "dim", "reverse"})
 

@@ -175,7 +175,7 @@ def test_a_signal_asks_where_each_thread_is(tmp_path: Path) -> None:
 _BROKEN_APP = """
 import sys
 from rltui.cli import main
-from rltui.tui.app import RltuiApp
+from rltui.pages.app import RltuiApp
 def fail(app):
     raise RuntimeError("broken app")
 RltuiApp.on_mount = fail

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.present.screens.view import View
+from rltui.draw.view import View
 from rltui.session import Session
 from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
@@ -259,7 +259,7 @@ def test_a_broken_theme_says_where(cli: Cli, well: Path, tmp_path: Path) -> None
 def test_wrong_keys_in_the_config_are_reported(
     cli: Cli, well: Path, tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.tui.app.RltuiApp.run", lambda self, **_: None)
+    monkeypatch.setattr("rltui.pages.app.RltuiApp.run", lambda self, **_: None)
     config = tmp_path / "config.yaml"
     config.write_text(text)
     result = cli("watch", well, "--config", config)

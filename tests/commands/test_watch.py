@@ -13,9 +13,9 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
+from rltui.pages.app import RltuiApp
+from rltui.pages.picker.app import PickerApp
 from rltui.session import Session
-from rltui.tui.app import RltuiApp
-from rltui.tui.picker_app import PickerApp
 from rltui.tui.widgets.line_list import LineList
 from tests import heap
 from tests.commands.conftest import Cli

@@ -15,10 +15,10 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.core.level import Level
 from rltui.core.yaml_document import read_document
+from rltui.facts import sentences
 from rltui.health.engine import Engine
 from rltui.health.model import Finding
 from rltui.health.rules import load_rules
-from rltui.present.kit import sentences
 from rltui.sources.follow.reader import Reader
 from rltui.store import Store
 from tests.places import DEV

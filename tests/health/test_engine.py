@@ -10,6 +10,7 @@ import pytest
 
 from rltui.catalogue.model import Category, Range, Recognition, Scenario, TagInfo
 from rltui.core.level import Level
+from rltui.facts import sentences
 from rltui.health import engine as engine_module
 from rltui.health.cases import case_info, case_run, parse_series
 from rltui.health.engine import Engine
@@ -17,7 +18,6 @@ from rltui.health.model import Finding, FindingState, Report
 from rltui.health.reference import Alignment, Reference
 from rltui.health.rule import Rule, Variant
 from rltui.health.rules import load_rules
-from rltui.present.kit import sentences
 from rltui.store import RunData
 from rltui.store.derived import Derived
 from tests.builders import START, a_batch, a_block, a_run, steps

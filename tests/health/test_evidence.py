@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.core.block import FloatArray
+from rltui.facts import numbers, sentences
 from rltui.health.cases import case_run
 from rltui.health.engine import Engine
 from rltui.health.model import Finding, FindingState, Side
 from rltui.health.rule import Variant
-from rltui.present.kit import numbers, sentences
 from tests.health.drawn import READ, RULES, Logged, logged
 
 #: Detectors whose statistic is wrong when it is low; that of all others when it is high.

@@ -9,11 +9,11 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.core.level import Level
 from rltui.core.text import cell_width
+from rltui.facts import sentences
 from rltui.health.cases import CaseResult, case_run, parse_series, run_cases
 from rltui.health.engine import Engine
 from rltui.health.rule import Case, Rule, Variant
 from rltui.health.rules import load_rules
-from rltui.present.kit import sentences
 
 RULES = load_rules()
 VARIANTS = [(r, v) for r in RULES for v in r.variants]

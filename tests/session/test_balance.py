@@ -6,9 +6,9 @@ import math
 
 import pytest
 
+from rltui.facts.anatomy import anatomy_of
+from rltui.facts.balance import Load, loads_of
 from rltui.session import RunView
-from rltui.session.anatomy import anatomy_of
-from rltui.session.balance import Load, loads_of
 from tests.builders import Tags, a_batch, a_block
 from tests.fakes import a_session
 

@@ -8,7 +8,7 @@ import pytest
 
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.present.kit.sentences import summary
+from rltui.facts.sentences import summary
 from rltui.session import Session
 from rltui.session.choice import Choice
 from tests.builders import a_batch

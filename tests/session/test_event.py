@@ -11,14 +11,14 @@ from rltui.config import Config, RulesConfig
 from rltui.core.batch import Batch, LogTail, RunKey
 from rltui.core.level import Level, RunState
 from rltui.core.yaml_document import parse_document
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.run_state import why_unknown
+from rltui.facts.sentences import summary
 from rltui.health.stalled import stall_rule
-from rltui.present.kit import numbers
-from rltui.present.kit.sentences import summary
+from rltui.pages.run.header import verdict_spans
 from rltui.present.output.json_document import event_line, event_message
 from rltui.present.output.text_report import check_text, event_text, verdict_line
-from rltui.present.screens.header import verdict_spans
-from rltui.present.screens.run_state import why_unknown
-from rltui.present.screens.view import View
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
 from rltui.session.stall import with_stall

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rltui.facts.groups import Sweep, folded_name
 from rltui.session import RunView
-from rltui.session.groups import Sweep, folded_name
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_tags
 

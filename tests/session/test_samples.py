@@ -9,9 +9,9 @@ import pytest
 
 from rltui.core.batch import RunKey, TextPoint
 from rltui.core.stdin import PIPE
+from rltui.facts.samples import SampleBrowser, folders_of, root_of
 from rltui.session import RunView
 from rltui.session import texts as texts_module
-from rltui.session.samples import SampleBrowser, folders_of, root_of
 from rltui.session.texts import Texts
 from rltui.sources.beside.sample import Sample, SampleRow
 from tests.builders import a_batch

@@ -15,7 +15,7 @@ from rltui.config import Config
 from rltui.config.records import RulesConfig
 from rltui.core.batch import Batch
 from rltui.core.level import Level, RunState
-from rltui.present.kit.sentences import summary
+from rltui.facts.sentences import summary
 from rltui.session import RunView, Session
 from rltui.session.event import EventKind, Watcher
 from rltui.sources.discovery.holders import Hold

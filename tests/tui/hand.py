@@ -18,14 +18,14 @@ from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
 from rltui.config import HooksConfig
-from rltui.present.kit.theme import load_theme
-from rltui.present.screens.keys import KEYS, Key
-from rltui.present.screens.view import View
-from rltui.tui.app import RltuiApp
-from rltui.tui.screens.metric import MetricScreen
-from rltui.tui.screens.run import RunScreen
-from rltui.tui.screens.runs import RunsScreen
-from rltui.tui.screens.screen import ListScreen
+from rltui.draw.theme import load_theme
+from rltui.draw.view import View
+from rltui.pages.app import RltuiApp
+from rltui.pages.help.keys import KEYS, Key
+from rltui.pages.metric.screen import MetricScreen
+from rltui.pages.run.screen import RunScreen
+from rltui.pages.runs.screen import RunsScreen
+from rltui.tui.screen import ListScreen
 from rltui.tui.shell import Look, ShellApp
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_clock
@@ -134,7 +134,7 @@ def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def at_once(work: Callable[[], None]) -> None:
         work()
 
-    monkeypatch.setattr("rltui.tui.screens.reading.start_thread", at_once)
+    monkeypatch.setattr("rltui.tui.reading.start_thread", at_once)
 
 
 def a_look(theme: str = "dark", keys: tuple[Key, ...] = KEYS, **view: Any) -> Look:

@@ -13,9 +13,9 @@ from textual.widget import Widget
 
 from rltui.config import HooksConfig
 from rltui.core.text import cell_width
-from rltui.present.screens.keys import KEYS
+from rltui.pages.app import RltuiApp
+from rltui.pages.help.keys import KEYS
 from rltui.store import Changes
-from rltui.tui.app import RltuiApp
 from tests.builders import a_batch
 from tests.fakes import grpo_batch
 from tests.tui.hand import Hand, open_app

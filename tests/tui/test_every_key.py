@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from rltui.config import Config
-from rltui.present.screens.elsewhere import covered, elsewhere
-from rltui.present.screens.keys import (
+from rltui.pages.help.keys import (
     COMPARISON,
     FINDINGS,
     GRID,
@@ -29,7 +28,8 @@ from rltui.present.screens.keys import (
     TIMING,
     keys_of,
 )
-from rltui.tui.screens.screen import ShellScreen
+from rltui.pages.run.elsewhere import covered, elsewhere
+from rltui.tui.screen import ShellScreen
 from tests.fakes import grpo_batch
 from tests.tui.hand import Hand, open_app, read_at_once
 from tests.tui.screens.test_picker import picking, some

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from rltui.pages.app import RltuiApp
 from rltui.store import Changes
-from rltui.tui.app import RltuiApp
 from rltui.tui.input_times import Collecting, InputTimes
 from tests.clock import ManualClock
 from tests.fakes import grpo_batch

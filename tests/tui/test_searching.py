@@ -10,8 +10,8 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, Note
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
-from rltui.tui.screens.run import RunScreen
-from rltui.tui.screens.runs import RunsScreen
+from rltui.pages.run.screen import RunScreen
+from rltui.pages.runs.screen import RunsScreen
 from tests.builders import a_batch
 from tests.tui.hand import Hand, open_app
 

@@ -21,10 +21,10 @@ import numpy
 of_numpy = set(sys.modules)  # NumPy 1 imports numpy.ma by itself
 from pathlib import Path
 import asyncio
-from rltui.present.kit.theme import load_theme
-from rltui.present.screens.view import View
+from rltui.draw.theme import load_theme
+from rltui.draw.view import View
 from rltui.session import Session
-from rltui.tui.app import RltuiApp
+from rltui.pages.app import RltuiApp
 from rltui.tui.shell import Look
 from rltui.tui.warming import LATER
 
@@ -59,8 +59,8 @@ _LATER = (
     "watchdog", "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
     "rltui.health.rules", "rltui.health.report", "rltui.health.diagnoses", "rltui.health.crash",
     "rltui.health.projection", "rltui.health.detectors.registry", "rltui.session.stall",
-    "rltui.present.screens.help", "rltui.present.screens.metric", "rltui.present.screens.explain",
-    "rltui.present.screens.related", "rltui.present.output.text_report",
+    "rltui.pages.help.lines", "rltui.pages.metric.lines", "rltui.pages.metric.explain",
+    "rltui.pages.metric.related", "rltui.present.output.text_report",
     "rltui.sources.beside.sample_files", "rltui.sources.follow.stdin_feed",
     "rltui.formats.console.console_decoder", "rltui.formats.table.table_decoder",
     "rltui.formats.wandb.wandb_decoder",
@@ -89,7 +89,7 @@ def imported_on_use(path: Path) -> set[str]:
 def test_what_keys_need_is_loaded_after_the_first_paint() -> None:
     package = Path(rltui.__file__).parent
     places = [*package.glob("tui/**/*.py"), *package.glob("present/screens/*.py")]
-    code = f"import sys, rltui.tui.app, {', '.join(LATER)}; print(*sys.modules)"
+    code = f"import sys, rltui.pages.app, {', '.join(LATER)}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
     )

@@ -6,8 +6,8 @@ import pytest
 from rich.color import ColorType
 from textual.theme import BUILTIN_THEMES
 
-from rltui.present.kit.line import Token, style
-from rltui.present.kit.theme import list_themes, load_theme
+from rltui.draw.line import Token, style
+from rltui.draw.theme import list_themes, load_theme
 from rltui.tui.theming import Palette, textual_theme, tokens_of
 from tests.fakes import grpo_batch
 from tests.present.kit.colours import contrast, luminance

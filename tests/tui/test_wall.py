@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rltui.tui.screens.metrics_pane import MetricsPane
+from rltui.pages.run.metrics_pane import MetricsPane
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
 
@@ -29,7 +29,7 @@ async def test_a_page_that_cannot_be_drawn_says_so(
     async with open_app(grpo_batch(60), size=(160, 45)) as hand:
         await hand.press("3")
         with monkeypatch.context() as patch:
-            patch.setattr(f"rltui.tui.screens.metrics_pane.{what}", broken)
+            patch.setattr(f"rltui.pages.run.metrics_pane.{what}", broken)
             await hand.press("1")
             seen = hand.text + hand.notices
             assert "ZeroDivisionError" in seen

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from rltui.core.level import Level
-from rltui.present.kit.glyph import glyph_set
+from rltui.draw.glyph import glyph_set
 
 _COLOURS = {Level.OK: 32, Level.WATCH: 33, Level.BAD: 31}
 _CODES = {glyph_set("braille").badge(level): code for level, code in _COLOURS.items()}

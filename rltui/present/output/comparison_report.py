@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from rltui.core.errors import UsageError
 from rltui.core.text import cell_width, pad
 from rltui.core.yaml_document import nearest
-from rltui.present.kit import numbers
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.groups import Grouping, Sweep
+from rltui.pages.comparison.comparison_words import ends_words, group_words
+from rltui.pages.comparison.lines import Column, Comparison, Row, window_words
 from rltui.present.output.markdown import escaped
-from rltui.present.screens.comparison import Column, Comparison, Row, window_words
-from rltui.present.screens.comparison_words import ends_words, group_words
-from rltui.present.screens.view import View
 from rltui.session import RunView
-from rltui.session.groups import Grouping, Sweep
 from rltui.session.naming import called
 
 #: Groupings that an error names.

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rltui.core.text import clean
-from rltui.present.kit import numbers
-from rltui.present.kit.glyph import glyph_set
+from rltui.draw.glyph import glyph_set
+from rltui.facts import numbers
 
 _GLYPHS = glyph_set("braille")
 #: Cells of the names of facts.

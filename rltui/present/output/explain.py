@@ -14,13 +14,13 @@ from rltui.core.level import Level
 from rltui.core.template import parse
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
+from rltui.draw.prose import wrap
+from rltui.facts import sentences
 from rltui.health.detectors.extent import Extent
 from rltui.health.model import Judgement
 from rltui.health.rule import Number, Rule, Variant, When
 from rltui.health.symptoms import symptoms
 from rltui.health.unread import why_unread
-from rltui.present.kit import sentences
-from rltui.present.kit.prose import wrap
 from rltui.present.output.explain_symptom import symptom_document, symptom_lines
 
 Json = dict[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rltui.catalogue import Catalogue
+from rltui.draw.prose import wrap
 from rltui.health.symptoms import Symptom
-from rltui.present.kit.prose import wrap
 
 Json = dict[str, Any]
 _WIDTH = 78

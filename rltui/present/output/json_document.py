@@ -15,18 +15,18 @@ import numpy as np
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
+from rltui.facts import sentences
+from rltui.facts.ahead import projections
+from rltui.facts.diagnosis import cause_words, ending_diagnosis, next_step_of, summary_of
+from rltui.facts.finding_rows import marks
+from rltui.facts.run_state import why_unknown
 from rltui.health.crash import ExitStatus
 from rltui.health.model import Diagnosis, Evidence, Finding, Move
 from rltui.health.projection import Projection
-from rltui.present.kit import sentences
+from rltui.pages.findings.checks import CheckItem, check_items
+from rltui.pages.log.lines import last_lines
 from rltui.present.output.mentions import without_mentions
 from rltui.present.output.text_report import event_words
-from rltui.present.screens.ahead import projections
-from rltui.present.screens.checks import CheckItem, check_items
-from rltui.present.screens.diagnosis import cause_words, ending_diagnosis, next_step_of, summary_of
-from rltui.present.screens.finding_rows import marks
-from rltui.present.screens.log import last_lines
-from rltui.present.screens.run_state import why_unknown
 from rltui.session import RunView, Session
 from rltui.session.event import Event
 from rltui.session.hook import Message

@@ -6,10 +6,10 @@ import re
 
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.text import clean
-from rltui.present.kit import numbers, sentences
-from rltui.present.kit.glyph import glyph_set
+from rltui.draw.glyph import glyph_set
+from rltui.facts import numbers, sentences
+from rltui.facts.metric_rows import Row, Section, overview_sections
 from rltui.present.output.text_report import run_lines
-from rltui.present.screens.metric_rows import Row, Section, overview_sections
 from rltui.session import RunView, Session
 
 _GLYPHS = glyph_set("braille")

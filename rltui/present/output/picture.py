@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
-from rltui.present.kit.line import Line
-from rltui.present.kit.theme import Theme
-from rltui.present.output.svg import coloured, ground_of, svg
-from rltui.present.screens.entries import beside
-from rltui.present.screens.header import run_header, runs_header
-from rltui.present.screens.listed_runs import ListedRuns
-from rltui.present.screens.metric_rows import tab_sections
-from rltui.present.screens.runs import RunRows
-from rltui.present.screens.tab import (
+from rltui.draw.entries import beside
+from rltui.draw.line import Line
+from rltui.draw.theme import Theme
+from rltui.draw.view import View
+from rltui.facts.listed_runs import ListedRuns
+from rltui.facts.metric_rows import tab_sections
+from rltui.pages.run.header import run_header, runs_header
+from rltui.pages.run.tab import (
     first_to_look_at,
     overview_entries,
     side_lines,
     tab_layout,
     tag_to_chart,
 )
-from rltui.present.screens.tabs import OVERVIEW
-from rltui.present.screens.view import View
+from rltui.pages.run.tabs import OVERVIEW
+from rltui.pages.runs.lines import RunRows
+from rltui.present.output.svg import coloured, ground_of, svg
 from rltui.session import RunView, Session
 
 #: Cells of the picture, and lines of the Overview of a run.

@@ -18,18 +18,18 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.text import cell_width
-from rltui.present.chart.axis import decades, round_ticks, x_ticks
-from rltui.present.chart.render import smooth
-from rltui.present.kit.line import RUN_TOKENS
-from rltui.present.kit.names import distinct
-from rltui.present.screens.comparison import Comparison
-from rltui.present.screens.marks import run_labels, slot_sign
-from rltui.present.screens.mean_band import Points, bundle
-from rltui.present.screens.overlays import points_of
-from rltui.present.screens.view import View
-from rltui.present.screens.x_axis import KINDS
+from rltui.draw.chart.axis import decades, round_ticks, x_ticks
+from rltui.draw.chart.render import smooth
+from rltui.draw.line import RUN_TOKENS
+from rltui.draw.names import distinct
+from rltui.draw.view import View
+from rltui.facts.groups import Grouping, Sweep
+from rltui.facts.mean_band import Points, bundle
+from rltui.facts.x_axis import KINDS
+from rltui.pages.comparison.lines import Comparison
+from rltui.pages.comparison.marks import run_labels, slot_sign
+from rltui.pages.metric.overlays import points_of
 from rltui.session import RunView
-from rltui.session.groups import Grouping, Sweep
 
 #: Axis -> what it is called, and what stands there without it.
 _AXIS_WORDS = {"wall": "time", "tokens": "tokens"}

@@ -6,12 +6,12 @@ from collections import Counter
 
 from rltui.core.level import Level
 from rltui.core.text import clean, fit
-from rltui.present.kit import numbers
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.screens.diagnosis import cause_of
-from rltui.present.screens.first_movers import change_words
-from rltui.present.screens.listed_runs import by_verdict
-from rltui.present.screens.log import exit_words
+from rltui.draw.glyph import glyph_set
+from rltui.facts import numbers
+from rltui.facts.diagnosis import cause_of
+from rltui.facts.listed_runs import by_verdict
+from rltui.pages.findings.first_movers import change_words
+from rltui.pages.log.lines import exit_words
 from rltui.session import RunView, Session
 
 #: Cells of the line.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from rltui.core.text import cell_width
-from rltui.present.kit.line import Line, Token
-from rltui.present.kit.theme import DEFAULT, Theme
+from rltui.draw.line import Line, Token
+from rltui.draw.theme import DEFAULT, Theme
 
 #: Size of a cell and of the margin, in pixels.
 _CELL_W, _CELL_H, _MARGIN, _FONT = 8.4, 18, 12, 14

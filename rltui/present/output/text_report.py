@@ -12,13 +12,11 @@ from rltui.core.batch import RunKey
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, pad
-from rltui.health.model import Diagnosis, Finding, FindingState, lead_of
-from rltui.health.symptoms import SETTING_CHANGED
-from rltui.present.kit import numbers, sentences
-from rltui.present.kit.file_note import note_text
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.screens.ahead import ahead_sentence, projections
-from rltui.present.screens.diagnosis import (
+from rltui.draw.file_note import note_text
+from rltui.draw.glyph import glyph_set
+from rltui.facts import numbers, sentences
+from rltui.facts.ahead import ahead_sentence, projections
+from rltui.facts.diagnosis import (
     advice_of,
     cause_of,
     cause_words,
@@ -27,13 +25,15 @@ from rltui.present.screens.diagnosis import (
     next_step_of,
     summary_of,
 )
-from rltui.present.screens.finding_rows import FindingRow, finding_rows
-from rltui.present.screens.findings import marks_words
-from rltui.present.screens.first_movers import change_words
-from rltui.present.screens.log import exit_words, last_lines
-from rltui.present.screens.metric_rows import Row, fold
-from rltui.present.screens.run_state import since_step, state_words, why_unknown
-from rltui.present.screens.story import check_facts
+from rltui.facts.finding_rows import FindingRow, finding_rows
+from rltui.facts.metric_rows import Row, fold
+from rltui.facts.run_state import since_step, state_words, why_unknown
+from rltui.health.model import Diagnosis, Finding, FindingState, lead_of
+from rltui.health.symptoms import SETTING_CHANGED
+from rltui.pages.findings.first_movers import change_words
+from rltui.pages.findings.lines import marks_words
+from rltui.pages.findings.story import check_facts
+from rltui.pages.log.lines import exit_words, last_lines
 from rltui.session import RunView, Session
 from rltui.session.event import Event, EventKind
 

@@ -12,8 +12,8 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.scrollbar import ScrollBarRender
 
-from rltui.present.kit.line import Line
-from rltui.present.screens.entries import Entry, Id, heights_of, items_of
+from rltui.draw.entries import Entry, Id, heights_of, items_of
+from rltui.draw.line import Line
 from rltui.tui.widgets.lines import LinePainter
 
 

@@ -10,8 +10,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from rltui.core.fault import NOT_SHOWN, Fault, wall
-from rltui.present.kit.line import TEXT, Line, Token, fit_line, line_width, style, with_ground
-from rltui.present.kit.prose import wrap
+from rltui.draw.line import TEXT, Line, Token, fit_line, line_width, style, with_ground
+from rltui.draw.prose import wrap
 from rltui.tui.shell import shell_of
 from rltui.tui.theming import Palette
 

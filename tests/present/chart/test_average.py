@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.present.chart.average import averaged, is_crowded
-from rltui.present.chart.render import Chart, Curve, render
-from rltui.present.chart.trace import Columns, Points, decimate
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import Line, Token
+from rltui.draw.chart.average import averaged, is_crowded
+from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.chart.trace import Columns, Points, decimate
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import Line, Token
 
 WIDTH = 120
 N = 5000

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.present.chart.axis import (
+from rltui.draw.chart.axis import (
     end_scale,
     linear_scale,
     log_scale,
@@ -18,7 +18,7 @@ from rltui.present.chart.axis import (
     round_ticks,
     x_ticks,
 )
-from rltui.present.kit import numbers
+from rltui.facts import numbers
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.level import Level
-from rltui.present.chart.render import Bar, Chart, Curve, Mark, render
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import plain
+from rltui.draw.chart.render import Bar, Chart, Curve, Mark, render
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import plain
 
 BRAILLE = glyph_set("braille")
 X = np.arange(1, 73)

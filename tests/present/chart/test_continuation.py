@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rltui.present.chart.chart_model import Continuation
-from rltui.present.chart.render import Chart, Curve, Limit, render
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import line_width, plain
-from rltui.present.screens.metric_chart import chart_lines, chart_of
-from rltui.present.screens.view import View
+from rltui.draw.chart.chart_model import Continuation
+from rltui.draw.chart.render import Chart, Curve, Limit, render
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import line_width, plain
+from rltui.draw.view import View
+from rltui.pages.metric.metric_chart import chart_lines, chart_of
 from rltui.session import RunView
 from tests.builders import START, a_batch, a_block, a_source
 from tests.fakes import a_session, grpo_clock, grpo_tags

@@ -7,10 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from rltui.present.chart.outline import Outline
-from rltui.present.chart.render import Chart, Curve, render
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import plain
+from rltui.draw.chart.outline import Outline
+from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import plain
 
 GLYPHS = glyph_set("braille")
 MANY = 300_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.present.chart.render import Chart, Curve, Overlay, render
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import RUN_TOKENS, Line, Token, line_width, plain
+from rltui.draw.chart.render import Chart, Curve, Overlay, render
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import RUN_TOKENS, Line, Token, line_width, plain
 
 BRAILLE, ASCII = glyph_set("braille"), glyph_set("ascii")
 X = np.arange(100)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.present.chart.render import Chart, Curve, render
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import Line, Token, line_width, plain
+from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import Line, Token, line_width, plain
 
 BRAILLE = glyph_set("braille")
 X = np.arange(1000)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from rltui.core.level import Level
-from rltui.present.chart.render import (
+from rltui.draw.chart.render import (
     LOG_REFUSED,
     Bar,
     Chart,
@@ -23,9 +23,9 @@ from rltui.present.chart.render import (
     render,
     smooth,
 )
-from rltui.present.chart.trace import Points, decimate, gap_cells, points
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import Line, Style, Token, line_width, plain, style
+from rltui.draw.chart.trace import Points, decimate, gap_cells, points
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import Line, Style, Token, line_width, plain, style
 from tests.bytecodes import bytecodes
 
 BRAILLE, ASCII = glyph_set("braille"), glyph_set("ascii")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.present.chart.splice import spliced
-from rltui.present.kit.line import ACCENT, MUTED, TEXT, Line, Token, plain, style
+from rltui.draw.chart.splice import spliced
+from rltui.draw.line import ACCENT, MUTED, TEXT, Line, Token, plain, style
 
 LINE: Line = [("ab  ", TEXT), ("  cd", MUTED)]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.present.chart.stack import LETTERS, Stack, bar_line, stack_cells
-from rltui.present.kit.glyph import ASCII, BRAILLE
-from rltui.present.kit.line import STAGE_TOKENS, Line, Token, line_width, plain
+from rltui.draw.chart.stack import LETTERS, Stack, bar_line, stack_cells
+from rltui.draw.glyph import ASCII, BRAILLE
+from rltui.draw.line import STAGE_TOKENS, Line, Token, line_width, plain
 
 
 def drawn(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.present.kit.theme import rgb
+from rltui.draw.theme import rgb
 
 
 def luminance(colour: str) -> float:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rltui.core.block import FloatArray
-from rltui.present.kit.glyph import GlyphSet
-from rltui.present.kit.line import Span
-from rltui.present.kit.spark import Episode, empty_digest, spark_of
+from rltui.draw.glyph import GlyphSet
+from rltui.draw.line import Span
+from rltui.draw.spark import Episode, empty_digest, spark_of
 
 
 def spark(

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.present.kit.bins import Digest
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import plain
-from rltui.present.kit.spark import empty_digest, spark_of
+from rltui.draw.bins import Digest
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import plain
+from rltui.draw.spark import empty_digest, spark_of
 from tests.present.kit.sparks import spark
 
 GLYPHS = glyph_set("braille")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.present.kit.choice import choose
+from rltui.draw.choice import choose
 
 LEAVE, ACTOR, MODEL, RUNS = "leave", "the actor", "the reward model", "the runs"
 NAMES = {"quit": LEAVE, "q": LEAVE, "actor": ACTOR, "act": ACTOR, "reward model": MODEL,

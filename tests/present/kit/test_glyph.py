@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rltui.core.level import Level, RunState
 from rltui.core.text import cell_width
-from rltui.present.kit.glyph import MARKERS, GlyphSet, ascii_text, glyph_set
+from rltui.draw.glyph import MARKERS, GlyphSet, ascii_text, glyph_set
 
 
 @pytest.mark.parametrize("marker", MARKERS)

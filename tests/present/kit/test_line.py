@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.present.kit.line import TEXT, Token, style
+from rltui.draw.line import TEXT, Token, style
 
 
 def test_equal_styles_are_one_object_however_they_are_asked_for() -> None:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rltui.core.text import cell_width
-from rltui.present.kit import numbers
+from rltui.facts import numbers
 
 VALUES = [
     # from the pictures

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
+from rltui.facts.sentences import bounds, facts, limits, short, summary, why_skipped
 from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words
 from rltui.health.rules import load_rules
-from rltui.present.kit.sentences import bounds, facts, limits, short, summary, why_skipped
 
 RULES = load_rules()
 

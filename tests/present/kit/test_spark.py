@@ -10,9 +10,9 @@ from hypothesis.extra import numpy as npst
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import Span, Token, plain
-from rltui.present.kit.spark import Episode, empty_digest, spark_of
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import Span, Token, plain
+from rltui.draw.spark import Episode, empty_digest, spark_of
 from tests.bytecodes import bytecodes
 from tests.present.kit.sparks import spark
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rltui.core.errors import DocumentError, UsageError
-from rltui.present.kit.line import RUN_TOKENS, Token
-from rltui.present.kit.theme import Theme, list_themes, load_theme, nearest_256, rgb
+from rltui.draw.line import RUN_TOKENS, Token
+from rltui.draw.theme import Theme, list_themes, load_theme, nearest_256, rgb
 from tests.present.kit.colours import contrast
 
 SHIPPED = ("ansi-16", "colour-blind", "dark", "high-contrast", "light", "terminal")

@@ -11,8 +11,8 @@ import pytest
 from rltui.core.batch import Batch, RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width
+from rltui.facts.listed_runs import ListedRuns
 from rltui.present.output.status_line import WIDTH, status_line
-from rltui.present.screens.listed_runs import ListedRuns
 from tests.builders import a_batch
 from tests.fakes import a_session
 from tests.hostile import PAYLOADS

@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from rltui.present.kit.line import Token, style
-from rltui.present.kit.theme import list_themes, load_theme
+from rltui.draw.line import Token, style
+from rltui.draw.theme import list_themes, load_theme
 from rltui.present.output.picture import snapshot_svg
 from rltui.present.output.svg import Cells, coloured, ground_of, svg
 from tests.builders import a_batch, steps

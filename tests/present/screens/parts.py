@@ -7,35 +7,35 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rltui.core.text import cell_width
-from rltui.present.kit.line import Line, fit_line, plain
-from rltui.present.screens.entries import Entry
-from rltui.present.screens.explain import explain_finding, explain_tag
-from rltui.present.screens.findings_detail import detail_lines
-from rltui.present.screens.findings_list import (
+from rltui.draw.entries import Entry
+from rltui.draw.grid_layout import grid_layout
+from rltui.draw.line import Line, fit_line, plain
+from rltui.draw.view import View
+from rltui.facts.listed_runs import ListedRuns
+from rltui.facts.metric_rows import tab_sections
+from rltui.pages.findings.findings_detail import detail_lines
+from rltui.pages.findings.findings_list import (
     finding_entries,
     findings_layout,
 )
-from rltui.present.screens.grid import grid_lines
-from rltui.present.screens.grid_layout import grid_layout
-from rltui.present.screens.header import run_header, runs_header
-from rltui.present.screens.listed_runs import ListedRuns
-from rltui.present.screens.log import log_head, log_lines
-from rltui.present.screens.metric import metric_lines
-from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
-from rltui.present.screens.metric_columns import columns_of
-from rltui.present.screens.metric_rows import tab_sections
-from rltui.present.screens.metric_table import list_head, section_entries
-from rltui.present.screens.runs import RunRows
-from rltui.present.screens.tab import (
+from rltui.pages.log.lines import log_head, log_lines
+from rltui.pages.metric.explain import explain_finding, explain_tag
+from rltui.pages.metric.lines import metric_lines
+from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
+from rltui.pages.run.grid import grid_lines
+from rltui.pages.run.header import run_header, runs_header
+from rltui.pages.run.metric_columns import columns_of
+from rltui.pages.run.metric_table import list_head, section_entries
+from rltui.pages.run.tab import (
     empty_lines,
     hidden_lines,
     overview_entries,
     side_lines,
     tab_layout,
 )
-from rltui.present.screens.tab_below import below_lines
-from rltui.present.screens.tabs import OVERVIEW, TABS, tab_line, tab_rule
-from rltui.present.screens.view import View
+from rltui.pages.run.tab_below import below_lines
+from rltui.pages.run.tabs import OVERVIEW, TABS, tab_line, tab_rule
+from rltui.pages.runs.lines import RunRows
 from rltui.session import RunView, Session
 
 

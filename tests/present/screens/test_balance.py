@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.present.kit.line import plain
-from rltui.present.screens.balance import top_lines
-from rltui.present.screens.view import View
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.pages.run.balance import top_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
 from tests.fakes import a_session

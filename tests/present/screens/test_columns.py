@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.text import cell_width
+from rltui.draw.line import Line, column, line_width, plain
+from rltui.draw.prose import fact_line
+from rltui.draw.view import View
+from rltui.facts import numbers, sentences
+from rltui.facts.metric_rows import Row, make_row
 from rltui.health.model import Judgement
-from rltui.present.kit import numbers, sentences
-from rltui.present.kit.line import Line, column, line_width, plain
-from rltui.present.kit.prose import fact_line
-from rltui.present.screens.metric_chart import chart_lines
-from rltui.present.screens.metric_columns import columns_for
-from rltui.present.screens.metric_rows import Row, make_row
-from rltui.present.screens.metric_table import (
+from rltui.pages.metric.metric_chart import chart_lines
+from rltui.pages.run.metric_columns import columns_for
+from rltui.pages.run.metric_table import (
     _heads,
     _row_line,
     _spark_head,
     section_line,
 )
-from rltui.present.screens.runs import _Columns, _facts, _headline
-from rltui.present.screens.tab import side_lines
-from rltui.present.screens.view import View
+from rltui.pages.run.tab import side_lines
+from rltui.pages.runs.lines import _Columns, _facts, _headline
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from rltui.present.kit.line import Token, style
+from rltui.draw.line import Token, style
+from rltui.draw.view import View
+from rltui.facts.x_axis import Axis
+from rltui.pages.comparison.comparison_chart import Curves
+from rltui.pages.comparison.comparison_table import table_entries, table_head, table_layout
+from rltui.pages.comparison.lines import Comparison
+from rltui.pages.comparison.marks import RUN_TOKENS
 from rltui.present.output.plot import PlotOptions, plot_text
-from rltui.present.screens.comparison import Comparison
-from rltui.present.screens.comparison_chart import Curves
-from rltui.present.screens.comparison_table import table_entries, table_head, table_layout
-from rltui.present.screens.marks import RUN_TOKENS
-from rltui.present.screens.view import View
-from rltui.present.screens.x_axis import Axis
 from rltui.session import RunView
 from tests.builders import Values, a_batch
 from tests.fakes import a_session

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.present.kit.line import plain
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.pages.findings.lines import since_words
+from rltui.pages.metric.explain import explain_tag
+from rltui.pages.metric.metric_chart import chart_of
+from rltui.pages.run.header import run_header
 from rltui.present.output.text_report import check_text, verdict_line
-from rltui.present.screens.explain import explain_tag
-from rltui.present.screens.findings import since_words
-from rltui.present.screens.header import run_header
-from rltui.present.screens.metric_chart import chart_of
-from rltui.present.screens.view import View
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_source
 from tests.fakes import a_session, grpo_tags

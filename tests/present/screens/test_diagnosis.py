@@ -8,25 +8,25 @@ import pytest
 
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
+from rltui.draw.line import Line, plain
+from rltui.draw.view import View
+from rltui.facts.diagnosis import diagnosis_of, worst_story
+from rltui.facts.finding_rows import FindingId, finding_rows, marks
+from rltui.facts.listed_runs import ListedRuns
+from rltui.facts.metric_rows import make_row, overview_sections
 from rltui.health.model import Diagnosed, FindingState
-from rltui.present.kit.line import Line, plain
+from rltui.pages.findings.checks import check_items
+from rltui.pages.findings.findings_detail import detail_lines
+from rltui.pages.findings.findings_list import CauseId, EndingId, finding_entries, row_of
+from rltui.pages.findings.findings_pane import findings_pane, short_lines
+from rltui.pages.findings.lines import cause_line, counts
+from rltui.pages.findings.story import check_facts
+from rltui.pages.metric.explain import explain_tag
+from rltui.pages.run.header import verdict_spans
+from rltui.pages.run.tabs import tab_line
+from rltui.pages.runs.lines import RunRows
 from rltui.present.output.json_document import check_document
 from rltui.present.output.text_report import check_text
-from rltui.present.screens.checks import check_items
-from rltui.present.screens.diagnosis import diagnosis_of, worst_story
-from rltui.present.screens.explain import explain_tag
-from rltui.present.screens.finding_rows import FindingId, finding_rows, marks
-from rltui.present.screens.findings import cause_line, counts
-from rltui.present.screens.findings_detail import detail_lines
-from rltui.present.screens.findings_list import CauseId, EndingId, finding_entries, row_of
-from rltui.present.screens.findings_pane import findings_pane, short_lines
-from rltui.present.screens.header import verdict_spans
-from rltui.present.screens.listed_runs import ListedRuns
-from rltui.present.screens.metric_rows import make_row, overview_sections
-from rltui.present.screens.runs import RunRows
-from rltui.present.screens.story import check_facts
-from rltui.present.screens.tabs import tab_line
-from rltui.present.screens.view import View
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags, judged_before_the_newest_row

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.level import Level
-from rltui.present.kit.line import plain
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.pages.findings.findings_pane import findings_pane
+from rltui.pages.run.header import verdict_spans
 from rltui.present.output.json_document import check_document
 from rltui.present.output.text_report import check_text, verdict_line
-from rltui.present.screens.findings_pane import findings_pane
-from rltui.present.screens.header import verdict_spans
-from rltui.present.screens.view import View
 from rltui.session import Session
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_tags

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.facts.finding_rows import finding_rows, worst_rows
 from rltui.health.model import Diagnosed, Finding, FindingState
-from rltui.present.kit.line import plain
+from rltui.pages.findings.findings_detail import detail_lines
+from rltui.pages.findings.lines import counts, finding_line
 from rltui.present.output.text_report import run_lines
-from rltui.present.screens.finding_rows import finding_rows, worst_rows
-from rltui.present.screens.findings import counts, finding_line
-from rltui.present.screens.findings_detail import detail_lines
-from rltui.present.screens.view import View
 from rltui.session import RunView
 from tests.fakes import a_session, grpo_batch, grpo_clock
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.level import Level
-from rltui.present.kit import sentences
-from rltui.present.screens.metric_chart import chart_of
-from rltui.present.screens.view import View
+from rltui.draw.view import View
+from rltui.facts import sentences
+from rltui.pages.metric.metric_chart import chart_of
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_clock, grpo_tags

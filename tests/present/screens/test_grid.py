@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.present.kit.line import ACCENT, Line, Token, plain
-from rltui.present.screens import grid
-from rltui.present.screens.grid import Pace, grid_lines, in_sight
-from rltui.present.screens.grid_layout import grid_layout
-from rltui.present.screens.marks import toggled
-from rltui.present.screens.metric_rows import Row, tab_sections
-from rltui.present.screens.tab import tab_layout
-from rltui.present.screens.tab_below import below_lines
-from rltui.present.screens.view import View
+from rltui.draw.grid_layout import grid_layout
+from rltui.draw.line import ACCENT, Line, Token, plain
+from rltui.draw.view import View
+from rltui.facts.metric_rows import Row, tab_sections
+from rltui.pages.comparison.marks import toggled
+from rltui.pages.run import grid
+from rltui.pages.run.grid import Pace, grid_lines, in_sight
+from rltui.pages.run.tab import tab_layout
+from rltui.pages.run.tab_below import below_lines
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch

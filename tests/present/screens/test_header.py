@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from rltui.core.level import Level
-from rltui.present.kit.line import plain
-from rltui.present.screens.header import runs_header
-from rltui.present.screens.listed_runs import RunCounts
-from rltui.present.screens.view import View
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.facts.listed_runs import RunCounts
+from rltui.pages.run.header import runs_header
 
 STATES = Counter(live=1, stalled=2, crashed=3, cancelled=4, finished=15, quiet=6, ended=27)
 COUNTS = RunCounts(58, 58, STATES, Counter({Level.BAD: 7, Level.WATCH: 9}))

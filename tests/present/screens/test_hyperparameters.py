@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.present.kit.line import line_width, plain
-from rltui.present.screens.hyperparameters import Settings, setting_lines
-from rltui.present.screens.view import View
+from rltui.draw.line import line_width, plain
+from rltui.draw.view import View
+from rltui.pages.hyperparameters.lines import Settings, setting_lines
 from rltui.session import RunView
 from rltui.session.hyperparameters import differing_settings, value_text
 from tests.builders import a_batch, steps

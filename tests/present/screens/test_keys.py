@@ -9,7 +9,7 @@ import pytest
 
 from rltui.config import Config
 from rltui.core.errors import UsageError
-from rltui.present.screens.keys import (
+from rltui.pages.help.keys import (
     EVERYWHERE,
     FINDINGS,
     GRID,
@@ -22,12 +22,12 @@ from rltui.present.screens.keys import (
     keys_for,
     keys_of,
 )
-from rltui.tui.screens.metric import MetricScreen
-from rltui.tui.screens.overlay import Overlay
-from rltui.tui.screens.picker import PickerScreen
-from rltui.tui.screens.run import RunScreen
-from rltui.tui.screens.runs import RunsScreen
-from rltui.tui.screens.screen import ShellScreen
+from rltui.pages.metric.screen import MetricScreen
+from rltui.pages.picker.screen import PickerScreen
+from rltui.pages.run.screen import RunScreen
+from rltui.pages.runs.screen import RunsScreen
+from rltui.tui.overlay import Overlay
+from rltui.tui.screen import ShellScreen
 from rltui.tui.shell import ShellApp
 from tests.fakes import grpo_batch
 from tests.places import ROOT

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.level import Level
-from rltui.present.kit import sentences
-from rltui.present.kit.line import plain
-from rltui.present.kit.numbers import short
-from rltui.present.screens.explain import explain_tag
-from rltui.present.screens.metric_chart import chart_lines, chart_of
-from rltui.present.screens.view import View
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.facts import sentences
+from rltui.facts.numbers import short
+from rltui.pages.metric.explain import explain_tag
+from rltui.pages.metric.metric_chart import chart_lines, chart_of
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
 from tests.fakes import a_session, grpo_batch, grpo_clock

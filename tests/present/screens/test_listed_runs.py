@@ -9,11 +9,11 @@ import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.level import Level
-from rltui.present.screens import listed_runs
-from rltui.present.screens.entries import LazyEntries, heights_of, items_of
-from rltui.present.screens.listed_runs import ListedRuns, runs_matching
-from rltui.present.screens.runs import RunRows
-from rltui.present.screens.view import View
+from rltui.draw.entries import LazyEntries, heights_of, items_of
+from rltui.draw.view import View
+from rltui.facts import listed_runs
+from rltui.facts.listed_runs import ListedRuns, runs_matching
+from rltui.pages.runs.lines import RunRows
 from rltui.session import RunView, Session
 from tests.fakes import a_session, grpo_batch, grpo_clock
 
@@ -88,7 +88,7 @@ def test_counts_are_those_of_all_runs(session: Session) -> None:
 
 @pytest.mark.parametrize("text", ["calm", "CALM", "!bad", "calm young", "grpo !calm", "!", ""])
 def test_a_filter_matches_words(session: Session, text: str) -> None:
-    from rltui.present.screens.entries import words_match
+    from rltui.draw.entries import words_match
 
     runs = session.runs()
     wanted = [x.run for x in ListedRuns(runs).by_key if words_match(x.words, text)]

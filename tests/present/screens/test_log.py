@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from rltui.core.batch import Batch, LogTail, RunKey
 from rltui.core.level import Level
-from rltui.present.kit.line import plain
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.pages.log.lines import log_head, log_lines
+from rltui.pages.run.header import run_header
 from rltui.present.output.text_report import check_text, verdict_line
-from rltui.present.screens.header import run_header
-from rltui.present.screens.log import log_head, log_lines
-from rltui.present.screens.view import View
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.present.screens.mean_band import bundle
+from rltui.facts.mean_band import bundle
 
 NAN = np.nan
 

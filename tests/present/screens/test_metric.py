@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rltui.present.kit.line import plain
-from rltui.present.screens.metric import metric_lines
-from rltui.present.screens.metric_chart import WHOLE_RUN
-from rltui.present.screens.view import View
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.pages.metric.lines import metric_lines
+from rltui.pages.metric.metric_chart import WHOLE_RUN
 from tests.builders import a_batch
 from tests.fakes import a_session, grpo_clock, grpo_tags
 

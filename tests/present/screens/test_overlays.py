@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from rltui.present.chart.chart_model import Chart
-from rltui.present.kit.line import Token, plain
-from rltui.present.screens.marks import Marked, run_labels, toggled
-from rltui.present.screens.metric_chart import chart_lines, chart_of
-from rltui.present.screens.overlays import with_others
-from rltui.present.screens.view import View
+from rltui.draw.chart.chart_model import Chart
+from rltui.draw.line import Token, plain
+from rltui.draw.view import View
+from rltui.facts.groups import Sweep
+from rltui.pages.comparison.marks import Marked, run_labels, toggled
+from rltui.pages.metric.metric_chart import chart_lines, chart_of
+from rltui.pages.metric.overlays import with_others
 from rltui.session import RunView
-from rltui.session.groups import Sweep
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_clock
 

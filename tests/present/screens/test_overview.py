@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.present.kit.line import plain
-from rltui.present.screens.first_movers import first_mover_lines
-from rltui.present.screens.metric_rows import tab_sections
-from rltui.present.screens.tab import overview_entries, tab_layout
-from rltui.present.screens.tabs import OVERVIEW
-from rltui.present.screens.view import View
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.facts.metric_rows import tab_sections
+from rltui.pages.findings.first_movers import first_mover_lines
+from rltui.pages.run.tab import overview_entries, tab_layout
+from rltui.pages.run.tabs import OVERVIEW
 from tests.fakes import a_session, grpo_batch
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from rltui.draw.line import Token, plain
+from rltui.draw.view import View
 from rltui.formats import FORMATS
-from rltui.present.kit.line import Token, plain
-from rltui.present.screens.picker import (
+from rltui.pages.picker.lines import (
     Choices,
     choices_of,
     picker_header,
     suggestion_entries,
 )
-from rltui.present.screens.suggestion_lines import PathDisplay, suggestions_text
-from rltui.present.screens.view import View
+from rltui.pages.picker.suggestion_lines import PathDisplay, suggestions_text
 from rltui.sources.discovery.log_writers import LogWriter
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.sources.discovery.tree import Candidate

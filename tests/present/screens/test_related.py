@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.present.kit.line import plain
-from rltui.present.screens import related as module
-from rltui.present.screens.metric import metric_lines
-from rltui.present.screens.metric_chart import WHOLE_RUN
-from rltui.present.screens.related import related, related_lines
-from rltui.present.screens.view import View
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.pages.metric import related as module
+from rltui.pages.metric.lines import metric_lines
+from rltui.pages.metric.metric_chart import WHOLE_RUN
+from rltui.pages.metric.related import related, related_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
 from tests.fakes import FakeReader, a_session

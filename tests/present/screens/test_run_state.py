@@ -9,12 +9,12 @@ import pytest
 
 from rltui.core.batch import LogTail
 from rltui.core.text import cell_width
-from rltui.present.kit.line import plain
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.facts.listed_runs import ListedRuns
+from rltui.pages.run.header import run_header
+from rltui.pages.runs.lines import RunRows
 from rltui.present.output.text_report import check_text, snapshot_text
-from rltui.present.screens.header import run_header
-from rltui.present.screens.listed_runs import ListedRuns
-from rltui.present.screens.runs import RunRows
-from rltui.present.screens.view import View
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source
 from tests.clock import ManualClock

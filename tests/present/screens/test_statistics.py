@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.present.kit.line import plain
-from rltui.present.screens import extent as extent_module
-from rltui.present.screens.extent import extent_between, extent_of
-from rltui.present.screens.metric import metric_lines
-from rltui.present.screens.metric_chart import WHOLE_RUN, Zoom
-from rltui.present.screens.metric_rows import make_row
-from rltui.present.screens.statistics import statistics
-from rltui.present.screens.tab import tab_layout
-from rltui.present.screens.tab_below import below_lines
-from rltui.present.screens.view import View
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.facts import extent as extent_module
+from rltui.facts.extent import extent_between, extent_of
+from rltui.facts.metric_rows import make_row
+from rltui.pages.metric.lines import metric_lines
+from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
+from rltui.pages.metric.statistics import statistics
+from rltui.pages.run.tab import tab_layout
+from rltui.pages.run.tab_below import below_lines
 from rltui.session import RunView, Session
 from rltui.store import Series
 from tests.builders import a_batch, a_block

@@ -6,17 +6,17 @@ import pytest
 
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
-from rltui.present.kit.line import line_width, plain
-from rltui.present.kit.prose import whole_clauses
+from rltui.draw.line import line_width, plain
+from rltui.draw.prose import whole_clauses
+from rltui.draw.view import View
+from rltui.facts.diagnosis import worst_story
+from rltui.pages.findings.checks import check_items
+from rltui.pages.findings.findings_detail import detail_lines
+from rltui.pages.findings.findings_list import CauseId, EndingId, finding_entries
+from rltui.pages.findings.story import check_facts, next_step, story_lines
+from rltui.pages.metric.explain import explain_tag
 from rltui.present.output.json_document import check_document
 from rltui.present.output.text_report import check_text
-from rltui.present.screens.checks import check_items
-from rltui.present.screens.diagnosis import worst_story
-from rltui.present.screens.explain import explain_tag
-from rltui.present.screens.findings_detail import detail_lines
-from rltui.present.screens.findings_list import CauseId, EndingId, finding_entries
-from rltui.present.screens.story import check_facts, next_step, story_lines
-from rltui.present.screens.view import View
 from rltui.session import RunView
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags

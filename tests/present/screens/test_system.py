@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rltui.catalogue.model import Category
-from rltui.present.kit.line import plain
-from rltui.present.screens.metric_columns import columns_for
-from rltui.present.screens.metric_rows import tab_sections
-from rltui.present.screens.metric_table import list_head, section_entries
-from rltui.present.screens.view import View
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.facts.metric_rows import tab_sections
+from rltui.pages.run.metric_columns import columns_for
+from rltui.pages.run.metric_table import list_head, section_entries
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
 from tests.fakes import a_session

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.level import Level
-from rltui.present.kit.line import line_width, plain
-from rltui.present.screens.tabs import TAB_BY_ID, tab_line, tab_named, tabs_of
-from rltui.present.screens.view import View
+from rltui.draw.line import line_width, plain
+from rltui.draw.view import View
+from rltui.pages.run.tabs import TAB_BY_ID, tab_line, tab_named, tabs_of
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rltui.present.kit.line import plain
-from rltui.present.screens.metric_chart import chart_lines
-from rltui.present.screens.timeline import timeline
-from rltui.present.screens.view import View
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.facts.timeline import timeline
+from rltui.pages.metric.metric_chart import chart_lines
 from rltui.session import RunView
 from tests.builders import START, Tags, a_batch, a_block
 from tests.fakes import FakeReader, a_session

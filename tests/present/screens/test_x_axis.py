@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.level import Level
-from rltui.present.chart.render import Bar, Chart, Curve, render
-from rltui.present.kit.glyph import glyph_set
-from rltui.present.kit.line import fit_line, plain
-from rltui.present.screens.first_movers import moves_of
-from rltui.present.screens.metric_chart import chart_of
-from rltui.present.screens.metric_table import spark_line
-from rltui.present.screens.view import View
-from rltui.present.screens.x_axis import padded_end, span_of
+from rltui.draw.chart.render import Bar, Chart, Curve, render
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import fit_line, plain
+from rltui.draw.view import View
+from rltui.facts.x_axis import padded_end, span_of
+from rltui.pages.findings.first_movers import moves_of
+from rltui.pages.metric.metric_chart import chart_of
+from rltui.pages.run.metric_table import spark_line
 from rltui.session import RunView
 from tests.builders import START, a_batch, a_block
 from tests.fakes import a_session, grpo_batch, grpo_clock

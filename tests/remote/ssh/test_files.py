@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from rltui.core.address import RemotePath, parse_logdir
+from rltui.facts.samples import SampleBrowser
 from rltui.files.disk import is_directory, listing, opened, read_all, status, trouble
 from rltui.remote.opening import Wishes
 from rltui.remote.ssh import files as files_module
 from rltui.remote.ssh.link import Link
-from rltui.session.samples import SampleBrowser
 from rltui.sources.beside.sample_files import find_samples
 from rltui.sources.beside.settings_files import read_settings
 from rltui.sources.follow.batch_queue import MOST_BATCHES

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from rltui.tui.screens.comparison import ComparisonScreen
+from rltui.pages.comparison.screen import ComparisonScreen
 from tests.builders import a_batch, a_block, steps
 from tests.fakes import grpo_batch, grpo_tags
 from tests.tui.hand import Hand, open_app

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rltui.present.chart.render import render
-from rltui.present.screens import metric_chart
+from rltui.draw.chart.render import render
+from rltui.pages.metric import metric_chart
 from tests.builders import a_batch, a_block
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app

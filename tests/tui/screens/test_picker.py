@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from rltui.present.screens.suggestion_lines import PathDisplay
+from rltui.pages.picker.app import PickerApp
+from rltui.pages.picker.screen import PickerScreen
+from rltui.pages.picker.suggestion_lines import PathDisplay
 from rltui.sources.discovery.suggestions import Suggestions
 from rltui.sources.discovery.tree import Candidate
-from rltui.tui.picker_app import PickerApp
-from rltui.tui.screens.picker import PickerScreen
 from tests.clock import ManualClock
 from tests.present.screens.test_picker import CSV, an_offer, some
 from tests.tui.driving import driving

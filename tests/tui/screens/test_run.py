@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from textual import events
 
-from rltui.present.screens.findings_list import CauseId, FindingId, SkippedId
-from rltui.tui.app import RltuiApp
+from rltui.pages.app import RltuiApp
+from rltui.pages.findings.findings_list import CauseId, FindingId, SkippedId
+from rltui.pages.help.screen import HelpScreen
+from rltui.pages.log.screen import LogScreen
+from rltui.pages.metric.explain_screen import ExplainScreen
+from rltui.pages.run.tab_bar import TabBar
 from rltui.tui.remembered import RememberedView
-from rltui.tui.screens.explain import ExplainScreen
-from rltui.tui.screens.help import HelpScreen
-from rltui.tui.screens.log import LogScreen
-from rltui.tui.screens.screen import ShellScreen
-from rltui.tui.widgets.tab_bar import TabBar
+from rltui.tui.screen import ShellScreen
 from tests.builders import a_batch, a_block, steps
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.driving import driving

@@ -13,9 +13,9 @@ import pytest
 from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.files.trouble import READABLE
+from rltui.pages.app import RltuiApp
 from rltui.session import Session
 from rltui.session.choice import Choice
-from rltui.tui.app import RltuiApp
 from tests.builders import LOGDIR, a_batch, a_block
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags

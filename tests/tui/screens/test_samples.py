@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rltui.core.batch import TextPoint
+from rltui.pages.app import RltuiApp
 from rltui.session import Session
-from rltui.tui.app import RltuiApp
 from tests.fakes import FakeReader, grpo_batch
 from tests.tui.driving import driving
 from tests.tui.hand import Hand, a_look, open_app, read_at_once

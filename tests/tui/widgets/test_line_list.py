@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 from textual.app import ComposeResult
 
-from rltui.present.kit.line import TEXT, Line, Token, style
-from rltui.present.screens.entries import Entry, fixed
+from rltui.draw.entries import Entry, fixed
+from rltui.draw.line import TEXT, Line, Token, style
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.line_list import LineList
 from tests.tui.driving import driving

@@ -9,7 +9,7 @@ import pytest
 from textual.app import ComposeResult
 from textual.events import Resize
 
-from rltui.present.kit.line import TEXT, Line, fit_line
+from rltui.draw.line import TEXT, Line, fit_line
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.lines import Lines
 from tests.tui.hand import Screen, a_look

@@ -1,0 +1,243 @@
+"""The layers of a plot, painted from the lowest up.
+
+Order: tint, limit lines, restarts, outline of the family, superseded branch, raw line, upper line
+with its levels, marks, crosshair, texts, readout. The upper layer owns a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rltui.core.block import BoolArray, IntArray
+from rltui.core.level import Level
+from rltui.core.text import cell_width
+from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.overlays import DrawnLine
+from rltui.draw.chart.plot import BAND, Plot, line_raster, paint_line, paint_outline
+from rltui.draw.chart.plot_cells import safe
+from rltui.draw.chart.raster import RESOLUTION, by_cell, encode
+from rltui.draw.chart.trace import Columns, Points, gap_cells
+from rltui.draw.chart.y_range import Shown
+from rltui.draw.line import ACCENT, LEVEL_TOKEN, MUTED, Line, Style, Token, line_width, style
+
+_NAN, _NAN_REST = style(Token.BAD, bold=True), style(Token.BAD)
+_OUTSIDE = style(Token.STRONG, bold=True)
+
+
+def draw_ground(plot: Plot, chart: Chart) -> None:
+    """Tint of the healthy range, limit lines, dotted lines of restarts."""
+    canvas = plot.canvas
+    if chart.healthy is not None:
+        _tint(plot, *chart.healthy, lined=bool(chart.limits))
+    for limit in chart.limits:
+        row = plot.row(float(limit.value))
+        if row is not None:
+            canvas.text(row, 0, plot.glyphs.limit * canvas.width, style(limit.token))
+    for x in chart.restarts:
+        if plot.holds(x):
+            for row in range(canvas.height):
+                canvas.put(row, plot.cell(x), plot.glyphs.restart_line, MUTED)
+
+
+def _tint(plot: Plot, low: float | None, high: float | None, *, lined: bool) -> None:
+    """The rows that the range touches; without limit lines only those that lie in it by half, so
+    that no row of a low chart looks healthy that is not."""
+    rows = plot.canvas.height
+    edges = np.array([np.nan if v is None else v for v in (low, high)], dtype=np.float64)
+    shares = plot.scale.share(edges)
+    if plot.scale.log:  # nothing is below a limit of zero
+        shares = np.where(edges <= 0, -1.0, shares)
+    bottom = 0.0 if low is None else float(np.nan_to_num(shares[0]))
+    top = 1.0 if high is None else float(np.nan_to_num(shares[1], nan=1.0))
+    if bottom > 1 or top < 0 or bottom > top:
+        return
+    dots = plot.down * rows - 1
+    within = 0 if lined else plot.down // 2
+    first = (round(max(0.0, bottom) * dots) + within) // plot.down
+    last = (round(min(1.0, top) * dots) - within) // plot.down
+    if last < first:
+        return
+    plot.canvas.tint[rows - 1 - last : rows - first] = True
+
+
+def draw_below(plot: Plot, shown: Shown, *, outlined: bool) -> None:
+    """What lies below the upper line: the lowest and highest of its family where they are to be
+    ``outlined``, superseded branch, raw line."""
+    for end in (shown.low, shown.high) if outlined else ():
+        if end is not None:
+            paint_outline(plot, end)
+    if shown.old is not None:
+        paint_line(plot, line_raster(plot, shown.old, toned=True), BAND, char=".")
+    if shown.under is not None:
+        look = style(Token.SPARK) if shown.low is not None else BAND
+        raster = line_raster(plot, shown.under, toned=shown.crowded)
+        paint_line(plot, raster, look, char=":" if shown.crowded else ".")
+
+
+def draw_curve(plot: Plot, shown: Shown) -> DrawnLine:
+    """The upper line with its levels."""
+    curve = shown.curve
+    look = style(curve.token if curve.known else Token.MUTED)
+    raster = line_raster(plot, shown.line)
+    cells = paint_line(plot, raster, look, char=curve.sign or "*")
+    _recolour(plot, raster, curve)
+    return DrawnLine(cells, look, curve.sign)
+
+
+def _recolour(plot: Plot, raster: BoolArray, curve: Curve) -> None:
+    """The level colours of a line, from the step at which each began."""
+    if not curve.levels:
+        return
+    grades = _grades(plot, curve)
+    if not grades.any():
+        return
+    across = RESOLUTION[plot.glyphs.marker][0]
+    cells = plot.canvas.width
+    grades = grades.reshape(cells, 2) if across == 2 else grades.reshape(cells, 2).max(1)[:, None]
+    set_columns = by_cell(raster, plot.glyphs.marker).any(axis=2)
+    level = (set_columns * grades).max(axis=2)
+    codes = encode(raster, plot.glyphs.marker)
+    for grade in (Level.WATCH, Level.BAD):
+        where = level == int(grade)
+        if where.any():
+            plot.canvas.paint(codes, style(LEVEL_TOKEN[grade]), where)
+
+
+def _grades(plot: Plot, curve: Curve) -> IntArray:
+    """The level (dot columns,) of a curve."""
+    width = plot.dot_columns
+    out = np.zeros(width, dtype=np.int64)
+    span = plot.x1 - plot.x0
+    for since, until, level in curve.levels:
+        if since > plot.x1 or (until is not None and until < plot.x0):
+            continue
+        if span <= 0:
+            begin, end = 0, width - 1
+        else:
+            begin = round(max(0.0, (since - plot.x0) / span) * (width - 1))
+            last = plot.x1 if until is None else min(until, plot.x1)
+            end = round((last - plot.x0) / span * (width - 1))
+        out[begin : end + 1] = np.maximum(out[begin : end + 1], int(level))
+    return out
+
+
+def draw_marks(plot: Plot, shown: Shown) -> None:
+    """Marks for values that are not finite or outside of the y range."""
+    _outside(plot, shown.under or shown.line)
+    _gaps(plot, shown.raw)
+
+
+def _gaps(plot: Plot, raw: Points) -> None:
+    canvas, glyphs = plot.canvas, plot.glyphs
+    kinds = gap_cells(raw, plot.x0, plot.x1, canvas.width)
+    bottom = canvas.height - 1
+    for column in np.flatnonzero(kinds).tolist():
+        starts = kinds[column] == 1
+        char, look = (glyphs.nan, _NAN) if starts else (glyphs.unchanged, _NAN_REST)
+        canvas.put(bottom, column, char, look)
+        canvas.lines[bottom, column] = True
+
+
+def _outside(plot: Plot, columns: Columns) -> None:
+    """``^`` and ``v`` where values leave the plot."""
+    canvas, scale = plot.canvas, plot.scale
+    if not scale.log and (columns.high <= scale.high).all() and (columns.low >= scale.low).all():
+        return
+    at = columns.at[columns.inside].astype(np.intp)
+    high = scale.share(columns.high[columns.inside])
+    low = scale.share(columns.low[columns.inside])
+    slack = 0.03
+    for column in set((at[high > 1 + slack] // 2).tolist()):
+        canvas.put(0, column, plot.glyphs.above, _OUTSIDE)
+    for column in set((at[low < -slack] // 2).tolist()):
+        canvas.put(canvas.height - 1, column, plot.glyphs.below, _OUTSIDE)
+
+
+def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
+    """The texts of limits at the right end, or where no line of data is; a note on top."""
+    canvas = plot.canvas
+    if note:
+        text = f" {plot.glyphs.text(note)}"
+        canvas.text(0, max(0, canvas.width - len(text)), text[: canvas.width], MUTED)
+    for limit in chart.limits:
+        place = _place_of(plot, float(limit.value))
+        hidden = not limit.sought and plot.row(float(limit.value)) is None
+        if place is None or hidden or not limit.text:
+            continue
+        row, edge = place
+        text = f" {edge}{plot.glyphs.text(safe(limit.text))}"
+        width = cell_width(text)
+        if width + 1 > canvas.width:
+            continue
+        right = canvas.width - width
+        for begin in (right, *range(right - 1, 0, -1), 0):
+            inner = text if begin == right else text + " "
+            if canvas.free(row, max(0, begin - 1), min(canvas.width, begin + cell_width(inner))):
+                canvas.text(row, begin, inner, style(limit.token))
+                canvas.lines[row, begin : begin + width] = True  # the readout keeps off it
+                break
+
+
+def _place_of(plot: Plot, value: float) -> tuple[int, str] | None:
+    """Row of a limit and the arrow before its text: none in the range, else at the edge beyond
+    which it lies. None for what has no place on a log axis."""
+    row = plot.row(value)
+    if row is not None:
+        return row, ""
+    if not np.isfinite(value) or (plot.scale.log and value <= 0):
+        return None
+    if value > (10.0**plot.scale.low if plot.scale.log else plot.scale.low):
+        return 0, f"{plot.glyphs.above} "
+    return plot.canvas.height - 1, f"{plot.glyphs.below} "
+
+
+def draw_crosshair(plot: Plot, x: float) -> None:
+    """The full-height line, which gives way to the data."""
+    canvas, column = plot.canvas, plot.cell(x)
+    for row in range(canvas.height):
+        if not canvas.lines[row, column]:
+            canvas.put(row, column, plot.glyphs.vertical, ACCENT)
+
+
+def draw_readout(plot: Plot, x: float, lines: Sequence[Line]) -> None:
+    """The box beside the crosshair, where it hides the least of the data."""
+    canvas, column = plot.canvas, plot.cell(x)
+    lines = [[(plot.glyphs.text(safe(text)), look) for text, look in line] for line in lines]
+    width = max(map(line_width, lines)) + 4
+    airy = canvas.height >= len(lines) + 4
+    height = len(lines) + 2 * airy
+    right, left = column + 2, column - 1 - width
+    sides = [left, right] if 2 * column >= canvas.width else [right, left]
+    sides = [s for s in sides if s >= 0 and s + width <= canvas.width]
+    if not sides or height > canvas.height:
+        return
+    begin = sides[0]
+    hidden = canvas.lines[:, begin : begin + width].sum(axis=1)
+    tops = range(canvas.height - height + 1)
+    middle = (canvas.height - height) / 2
+    top = min(tops, key=lambda t: (int(hidden[t : t + height].sum()), abs(t - middle)))
+    for row in range(height):
+        canvas.text(top + row, begin, " " * width, style(Token.TEXT, bg=Token.SEL))
+    for row, line in enumerate(lines):
+        at = begin + 2
+        for text, look in line:
+            on_box = style(look.fg, bg=Token.SEL, bold=look.bold, underline=look.underline)
+            canvas.text(top + airy + row, at, text[: begin + width - at], on_box)
+            at += cell_width(text)
+
+
+def newest_value(s: Shown, x1: float) -> tuple[float, Style] | None:
+    """The newest raw value and its style; None when it is not in the window."""
+    raw = s.raw
+    if not len(raw.x) or raw.x[-1] > x1:
+        return None
+    x, value = float(raw.x[-1]), float(raw.y[-1])
+    holding = [e[2] for e in s.curve.levels if e[0] <= x and (e[1] is None or e[1] >= x)]
+    worst = max(holding, default=Level.UNKNOWN)
+    if not np.isfinite(value):
+        return value, _NAN
+    if worst >= Level.WATCH:
+        return value, style(LEVEL_TOKEN[worst], bold=True)
+    return value, style(Token.STRONG, bold=True)

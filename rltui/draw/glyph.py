@@ -1,0 +1,212 @@
+"""The glyphs of a screen, in a unicode and an ascii set. Every glyph is one cell."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from rltui.core.level import Level, RunState
+from rltui.core.text import cell_width
+from rltui.draw.line import Line
+
+MARKERS = ("braille", "block", "ascii")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GlyphSet:
+    """The glyph for each meaning. Compare sets by identity; get one from :func:`glyph_set`."""
+
+    marker: str = "braille"
+    """How charts draw their dots: braille, block or ascii."""
+    colours: bool = True
+    """False where nothing has a colour: areas are filled with letters."""
+
+    # Verdicts and states
+    unknown: str = "·"
+    ok: str = "✔"
+    watch: str = "▲"
+    bad: str = "✖"
+    over: str = "○"
+    """Badge of a finding that is resolved (muted)."""
+    live: str = "●"
+    stalled: str = "○"
+    finished: str = "■"
+    stopped: str = "□"
+    crashed: str = "✖"
+    state_unknown: str = "·"
+
+    # Rows
+    up: str = "↑"
+    down: str = "↓"
+    cursor: str = "▌"
+    ellipsis: str = "…"
+    unchanged: str = "╌"
+    """Sparkline of a value that never changed, and the duration of a NaN."""
+    nan: str = "N"
+    ramp: str = "▁▂▃▄▅▆▇"
+
+    # Rules and axes
+    rule: str = "─"
+    heavy: str = "━"
+    vertical: str = "│"
+    tick_left: str = "┤"
+    tick_down: str = "┬"
+    tick_up: str = "┴"
+    corner: str = "└"
+
+    # Charts
+    newest: str = "◂"
+    above: str = "^"
+    below: str = "v"
+    limit: str = "┈"
+    restart_line: str = "┊"
+    bar: str = "━"
+    """Body of the bar of a finding."""
+    bar_rest: str = "━"
+    """What is left of a progress bar; the same glyph as what is done, in another colour."""
+
+    # Typography
+    dot: str = "·"
+
+    @property
+    def ascii(self) -> bool:
+        """True when nothing beyond ascii may be printed."""
+        return self.marker == "ascii"
+
+    @property
+    def lettered(self) -> bool:
+        """Whether letters distinguish areas."""
+        return self.ascii or not self.colours
+
+    def badge(self, level: Level) -> str:
+        """The badge of a level."""
+        return (self.unknown, self.ok, self.watch, self.bad)[level]
+
+    def state(self, state: RunState) -> str:
+        """The glyph of a run state."""
+        return {
+            RunState.LIVE: self.live,
+            RunState.STALLED: self.stalled,
+            RunState.FINISHED: self.finished,
+            RunState.STOPPED: self.stopped,
+            RunState.CRASHED: self.crashed,
+        }.get(state, self.state_unknown)
+
+    def text(self, text: str) -> str:
+        """``text`` as this set may print it: itself, or :func:`ascii_text` of it."""
+        return ascii_text(text) if self.ascii else text
+
+    def line(self, line: Line) -> Line:
+        """``line`` as this set may print it."""
+        return [(ascii_text(text), look) for text, look in line] if self.ascii else line
+
+
+BRAILLE = GlyphSet()
+BLOCK = replace(BRAILLE, marker="block")
+ASCII = GlyphSet(
+    marker="ascii",
+    unknown="?",
+    ok="+",
+    watch="!",
+    bad="X",
+    over="o",
+    live="*",
+    stalled="o",
+    finished="#",
+    stopped="-",
+    crashed="X",
+    state_unknown="?",
+    up="^",
+    down="v",
+    cursor=">",
+    ellipsis="~",
+    unchanged="-",
+    ramp="_.-=+*#",
+    rule="-",
+    heavy="=",
+    vertical="|",
+    tick_left="+",
+    tick_down="+",
+    tick_up="+",
+    corner="+",
+    newest="<",
+    limit="-",
+    restart_line=":",
+    bar="=",
+    bar_rest=".",
+    dot=".",
+)
+_SETS = {"braille": BRAILLE, "block": BLOCK, "ascii": ASCII}
+
+#: Typographic characters that rltui writes, and their replacements in ascii.
+_ASCII: dict[str, str] = {
+    "→": "->",
+    "←": "<-",
+    **dict(zip("↑↓▌◂▸", "^v><>", strict=True)),
+    "⇒": "=>",
+    "↔": "<>",
+    "≤": "<=",
+    "≥": ">=",
+    "±": "+-",
+    "≠": "!=",
+    "∞": "inf",
+    "√": "sqrt",
+    **dict(zip("×÷≈−–—‐‑…·•“”„‘’«»", 'x/~-----~.*"""\'\'""', strict=True)),
+    **dict(zip("✔✖▲▼●○■□", "+X!v*o##", strict=True)),
+    **dict(zip("─━┈╌┄│┃┊┆", "-=---||::", strict=True)),
+    **dict.fromkeys("┤├┬┴┼└┘┌┐", "+"),
+    **dict(zip("▁▂▃▄▅▆▇█▀░▒▓", "_.-=+*##^.:#", strict=True)),
+    **dict(zip("µμτγλΔ", "uutgld", strict=True)),
+    "α": "alpha",
+    "β": "beta",
+    "ε": "eps",
+    "θ": "theta",
+    "π": "pi",
+    "ρ": "rho",
+    "σ": "sigma",
+    "χ": "chi",
+}
+
+
+@lru_cache(maxsize=4096)
+def ascii_text(text: str) -> str:
+    """``text`` in ascii alone: typography mapped, accents dropped, ``?`` per cell of the rest.
+
+    The width may change (``≤`` becomes ``<=``): map first, then fit.
+    """
+    if text.isascii():
+        return text
+    # between two values: an arrow with a head of ">" reads as a comparison
+    text = text.replace(" → ", " to ")
+    return "".join(_ascii_char(c) for c in text)
+
+
+def _ascii_char(char: str) -> str:
+    if char.isascii():
+        return char
+    known = _ASCII.get(char)
+    if known is not None:
+        return known
+    if "⠀" <= char <= "⣿":
+        return " " if char == "⠀" else "*"
+    base = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode()
+    return base or "?" * cell_width(char)
+
+
+@lru_cache(maxsize=8)
+def glyph_set(marker: str, *, plain_badges: bool = False, colours: bool = True) -> GlyphSet:
+    """The set for a marker: ``braille``, ``block`` or ``ascii``, on a terminal with colours or
+    without.
+
+    ``plain_badges`` takes the badges of the ascii set, for terminals that draw ambiguous characters
+    two cells wide. Raises ValueError for another marker.
+    """
+    if marker not in _SETS:
+        raise ValueError(f"unknown marker {marker!r}; one of {', '.join(MARKERS)}")
+    chosen = _SETS[marker] if colours else replace(_SETS[marker], colours=False)
+    if not plain_badges or chosen.ascii:
+        return chosen
+    states = ("live", "stalled", "finished", "stopped", "crashed", "state_unknown")
+    names = ("unknown", "ok", "watch", "bad", "over", *states)
+    return replace(chosen, **{n: getattr(ASCII, n) for n in names})

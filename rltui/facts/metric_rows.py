@@ -1,0 +1,331 @@
+"""Rows of metrics: their order and grouping, and the content of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rltui.catalogue.model import Category, TagInfo
+from rltui.core.block import FloatArray
+from rltui.core.level import Level, worst
+from rltui.draw.entries import words_match
+from rltui.facts import numbers
+from rltui.facts.extent import extent_of
+from rltui.facts.run_cache import RunCache, RunSeriesCache
+from rltui.health.model import Judgement
+from rltui.pages.run.tabs import ALL, FINDINGS, OVERVIEW
+from rltui.session import RunView
+from rltui.store import Series
+
+#: Tags of one family that may be drawn as the band of the mean.
+_LOW, _HIGH, _CENTRE = "min", "max", "mean"
+#: Points that the newest one is compared with for the change column.
+_TREND_POINTS = 10
+#: Points that give the usual range and noise of a metric.
+_RECENT_POINTS = 2000
+#: A change below this share of the p5-p95 range is not shown.
+_MATERIAL = 0.02
+#: Only values below this are compared with the scale of their series.
+_TINY = 1e-9
+
+_TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
+
+#: Heading of rows that answer none of the questions and fire.
+_ELSEWHERE = "Firing elsewhere"
+#: Heading of the rows that the user pinned.
+PINNED = "Pinned"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: a tag, or a family of tags folded into one."""
+
+    tag: str
+    info: TagInfo
+    level: Level
+    judgement: Judgement
+    value: float | None
+    """Newest value as shown; None when there is none."""
+    band: tuple[str, str] | None = None
+    """Tags of the lowest and highest value of the family, drawn as a band."""
+
+    @property
+    def title(self) -> str:
+        """Name on screen."""
+        return self.info.title
+
+    @property
+    def weight(self) -> Level:
+        """How much it matters: its level, and watch as soon as something speaks against it."""
+        return Level.WATCH if self.is_open else self.level
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only the newest rows keep it from its tick."""
+        return self.level is Level.UNKNOWN and self.judgement.level is Level.OK
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows under one heading."""
+
+    title: str
+    rows: tuple[Row, ...]
+    level: Level
+    """Worst level of the rows, also of those that are left out for want of room. Unknown instead
+    of ok as soon as the newest rows of one speak against its tick."""
+
+
+def section_of(title: str, rows: Iterable[Row]) -> Section:
+    """A section of all these rows."""
+    rows = tuple(rows)
+    level = worst(r.level for r in rows)
+    is_open = level is Level.OK and any(r.is_open for r in rows)
+    return Section(title, rows, Level.UNKNOWN if is_open else level)
+
+
+#: Devices in the order of their sections, as the catalogue labels them.
+_DEVICES = ("GPU", "host", "process", "disk", "network")
+
+_SECTIONS: RunCache[tuple[str, str, tuple[str, ...], bool], list[Section]] = RunCache()
+_OVERVIEW: RunCache[None, list[Section]] = RunCache()
+_FAMILY_ENDS: RunCache[None, dict[str, dict[str, str]]] = RunCache()
+
+
+def make_row(
+    run: RunView, tag: str, band: tuple[str, str] | None = None, *, valued: bool = True
+) -> Row:
+    """The row of one tag, ``valued``: with its newest value, for which its points are read."""
+    verdict = run.verdict
+    value = newest_of(run, run.shown(tag)) if valued else None
+    judgement, level = verdict.judgement(tag), verdict.tag_level(tag)
+    return Row(tag, run.infos[tag], level, judgement, value, band)
+
+
+def newest_of(run: RunView, series: Series) -> float | None:
+    """The newest value as shown: 0 for what the scale of the series makes a rounding error."""
+    value = None if series.last is None else series.last[2]
+    if value is None or not 0 < abs(value) < _TINY:
+        return value
+    return numbers.on_scale(value, extent_of(run, series).size)
+
+
+def with_value(run: RunView, row: Row) -> Row:
+    """The row with its newest value."""
+    return replace(row, value=newest_of(run, run.shown(row.tag)))
+
+
+def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[Row]:
+    """Rows of ``tags`` in catalogue order; ``*/mean,max,min`` become one row with a band."""
+    ordered = sorted(tags, key=lambda t: (run.infos[t].order, run.infos[t].title, t))
+    families: dict[str, dict[str, str]] = {}
+    for tag in ordered:
+        info = run.infos[tag]
+        if info.family and info.stat:
+            families.setdefault(info.family, {}).setdefault(info.stat, tag)
+    hidden: set[str] = set()
+    bands: dict[str, tuple[str, str]] = {}
+    for members in families.values():
+        if _CENTRE in members and _LOW in members and _HIGH in members:
+            low, high = members[_LOW], members[_HIGH]
+            bands[members[_CENTRE]] = (low, high)
+            hidden.update(t for t in (low, high) if run.verdict.judgement(t).level < Level.WATCH)
+    return [make_row(run, t, bands.get(t), valued=valued) for t in ordered if t not in hidden]
+
+
+def tab_sections(run: RunView, tab: str, text: str = "", *, valued: bool = True) -> list[Section]:
+    """The sections of a tab, after the filter ``text``; kept until the run changes. Rows that are
+    not ``valued`` may lack their newest value."""
+    key = (tab, text, run.pins.tags, valued)
+    return list(_SECTIONS.get(run, key, lambda: _matching_sections(run, tab, text, valued)))
+
+
+def _matching_sections(run: RunView, tab: str, text: str, valued: bool) -> list[Section]:
+    sections = _tab_sections(run, tab, valued)
+    if text:
+        sections = [section_of(s.title, (r for r in s.rows if matches(r, text))) for s in sections]
+    return [s for s in sections if s.rows]
+
+
+def _tab_sections(run: RunView, tab: str, valued: bool) -> list[Section]:
+    if tab == FINDINGS:
+        return []
+    if tab == OVERVIEW:
+        return [*_pinned_sections(run), *_without_pinned(run, overview_sections(run))]
+    if tab == ALL:
+        rows = [make_row(run, t, valued=valued) for t in _by_category(run)]
+        return [section_of("All", rows)]
+    category = Category(tab)
+    tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
+    if category is Category.SYSTEM:
+        return device_sections(run, tags)
+    return [section_of(category_title(category), fold(run, tags, valued=valued))]
+
+
+def _pinned_sections(run: RunView) -> list[Section]:
+    """The pinned metrics that this run has; no section without one."""
+    tags = [t for t in run.pins.tags if t in run.infos]
+    rows = [make_row(run, tag, _band_of(run, tag)) for tag in tags]
+    return [section_of(PINNED, rows)] if rows else []
+
+
+def _without_pinned(run: RunView, sections: list[Section]) -> list[Section]:
+    """The sections without the rows that stand under Pinned; each keeps the level of all."""
+    pinned = set(run.pins.tags)
+    left = (replace(s, rows=tuple(r for r in s.rows if r.tag not in pinned)) for s in sections)
+    return [s for s in left if s.rows]
+
+
+def device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
+    """The system metrics ``tags`` by the device that they are about: each GPU, the host, disks,
+    the network, and what says nothing of a device."""
+    devices: dict[tuple[bool, str, int, int, str], list[str]] = {}
+    for tag in tags:
+        labels = run.infos[tag].labels
+        part, number = labels.get("part", ""), labels.get("n", "")
+        where = labels.get("node") or (f"rank {labels['rank']}" if "rank" in labels else "")
+        title = " ".join(x for x in (part, number, where) if x) or "system"
+        place = not part, where, _DEVICES.index(part) if part in _DEVICES else len(_DEVICES)
+        devices.setdefault((*place, int(number or -1), title), []).append(tag)
+    return [
+        section_of(key[-1][0].upper() + key[-1][1:], fold(run, found))
+        for key, found in sorted(devices.items())
+    ]
+
+
+def category_title(category: Category) -> str:
+    """Name of a category for people."""
+    return category.value.replace("_", " ").capitalize()
+
+
+def overview_sections(run: RunView) -> list[Section]:
+    """The questions of the scenario with the metrics that answer them, as far as logged."""
+    return list(_OVERVIEW.get(run, None, lambda: _overview_sections(run)))
+
+
+def _overview_sections(run: RunView) -> list[Section]:
+    if run.recognition is None:
+        return []
+    shown: set[str] = set()
+    sections = []
+    for question in run.recognition.scenario.questions:
+        rows = []
+        for tag in _vital_tags(run, question.metrics):
+            if tag not in shown:
+                shown.add(tag)
+                rows.append(make_row(run, tag, _band_of(run, tag)))
+        if rows:
+            sections.append(section_of(question.title, rows))
+    if not sections and run.infos:
+        return [section_of("Logged", fold(run, run.infos))]
+    others = [make_row(run, tag, _band_of(run, tag)) for tag in _firing(run) if tag not in shown]
+    return [section_of(_ELSEWHERE, others), *sections] if others else sections
+
+
+def _firing(run: RunView) -> list[str]:
+    """Tags of the findings that hold now, one for each rule and metric, worst first."""
+    found = run.report.firing() if run.report else ()
+    tags = {(f.rule, f.metric): f.tag for f in reversed(found) if f.tag in run.infos}
+    return [tag for tag in dict.fromkeys(reversed(tags.values())) if tag is not None]
+
+
+def _vital_tags(run: RunView, keys: tuple[str, ...]) -> list[str]:
+    """Tags of vital signs: one per metric and label; the first of several synonyms."""
+    seen: set[tuple[str, str]] = set()
+    out = []
+    for tag in run.tags_of_metrics(keys):
+        info = run.infos[tag]
+        name = (info.metric.key if info.metric else tag, str(sorted(info.labels.items())))
+        if name not in seen:
+            seen.add(name)
+            out.append(tag)
+    return out
+
+
+def _band_of(run: RunView, tag: str) -> tuple[str, str] | None:
+    info = run.infos[tag]
+    if info.stat != _CENTRE or not info.family:
+        return None
+    ends = _family_ends(run).get(info.family, {})
+    return (ends[_LOW], ends[_HIGH]) if len(ends) == 2 else None
+
+
+def _family_ends(run: RunView) -> dict[str, dict[str, str]]:
+    """Family -> its tags of the lowest and the highest value; made once per version."""
+
+    def find() -> dict[str, dict[str, str]]:
+        ends: dict[str, dict[str, str]] = {}
+        for tag, info in run.infos.items():
+            if info.family and info.stat in (_LOW, _HIGH):
+                ends.setdefault(info.family, {})[info.stat] = tag
+        return ends
+
+    return _FAMILY_ENDS.get(run, None, find)
+
+
+def _by_category(run: RunView) -> list[str]:
+    order = {c: n for n, c in enumerate(Category)}
+    return sorted(run.infos, key=lambda t: (order[run.infos[t].category], run.infos[t].order, t))
+
+
+def matches(row: Row, text: str) -> bool:
+    """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
+    key = row.info.metric.key if row.info.metric else ""
+    return words_match(f"{row.title} {row.tag} {key}", text)
+
+
+def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
+    """(since, until or None for now, level) of what the rules found on this tag, and since when
+    it is the cause of what fires."""
+    if run.report is None:
+        return []
+    diagnosed = run.report.diagnosed
+    if diagnosed.cause is not None and diagnosed.cause.tag == tag:
+        return [(diagnosed.cause.step, None, diagnosed.diagnoses[0].level)]
+    return [
+        (f.since_step, f.until_step, f.level)
+        for f in run.report.findings
+        if f.tag == tag and f.since_step is not None
+    ]
+
+
+def trend_of(run: RunView, tag: str) -> float | None:
+    """The trend of a tag as shown, kept until its points change."""
+    return _TRENDS.of(run).get(run.shown(tag), trend)
+
+
+def trend(series: Series) -> float | None:
+    """Newest value minus the median of the few before; None when not material.
+
+    Material means: at least 2 % of the p5-p95 range, and more than the usual difference
+    between neighbours (median absolute first difference).
+    """
+    recent = series.values[-_RECENT_POINTS:]
+    if len(recent) < 5 or not np.isfinite(recent[-1]):
+        return None
+    values = recent[np.isfinite(recent)].astype(np.float64)
+    if len(values) < 5:
+        return None
+    before = values[-1 - min(_TREND_POINTS, len(values) // 4 + 1) : -1]
+    change = float(values[-1]) - _quantile(np.sort(before), 0.5)
+    if change == 0:
+        return None
+    noise = _quantile(np.sort(np.abs(values[1:] - values[:-1])), 0.5)
+    if abs(change) < 2.0 * noise:
+        return None
+    ordered = np.sort(values)
+    spread = _quantile(ordered, 0.95) - _quantile(ordered, 0.05)
+    return None if abs(change) < _MATERIAL * spread else change
+
+
+def _quantile(ordered: FloatArray, share: float) -> float:
+    """A quantile of ascending values (n,), linear between neighbours.
+
+    As ``numpy.quantile``, without its price for a few values.
+    """
+    at = share * (len(ordered) - 1)
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return float(ordered[low]) * (1 - (at - low)) + float(ordered[high]) * (at - low)

@@ -1,0 +1,184 @@
+"""The sentences about findings and limits: templates of the rules, filled with evidence."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+
+from rltui.core.template import fill
+from rltui.facts import numbers
+from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
+
+Fact = float | int | str | None
+
+#: What a metric whose meaning is a guess rests on.
+GUESSED = "by its name; findings are at most watch, but for NaN"
+
+#: How the templates of rules call a limit; a field may have the same name.
+_LIMIT = re.compile(r"(?<!\{)\b(limit|floor)\b")
+
+
+def summary(finding: Finding) -> str:
+    """One sentence with the evidence, no newline."""
+    if finding.error is not None:
+        return f"this rule broke on {finding.tag}: {finding.error}"
+    if finding.words is None:
+        return _state(finding)
+    template = _limit_named(finding, finding.words.summary)
+    again = "; the newest row is beyond it again" if finding.evidence.again else ""
+    said = _filled(template, facts(finding.evidence)) + _others(finding.evidence) + again
+    return f"{said}; a guess: {finding.tag}" if "guessed" in finding.evidence.row else said
+
+
+def short(finding: Finding) -> str:
+    """The same in at most about 45 cells, for narrow screens."""
+    if finding.error is not None:
+        return "the rule itself broke"
+    if finding.words is None:
+        return _state(finding)
+    return _filled(_limit_named(finding, finding.words.short), facts(finding.evidence))
+
+
+def _limit_named(finding: Finding, template: str) -> str:
+    """The template with the level of its limit, where a rule has a limit for each level: rows and
+    charts show that of ``watch``."""
+    known = finding.evidence.facts
+    if known.get("watch") is None or known.get("bad") is None:
+        return template
+    return _LIMIT.sub(rf"{finding.level.word} \1", template, count=1)
+
+
+def _state(finding: Finding) -> str:
+    known, age = finding.evidence.facts, finding.evidence.value
+    interval, total = known.get("interval_s"), known.get("total_steps")
+    if isinstance(total, int):
+        done = f"{numbers.step(finding.evidence.step_last)} of {numbers.step(total)} steps"
+        return f"no process has its log open any more, after {done}"
+    if age is not None:
+        pace = f"; {_pace(float(interval))}" if interval else ""
+        return f"nothing written for {numbers.age(age)}{pace}"
+    return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
+
+
+def _pace(interval: float) -> str:
+    """How often rows come, from the seconds between two of them."""
+    if interval < 0.5:
+        return "rows usually come several times a second"
+    return f"rows usually come every {numbers.duration(interval)}"
+
+
+def _others(evidence: Evidence) -> str:
+    if not evidence.others:
+        return ""
+    if len(evidence.others) == 1:
+        return f"; the same for {evidence.others[0]}"
+    return f"; the same for {len(evidence.others)} other tags"
+
+
+def facts(evidence: Evidence) -> dict[str, Fact]:
+    """The values that templates and the JSON documents use, by name."""
+    if not evidence.row:
+        return dict(evidence.facts)
+    row, side = evidence.row, evidence.side
+    limit = numbers.plain(math.nan if evidence.threshold is None else evidence.threshold)
+    if side is Side.BOTH:  # limits of equal size: the one that the value is beyond
+        below = evidence.value is not None and evidence.value < 0
+        side, limit = (Side.LOW, f"-{limit}") if below else (Side.HIGH, limit)
+    out: dict[str, Fact] = {
+        **row,
+        "when": "now" if evidence.newest else f"at step {numbers.step(row['step'])}",
+        "from": f"{numbers.plain(row['before'])} → " if evidence.has_before else "",
+        "bound": ("≥ " if side is Side.LOW else "≤ ") + limit,
+        "and_now": "" if evidence.latest is None else f", now {numbers.plain(evidence.latest)}",
+        **evidence.facts,
+    }
+    out["note"] = "".join(_filled(note, out) for note in evidence.notes)
+    return out
+
+
+def healthy(judgement: Judgement) -> str:
+    """The watch limit, at most 16 cells: "≤ 0.08", "≥ 30 % of start"; "" if there is none."""
+    if judgement.rules:
+        return _filled(judgement.healthy, judgement.values, _limit)
+    return bounds(judgement.values.get("low"), judgement.values.get("high"))
+
+
+def bad_limit(judgement: Judgement) -> str:
+    """The limit for bad, in the words of :func:`healthy`; "" if there is none of its own."""
+    found = _filled(judgement.healthy, judgement.bad, _limit) if judgement.bad else ""
+    return "" if found == healthy(judgement) else found
+
+
+def limits(judgement: Judgement) -> str:
+    """Both limits with their level: "watch limit ≤ 0.08, bad limit ≤ 0.2", "healthy ≤ 1" for one;
+    "" without any."""
+    mild, bad = healthy(judgement), bad_limit(judgement)
+    if bad:
+        return f"watch limit {mild}, bad limit {bad}"
+    return f"healthy {mild}" if mild else ""
+
+
+def limit_words(judgement: Judgement, *, above: bool, value: float) -> str:
+    """The limit that a chart draws, by the level that begins there: "watch > 0.08";
+    "usual ≤ 1" for a range that is only documented."""
+    if not judgement.rules:
+        return f"usual {'≤' if above else '≥'} {numbers.short(value)}"
+    return f"{judgement.limit_level.word} {'>' if above else '<'} {numbers.short(value)}"
+
+
+def healthy_short(judgement: Judgement) -> str:
+    """The same in at most 12 cells, with numbers: "≥ 1.15"."""
+    if judgement.rules:
+        return _filled(judgement.healthy_short, judgement.values, _limit)
+    return healthy(judgement)
+
+
+def bounds(low: float | None, high: float | None) -> str:
+    """A range in words: "0 to 1", "≤ 0.2"; "" when it is open at both ends."""
+    if low is not None and high is not None:
+        return f"{_limit(low)} to {_limit(high)}"
+    if high is not None:
+        return f"≤ {_limit(high)}"
+    return "" if low is None else f"≥ {_limit(low)}"
+
+
+def too_few(few: FewRows) -> str:
+    """Why a run without a finding is not called ok."""
+    rows = "1 row" if few.rows == 1 else f"{few.rows} rows"
+    return f"only {rows}: too few to judge (a verdict needs {few.needed})"
+
+
+def why_skipped(skipped: Skipped, missing: str) -> str:
+    """Why a rule could not judge; ``missing`` names the metrics that it lacks."""
+    if skipped.broke:
+        return "the rule broke"
+    if missing:
+        return f"no {missing}"
+    if skipped.rows >= skipped.needed:
+        return f"{skipped.rows} rows, none of them usable"
+    return f"{skipped.rows} of {skipped.needed} rows"
+
+
+def _filled(
+    template: str, values: Mapping[str, Fact], number: Callable[[float], str] = numbers.plain
+) -> str:
+    """``template`` with numbers in place of its fields; a field without a value shows as ``–``."""
+    return fill(template, lambda name, form: _shown(values.get(name), form, number))
+
+
+def _limit(value: float) -> str:
+    """A limit beside the values of a table, which have a comma from 1,000 on."""
+    return numbers.short(value) if 1000 <= abs(value) < 10_000 else numbers.plain(value)
+
+
+def _shown(value: Fact, form: str, number: Callable[[float], str]) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return numbers.MISSING
+    if form == "%":
+        return f"{numbers.plain(100 * value)} %"
+    if form == "d" or isinstance(value, int):
+        return numbers.step(round(value) if math.isfinite(value) else value)
+    return number(value)

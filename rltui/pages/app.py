@@ -1,0 +1,182 @@
+"""The app that shows a session."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from textual import events
+from textual.screen import Screen
+
+from rltui.config import HooksConfig
+from rltui.core.address import identity
+from rltui.core.batch import RunKey
+from rltui.core.errors import RltuiError
+from rltui.pages.comparison.marks import following, marked_again
+from rltui.pages.help.keys import EVERYWHERE
+from rltui.pages.runs.screen import RunsScreen
+from rltui.session import RunView, Session
+from rltui.tui.alerts import Alerts
+from rltui.tui.input_times import Collecting, InputTimes
+from rltui.tui.playback import Playback, ReplayStart
+from rltui.tui.pump import Pump
+from rltui.tui.remembered import RememberedView, SavedMark
+from rltui.tui.screen import ShellScreen
+from rltui.tui.shell import Look, ShellApp
+from rltui.tui.warming import Warming
+
+
+class RltuiApp(ShellApp[bool], places=EVERYWHERE):
+    """Shows a session. The reader thread is started on mount and joined on exit.
+
+    Returns True when the user went back to the picker. Ends when nothing can be read, which is its
+    :attr:`failure`.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        look: Look,
+        hooks: HooksConfig | None = None,
+        *,
+        from_picker: bool = False,
+        replay: ReplayStart | None = None,
+        remembered: RememberedView | None = None,
+    ) -> None:
+        super().__init__(look)
+        self._remembered = remembered or RememberedView(None, look.view)
+        self.state, self.view = self._remembered.state, self._remembered.view
+        session.pins.tags = (*session.pins.tags, *self.state.pins)
+        self._real_logdirs = [identity(p) for p in session.logdirs]
+        self._to_mark = {
+            RunKey(self._real_logdirs.index(m.logdir), m.name): m.slot
+            for m in self.state.marks
+            if m.logdir in self._real_logdirs
+        }
+        """Runs that were marked at the last start and are not yet again -> slot."""
+        if self.state.mutes:
+            session.mutes.replace(self._remembered.mutes)
+        self._alerts = Alerts(self, session, hooks or HooksConfig(terminal="off"))
+        self.session = session
+        self.logdirs = session.logdirs
+        self._from_picker = from_picker
+        self._input_times = InputTimes(session.clock)
+        self._collecting = Collecting(self._input_times, session.clock)
+        self.failure: RltuiError | None = None
+        self._replaced: set[Path] = set()
+        """Logdirs of which it was said that they are read by another address."""
+        load_later, collect = Warming(self).go_on, self._collecting.look
+        news = self._show_news, self._fail
+        self.pump = Pump(self, session, *news, load_later, self._input_times, collect)
+        self.playback = Playback(self, session, lambda: self._show_news(False), replay)
+
+    def get_default_screen(self) -> Screen[Any]:
+        return RunsScreen(self.session, self._from_picker)
+
+    def on_mount(self) -> None:
+        """Start reading once the screen has been painted: it says what is being read."""
+        self._collecting.start()
+        self._follow_marks()
+        if self._remembered.note:
+            self.say(self._remembered.note)
+        if self.playback.run is None:
+            self.call_after_refresh(self.pump.start)
+        else:  # all has been read, and the run opens by itself
+            self.call_later(self.pump.start)
+            self.call_later(self.playback.begin)
+
+    def on_unmount(self) -> None:
+        """End the reader thread."""
+        self.playback.stop()
+        if self.failure is None:
+            self.remember()
+        self.session.stop()
+        self._alerts.close()
+        self._collecting.stop()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note when keys and clicks come."""
+        if isinstance(event, events.InputEvent):
+            self._input_times.note()
+        await super().on_event(event)
+
+    def _show_news(self, new_run: bool) -> None:
+        """Have every visible screen show the present facts."""
+        self._alerts.look()
+        self._follow_marks()
+        self._tell_replaced()
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, ShellScreen):
+                screen.on_news()
+            if not screen.is_modal:
+                break
+        if self.pump.paused:
+            return
+        if new_run and not isinstance(self.screen, RunsScreen) and len(self.session.views) > 1:
+            self.say(f"{len(self.session.views)} runs now: r lists them")
+
+    def _tell_replaced(self) -> None:
+        """Say once that logs are read in another way than was asked for, which moves more."""
+        awaited = [p for p in self.session.logdirs if p not in self._replaced]
+        found = [(p, at) for p in awaited if (at := self.session.instead(p)) is not None]
+        if found:
+            self._replaced.update(p for p, _ in found)
+            more = f", and {len(found) - 1} more alike" if len(found) > 1 else ""
+            logdir, there = found[0]
+            self.say(f"{logdir}: no rltui there, read as {there}, which moves whole logs{more}")
+
+    def _fail(self, failure: RltuiError) -> None:
+        """End: there is nothing to read."""
+        self.failure = failure
+        self.exit()
+
+    def _follow_marks(self) -> None:
+        """Mark what was marked at the last start, and keep the marks on the runs that are shown."""
+        session, marked = self.session, following(self.view.marked, self.session.views)
+        if self._to_mark:
+            marked = marked_again(marked, self._to_mark, session.views)
+            awaited = session.searching or session.out_of_reach
+            complete = not awaited and session.reading() is None
+            complete = complete and len(session.views) == session.run_count
+            for key in list(self._to_mark) if complete else [m.run.key for m in marked]:
+                self._to_mark.pop(key, None)
+        if marked is not self.view.marked:
+            self.view = replace(self.view, marked=marked)
+
+    def action_pause(self) -> None:
+        """Let the view, or the replay, stand still, or go on."""
+        if self.playback.run is not None:
+            self.playback.toggle()
+            return
+        self.pump.pause()
+        if isinstance(self.screen, ShellScreen):
+            self.screen.on_news()
+
+    @property
+    def replays(self) -> bool:
+        return self.playback.run is not None
+
+    def state_words(self, *, options: bool = True) -> str:
+        words = super().state_words(options=options)
+        paused = "paused" if self.pump.paused else self.playback.words
+        return "  ".join(x for x in (paused, words) if x)
+
+    def remember(self) -> None:
+        """Keep the view as it is for the next start."""
+        session = self.session
+        slots = self._to_mark | {m.run.key: m.slot for m in self.view.marked}
+        marks = [SavedMark(slot, self._real_logdirs[k.logdir], k.name) for k, slot in slots.items()]
+        self._remembered.save(self.view, session.mutes, session.pins.tags, marks)
+
+    # -- replay ----------------------------------------------------------------------------
+
+    def go_back_to(self, run: RunView, step: int) -> None:
+        """Show a run as it was at a step."""
+        if self.pump.paused:
+            self.pump.pause()
+        self.playback.stop()
+        try:
+            self.playback.goto(run, step)
+        except ValueError as problem:
+            self.say(str(problem))

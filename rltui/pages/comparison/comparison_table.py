@@ -1,0 +1,233 @@
+"""The table of a comparison: one line for each run or group, one column for each metric."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width, fit, pad
+from rltui.draw.entries import Entry, longest, with_margin
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    Line,
+    Token,
+    column,
+    fit_line,
+    style,
+    with_ground,
+)
+from rltui.draw.names import distinct
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.pages.comparison.lines import (
+    Column,
+    Comparison,
+    Row,
+    RowId,
+    window_words,
+)
+from rltui.pages.comparison.marks import slot_look, slot_sign
+
+#: Cells of a metric: the value, the sign of the best, a blank; more for a long title.
+_METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20
+#: Cells of the verdict, at most.
+_VERDICT = 28
+#: Cells of the difference, beside the metric that is chosen.
+_DIFFERENCE = 13
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """What fits into a width."""
+
+    margin: int
+    name: int
+    verdict: int
+    step: int
+    difference: int
+    first: int
+    """First metric that is visible, ..."""
+    widths: tuple[int, ...]
+    """Cells of those that are visible."""
+
+    @property
+    def visible(self) -> list[tuple[int, int]]:
+        """The visible metrics with their widths."""
+        return list(enumerate(self.widths, self.first))
+
+
+def table_layout(comparison: Comparison, chosen: int, width: int) -> TableLayout:
+    """The columns at ``width``; the metric ``chosen`` is always visible."""
+    margin = 2 if width >= 110 else 1
+    most = _VERDICT if width >= 120 else 18 if width >= 100 else 0
+    verdict = min(most, longest([*map(comparison.verdict_words, comparison.rows), "verdict"]) + 2)
+    step = 8 if width >= 80 else 0
+    difference = _DIFFERENCE if width >= 60 else 0
+    names = longest([r.name for r in comparison.rows], 8) + 1
+    rest = width - 1 - margin - 4 - verdict - step - difference
+    name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
+    widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 2)) for c in comparison.columns]
+    first, end = _visible(widths, chosen, rest - name)
+    if end - first == len(widths) and names > name:
+        name = min(names, rest - sum(widths))
+    return TableLayout(margin, name, verdict, step, difference, first, tuple(widths[first:end]))
+
+
+def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
+    """The first metric that is visible and the one after the last: those around the chosen one
+    that fit."""
+    first, end = chosen, min(len(widths), chosen + 1)
+    room -= sum(widths[first:end])
+    grows = True
+    while grows:
+        grows = False
+        if first > 0 and (end - chosen > chosen - first or end == len(widths)):
+            grows = widths[first - 1] <= room
+            if grows:
+                first -= 1
+                room -= widths[first]
+        if end < len(widths) and widths[end] <= room:
+            grows = True
+            room -= widths[end]
+            end += 1
+    return first, end
+
+
+def table_head(comparison: Comparison, chosen: int, layout: TableLayout, view: View) -> Line:
+    """The heads of the columns."""
+    rule, grouped = view.glyphs.rule, comparison.grouping is not None
+    what = "Group" if grouped else "Run"
+    line: Line = [(" " * layout.margin, TEXT), (f"{what} ", style(Token.STRONG, bold=True))]
+    line.append((rule * max(0, layout.name + 3 - len(what) - 1) + " ", RULE))
+    if layout.verdict:
+        line.append(column("verdict", layout.verdict, MUTED))
+    if layout.step:
+        line.append(column("runs" if grouped else "step", layout.step, MUTED, right=True))
+    for index, width in layout.visible:
+        here = index == chosen
+        metric = comparison.columns[index]
+        look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
+        title = fit(view.glyphs.text(metric.title), width - 2, ellipsis=view.glyphs.ellipsis)
+        line += [(" " * (width - 2 - cell_width(title)), TEXT), (title, look), ("  ", TEXT)]
+        if here and layout.difference:
+            base, word = comparison.base(metric)
+            word = "± over runs" if grouped else "" if base is None else word
+            line.append(column(word, layout.difference, MUTED))
+    return line
+
+
+def table_entries(
+    comparison: Comparison,
+    rows: list[Row],
+    chosen: int,
+    layout: TableLayout,
+    view: View,
+    width: int,
+) -> list[Entry[RowId]]:
+    """One entry per row."""
+    cut = distinct(tuple(r.name for r in rows), layout.name - 1, view.glyphs.ellipsis)
+    names = dict(zip((r.id for r in rows), cut, strict=True))
+    best = {n: comparison.best(comparison.columns[n]) for n, _ in layout.visible}
+
+    def entry(row: Row) -> Entry[RowId]:
+        def draw(cursor: bool) -> list[Line]:
+            line = _head_of_row(
+                row, names[row.id], comparison.verdict_words(row), layout, view, cursor
+            )
+            for index, cells in layout.visible:
+                metric = comparison.columns[index]
+                line += _value(comparison.value(row, metric), best[index], cells, view, cursor)
+                if index == chosen and layout.difference:
+                    text = _beside(comparison, row, metric)
+                    line.append(column(view.glyphs.text(text), layout.difference, MUTED))
+            return [
+                with_margin(line, width - layout.margin - 1, layout.margin, view, cursor=cursor)
+            ]
+
+        return Entry(row.id, draw)
+
+    return [entry(r) for r in rows]
+
+
+def _head_of_row(
+    row: Row, name: str, verdict: str, layout: TableLayout, view: View, cursor: bool
+) -> Line:
+    glyphs, level = view.glyphs, row.level
+    alarm = level >= Level.WATCH
+    look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
+    badge = style(LEVEL_TOKEN[level], bold=alarm)
+    line: Line = [
+        (f"{slot_sign(row.slot)} ", slot_look(row.slot)),
+        (f"{glyphs.badge(level)} ", badge),
+    ]
+    name = fit(glyphs.text(name), layout.name - 1, ellipsis=glyphs.ellipsis)
+    # the blanks have a look of their own: with 16 colours the name at the cursor is reversed
+    line += [(name, look), (" " * (layout.name - cell_width(name)), TEXT)]
+    if layout.verdict:
+        words = glyphs.text(verdict)
+        mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
+        line.append(column(words, layout.verdict, mild, ellipsis=glyphs.ellipsis))
+    if layout.step:
+        last = row.runs[0].progress.last_step if row.runs[0].progress else None
+        text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
+        line.append(column(text, layout.step, MUTED, right=True))
+    return line
+
+
+def _value(value: float | None, best: float | None, width: int, view: View, cursor: bool) -> Line:
+    is_best = best is not None and value == best
+    # in the row at the cursor bold is the look of the name, which 16 colours reverse
+    strong = style(Token.STRONG, bold=not cursor)
+    look = strong if is_best else STRONG if best is None else TEXT
+    text = numbers.aligned(value)
+    if is_best:
+        text = f"{text.rstrip()}*"
+    return [(" " * (width - _METRIC), TEXT), (pad(view.glyphs.text(text), _METRIC), look)]
+
+
+def _beside(comparison: Comparison, row: Row, metric: Column) -> str:
+    """The spread of a group, or how far a run is from the best or from the reference."""
+    if comparison.grouping is not None:
+        found = comparison.numbers_of(row, metric)
+        return f"± {numbers.value(float(found.std(ddof=1)))}" if len(found) > 1 else ""
+    base, value = comparison.base(metric)[0], comparison.value(row, metric)
+    if base is None or value is None or not math.isfinite(value - base):
+        return ""
+    difference = value - base
+    if not difference:
+        return "best" if comparison.base(metric)[1] == "to best" else "reference"
+    return f"{'+' if difference > 0 else '-'} {numbers.value(abs(difference))}"
+
+
+def comparison_header(
+    comparison: Comparison, total: int, label: str, view: View, width: int
+) -> Line:
+    """Line 1: how many runs, and what they are grouped by."""
+    shown = len(comparison.runs)
+    words = f"{shown} of {total} runs" if shown < total else f"{shown} runs"
+    line: Line = [(" Compare ", style(Token.STRONG, bold=True)), (f" {label}  ", TEXT)]
+    line.append((words, TEXT))
+    if comparison.grouping is not None:
+        count = len(comparison.grouping.groups)
+        groups = "1 group" if count == 1 else f"{count} groups"
+        line.append((f"  {groups} by {comparison.grouping.title}", TEXT))
+    line.append((f"  {window_words()}   * best", MUTED))
+    line = fit_line(
+        [(view.glyphs.text(t), s) for t, s in line], width, ellipsis=view.glyphs.ellipsis
+    )
+    return with_ground(line, Token.RAISED)
+
+
+def comparison_text(comparison: Comparison, rows: list[Row]) -> str:
+    """The table with all metrics, for the clipboard: cells parted by tabs."""
+    heads = ["run" if comparison.grouping is None else "group", "verdict"]
+    lines = [[*heads, *(m.title for m in comparison.columns)]]
+    for row in rows:
+        values = [comparison.value(row, m) for m in comparison.columns]
+        lines.append([row.name, comparison.verdict_words(row), *(numbers.value(v) for v in values)])
+    return "\n".join("\t".join(line) for line in lines)

@@ -1,0 +1,327 @@
+"""Runs side by side: a chart of one metric, and a table of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+
+from rltui.draw.line import Line
+from rltui.draw.view import View
+from rltui.facts.listed_runs import runs_matching
+from rltui.facts.x_axis import axes_of
+from rltui.pages.comparison.comparison_chart import Curves, comparison_charts
+from rltui.pages.comparison.comparison_table import (
+    comparison_header,
+    comparison_text,
+    table_entries,
+    table_head,
+    table_layout,
+)
+from rltui.pages.comparison.comparison_words import count_of_lines, lines_of_words
+from rltui.pages.comparison.lines import ORDERS, Column, Comparison, Row, RowId, compared_runs
+from rltui.pages.comparison.marks import toggled
+from rltui.pages.help.keys import COMPARISON
+from rltui.pages.run.chart_screen import Then
+from rltui.session import RunView, Session
+from rltui.tui.chart_options import ChartOptions
+from rltui.tui.screen import LEAST, ListScreen, compare
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
+
+if TYPE_CHECKING:
+    from rltui.pages.metric.screen import Left, MetricScreen
+
+#: Shows a run, and goes on there.
+Open = Callable[[RunView, Then], object]
+
+
+class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
+    """The cursor moves over runs and, sideways, over metrics."""
+
+    DEFAULT_CSS = """
+    ComparisonScreen > #header, ComparisonScreen > #head { height: 1; }
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self.opens: Open = lambda _run, _then: None
+        self._filter = ""
+        """To begin with."""
+        self._opened: MetricScreen | None = None
+        """The metric that was opened here; kept, for making a screen takes time."""
+        self._at: tuple[RunView, str] | None = None
+        """A run, and one of its tags, to begin with."""
+        self._by = ""
+        """Title of the grouping; empty for none."""
+        self._grouped = False
+        """Whether the first grouping is to be taken."""
+        self._order = ORDERS[0]
+        self._chosen = 0
+        """Index of the metric, ..."""
+        self._followed: Column | None = None
+        """... which stays the same one when the columns are others."""
+        self._made_for: object = None
+        self._comparison = Comparison((), View())
+        self._curves = Curves(self._comparison)
+        self._rows: list[Row] = []
+        self._chart_waits = False
+        """Whether the chart will be drawn after the next paint."""
+
+    def begin(
+        self, opens: Open, at: tuple[RunView, str] | None, text: str, *, grouped: bool = False
+    ) -> None:
+        """Before the screen is shown; see ``open_comparison``. The order stays what it was."""
+        self.opens, self._filter = opens, text
+        for status in self.query(Status):
+            status.filter = text
+        if at != self._at or grouped or self._by:
+            self._at, self._by, self._grouped, self._made_for = at, "", grouped, None
+        if at is not None:
+            self._chosen, self._followed = 0, None
+            self._sort()
+
+    def compose(self) -> ComposeResult:
+        yield Lines(self._draw_header, id="header")
+        yield Lines(self._draw_chart, id="chart")
+        yield Lines(self._draw_head, id="head")
+        yield LineList[RowId](id="rows")
+        yield Lines(self._draw_words, id="words")
+        status = Status(self.footer, self._note)
+        status.filter = self._filter
+        yield status
+
+    @property
+    def items(self) -> LineList[RowId]:
+        return self.query_one("#rows", LineList)
+
+    @property
+    def title_words(self) -> str:
+        return "Comparison"
+
+    def _note(self) -> str:
+        return f"{len(self._comparison.runs)} of {len(self._session.views)}"
+
+    def state_words(self) -> str:
+        return "  ".join(x for x in (self.shell.state_words(), f"by {self._order}") if x)
+
+    @property
+    def _metric(self) -> Column | None:
+        columns = self._comparison.columns
+        return columns[self._chosen] if self._chosen < len(columns) else None
+
+    @property
+    def _here(self) -> Row | None:
+        return next((r for r in self._rows if r.id == self.items.cursor), None)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(a for r in self._comparison.runs for a in axes_of(r)))
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    def update(self) -> None:
+        self._compare()
+        for run in self._comparison.runs:
+            self._session.look_at(run)
+        self._lay_out()
+        rows, width = self._rows, self.size.width
+        layout = table_layout(self._comparison, self._chosen, width)
+        view = self.shell.view
+        self.items.show(table_entries(self._comparison, rows, self._chosen, layout, view, width))
+        self._update_lines()
+
+    def _compare(self) -> None:
+        """Compare the runs as they are now; nothing is done until one of them or a mark changes."""
+        view, session = self.shell.view, self._session
+        runs = runs_matching(compared_runs(session.runs(), view), self.status.filter)
+        key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
+        if key == self._made_for:
+            return
+        self._made_for = key
+        reference = session.reference.run
+        self._comparison = Comparison(runs, view, self._by, self._at, reference, self._comparison)
+        self._curves = Curves(self._comparison)
+        self._chosen = self._comparison.index_of(self._followed)
+        if self._grouped:
+            self._grouped = False
+            self._by = self._next_grouping()
+            self._compare()
+        self._sort()
+
+    def _sort(self) -> None:
+        self._rows = self._comparison.ordered(self._order, self._metric)
+
+    def _lay_out(self) -> None:
+        """Share the lines out: the table gets what it needs, up to half."""
+        width, height = self.size
+        bare = width < LEAST[0] or height < LEAST[1]
+        words = 0 if bare or height < 12 else count_of_lines(self._comparison, width)
+        gap = 1 if height >= 30 else 0
+        self.query_one("#head").styles.margin = (gap, 0, 0, 0)
+        room = height - 3 - words - gap
+        chart = 0 if height < 16 else max(room // 2, room - len(self._rows))
+        self.query_one("#chart").styles.height = chart
+        self.query_one("#chart").display = chart > 0
+        self.query_one("#words").styles.height = words
+        self.query_one("#words").display = words > 0
+        self.status.display = not bare
+
+    def _update_lines(self) -> None:
+        """Draw again what stands around the list: the words at once, the chart after the next
+        paint, for it takes longer than a key may."""
+        for lines in self.query(Lines):
+            if lines.id != "chart":
+                lines.update()
+        if not self._chart_waits:
+            self._chart_waits = True
+            self.call_after_refresh(self._update_chart)
+
+    def _update_chart(self) -> None:
+        self._chart_waits = False
+        self.query_one("#chart", Lines).update()
+
+    def on_line_list_moved(self) -> None:
+        self._update_lines()
+
+    def _draw_header(self, width: int, _: int) -> list[Line]:
+        session = self._session
+        label, total = ", ".join(session.labels), len(session.views)
+        return [comparison_header(self._comparison, total, label, self.shell.view, width)]
+
+    def _draw_head(self, width: int, _: int) -> list[Line]:
+        layout = table_layout(self._comparison, self._chosen, width)
+        return [table_head(self._comparison, self._chosen, layout, self.shell.view)]
+
+    def _draw_chart(self, width: int, height: int) -> list[Line]:
+        view = self.shell.view
+        return comparison_charts(self._curves, self._chosen, self._here, view, width, height)
+
+    def _draw_words(self, width: int, height: int) -> list[Line]:
+        metric, comparison, view = self._metric, self._comparison, self.shell.view
+        if metric is None:
+            return []
+        return lines_of_words(comparison, metric, self._here, view, width, height)
+
+    # -- moving ----------------------------------------------------------------------------
+
+    def _choose(self, by: int) -> None:
+        last = max(0, len(self._comparison.columns) - 1)
+        if not 0 <= self._chosen + by <= last:
+            self.shell.say(f"this is the {'first' if by < 0 else 'last'} metric")
+            return
+        self._chosen += by
+        self._followed = self._metric
+        self._sort()
+        self.update()
+
+    def action_previous_column(self) -> None:
+        """The metric on the left."""
+        self._choose(-1)
+
+    def action_next_column(self) -> None:
+        """The metric on the right."""
+        self._choose(1)
+
+    # -- what is compared ------------------------------------------------------------------
+
+    def action_order(self) -> None:
+        """The next order: metric, name, verdict."""
+        self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
+        self._sort()
+        self.update()
+
+    def action_group(self) -> None:
+        """The next way to group the runs, or none."""
+        self._by = self._next_grouping()
+        self.update()
+
+    def _next_grouping(self) -> str:
+        """Title of the grouping after the present one; empty for none."""
+        titles = ["", *(g.title for g in self._comparison.sweep.groupings)]
+        if len(titles) == 1:
+            self.shell.say("nothing groups these runs: most share no name or setting")
+        at = titles.index(self._by) if self._by in titles else 0
+        return titles[(at + 1) % len(titles)]
+
+    def action_mark(self) -> None:
+        """Mark the run at the cursor, or take its mark away."""
+        here = self._here
+        if here is None or len(here.runs) > 1:
+            self.shell.say("B ends the groups; runs are marked one by one")
+            return
+        view = self.shell.view
+        self.shell.view = replace(view, marked=toggled(view.marked, here.runs[0]))
+        if len(self.shell.view.marked) < 2:
+            self.shell.say("all runs are compared until two are marked")
+        self.update()
+
+    def action_compare(self) -> None:
+        """Make the run at the cursor the reference, or clear it."""
+        here = self._here
+        if here is not None and len(here.runs) == 1:
+            compare(self.shell, self._session, here.runs[0])
+            self.update()
+
+    def action_hyperparameters(self) -> None:
+        """Show in which hyperparameters the runs differ from the one at the cursor."""
+        from rltui.pages.hyperparameters.screen import HyperparametersScreen
+
+        here, runs = self._here, self._comparison.runs
+        if here is not None:
+            self.shell.push_screen(HyperparametersScreen(self._session, here.runs[0], runs))
+
+    # -- in and out ------------------------------------------------------------------------
+
+    def action_enter(self) -> None:
+        """Open the run at the cursor, at the chosen metric."""
+        here, metric = self._here, self._metric
+        if here is None:
+            return
+        if len(here.runs) > 1:
+            self.action_group()
+            return
+        run = here.runs[0]
+        tag = None if metric is None else metric.tags.get(run.key)
+        if tag is None:
+            self._go_on(run, lambda _screen: None)
+        else:
+            self._open_metric(run, tag)
+
+    def _open_metric(self, run: RunView, tag: str) -> None:
+        """Show the large chart of a metric; Esc leads back here."""
+        from rltui.pages.metric.screen import MetricScreen
+
+        screen = self._opened
+        if screen is None:
+            screen = self._opened = MetricScreen(self._session, run)
+            self.shell.install_screen(screen, "compared metric")
+        screen.choose(run, run.infos[tag].category.value, tag, "", None)
+        if self.shell.screen is self:  # a second click may come before the first has opened it
+            self.shell.push_screen(screen, self._come_back)
+
+    def _come_back(self, left: Left | None) -> None:
+        if left is not None and left.then is not None and self._opened is not None:
+            self._go_on(self._opened.run, left.then)
+
+    def _go_on(self, run: RunView, then: Then) -> None:
+        """Leave for the screen of a run."""
+        self.dismiss()
+        self.opens(run, then)
+
+    def action_runs(self) -> None:
+        """The list of runs."""
+        self.leave_line()
+        while len(self.shell.screen_stack) > 1:
+            self.shell.pop_screen()
+
+    def action_back(self) -> None:
+        if not self.leave_line():
+            self.dismiss()
+
+    def copied_text(self) -> str:
+        return comparison_text(self._comparison, self._rows)

@@ -1,0 +1,136 @@
+"""What is found, on Overview: beside the vital signs, or above them on narrow screens."""
+
+from __future__ import annotations
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width, fit, pad
+from rltui.draw.entries import indented
+from rltui.draw.file_note import trouble_line
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    TEXT,
+    Line,
+    fit_line,
+    line_width,
+    style,
+)
+from rltui.draw.prose import paragraph
+from rltui.draw.view import View
+from rltui.facts import sentences
+from rltui.facts.finding_rows import FindingRow, finding_rows, worst_rows
+from rltui.pages.findings.first_movers import first_mover_sentence
+from rltui.pages.findings.lines import (
+    badge_of,
+    calm_lines,
+    cause_line,
+    counts,
+    finding_line,
+    heading,
+    no_verdict,
+    span_words,
+    title_words,
+)
+from rltui.pages.findings.story import STORY_NAMES, story_lines
+from rltui.pages.log.lines import exit_words
+from rltui.session import RunView
+
+
+def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
+    """For narrow screens, at most ``limit`` lines: the cause, how it ended, the worst findings,
+    what to check first, and the next step."""
+    if run.report is None:
+        return []
+    cause = cause_line(run, view, width)
+    top = [*([cause] if cause else []), *ending_lines(run, width, view, 1)]
+    moved = first_mover_sentence(run, view)
+    middle: list[Line] = []
+    if moved and not cause and limit >= 4:
+        middle = [[(f"  {pad('moved first', STORY_NAMES)}", MUTED), (moved, TEXT)]]
+    left, firing = limit - len(top) - len(middle), sum(r.is_firing for r in finding_rows(run))
+    height = min(3, max(2, left - firing), left - min(1, firing))
+    story = indented(story_lines(run, view, width - 2, height), 2)
+    lines = [*top, *_firing_lines(run, width, view, left - len(story)), *middle, *story]
+    ellipsis = view.glyphs.ellipsis
+    return [fit_line(x, width, ellipsis=ellipsis) for x in lines[:limit]]
+
+
+def _firing_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
+    """One line per firing finding: name, since, shortest evidence."""
+    firing = [r for r in finding_rows(run) if r.is_firing]
+    shown = worst_rows(firing, limit)
+    lines: list[Line] = []
+    name_room = max((cell_width(title_words(r)) for r in shown), default=0)
+    since_room = max((cell_width(span_words(run, r.finding)) for r in shown), default=0)
+    for row in shown:
+        glyph, token, bold = badge_of(row.finding, view)
+        look = style(token, bold=bold)
+        line: Line = [(f"{glyph} ", look), (pad(title_words(row), name_room) + " ", look)]
+        line.append((pad(span_words(run, row.finding), since_room) + "  ", MUTED))
+        room, words = width - line_width(line), view.glyphs.text(sentences.short(row.finding))
+        lines.append([*line, (fit(words, room, ellipsis=view.glyphs.ellipsis), TEXT)])
+    if len(firing) > limit and lines:
+        more = f"  +{len(firing) - limit}"
+        room = width - cell_width(more)
+        lines[-1] = [*fit_line(lines[-1], room, ellipsis=view.glyphs.ellipsis), (more, MUTED)]
+    return lines
+
+
+def ending_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
+    """How a run ended that crashed or was cancelled, in at most ``limit`` lines."""
+    crash, ellipsis = run.verdict.crash, view.glyphs.ellipsis
+    if crash is None or limit < 1:
+        return []
+    level = run.verdict.exit_level
+    look = style(LEVEL_TOKEN[level], bold=True)
+    head: Line = [(f"{view.glyphs.badge(level)} ", look)]
+    head.append((view.glyphs.text(exit_words(crash)), look))
+    text = view.glyphs.text(crash.line or crash.advice)
+    body = paragraph(text, width, MUTED, indent=2, limit=min(2, limit - 1), ellipsis=ellipsis)
+    return [fit_line(head, width, ellipsis=ellipsis), *(body if limit > 1 else [])]
+
+
+def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Line]:
+    """The findings beside the vital signs on Overview, causes first, and what to check."""
+    report = run.report
+    lines: list[Line] = [heading("Findings", width, view, counts(run))]
+    if report is None:
+        return [*lines, *ending_lines(run, width, view, 3), [(no_verdict(run), MUTED)]]
+    cause = cause_line(run, view, width)
+    lines += [cause] if cause else []
+    lines += ending_lines(run, width, view, 3 if height >= 10 else 1)
+    if not report.findings:
+        return [*lines, *calm_lines(run, width, view), *file_lines(run, width, view)]
+    story = story_lines(run, view, width, height * 2 // 5 if height >= 5 else 0)
+    troubles = file_lines(run, width, view)
+    lines += _listed(run, width, height - len(lines) - len(story) - len(troubles), view)
+    return [*lines, *troubles, *story]
+
+
+def file_lines(run: RunView, width: int, view: View) -> list[Line]:
+    """One line about the files of a run that could not be read as they are; empty for none."""
+    troubles = run.troubles
+    return [trouble_line(troubles, width, view.glyphs)] if troubles else []
+
+
+def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
+    """The findings in ``room`` lines, with their evidence where it fits."""
+    known = finding_rows(run)
+    rows = known if len(known) <= room else worst_rows(known, max(0, room - 1))
+    hidden = len(known) - len(rows)
+    bad = {r.id for r in rows if r.is_firing and r.finding.level is Level.BAD}
+    spare = room - len(rows) - bool(hidden)
+    lines: list[Line] = []
+    for at, row in enumerate(rows):
+        lines.append(finding_line(run, row, width, view))
+        if spare > 0 and width >= 44 and (row.id in bad or spare >= len(rows) - at - 1):
+            waiting = sum(r.id in bad for r in rows[at + 1 :])
+            body = _evidence(row, width, 2 if spare > waiting + 1 else 1, view)
+            spare -= len(body)
+            lines += body
+    return [*lines, [(f"  and {hidden} more on Findings", MUTED)]] if hidden else lines
+
+
+def _evidence(row: FindingRow, width: int, limit: int, view: View) -> list[Line]:
+    text, look = view.glyphs.text(sentences.summary(row.finding)), TEXT if row.is_firing else MUTED
+    return paragraph(text, width, look, indent=2, limit=limit, ellipsis=view.glyphs.ellipsis)

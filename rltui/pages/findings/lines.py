@@ -1,0 +1,232 @@
+"""Findings: what is wrong, what was wrong, what could not be judged."""
+
+from __future__ import annotations
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width, fit, pad
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    TEXT,
+    TITLE,
+    Line,
+    Token,
+    fit_line,
+    line_width,
+    style,
+)
+from rltui.draw.prose import fact_table, paragraph, wrap
+from rltui.draw.view import View
+from rltui.facts import numbers, sentences
+from rltui.facts.finding_rows import (
+    FindingId,
+    FindingRow,
+    finding_rows,
+    marks,
+    muted_rows,
+)
+from rltui.facts.run_state import since_step, why_unknown
+from rltui.facts.suspects import usually
+from rltui.health.model import Finding, FindingState
+from rltui.session import RunView
+
+
+def heading(title: str, width: int, view: View, note: str = "") -> Line:
+    """A bold title, a rule, and a muted note at the right end."""
+    left: Line = [(f"{title} ", TITLE)]
+    right: Line = [(f" {note}", MUTED)] if note else []
+    room = width - line_width(left) - line_width(right)
+    if room < 0:
+        return fit_line([*left, *right], width, ellipsis=view.glyphs.ellipsis)
+    return [*left, (view.glyphs.rule * room, RULE), *right]
+
+
+def counts(run: RunView) -> str:
+    """ "3 bad  2 watch  1 resolved", or "none"."""
+    if run.report is None:
+        return marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
+    found, over = marks(run), [r.finding.state for r in finding_rows(run)]
+    parts = [
+        (found[Level.BAD], "bad"),
+        (found[Level.WATCH], "watch"),
+        (over.count(FindingState.RESOLVED), "resolved"),
+        (over.count(FindingState.EXCUSED), "excused"),
+    ]
+    words = [f"{n} {word}" for n, word in parts if n]
+    return "  ".join(x for x in (*words, muted_words(run)) if x) or "none"
+
+
+def marks_words(run: RunView) -> str:
+    """ "3 bad, 2 watch"; "" for none."""
+    found = marks(run)
+    return ", ".join(f"{found[x]} {x.word}" for x in (Level.BAD, Level.WATCH) if found[x])
+
+
+def muted_words(run: RunView) -> str:
+    """ "muted 2"; "" for none."""
+    count = len(muted_rows(run))
+    return f"muted {count}" if count else ""
+
+
+def finding_look(finding: Finding) -> tuple[str, Token, bool]:
+    """(kind of badge: level or over, colour, bold)."""
+    if finding.state is not FindingState.FIRING:
+        return "over", Token.MUTED, False
+    return "level", LEVEL_TOKEN[finding.level], True
+
+
+def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
+    """Glyph, colour and weight of a finding's badge."""
+    kind, token, bold = finding_look(finding)
+    glyph = view.glyphs.over if kind == "over" else view.glyphs.badge(finding.level)
+    return glyph, token, bold
+
+
+def span_words(run: RunView, finding: Finding, *, now: bool = False) -> str:
+    """ "since 31", "since row 31", "30 to 31, resolved"; with ``now``: "31 to now"."""
+    if finding.state is not FindingState.FIRING:
+        tail = "" if now else f", {finding.state.value}"
+        return f"{numbers.step_range(finding.since_step, finding.until_step)}{tail}"
+    since = since_step(run, finding)
+    return f"{since} to now" if now else f"since {since}"
+
+
+def cause_line(run: RunView, view: View, width: int) -> Line:
+    """The setting that jumped before everything else, in the colour of what it caused; empty when
+    there is none."""
+    diagnosed = run.report.diagnosed if run.report else None
+    move = diagnosed.cause if diagnosed else None
+    if diagnosed is None or move is None:
+        return []
+    top, words = diagnosed.diagnoses[0], view.glyphs.text
+    look, mark = style(LEVEL_TOKEN[top.level], bold=True), view.glyphs.badge(top.level)
+    if top.is_over:
+        look, mark = MUTED, view.glyphs.over
+    change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
+    size = "" if move.factor is None else f" {numbers.factor(move.factor)}"
+    when = numbers.step_range(move.step, top.until_step) if top.is_over else ""
+    title = words(f"{run.infos[move.tag].title}{size}")
+    at = f"  {when or f'at {numbers.step(move.step)}'}"
+    right = words(f" {change}{at}")
+    if 2 + cell_width(title) + cell_width(right) > width:
+        right = words(at)
+    room = width - 2 - cell_width(right)
+    left = pad(title, max(0, room), ellipsis=view.glyphs.ellipsis)
+    line: Line = [(f"{mark} ", look), (left, look), (right, look)]
+    return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+
+
+def suspect_lines(run: RunView, view: View, width: int) -> list[tuple[str, Line]]:
+    """(tag, line) of each setting that is the likely cause, in the colour of its story."""
+    out: list[tuple[str, Line]] = []
+    for suspect in run.report.diagnosed.suspects if run.report else ():
+        level, words = run.verdict.tag_level(suspect.tag), view.glyphs.text
+        look = style(LEVEL_TOKEN[level], bold=True)
+        text = f"{run.infos[suspect.tag].title}  {usually(suspect)}"
+        line: Line = [(f"{view.glyphs.badge(level)} ", look), (words(text), look)]
+        out.append((suspect.tag, fit_line(line, width, ellipsis=view.glyphs.ellipsis)))
+    return out
+
+
+def title_words(row: FindingRow) -> str:
+    """ "reward dropped (2 tags, 3 times)"."""
+    counts = ((len(row.findings), "tags"), (row.times, "times"))
+    words = ", ".join(f"{count} {word}" for count, word in counts if count > 1)
+    return f"{row.finding.title} ({words})" if words else row.finding.title
+
+
+def finding_line(
+    run: RunView, row: FindingRow, width: int, view: View, *, now: bool = False
+) -> Line:
+    """One line: badge, title, since when at the right end."""
+    glyph, token, bold = badge_of(row.finding, view)
+    right = span_words(run, row.finding, now=now)
+    room = width - cell_width(right) - 3
+    title = pad(view.glyphs.text(title_words(row)), room, ellipsis=view.glyphs.ellipsis)
+    look = style(token, bold=bold)
+    return [(f"{glyph} ", look), (title, look), (f" {right}", MUTED)]
+
+
+def no_verdict(run: RunView) -> str:
+    if run.verdict.crash is not None:
+        return "died before its first row: no verdict"
+    return "judging…" if run.infos else "no verdict before the run has been read"
+
+
+def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
+    """Nothing is wrong: what was judged, and what could not be."""
+    report = run.report
+    if report is None:
+        return []
+    glyphs = view.glyphs
+    if report.calm is Level.UNKNOWN:
+        why = wrap(glyphs.text(why_unknown(run) or "no finding"), width - 2, 2)
+        marks = (glyphs.unknown, " ")
+        lines: list[Line] = [
+            [(f"{mark} ", MUTED), (text, TEXT)] for mark, text in zip(marks, why, strict=False)
+        ]
+    else:
+        lines = [
+            [(f"{glyphs.ok} ", style(Token.OK)), ("nothing to report", TEXT)]
+            if run.verdict.crash is None
+            else [(f"{glyphs.unknown} ", MUTED), ("no finding", TEXT)],
+            _fact("judged", _judged(run), width, view),
+        ]
+    if report.skipped:
+        names = ", ".join(s.title for s in report.skipped)
+        if cell_width(names) > width - 14:
+            names = f"{len(report.skipped)} rules, listed on Findings"
+        lines.append(_fact("not judged", names, width, view))
+    return lines
+
+
+def _judged(run: RunView) -> str:
+    report = run.report
+    count = len(report.judged) if report else 0
+    rules = "rule" if count == 1 else "rules"
+    first, last = run.data.first_step, run.data.last_step
+    steps = (
+        "" if first is None else f", {run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
+    )
+    return f"{count} {rules}{steps}"
+
+
+def _fact(name: str, text: str, width: int, view: View) -> Line:
+    words = fit(view.glyphs.text(text), width - 14, ellipsis=view.glyphs.ellipsis)
+    return [("  ", TEXT), (pad(name, 12), MUTED), (words, TEXT)]
+
+
+def finding_block(run: RunView, finding: Finding, view: View, width: int, limit: int) -> list[Line]:
+    """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
+    text, ellipsis = view.glyphs.text(sentences.summary(finding)), view.glyphs.ellipsis
+    evidence = paragraph(text, width, TEXT, indent=2, limit=limit, ellipsis=ellipsis)
+    row = FindingRow(FindingId(finding.rule, finding.title, 0), (finding,), is_repeat=False)
+    return [finding_line(run, row, width, view), *evidence]
+
+
+def evidence_lines(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
+    """Since when, what was compared with which limits, and the tag."""
+    evidence = finding.evidence
+    facts = [("since", since_words(run, finding))]
+    if evidence.value is not None:
+        known = {word: evidence.facts.get(word) for word in ("watch", "bad")}
+        limits = [f"{k} {numbers.value(x)}" for k, x in known.items() if isinstance(x, float)]
+        facts.append(("evidence", f"{evidence.statistic} {numbers.value(evidence.value)}"))
+        facts.append(("limits", ", ".join(limits)))
+    facts.append(("tag", finding.tag or ""))
+    if finding.error:
+        facts.append(("rule broke", finding.error))
+    return fact_table([(name, view.glyphs.text(text)) for name, text in facts], width, 10)
+
+
+def since_words(run: RunView, finding: Finding) -> str:
+    """ "step 31, 59 steps ago"; when it is resolved, its last step instead."""
+    if finding.since_step is None:
+        return ""
+    text = f"{run.step_word} {numbers.step(finding.since_step)}"
+    if finding.state is not FindingState.FIRING:
+        return f"{text}, {finding.state.value} at {numbers.step(finding.until_step)}"
+    last = run.data.last_step
+    ago = 0 if last is None else last - finding.since_step
+    return f"{text}, {numbers.step(ago)} {run.step_word}s ago" if ago > 0 else f"{text}, the newest"

@@ -1,0 +1,283 @@
+"""Hyperparameters of a run: what changed at a restart, what differs from other runs, the main ones,
+then all, grouped by the first part of their names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rltui.core.text import cell_width, fit_middle, pad
+from rltui.draw.entries import beside, words_match
+from rltui.draw.line import MUTED, RULE, STRONG, TEXT, TITLE, Line, fit_line, line_width
+from rltui.draw.names import distinct
+from rltui.draw.prose import hard_wrap, paragraph
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.pages.comparison.marks import slot_look, slot_sign
+from rltui.pages.findings.lines import heading
+from rltui.session import RunView
+from rltui.session.hyperparameters import differing_settings, main_rank, value_text
+from rltui.sources.beside.settings_files import FileSettings
+
+#: Names of one section; a larger one is split by the next part of the names.
+_LARGE = 40
+#: Names that share their first word before they get a section of their own.
+_LEAST = 4
+_GENERAL = "General"
+#: Names of the first section, at most.
+_MOST_MAIN = 24
+#: From this width on the sections stand in two columns.
+_TWO_COLUMNS = 150
+#: Cells of a column of the differences, at least, and of a value whose runs are counted.
+_LEAST_COLUMN, _LONGEST_COUNTED = 8, 24
+#: Lines of one value.
+_MOST_LINES = 4
+_PARTS = re.compile(r"[./]")
+_NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settings:
+    """The hyperparameters of one run."""
+
+    run: RunView
+    beside: FileSettings = field(default_factory=FileSettings)
+    """Those in files beside its logs."""
+    slot: int | None = None
+    """Its slot among the marked runs."""
+
+    @property
+    def head(self) -> str:
+        """What a column of it is called."""
+        name = self.run.name
+        return name if self.slot is None else f"{slot_sign(self.slot)} {name}"
+
+    @property
+    def values(self) -> dict[str, object]:
+        """Name -> value; what the logs say wins."""
+        logged = self.run.hyperparameters.values
+        known = {n.replace("/", ".") for n in logged}
+        beside = {n: v for n, v in self.beside.values.items() if n not in known}
+        return {**logged, **beside}
+
+
+def settings_head(settings: Settings, view: View, width: int) -> list[Line]:
+    """The title: which run, how many, where they were found."""
+    text = view.glyphs.text
+    formats = [*settings.run.hyperparameters.formats, *settings.beside.files]
+    count = len(settings.values)
+    right = f"{count} from {', '.join(formats)}" if count else ""
+    left: Line = [("Hyperparameters ", TITLE), (text(settings.run.name), MUTED)]
+    room = width - line_width(left) - 2
+    line: Line = [*left, (" " * max(1, room + 2 - cell_width(right)), TEXT), (text(right), MUTED)]
+    ellipsis = view.glyphs.ellipsis
+    return [fit_line(line, width, ellipsis=ellipsis), [(view.glyphs.rule * width, RULE)]]
+
+
+def setting_lines(
+    settings: Settings,
+    others: Sequence[Settings],
+    view: View,
+    width: int,
+    text: str = "",
+) -> list[Line]:
+    """All sections, after the filter ``text``; ``others`` are the runs to compare with."""
+    values = settings.values
+    shown = values
+    if text:
+        shown = {n: v for n, v in values.items() if words_match(f"{n} {value_text(v)}", text)}
+    lines = _changed(settings.run, view, width, text)
+    differences = _differences(settings, others, view, width, text)
+    lines += ([[]] if lines and differences else []) + differences
+    columns = 2 if width >= _TWO_COLUMNS and len(shown) >= 2 * _LEAST else 1
+    room = width if columns == 1 else (width - 4) // 2
+    sections = [("Main", _main(shown)), *_groups(shown)]
+    blocks = [_section(title, rows, view, room) for title, rows in sections if rows]
+    if blocks:
+        lines += ([[]] if lines else []) + _placed(blocks, columns, room, width)
+    if lines:
+        return lines
+    if text:
+        return [[("no hyperparameter matches the filter", MUTED)]]
+    advice = (
+        "The logs of this run hold no hyperparameters. They are read from TensorBoard's hparams "
+        "and texts, W&B, MLflow, SwanLab and trackio, the configuration that verl prints, and "
+        "from args.json, params.json, config.yaml or hparams.yaml beside the logs"
+    )
+    trouble = settings.beside.trouble
+    advice += f", which {trouble}." if trouble else "."
+    return paragraph(advice, width, MUTED)
+
+
+def _changed(run: RunView, view: View, width: int, text: str) -> list[Line]:
+    """What has another value since a restart."""
+    rows = []
+    for change in run.hyperparameters.changes():
+        if words_match(f"{change.name} {change.before} {change.after}", text):
+            start = run.data.start_of(change.path)
+            since = f"  from {run.step_word} {numbers.step(start)}" if start else ""
+            value = f"{value_text(change.before)} → {value_text(change.after)}{since}"
+            rows.append((change.name, value))
+    return _section("Changed at a restart", rows, view, width) if rows else []
+
+
+def _differences(
+    settings: Settings, others: Sequence[Settings], view: View, width: int, text: str
+) -> list[Line]:
+    """What differs: one column for each run, or where these have no room, how many runs have
+    each value."""
+    if not others:
+        return []
+    plain, every = view.glyphs.text, [settings, *others]
+    tables = [s.values for s in every]
+    names = [
+        n
+        for n in differing_settings(tables)
+        if words_match(" ".join([n, *(value_text(t.get(n, _NOTHING)) for t in tables)]), text)
+    ]
+    if text and not names:
+        return []
+    marked = any(s.slot is not None for s in every)
+    title = f"Differs between {len(every)} {'marked ' if marked else ''}runs"
+    if len(others) == 1:
+        title = f"Differs from {others[0].run.name}"
+    lines = [heading(plain(title), width, view, f"{len(names)}")]
+    cells = min(max(map(cell_width, names), default=0), width * 2 // 5)
+    room = (width - cells) // len(every) - 2
+    if names and room >= _LEAST_COLUMN:
+        lines += _table(every, names, cells, room, view)
+    elif names:
+        lines += _counted(tables, names, cells, width, view)
+    silent = [o.run.name for o in others if not o.values]
+    if silent:
+        words = f"no hyperparameters: {', '.join(silent)}"
+        lines.append(fit_line([(plain(words), MUTED)], width, ellipsis=view.glyphs.ellipsis))
+    elif not names:
+        lines.append([("nothing", MUTED)])
+    return lines
+
+
+def _table(
+    every: Sequence[Settings], names: Sequence[str], cells: int, room: int, view: View
+) -> list[Line]:
+    """One line for each name of ``cells`` cells, one column of at most ``room`` for each run."""
+    ellipsis, plain = view.glyphs.ellipsis, view.glyphs.text
+    tables = [s.values for s in every]
+    heads = distinct(tuple(s.head for s in every), room, ellipsis)
+    longest = max(cell_width(value_text(t[n])) for t in tables for n in names if n in t)
+    width = min(room, max(longest, *map(cell_width, heads)))
+    line: Line = [(" " * cells, TEXT)]
+    for one, head in zip(every, heads, strict=True):
+        look = MUTED if one.slot is None else slot_look(one.slot)
+        line.append((f"  {pad(_cut(plain(head), width, ellipsis), width)}", look))
+    lines = [line]
+    for name in names:
+        line = [(pad(_cut(plain(name), cells, ellipsis), cells), TEXT)]
+        for at, table in enumerate(tables):
+            value = plain(value_text(table.get(name, _NOTHING)))
+            look = STRONG if at == 0 else TEXT
+            line.append((f"  {pad(_cut(value, width, ellipsis), width)}", look))
+        lines.append(line)
+    return lines
+
+
+def _counted(
+    tables: Sequence[Mapping[str, object]],
+    names: Sequence[str],
+    cells: int,
+    width: int,
+    view: View,
+) -> list[Line]:
+    """One line for each name: its values, the most frequent first; that of the run is strong."""
+    ellipsis, plain = view.glyphs.ellipsis, view.glyphs.text
+    lines: list[Line] = []
+    for name in names:
+        values = Counter(value_text(t[name]) if name in t else "not set" for t in tables)
+        own = value_text(tables[0][name]) if name in tables[0] else "not set"
+        line: Line = [(pad(_cut(plain(name), cells, ellipsis), cells), TEXT)]
+        for value, count in values.most_common():
+            shown = plain(_cut(value, _LONGEST_COUNTED, ellipsis))
+            line += [(f"  {shown}", STRONG if value == own else TEXT), (f" in {count}", MUTED)]
+        lines.append(fit_line(line, width, ellipsis=ellipsis))
+    return lines
+
+
+def _cut(text: str, cells: int, ellipsis: str) -> str:
+    return fit_middle(text.replace("\n", " "), cells, ellipsis=ellipsis)
+
+
+def _main(values: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The ones that are looked at first, where they are set."""
+    names = sorted(
+        (n for n, v in values.items() if v is not None and main_rank(n) >= 0), key=main_rank
+    )
+    return [(n, value_text(values[n])) for n in names[:_MOST_MAIN]]
+
+
+def _groups(values: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(title, (name without the title, value) pairs), names without a group first."""
+    found: dict[str, list[str]] = {}
+    first = Counter(n.partition("_")[0] for n in values if not _PARTS.search(n))
+    for name in values:
+        if _PARTS.search(name):
+            title = _PARTS.split(name, maxsplit=1)[0]
+        else:
+            word = name.partition("_")[0]
+            title = f"{word}_" if first[word] >= _LEAST and word != name else _GENERAL
+        found.setdefault(title, []).append(name)
+    groups = [x for title, names in found.items() for x in _split(title, names)]
+    groups.sort(key=lambda g: g[0] != _GENERAL)
+    return [
+        (title.rstrip("_./"), [(n[cut:], value_text(values[n])) for n in names])
+        for title, names, cut in groups
+    ]
+
+
+def _split(title: str, names: list[str]) -> Iterable[tuple[str, list[str], int]]:
+    """(title, names, characters of them that the title says) of a section, or of its parts."""
+    if title == _GENERAL:
+        return [(title, names, 0)]
+    cut = len(title) + (not title.endswith("_"))
+    if len(names) <= _LARGE or title.endswith("_"):
+        return [(title, names, 0 if title.endswith("_") else cut)]
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        part = _PARTS.split(name[cut:], maxsplit=1)
+        parts.setdefault(name[: cut + len(part[0])] if len(part) > 1 else title, []).append(name)
+    return [(part, some, len(part) + 1) for part, some in parts.items()]
+
+
+def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int) -> list[Line]:
+    """A heading and its rows; a long value takes several lines."""
+    plain, ellipsis = view.glyphs.text, view.glyphs.ellipsis
+    lines = [heading(plain(title), width, view, str(len(rows)))]
+    name_cells = min(max(cell_width(n) for n, _ in rows), width // 2)
+    for name, value in rows:
+        shown = hard_wrap(plain(value), width - name_cells - 2, _MOST_LINES, ellipsis=ellipsis)
+        for at, part in enumerate(shown or [""]):
+            head = "" if at else _cut(plain(name), name_cells, ellipsis)
+            lines.append([(pad(head, name_cells), TEXT), ("  ", TEXT)])
+            lines[-1].append((part, STRONG))
+    return lines
+
+
+def _placed(blocks: list[list[Line]], columns: int, room: int, width: int) -> list[Line]:
+    """The sections below each other, or in two columns of about the same height."""
+    whole: list[Line] = []
+    for block in blocks:
+        whole += [*([[]] if whole else []), *block]
+    if columns == 1:
+        return whole
+    half = (len(whole) + 1) // 2
+    starts, at = [], 0
+    for block in blocks:
+        starts.append(at)
+        at += len(block) + 1
+    near = min(starts[1:], key=lambda s: abs(s - half), default=half)
+    half = near if abs(near - half) <= len(whole) // 6 else half
+    left, right = whole[:half], whole[half:]
+    while right and not right[0]:
+        right = right[1:]
+    return beside(left, right, room, width - 2 * room, max(len(left), len(right)))

@@ -1,0 +1,117 @@
+"""The end of a run's console log, and the words for how a run ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rltui.core.level import ExitKind
+from rltui.core.stdin import PIPE, PIPE_NAME
+from rltui.core.text import clean, fit_middle
+from rltui.draw.entries import words_match
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    TITLE,
+    Line,
+    Token,
+    fit_line,
+    style,
+)
+from rltui.draw.prose import paragraph
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.session import RunView
+
+if TYPE_CHECKING:
+    from rltui.health.crash import ExitStatus
+
+
+def exit_words(ending: ExitStatus) -> str:
+    """``cancelled: Slurm time limit``, ``crashed: CUDA out of memory, then Slurm time limit``."""
+    word = "cancelled" if ending.kind is ExitKind.CANCELLED else ending.kind.value
+    return f"{word}: {', then '.join((ending.reason, *ending.after))}"
+
+
+def log_head(run: RunView, view: View, width: int) -> list[Line]:
+    """Above the log: which file it is, and how the run ended."""
+    path = _newest_log(run)
+    if path is None:
+        return [[("Log ", TITLE)], [(view.glyphs.rule * width, RULE)]]
+    head: Line = [("Log ", TITLE)]
+    room = max(10, width - 26)
+    name = clean(str(path)) if path != PIPE else PIPE_NAME
+    head.append((fit_middle(name, room, ellipsis=view.glyphs.ellipsis), MUTED))
+    size = run.data.files.sources[path].size
+    head = [*fit_line(head, max(10, width - 20)), (f"{size:>9,} bytes", MUTED)]
+    return [head, [(view.glyphs.rule * width, RULE)], *_ending_lines(run, width)]
+
+
+def last_lines(run: RunView) -> tuple[str, ...]:
+    """The last lines of the console log that was written last; none without such a log."""
+    path = _newest_log(run)
+    return () if path is None else run.data.files.tails[path].lines
+
+
+def died_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """Of a job that died before its first row: the reason, and the end of its log."""
+    head = [*_ending_lines(run, width), [("no row of metrics; the log ends with", MUTED)], []]
+    return [*head, *log_lines(run, view, width)[-max(1, height - len(head)) :]]
+
+
+def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int = 0) -> list[Line]:
+    """The last lines of the console log that was written last, after the filter ``text``, without
+    their first ``shift`` characters."""
+    path = _newest_log(run)
+    if path is None:
+        advice = (
+            "This run has no console log. One that lies in its directory is found; "
+            "name one from elsewhere: rltui watch DIR FILE"
+        )
+        return paragraph(advice, width, MUTED)
+    ending, ellipsis = run.verdict.crash, view.glyphs.ellipsis
+    cause = ending.line.rstrip("…") if ending else ""
+    shown: list[Line] = []
+    from rltui.health.crash import bare
+
+    for line in last_lines(run):
+        if words_match(line, text):
+            is_cause = bool(cause) and bare(line).startswith(cause)
+            look = style(Token.BAD, bold=True) if is_cause else TEXT
+            shown.append(
+                fit_line([(view.glyphs.text(line)[shift:], look)], width, ellipsis=ellipsis)
+            )
+    return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
+
+
+def _newest_log(run: RunView) -> Path | None:
+    data = run.data.files
+    return max(data.tails, key=lambda p: data.sources[p].modified, default=None)
+
+
+def _ending_lines(run: RunView, width: int) -> list[Line]:
+    ending = run.verdict.crash
+    if ending is None:
+        return []
+    look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
+    lines = paragraph(exit_words(ending), width, look)
+    if ending.advice:
+        lines += paragraph(ending.advice, width, TEXT)
+    return [*lines, []]
+
+
+def crashed_line(run: RunView, view: View) -> Line:
+    """Reason and last line of a run that crashed, for lists; empty when it did not."""
+    ending = run.verdict.crash
+    if ending is None:
+        return []
+    line: Line = [(exit_words(ending), style(LEVEL_TOKEN[run.verdict.exit_level], bold=True))]
+    step = run.progress.last_step if run.progress else None
+    when = "before the first row" if step is None else f"after {numbers.step(step)}"
+    line.append((f"  {when}", MUTED))
+    if ending.line:
+        line.append((f"  {view.glyphs.text(ending.line)}", STRONG))
+    return line

@@ -1,0 +1,73 @@
+"""The end of a run's console log."""
+
+from __future__ import annotations
+
+from rltui.draw.line import Line
+from rltui.pages.help.keys import LOG
+from rltui.pages.log.lines import log_head, log_lines
+from rltui.session import RunView
+from rltui.tui.overlay import Overlay
+
+
+class LogScreen(Overlay, places=(LOG,)):
+    """Shows the end, and goes on doing so while the log grows, until one scrolls back."""
+
+    MOST = 10_000
+
+    def __init__(self, run: RunView) -> None:
+        super().__init__()
+        self._run = run
+        self._follows = True
+        self._at = 0
+        """First line in sight."""
+        self._shift = 0
+        """Characters of each line left of what is in sight."""
+
+    def action_tail(self) -> None:
+        self.action_close()
+
+    def head(self, width: int) -> list[Line]:
+        return log_head(self._run, self.shell.view, width)
+
+    def text(self, width: int) -> list[Line]:
+        return log_lines(self._run, self.shell.view, width, self.status.filter, self._shift)
+
+    def update(self) -> None:
+        super().update()
+        if self._follows:
+            self.call_after_refresh(self._to_end)
+
+    def _to_end(self) -> None:
+        if self._follows:
+            self.lines.scroll_end(animate=False)
+
+    def on_line_list_scrolled(self) -> None:
+        """At the end it follows; who scrolls back wants it to stand still."""
+        at = self.lines.scroll_offset.y
+        if at >= self.lines.max_scroll_y:
+            self._follows = True
+        elif at < self._at:
+            self._follows = False
+        self._at = at
+        super().on_line_list_scrolled()
+
+    # -- keys ------------------------------------------------------------------------------
+
+    async def action_filter(self) -> None:
+        await self.status.edit("filter")
+
+    def on_status_filtered(self) -> None:
+        self.update()
+
+    def action_scroll_left(self) -> None:
+        self._scroll_sideways(-1)
+
+    def action_scroll_right(self) -> None:
+        self._scroll_sideways(1)
+
+    def _scroll_sideways(self, by: int) -> None:
+        tails = self._run.data.files.tails.values()
+        longest = max((len(line) for tail in tails for line in tail.lines), default=0)
+        step = self.size.width // 2
+        self._shift = max(0, min(self._shift + by * step, longest - step))
+        self.update()

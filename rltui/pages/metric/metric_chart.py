@@ -1,0 +1,304 @@
+"""A metric of a run as a chart request: curves, limits, findings, restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rltui.core.level import Level
+from rltui.draw.chart.bars import label_width
+from rltui.draw.chart.chart_model import XY, Continuation
+from rltui.draw.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
+from rltui.draw.line import Line, Token
+from rltui.draw.view import View
+from rltui.facts import numbers, sentences
+from rltui.facts.ahead import projection_of, steps_words
+from rltui.facts.metric_rows import episodes
+from rltui.facts.run_cache import RunCache
+from rltui.facts.timeline import timeline as events
+from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
+from rltui.health.model import FindingState
+from rltui.pages.metric.outlines import outline_of
+from rltui.pages.metric.overlays import (
+    has_others,
+    reference_envelope,
+    reference_points,
+    versions,
+    with_others,
+)
+from rltui.session import RunView
+from rltui.store import Series
+
+if TYPE_CHECKING:
+    from rltui.health.projection import Projection
+
+_LINES: RunCache[object, list[Line]] = RunCache()
+
+#: Cells of the y labels and of the right margin of charts below each other: any value fits.
+_STACKED_LABELS, _STACKED_MARGIN = 7, 9
+
+
+@dataclass(frozen=True, slots=True)
+class Zoom:
+    """The part of a chart that is looked at closely."""
+
+    crosshair: int | None = None
+    """The step at the crosshair."""
+    window: tuple[float, float] | None = None
+    """The visible steps, None for the whole run."""
+
+
+WHOLE_RUN = Zoom()
+
+
+def chart_lines(
+    run: RunView,
+    tag: str,
+    view: View,
+    width: int,
+    height: int,
+    *,
+    band: tuple[str, str] | None = None,
+    zoom: Zoom = WHOLE_RUN,
+    stacked: bool = False,
+    small: bool = False,
+    x_axis: bool = True,
+    timeline: str = "named",
+    overview: bool = False,
+) -> list[Line]:
+    """The chart of ``tag`` in exactly ``width`` x ``height`` cells.
+
+    ``stacked`` charts have the same columns, so that they line up below each other; ``small``
+    ones lack bars, marks and all but the ends of the y axis. ``timeline``: bars and marks with
+    names (named), without (unnamed) or not at all (none). ``overview`` adds a strip of the whole
+    run. Kept until the run, the view or the
+    zoom changes.
+    """
+    key = (
+        "chart",
+        tag,
+        width,
+        height,
+        view,
+        zoom,
+        stacked,
+        small,
+        x_axis,
+        timeline,
+        overview,
+        band,
+        span_of(run, tag)[2],
+        versions(view),
+    )
+
+    def draw() -> list[Line]:
+        alone = not (stacked or small) and zoom == WHOLE_RUN
+        chart = chart_of(run, tag, view, band=band, zoom=zoom, ahead=alone, small=small)
+        if has_others(tag, view):
+            chart = with_others(chart, run, tag, view)
+        if stacked:
+            labels = _stacked_labels(chart, width, view)
+            chart = replace(chart, label_width=labels, margin_width=_STACKED_MARGIN)
+        if small:
+            chart = replace(chart, x_axis=x_axis)
+        chart = replace(chart, bar_names=timeline == "named", overview=overview)
+        if timeline == "none":
+            chart = replace(chart, bars=(), marks=())
+        return render(chart, width, height, view.glyphs)
+
+    return _LINES.get(run, key, draw)
+
+
+def _stacked_labels(chart: Chart, width: int, view: View) -> int:
+    """Cells of the y labels, which leave room for the names of the bars: the charts of a run that
+    stand below each other have the same bars, whether they show them or not."""
+    first, last = chart.first, chart.end if chart.end is not None else chart.last
+    if first is None or last is None:
+        return _STACKED_LABELS
+    whole = first, last
+    least, margin = _STACKED_LABELS, _STACKED_MARGIN
+    return label_width(chart, whole, width, view.glyphs, least=least, margin=margin)
+
+
+def chart_of(
+    run: RunView,
+    tag: str,
+    view: View,
+    *,
+    band: tuple[str, str] | None = None,
+    zoom: Zoom = WHOLE_RUN,
+    ahead: bool = False,
+    small: bool = False,
+) -> Chart:
+    """The request for the chart of one tag, with ``ahead`` also where its trend leads. A ``small``
+    one lacks bars, marks, limits and all but the ends of the y axis."""
+    series, judgement = run.shown(tag), run.verdict.judgement(tag)
+    axis = axis_of(run, series, view.axis)
+    to_x = axis.place
+    levels = [
+        (to_x(since), None if until is None else to_x(until), level)
+        for since, until, level in episodes(run, tag)
+    ]
+    judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
+    low, high = run.verdict.limits(tag)
+    # averages, quantiles and readings need every point, and so does a part that is enlarged
+    exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
+    ends = None
+    if run.points.first_step is not None:
+        first, last, _ = span_of(run, tag)
+        ends = to_x(first), to_x(last)
+    marks, marks_title = ([], "marks") if small else _marks(run, tag, to_x)
+    projection = projection_of(run, tag) if ahead and axis.kind == "step" else None
+    return Chart(
+        curve=_curve(run, series, band, levels, axis, judged, exact, view.axis),
+        envelope=None if band else reference_envelope(run, series, axis, view.axis),
+        first=None if ends is None else ends[0],
+        last=None if ends is None else ends[1],
+        end=_end(run, tag, axis, ends, projection),
+        window=None if zoom.window is None else (to_x(zoom.window[0]), to_x(zoom.window[1])),
+        x_kind=axis.kind,
+        x_unit=axis.unit,
+        smooth=view.smooth,
+        log=view.log_y,
+        clip=view.outliers,
+        healthy=(low, high) if low is not None or high is not None else None,
+        ahead=_continuation(series, projection, run.infos[tag].sign),
+        limits=() if small else _limits(run, tag, (low, high), projection),
+        restarts=[to_x(int(s)) for s in series.restarts],
+        bars=() if small else _bars(run, tag, to_x),
+        marks=marks,
+        marks_title=marks_title,
+        ends=small,
+        crosshair=None if zoom.crosshair is None else to_x(zoom.crosshair),
+    )
+
+
+def _end(
+    run: RunView,
+    tag: str,
+    axis: Axis,
+    ends: tuple[float, float] | None,
+    projection: Projection | None,
+) -> float | None:
+    """Where the x axis ends: a live run gets space for new points, and for what lies ahead up to
+    a third of its length."""
+    if ends is None or not is_live(run):
+        return None
+    end = span_of(run, tag)[2] if axis.kind == "step" else padded_end(*ends)
+    if projection is None:
+        return end
+    first, last = ends
+    return max(end, padded_end(first, min(projection.latest, last + (last - first) / 3)))
+
+
+def _continuation(
+    series: Series, projection: Projection | None, sign: float
+) -> Continuation | None:
+    steps, values = series.finite()
+    if projection is None or not len(steps):
+        return None
+    limit = projection.limit * (1.0 if sign >= 0 else -1.0)
+    newest = float(steps[-1]), float(values[-1])
+    return Continuation(*newest, limit, projection.earliest, projection.latest)
+
+
+def _curve(
+    run: RunView,
+    series: Series,
+    band: tuple[str, str] | None,
+    levels: list[tuple[float, float | None, Level]],
+    axis: Axis,
+    judged: bool,
+    exact: bool,
+    axis_name: str,
+) -> Curve:
+    def drawn(points: Series) -> XY:
+        outline = None if exact else outline_of(run, points)
+        if outline is None:
+            return axis.places(points.steps), points.values
+        return axis.places(points.steps[outline.index]), points.values[outline.index]
+
+    whole = None if exact else outline_of(run, series)
+    ends = [drawn(run.shown(t)) for t in band] if band else []
+    old = _ghost(run, series, axis, axis_name)
+    return Curve(
+        *drawn(series),
+        low=ends[0] if ends else None,
+        high=ends[1] if ends else None,
+        levels=levels,
+        known=judged or not levels,
+        mean=None if whole is None else (axis.places(series.steps[whole.centres]), whole.means),
+        old=old,
+    )
+
+
+def _ghost(run: RunView, series: Series, axis: Axis, axis_name: str) -> XY | None:
+    """What lies dimmed under the curve: points that a restart superseded, else the reference
+    run."""
+    if series.superseded:
+        steps, _, values = series.old_points
+        return axis.places(steps), values
+    return reference_points(run, series, axis, axis_name)
+
+
+_Ends = tuple[float | None, float | None]
+
+
+def _limits(run: RunView, tag: str, ends: _Ends, projection: Projection | None) -> list[Limit]:
+    """The lines of the healthy range and, where the curve comes that far, of what is bad; that
+    which is going to be crossed says when."""
+    judgement, worse, out = run.verdict.judgement(tag), run.verdict.bad_limits(tag), []
+    for value, bad, above in zip(ends, worse, (False, True), strict=True):
+        if value is None:
+            continue
+        text = sentences.limit_words(judgement, above=above, value=value)
+        if projection is not None and abs(projection.limit) == abs(value):
+            text += f", at about {steps_words(projection)}"
+        out.append(Limit(value, text, Token.OK))
+        if bad is not None:
+            text = f"bad {'>' if above else '<'} {numbers.short(bad)}"
+            out.append(Limit(bad, text, Token.MUTED, sought=False))
+    return out
+
+
+def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
+    """Findings as bars in the same order under every chart: by when they began. The state of a run
+    is in its header and gets none."""
+    if run.report is None:
+        return []
+    found = [f for f in run.report.findings if f.since_step is not None and f.tag is not None]
+    found = [f for f in found if f.tag == tag or _same_axis(run, tag, f.tag)]
+    found.sort(key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
+    return [
+        Bar(
+            f.title,
+            f.level,
+            to_x(f.since_step or 0),
+            None if f.until_step is None else to_x(f.until_step),
+            f.state is not FindingState.FIRING,
+            f.tag == tag,
+        )
+        for f in found
+    ]
+
+
+def _same_axis(run: RunView, tag: str, other: str | None) -> bool:
+    return other is not None and not has_own_axis(run, tag) and not has_own_axis(run, other)
+
+
+def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list[Mark], str]:
+    """What happened to the run, and the name of the line: "val" for evaluations alone. Nothing
+    for a tag with steps of its own."""
+    found = [] if has_own_axis(run, tag) else events(run)
+    letters = {h.letter for h in found}
+    title = "val" if letters == {"v"} else "events" if letters else "restart"
+    return [Mark(to_x(h.step), h.letter) for h in found], title
+
+
+def smoothed_last(series: Series, weight: float) -> float | None:
+    """Newest value of the smoothed line."""
+    _, values = series.finite()
+    if not len(values):
+        return None
+    return float(smooth(values, weight)[-1])

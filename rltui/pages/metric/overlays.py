@@ -1,0 +1,253 @@
+"""Other runs in the chart of a metric: the marked ones, the reference, rows that share a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rltui.catalogue.model import counterpart
+from rltui.draw.chart.chart_model import XY, Chart, Curve, Overlay
+from rltui.draw.chart.overlays import legend_lines
+from rltui.draw.line import RUN_TOKENS, Line, Token
+from rltui.draw.view import View
+from rltui.facts.groups import Sweep
+from rltui.facts.mean_band import Points, bundle, wander
+from rltui.facts.run_cache import RunCache
+from rltui.facts.x_axis import Axis, axis_of, has_own_axis
+from rltui.pages.comparison.marks import run_labels, slot_of, slot_sign
+from rltui.pages.metric.outlines import outline_of
+from rltui.session import RunView
+from rltui.store import Series
+
+_LABELS: RunCache[object, list[tuple[str, str]]] = RunCache()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Others:
+    """What is drawn below the own curve of a chart."""
+
+    label: str = ""
+    """Names the own curve, ..."""
+    note: str = ""
+    """... this follows the name where there is room, ..."""
+    sign: str = ""
+    """... this on its line, ..."""
+    token: Token = Token.STRONG
+    """... and this is its colour: none of those of the others."""
+    overlays: tuple[Overlay, ...] = ()
+    envelope: tuple[XY, XY] | None = None
+    """Lowest and highest of the runs that have no line of their own."""
+
+
+def compared_tag(run: RunView, tag: str, other: RunView) -> str | None:
+    """The tag of another run that means the same as ``tag`` of ``run``."""
+    return counterpart(run.infos[tag], other.infos)
+
+
+def points_of(run: RunView, tag: str, axis: str, kind: str = "") -> Points | None:
+    """The points of a tag on the axis ``axis``; None without any, or when the run's axis is
+    none of the ``kind``: no tokens, no times."""
+    series = run.shown(tag)
+    own = _axis(run, series, axis, kind)
+    return None if own is None else (own.places(series.steps), series.values.astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """A tag as a line among many."""
+
+    points: Points
+    """All of them, or the outline of a long series, ..."""
+    mean: Points | None = None
+    """... with the means of its blocks."""
+
+    def scaled(self, factor: float) -> Trace:
+        """The line in another unit."""
+        if factor == 1:
+            return self
+        (x, y), mean = self.points, self.mean
+        return Trace((x, y * factor), None if mean is None else (mean[0], mean[1] * factor))
+
+
+def trace_of(
+    run: RunView, tag: str, view: View, kind: str = "", *, exact: bool = False
+) -> Trace | None:
+    """The line of a tag, see :func:`points_of`; with ``exact``, or smoothed, all of its points."""
+    series = run.shown(tag)
+    exact = exact or view.smooth > 0
+    outline = None if exact else outline_of(run, series, coarse=True)
+    if outline is None:
+        found = points_of(run, tag, view.axis, kind)
+        return None if found is None else Trace(found)
+    own = _axis(run, series, view.axis, kind)
+    if own is None:
+        return None
+    steps, values = series.steps, series.values
+    points = own.places(steps[outline.index]), values[outline.index].astype(np.float64)
+    return Trace(points, (own.places(steps[outline.centres]), outline.means))
+
+
+def _axis(run: RunView, series: Series, axis: str, kind: str) -> Axis | None:
+    if not series.count:
+        return None
+    own = axis_of(run, series, axis)
+    return None if kind and own.kind != kind else own
+
+
+def others_of(run: RunView, tag: str, view: View, *, exact: bool = False) -> Others:
+    """The marked runs other than ``run``, at the metric of ``tag``: five as lines, more as a
+    band. With ``exact`` no point is left out."""
+    others = [m for m in view.marked if m.run is not run]
+    labels = _labels(run, view)
+    kind = axis_of(run, run.shown(tag), view.axis).kind
+    lines, rest = [], []
+    for marked, (name, note) in zip(others, labels[1:], strict=True):
+        found = compared_tag(run, tag, marked.run)
+        line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
+        if found is None or line is None:
+            continue
+        line = line.scaled(marked.run.infos[found].factor_to(run.infos[tag]))
+        if marked.slot < len(RUN_TOKENS):
+            sign = slot_sign(marked.slot)
+            token = RUN_TOKENS[marked.slot]
+            lines.append(Overlay(*line.points, token, name, note, sign, mean=line.mean))
+        else:
+            rest.append(line.mean or line.points)
+    shared = shared_lines(run, tag, view, exact=exact)
+    (label, note), (sign, token) = labels[0], _own(run, view)
+    if shared and not lines and not rest:
+        label, note, sign, token = row_label(run, tag), "", _row_sign(tag, view), Token.STRONG
+    lines += shared
+    if rest:
+        lines.append(_band_label(len(rest)))
+    return Others(label, note, sign, token, tuple(lines), band_of(rest)) if lines else Others()
+
+
+def _labels(run: RunView, view: View) -> list[tuple[str, str]]:
+    """What names the run and the marked others in a legend."""
+    runs = [run, *(m.run for m in view.marked if m.run is not run)]
+    key = tuple((r.key, r.name, r.hyperparameters.version) for r in runs)
+    return _LABELS.get(run, key, lambda: run_labels(Sweep(runs)))
+
+
+def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> list[Overlay]:
+    """The other rows of the same run that share a chart with ``tag``, in the first free
+    colours."""
+    if tag not in view.shared:
+        return []
+    taken = {m.slot for m in view.marked}
+    free = [token for slot, token in enumerate(RUN_TOKENS) if slot not in taken]
+    own_axis = has_own_axis(run, tag)
+    tags = [t for t in view.shared if t != tag and t in run.infos]
+    lines = []
+    for other, token in zip(tags, free, strict=False):
+        line = trace_of(run, other, view, exact=exact)
+        if line is not None and has_own_axis(run, other) == own_axis:
+            label, sign = row_label(run, other), _row_sign(other, view)
+            lines.append(Overlay(*line.points, token, label, sign=sign, mean=line.mean))
+    return lines
+
+
+def row_label(run: RunView, tag: str) -> str:
+    """The name of a row in a legend, with its unit."""
+    info = run.infos[tag]
+    return f"{info.title} {info.unit}".rstrip()
+
+
+def _row_sign(tag: str, view: View) -> str:
+    return slot_sign(view.shared.index(tag))
+
+
+def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
+    """The chart of ``tag`` with the marked runs in it."""
+    others = others_of(run, tag, view, exact=chart.window is not None)
+    if not others.overlays:
+        return chart
+    ends = [float(x) for o in others.overlays if len(o.x) for x in (o.x[0], o.x[-1])]
+    first = None if chart.first is None else min([chart.first, *ends])
+    last = None if chart.last is None else max([chart.last, *ends])
+    return replace(
+        chart,
+        curve=replace(chart.curve, token=others.token, sign=others.sign, known=True),
+        label=others.label,
+        note=others.note,
+        overlays=others.overlays,
+        envelope=others.envelope or chart.envelope,
+        first=first,
+        last=last,
+    )
+
+
+def marks_legend(run: RunView, view: View, width: int) -> Line:
+    """The run and the marked ones in one line, for charts without a legend of their own."""
+    others = [m for m in view.marked if m.run is not run]
+    labels, nothing = _labels(run, view), np.empty(0)
+    entries = [
+        Overlay(nothing, nothing, RUN_TOKENS[m.slot], *label, slot_sign(m.slot))
+        for m, label in zip(others, labels[1:], strict=True)
+        if m.slot < len(RUN_TOKENS)
+    ]
+    if len(entries) < len(others):
+        entries.append(_band_label(len(others) - len(entries)))
+    sign, token = _own(run, view)
+    chart = Chart(Curve(nothing, nothing, token=token, sign=sign), *labels[0], entries)
+    return legend_lines(chart, 0, width, 1, view.glyphs)[0]
+
+
+def _own(run: RunView, view: View) -> tuple[str, Token]:
+    """Sign and colour of the run whose chart it is."""
+    slot = slot_of(view.marked, run)
+    if slot is None:
+        return "", Token.STRONG
+    return slot_sign(slot), (*RUN_TOKENS, Token.STRONG)[min(slot, len(RUN_TOKENS))]
+
+
+def _band_label(count: int) -> Overlay:
+    """The entry of the legend for runs that only the band shows."""
+    nothing = np.empty(0)
+    return Overlay(nothing, nothing, Token.BAND, f"{count} more as a band", is_band=True)
+
+
+def band_of(runs: Sequence[Points]) -> tuple[XY, XY] | None:
+    """Lowest and highest of many curves; None without any."""
+    bundled = bundle(runs)
+    if bundled is None:
+        return None
+    low, high = bundled.extremes()
+    return (bundled.x, low), (bundled.x, high)
+
+
+def versions(view: View) -> tuple[int, ...]:
+    """What changes when the marked runs do."""
+    return tuple(m.run.version for m in view.marked)
+
+
+def has_others(tag: str, view: View) -> bool:
+    """Whether something else may be drawn in the chart of ``tag``."""
+    return bool(view.marked) or tag in view.shared
+
+
+def reference_points(run: RunView, series: Series, axis: Axis, axis_name: str) -> Points | None:
+    """The points of the reference as far as this run has come; None where it has none."""
+    reference, info = run.reference, run.infos[series.tag]
+    if reference is None or reference is run:
+        return None
+    tag = compared_tag(run, series.tag, reference)
+    ghost = None if tag is None else points_of(reference, tag, axis_name, axis.kind)
+    if tag is None or ghost is None:
+        return None
+    x, y = ghost
+    last = run.points.last_step
+    here = slice(0, None if last is None else int(np.searchsorted(x, axis.place(last), "right")))
+    factor = reference.infos[tag].factor_to(info)
+    return (x[here], y[here] * factor) if len(x[here]) else None
+
+
+def reference_envelope(
+    run: RunView, series: Series, axis: Axis, axis_name: str
+) -> tuple[XY, XY] | None:
+    """How far the reference wanders on its way."""
+    found = reference_points(run, series, axis, axis_name)
+    return None if found is None else wander(found)

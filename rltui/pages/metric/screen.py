@@ -1,0 +1,231 @@
+"""One metric: the large chart with crosshair and zoom, judgement, statistics, meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+
+from rltui.draw.line import Line
+from rltui.facts.metric_rows import tab_sections
+from rltui.facts.x_axis import span_of
+from rltui.pages.help.keys import METRIC
+from rltui.pages.metric.clipboard import metric_text
+from rltui.pages.metric.explain import explain_tag
+from rltui.pages.metric.lines import metric_lines
+from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
+from rltui.pages.run.chart_screen import ChartScreen, Then
+from rltui.pages.run.tab_bar import TabBar
+from rltui.session import RunView, Session
+from rltui.tui.crosshair_keys import stepped
+from rltui.tui.screen import LEAST, TINY, ShellScreen
+from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
+
+#: Columns from which the footer names what every chart begins with.
+_ROOMY = 100
+_WHOLE = "the whole run is in sight"
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Where the screen was left."""
+
+    tab: str
+    tag: str
+    then: Then | None
+    """What the screen of the run does next; None to go back."""
+
+
+class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
+    """The rows of a tab, one at a time."""
+
+    DEFAULT_CSS = """
+    MetricScreen > #header { height: 1; }
+    """
+
+    def __init__(self, session: Session, run: RunView) -> None:
+        super().__init__(session, run)
+        self._tab = self._tag = self._filter = ""
+        self.zoom = WHOLE_RUN
+        self._alone = False
+        """Whether the chart has all the room."""
+
+    def choose(self, run: RunView, tab: str, tag: str, text: str, step: int | None) -> None:
+        """Show a row of a tab after the filter ``text``, with the crosshair at ``step``."""
+        self.run = run
+        self._tab, self._tag, self._filter = tab, tag, text
+        self.zoom, self._alone = Zoom(crosshair=step), False
+
+    def compose(self) -> ComposeResult:
+        yield Lines(self.header, id="header")
+        yield TabBar(lambda: (self.run, self._tab))
+        yield Lines(self._body, id="body")
+        yield Status(self.footer)
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    @property
+    def tag(self) -> str | None:
+        return self._tag if self._tag in self.run.infos else None
+
+    @property
+    def title_words(self) -> str:
+        return "Metric"
+
+    def state_words(self) -> str:
+        words = super().state_words()
+        auto = not self.shell.view.smooth and self.size.width >= _ROOMY
+        return "  ".join(filter(None, (words, "smooth auto" if auto else "")))
+
+    def update(self) -> None:
+        self.session.look_at(self.run)
+        width, height = self.size
+        bare = width < LEAST[0] or height < LEAST[1]
+        tiny = width < TINY[0] or height < TINY[1]
+        bar = self.query_one(TabBar)
+        bar.display = not tiny
+        bar.styles.height = 2 if height >= 30 else 1
+        self.status.display = self.query_one("#body").display = not bare
+        for lines in self.query(Lines):
+            lines.update()
+
+    def _body(self, width: int, height: int) -> list[Line]:
+        view = self.shell.view
+        return metric_lines(
+            self.run, self._tab, self._tag, view, self.zoom, width, height, alone=self._alone
+        )
+
+    def action_maximise(self) -> None:
+        """The chart over the whole body, or the facts beside it again."""
+        self._alone = not self._alone
+        self.update()
+
+    # -- the rows of the tab ---------------------------------------------------------------
+
+    def _step_metric(self, by: int) -> None:
+        tags = [r.tag for s in tab_sections(self.run, self._tab, self._filter) for r in s.rows]
+        if tags:
+            at = tags.index(self._tag) if self._tag in tags else 0
+            before = span_of(self.run, self._tag)
+            self._tag = tags[max(0, min(len(tags) - 1, at + by))]
+            same_axis = span_of(self.run, self._tag) == before
+            self._look(Zoom(window=self.zoom.window if same_axis else None))
+
+    def action_previous_metric(self) -> None:
+        self._step_metric(-1)
+
+    def action_next_metric(self) -> None:
+        self._step_metric(1)
+
+    # -- crosshair and zoom ----------------------------------------------------------------
+
+    @property
+    def chosen_step(self) -> int | None:
+        return self.zoom.crosshair
+
+    def _look(self, zoom: Zoom) -> None:
+        self.zoom = zoom
+        self.update()
+
+    def _cross(self, by: int) -> None:
+        steps = self.steps()
+        if steps is None:
+            return
+        window, at = self.zoom.window, self.zoom.crosshair
+        if window is not None:
+            inside = steps[(steps >= window[0]) & (steps <= window[1])]
+            steps = inside if len(inside) else steps
+        self._look(Zoom(stepped(steps, at, by), window))
+
+    def action_cross_left(self) -> None:
+        self._cross(-1)
+
+    def action_cross_right(self) -> None:
+        self._cross(1)
+
+    def _cross_end(self, index: int) -> None:
+        steps = self.steps()
+        self._look(Zoom(None if steps is None else int(steps[index]), self.zoom.window))
+
+    def action_first_step(self) -> None:
+        self._cross_end(0)
+
+    def action_last_step(self) -> None:
+        self._cross_end(-1)
+
+    def _enlarge(self, factor: float) -> None:
+        if self.steps() is None:
+            return
+        first, last, _ = span_of(self.run, self.tag or "")
+        low, high = float(first), float(last)
+        x0, x1 = self.zoom.window or (low, high)
+        at = self.zoom.crosshair
+        centre = at if at is not None else (x0 + x1) / 2
+        half = (x1 - x0) * factor / 2
+        if factor < 1 and half * 2 < 4:
+            self.shell.say("this is as near as it gets")
+            return
+        if factor > 1 and self.zoom.window is None:
+            self.shell.say(_WHOLE)
+        x0, x1 = max(low, centre - half), min(high, centre + half)
+        self._look(Zoom(at, None if x0 <= low and x1 >= high else (x0, x1)))
+
+    def action_zoom_in(self) -> None:
+        self._enlarge(0.5)
+
+    def action_zoom_out(self) -> None:
+        self._enlarge(2.0)
+
+    def action_zoom_all(self) -> None:
+        if self.zoom.window is None:
+            self.shell.say(_WHOLE)
+        self._look(Zoom(self.zoom.crosshair, WHOLE_RUN.window))
+
+    # -- out -------------------------------------------------------------------------------
+
+    def _leave(self, then: Then | None = None) -> None:
+        self.dismiss(Left(self._tab, self._tag, then))
+
+    def action_back(self) -> None:
+        if self.leave_line():
+            return
+        if self._alone:
+            self.action_maximise()
+        else:
+            self._leave()
+
+    def action_runs(self) -> None:
+        self._leave(lambda run: run.action_runs())
+
+    def action_next_finding(self) -> None:
+        self._leave(lambda run: run.action_next_finding())
+
+    def open_elsewhere(self, run: RunView, then: Then) -> None:
+        self._leave(lambda screen: screen.open_elsewhere(run, then))
+
+    def select_tab(self, tab: str) -> None:
+        """Leave for a tab."""
+        self._leave(lambda run: run.select_tab(tab))
+
+    def action_previous_tab(self) -> None:
+        self._leave(lambda run: run.step_tab(-1))
+
+    def action_next_tab(self) -> None:
+        self._leave(lambda run: run.step_tab(1))
+
+    # -- more about it ---------------------------------------------------------------------
+
+    def action_explain(self) -> None:
+        """What the metric means."""
+        from rltui.pages.metric.explain_screen import ExplainScreen
+
+        run, tag = self.run, self.tag
+        if tag is not None:
+            self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
+
+    def copied_text(self) -> str:
+        return "" if self.tag is None else metric_text(self.run, self.tag, self.zoom.crosshair)
+
+    def show_step(self, step: int) -> None:
+        self._look(Zoom(step, self.zoom.window))

@@ -1,0 +1,287 @@
+"""Tables of metrics: columns that line up, one line per row, sections with a rule."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width, pad
+from rltui.draw.bins import Digest
+from rltui.draw.entries import Entry, fixed, with_margin
+from rltui.draw.line import (
+    ACCENT,
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    TITLE,
+    Line,
+    Token,
+    column,
+    fit_line,
+    line_width,
+    style,
+)
+from rltui.draw.spark import empty_digest, spark_of
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.metric_rows import Row, Section, episodes, trend_of
+from rltui.facts.run_cache import RunCache, RunSeriesCache
+from rltui.facts.x_axis import span_of
+from rltui.pages.comparison.marks import slot_sign
+from rltui.pages.run.metric_columns import Columns, healthy_words, row_names, unit_words
+from rltui.session import RunView
+from rltui.store import Series
+
+_ROWS: RunCache[object, Line] = RunCache()
+_SPARKS: RunSeriesCache[Line] = RunSeriesCache()
+_DIGESTS: RunSeriesCache[Digest] = RunSeriesCache()
+
+
+def row_line(
+    run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool, name: str = ""
+) -> Line:
+    """One row, without the margin that holds the cursor bar; kept until the run changes.
+
+    ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.names.distinct`.
+    """
+    name = name or row.title
+    key = (row.tag, row.level, name, columns, cursor, view.marker, span_of(run, row.tag)[2])
+    return list(_ROWS.get(run, key, lambda: _row_line(run, row, name, columns, view, cursor)))
+
+
+def _row_line(
+    run: RunView, row: Row, name: str, columns: Columns, view: View, cursor: bool
+) -> Line:
+    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
+    token = LEVEL_TOKEN[row.level]
+    line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
+    look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
+    line.append(column(glyphs.text(name), columns.name + 1, look, ellipsis=glyphs.ellipsis))
+    value = numbers.aligned(row.value)
+    nonfinite = "NaN" in value or "Inf" in value
+    look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
+    line.append((value + " ", look if alarm or nonfinite else STRONG))
+    if columns.unit:
+        unit = unit_words(row, columns, view)
+        line.append(column(unit, columns.unit + 1, MUTED, ellipsis=glyphs.ellipsis))
+    if columns.change:
+        line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
+    if columns.spark:
+        judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
+        line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
+    if columns.healthy:
+        healthy = pad(healthy_words(row, columns, view), columns.healthy, ellipsis=glyphs.ellipsis)
+        line.append((" " + healthy, MUTED))
+    return line
+
+
+def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
+    """The trend, or the step of the only point when that is old; empty when it does not fit."""
+    series = run.shown(row.tag)
+    if series.count == 1 and run.points.last_step not in (None, int(series.steps[0])):
+        step = numbers.step(int(series.steps[0]))
+        forms = [f"at {step}", f"@{step}"]
+    else:
+        change = trend_of(run, row.tag)
+        if change is None:
+            return ""
+        forms = [numbers.change(0, change, up=view.glyphs.up, down=view.glyphs.down)]
+    return next((x for x in forms if cell_width(x) <= columns.change), "")
+
+
+def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
+    """The sparkline of a tag over the steps of the run, kept until its points change."""
+    first, last, end = span_of(run, tag)
+    spans = episodes(run, tag)
+    name = (width, first, last, end, tuple(spans), judged, view.marker)
+
+    def draw(series: Series) -> Line:
+        digest = _digest(run, series, empty_digest(first, last, end, width, narrowest=1.0), last)
+        return spark_of(digest, last, spans, judged, view.glyphs)
+
+    return _SPARKS.of(run).get(run.shown(tag), draw, name=name)
+
+
+def _digest(run: RunView, series: Series, empty: Digest, last: int) -> Digest:
+    """The binned points of a sparkline: only new points are added."""
+    name = (empty.first, empty.unit, empty.width)
+    digest = _DIGESTS.of(run).get(series, lambda _: empty, name=name, extend=lambda known, _: known)
+    digest.extend(series.steps, series.values, last)
+    return digest
+
+
+def section_line(
+    title: str,
+    width: int,
+    view: View,
+    *,
+    level: Level | None = None,
+    heads: Columns | None = None,
+    spark_head: str = "",
+    note: str = "",
+) -> Line:
+    """Heading of a section: bold title, rule, and the worst badge or a note at the right."""
+    rule = view.glyphs.rule
+    line: Line = [(f"{title} ", TITLE)]
+    right: Line = []
+    if level is not None:
+        right = [(" " + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
+    elif note:
+        right = [(f" {note}", MUTED)]
+    if heads is not None and heads.spark:
+        line = _heads(line, heads, rule, spark_head)
+    room = width - line_width(line) - line_width(right)
+    if room < 0:
+        return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+    return [*line, (rule * room, RULE), *right]
+
+
+def _heads(line: Line, columns: Columns, rule: str, spark_head: str) -> Line:
+    """Column heads set into the rule, each at the place of its column."""
+    heads = [("value", 3, 5), ("change", 0, 0), ("spark", 0, 0), ("healthy", 0, 0)]
+    for name, indent, most in heads:  # a long title moves the head within its column
+        begin = max(columns.start(name) + indent, line_width(line) + 1)
+        fill = min(begin, columns.start(name) + most) - 1 - line_width(line)
+        if getattr(columns, name) and fill >= 0:
+            head = spark_head if name == "spark" else name
+            line = [*line, (rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
+    return line
+
+
+def table_entries(
+    run: RunView, sections: Sequence[Section], columns: Columns, view: View, margin: int
+) -> list[Entry[str]]:
+    """The rows of some sections, each under its heading; the first one holds the column heads."""
+    entries: list[Entry[str]] = []
+    rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
+    for i, section in enumerate(sections):
+        head = section_line(
+            section.title,
+            columns.width,
+            view,
+            level=section.level,
+            heads=columns if i == 0 else None,
+            spark_head=_spark_head(run, columns),
+        )
+        entries.append(fixed([(" " * margin, TEXT), *head]))
+        entries += rows[: len(section.rows)]
+        del rows[: len(section.rows)]
+    return entries
+
+
+def row_entries(
+    run: RunView, rows: Sequence[Row], columns: Columns, view: View, margin: int
+) -> list[Entry[str]]:
+    """One entry per row; names that are too long keep the part in which they differ."""
+    names = row_names(rows, columns, view)
+    found = zip(rows, names, strict=True)
+    return [_entry(run, row, name, columns, view, margin) for row, name in found]
+
+
+def _entry(
+    run: RunView, row: Row, name: str, columns: Columns, view: View, margin: int
+) -> Entry[str]:
+    def draw(cursor: bool) -> list[Line]:
+        line = row_line(run, row, columns, view, cursor=cursor, name=name)
+        if row.tag in view.shared:
+            (badge, look), (title, title_look) = line[:2]
+            sign = slot_sign(view.shared.index(row.tag))
+            title = pad(title.rstrip(), columns.name - 1, ellipsis=view.glyphs.ellipsis)
+            line = [
+                (badge[:-1], look),
+                (sign, ACCENT),
+                (f" {title} ", title_look),
+                *line[2:],
+            ]
+        return [with_margin(line, columns.width, margin, view, cursor=cursor)]
+
+    return Entry(row.tag, draw)
+
+
+def fitted(
+    sections: Sequence[Section], height: int, kept: str | None = None
+) -> tuple[list[Section], bool]:
+    """The sections with as many rows as fit, and whether blank lines fit between them.
+
+    Rows that matter least are left out so that every section shows; that of the tag ``kept``
+    stays.
+    """
+    blanks = height >= 26
+    chosen = _fit_sections(sections, height, blanks, kept)
+    return chosen, blanks and _needed(chosen, True) <= height
+
+
+def section_entries(
+    run: RunView, sections: Sequence[Section], columns: Columns, view: View, margin: int
+) -> list[Entry[str]]:
+    """The rows of a tab whose first section has its heading above the list."""
+    entries: list[Entry[str]] = []
+    rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
+    for i, section in enumerate(sections):
+        if i:
+            head = section_line(section.title, columns.width, view, level=section.level)
+            entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
+        entries += rows[: len(section.rows)]
+        del rows[: len(section.rows)]
+    return entries
+
+
+def list_head(
+    run: RunView,
+    sections: Sequence[Section],
+    columns: Columns,
+    view: View,
+    visible: tuple[int, int],
+) -> Line:
+    """The heading of a list that scrolls: how many rows, or which of them are visible. Of several
+    sections it is that of the first visible row."""
+    first, last = visible
+    ends = list(accumulate(len(s.rows) for s in sections))
+    section, count = sections[min(bisect_right(ends, first), len(sections) - 1)], ends[-1]
+    title = section.title if len(sections) > 1 else f"{section.title} {count}"
+    if last - first < count:
+        title = f"{section.title} {first + 1}–{last} of {count}"
+    return section_line(
+        view.glyphs.text(title),
+        columns.width,
+        view,
+        level=section.level,
+        heads=columns,
+        spark_head=_spark_head(run, columns),
+    )
+
+
+def _spark_head(run: RunView, columns: Columns) -> str:
+    first, last, _ = span_of(run)
+    steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
+    return steps if len(steps) < columns.spark else "run"
+
+
+def _needed(sections: Sequence[Section], blanks: bool) -> int:
+    return sum(1 + len(s.rows) for s in sections) + (len(sections) - 1 if blanks else 0)
+
+
+def _fit_sections(
+    sections: Sequence[Section], height: int, blanks: bool, kept: str | None
+) -> list[Section]:
+    """Leave out the rows that matter least until everything fits: not judged, then ok ones."""
+    rows = [list(s.rows) for s in sections]
+
+    def needed() -> int:
+        return sum(1 + len(r) for r in rows)
+
+    room = height - (len(sections) - 1 if blanks and needed() <= height - len(sections) + 1 else 0)
+    for level in (Level.UNKNOWN, Level.OK, Level.WATCH):
+        while needed() > room:
+            spare = [[x for x in r if x.weight <= level and x.tag != kept] for r in rows]
+            choices = [n for n, r in enumerate(rows) if spare[n] and len(r) > 1]
+            longest = max(choices, key=lambda n: len(rows[n]), default=None)
+            if longest is None:
+                break
+            rows[longest].remove(spare[longest][-1])
+    return [replace(s, rows=tuple(r)) for s, r in zip(sections, rows, strict=True)]

@@ -1,0 +1,343 @@
+"""One run: its tabs, with the metrics or the findings of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.geometry import Size
+
+from rltui.core.batch import RunKey
+from rltui.facts.finding_rows import finding_rows
+from rltui.health.model import MutedFinding
+from rltui.pages.findings.findings_list import row_of, tag_at
+from rltui.pages.findings.pane import FindingsPane
+from rltui.pages.help.keys import FINDINGS, GRID, LIST, TIMING
+from rltui.pages.run.chart_screen import Then
+from rltui.pages.run.grid_screen import GridScreen
+from rltui.pages.run.metrics_pane import MetricsPane
+from rltui.pages.run.tab_bar import TabBar
+from rltui.pages.run.tabs import FINDINGS as FINDINGS_TAB
+from rltui.pages.run.tabs import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
+from rltui.pages.timing.lines import TIMING as TIMING_TAB
+from rltui.pages.timing.lines import anatomy
+from rltui.pages.timing.pane import TimingPane
+from rltui.session import RunView, Session
+from rltui.tui.crosshair_keys import NO_METRIC
+from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
+
+if TYPE_CHECKING:
+    from rltui.pages.metric.screen import Left, MetricScreen
+
+
+class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
+    """Overview, the category tabs, All and Findings of one run."""
+
+    DEFAULT_CSS = """
+    RunScreen > #header { height: 1; }
+    """
+
+    def __init__(self, session: Session, run: RunView, from_picker: bool = False) -> None:
+        """``from_picker``: from a run that is alone Esc leads back to the picker."""
+        super().__init__(session, run)
+        self._from_picker = from_picker
+        self._chosen = self._tab_left(run)
+        """The tab that the user chose."""
+        self._tabs: dict[RunKey, str] = {}
+        """The tab that the user left another run at."""
+        self._metric: MetricScreen | None = None
+        """The screen of one metric; kept, for making one takes time."""
+
+    def compose(self) -> ComposeResult:
+        yield Lines(self.header, id="header")
+        yield TabBar(lambda: (self.run, self.tab))
+        yield MetricsPane(self.run)
+        yield TimingPane(self.run)
+        yield FindingsPane(self.run)
+        status = Status(self.footer, self._filter_note)
+        status.filter = self.shell.state.filter
+        yield status
+
+    def _tab_left(self, run: RunView) -> str:
+        """The tab that a run was left at, in an earlier start."""
+        tab = self.shell.state.tabs.get(run.key.name, OVERVIEW)
+        return tab if tab in TAB_BY_ID else OVERVIEW
+
+    def _remember(self) -> None:
+        state = self.shell.state
+        state.filter = self.status.filter
+        state.tabs.pop(self.run.key.name, None)
+        if self._chosen != OVERVIEW:
+            state.tabs[self.run.key.name] = self._chosen  # the newest stands last
+
+    def turn_to(self, run: RunView) -> None:
+        """Show another run where the user left it."""
+        if run is self.run:
+            return
+        self._tabs[self.run.key] = self._chosen
+        self.run, self._chosen = run, self._tabs.get(run.key) or self._tab_left(run)
+        self.metrics.turn_to(run)
+        self.timing.turn_to(run)
+        self.findings.turn_to(run)
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    @property
+    def tab(self) -> str:
+        """The tab that is shown: the chosen one, or Overview while the run has nothing for it."""
+        return self._chosen if has_tab(self.run, self._chosen) else OVERVIEW
+
+    @property
+    def place(self) -> str:
+        if self.tab == FINDINGS_TAB:
+            return FINDINGS
+        if self.has_stages:
+            return TIMING
+        return GRID if self.arrangement.grid else LIST
+
+    @property
+    def arranged(self) -> str:
+        return self.tab if self.tab in (OVERVIEW, FINDINGS_TAB) else ""
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether the tab shows the stages of a step."""
+        return self.tab == TIMING_TAB and anatomy(self.run) is not None
+
+    def _filter_note(self) -> str:
+        return self.timing.note if self.has_stages else self.metrics.note
+
+    @property
+    def title_words(self) -> str:
+        return TAB_BY_ID[self.tab].title
+
+    @property
+    def timing(self) -> TimingPane:
+        """The pane of the stages of a step."""
+        return self.query_one(TimingPane)
+
+    @property
+    def findings(self) -> FindingsPane:
+        """The pane of Findings."""
+        return self.query_one(FindingsPane)
+
+    @property
+    def items(self) -> LineList[Any]:
+        """The list of the present tab."""
+        if self.tab == FINDINGS_TAB:
+            return self.findings.findings
+        return self.timing.stages if self.has_stages else self.metrics.rows
+
+    @property
+    def tag(self) -> str | None:
+        """The tag at the cursor."""
+        if self.tab == FINDINGS_TAB:
+            return None
+        tag: str | None = self.items.cursor
+        return tag if tag in self.run.infos else None
+
+    def state_words(self) -> str:
+        charts = self.tab != FINDINGS_TAB
+        words = super().state_words() if charts else self.shell.state_words(options=False)
+        if self.place != GRID or self.arrangement.alone:
+            return words
+        return "  ".join(x for x in (self.metrics.grid.sight, words) if x)
+
+    def update(self) -> None:
+        self._remember()
+        self.session.look_at(self.run)
+        body = self._lay_out()
+        if body.height > 0:
+            if self.tab == FINDINGS_TAB:
+                self.findings.show(body, self.arrangement.alone)
+            elif self.has_stages:
+                self.timing.show(self.status.filter, body)
+            else:
+                self.metrics.show(self.tab, self.status.filter, body, self.arrangement)
+        self.query_one("#header", Lines).update()
+        self.query_one(TabBar).update()
+        self.status.update()
+
+    def _lay_out(self) -> Size:
+        """Place the parts; returns the size of the body."""
+        width, height = self.size
+        bare = width < LEAST[0] or height < LEAST[1]
+        tiny = width < TINY[0] or height < TINY[1]
+        tabs = 0 if tiny else 2 if height >= 30 else 1
+        bar = self.query_one(TabBar)
+        bar.display = tabs > 0
+        bar.styles.height = tabs or 1
+        self.status.display = not bare
+        self.findings.display = self.tab == FINDINGS_TAB and not bare
+        self.timing.display = self.has_stages and not bare
+        self.metrics.display = self.tab != FINDINGS_TAB and not self.has_stages and not bare
+        return Size(width, 0 if bare else height - 2 - tabs)
+
+    # -- tabs ------------------------------------------------------------------------------
+
+    def select_tab(self, tab: str) -> None:
+        """Show a tab; says so when the run has nothing for it."""
+        if not has_tab(self.run, tab):
+            self.shell.say(f"no {TAB_BY_ID[tab].title.lower()} metrics in this run")
+            return
+        self._chosen = tab
+        self.update()
+
+    def step_tab(self, by: int) -> None:
+        """Show the next or previous tab."""
+        ids = [t.id for t in tabs_of(self.run)]
+        self.select_tab(ids[(ids.index(self.tab) + by) % len(ids)])
+
+    def action_previous_tab(self) -> None:
+        self.step_tab(-1)
+
+    def action_next_tab(self) -> None:
+        self.step_tab(1)
+
+    action_left, action_right = action_previous_tab, action_next_tab
+
+    def action_shares(self) -> None:
+        """Plot shares of the step, or seconds."""
+        self.timing.toggle_shares()
+
+    # -- moving ----------------------------------------------------------------------------
+
+    def action_next_section(self) -> None:
+        self.items.move_section(1)
+
+    def action_previous_section(self) -> None:
+        self.items.move_section(-1)
+
+    # -- in and out ------------------------------------------------------------------------
+
+    def action_enter(self) -> None:
+        """Open the metric at the cursor, or the one that a finding is about."""
+        if self.tab != FINDINGS_TAB:
+            if self.tag is not None:
+                self.open_metric(self.tab, self.tag)
+            else:
+                self.shell.say(NO_METRIC)
+        elif (found := tag_at(self.run, self.findings.findings.cursor)) is not None:
+            tag, step = found
+            self.open_metric(self.run.infos[tag].category.value, tag, step)
+        else:
+            self.shell.say("no metric belongs to this line")
+
+    def open_metric(self, tab: str, tag: str, step: int | None = None) -> None:
+        """Show the large chart of a row, with the crosshair at ``step``."""
+        from rltui.pages.metric.screen import MetricScreen
+
+        screen, run = self._metric, self.run
+        if screen is None:
+            screen = self._metric = MetricScreen(self.session, run)
+            self.shell.install_screen(screen, "metric")
+        screen.choose(run, tab, tag, self.status.filter, step)
+        if self.shell.screen is self:  # a second click may come before the first has opened it
+            self.shell.push_screen(screen, self._come_back)
+
+    def open_elsewhere(self, run: RunView, then: Then) -> None:
+        self.turn_to(run)
+        self.update()
+        then(self)
+
+    def _come_back(self, left: Left | None) -> None:
+        if left is None:
+            return
+        self.metrics.put(left.tab, left.tag)
+        if left.then is not None:
+            left.then(self)
+
+    @property
+    def leads_back(self) -> bool:
+        return self._from_picker or len(self.session.views) > 1
+
+    def action_back(self) -> None:
+        """One level out: the filter, then the list of runs if there are several, else the
+        picker."""
+        if self.leave_line() or self.leave_part():
+            return
+        if not self.leads_back:
+            self.shell.say(NO_WAY_BACK)
+        elif len(self.session.views) > 1:
+            self.action_runs()
+        else:
+            self.shell.exit(True)
+
+    def action_runs(self) -> None:
+        """The list of runs."""
+        self.leave_line()
+        self.dismiss()
+
+    def action_next_finding(self) -> None:
+        """The next firing (else resolved) finding, in the list of findings."""
+        rows = finding_rows(self.run)
+        if not rows:
+            self.shell.say("no findings")
+            return
+        ids = [r.id for r in rows if r.is_firing] or [r.id for r in rows]
+        here = self.findings.findings.cursor if self.tab == FINDINGS_TAB else None
+        if ids == [here]:
+            self.shell.say("this is the only finding")
+        index = (ids.index(here) + 1) % len(ids) if here in ids else 0
+        self._chosen = FINDINGS_TAB
+        self.findings.findings.chosen = ids[index]
+        self.update()
+        self.findings.findings.put(ids[index])
+
+    def action_share_chart(self) -> None:
+        """Draw the row at the cursor in one chart with the other marked rows, or alone again."""
+        tag, view = self.tag, self.shell.view
+        if tag is None:
+            self.shell.say(NO_METRIC)
+            return
+        rest = tuple(t for t in view.shared if t != tag)
+        shared = rest if tag in view.shared else (*view.shared, tag)
+        self.shell.view = replace(view, shared=shared)
+        self.update()
+
+    def action_mute(self) -> None:
+        """Leave the finding at the cursor out of the verdict, or take it in again."""
+        row = row_of(self.run, self.findings.findings.cursor)
+        if self.tab != FINDINGS_TAB or row is None:
+            super().action_mute()
+            return
+        muted = self.session.mutes.toggle(MutedFinding.of(row.finding))
+        self.app_of_session.remember()
+        self.update()
+        again = "muted in all runs here; M on it, at the end of the list, unmutes"
+        self.shell.say(f"{row.finding.title}: {again if muted else 'no longer muted'}")
+
+    # -- more about it ---------------------------------------------------------------------
+
+    def action_explain(self) -> None:
+        """What the metric or finding at the cursor means."""
+        from rltui.pages.metric.explain import explain_finding, explain_tag
+        from rltui.pages.metric.explain_screen import ExplainScreen
+
+        run, tag, finding = self.run, self.tag, self.findings.finding
+        if tag is not None:
+            self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
+        elif self.tab == FINDINGS_TAB and finding is not None:
+            self.shell.push_screen(ExplainScreen(lambda v, w: explain_finding(run, finding, v, w)))
+        elif self.tab == FINDINGS_TAB and (found := tag_at(run, self.findings.findings.cursor)):
+            about = found[0]
+            self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, about, v, w)))
+        else:
+            self.shell.say("nothing to explain at the cursor")
+
+    def copied_text(self) -> str:
+        from rltui.pages.metric.clipboard import finding_text, metric_text
+
+        run, tag, finding = self.run, self.tag, self.findings.finding
+        if tag is not None:
+            return metric_text(run, tag)
+        found = self.tab == FINDINGS_TAB and finding is not None
+        return finding_text(run, finding) if found and finding is not None else ""
+
+    def show_step(self, step: int) -> None:
+        if self.tag is not None:
+            self.open_metric(self.tab, self.tag, step)

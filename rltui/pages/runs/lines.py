@@ -1,0 +1,326 @@
+"""The list of runs: state, framework, step, age, verdict, headline sparkline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from rltui.core.batch import Note, RunKey
+from rltui.core.level import Level
+from rltui.core.text import pad
+from rltui.draw.entries import Entry, LazyEntries, fixed, with_margin
+from rltui.draw.file_note import trouble_count, trouble_line, troubles_in
+from rltui.draw.glyph import GlyphSet
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    Line,
+    Token,
+    column,
+    fit_line,
+    line_width,
+    style,
+)
+from rltui.draw.names import distinct
+from rltui.draw.view import View
+from rltui.facts import numbers, sentences
+from rltui.facts.diagnosis import cause_of
+from rltui.facts.finding_rows import FindingRow, finding_rows, worst_rows
+from rltui.facts.listed_runs import ListedRun, Names
+from rltui.facts.metric_rows import newest_of
+from rltui.facts.run_state import since_step
+from rltui.health.model import Finding
+from rltui.pages.comparison.marks import slot_look, slot_of, slot_sign
+from rltui.pages.findings.first_movers import change_words
+from rltui.pages.log.lines import crashed_line
+from rltui.pages.run.header import state_spans
+from rltui.pages.run.metric_table import spark_line
+from rltui.pages.runs.waiting import search_lines
+from rltui.session import RunView
+from rltui.session.reach import Search
+
+#: Cells for the worst finding beside the number of unreadable files in words.
+_WORST_AND_COUNT = 50
+#: Lines about hosts, servers and directories that cannot be read.
+_MOST_TROUBLES = 3
+#: Cells that a sparkline keeps beside names that are cut, in a wide terminal.
+_LEAST_SPARK = 12
+
+
+class _Columns:
+    """Widths of the columns at a screen width; 0 leaves a column out."""
+
+    def __init__(
+        self, width: int, longest: int, marks: bool, state: int = 0, own: int | None = None
+    ) -> None:
+        """``longest`` name, and what the longest ``own`` one takes without its folders, all of it
+        by default; ``marks``: with a column for the signs of marked runs; ``state``: cells of the
+        longest state with its glyph."""
+        self.mark = 2 if marks else 0
+        self.left = 2 if width >= 110 else 1
+        self.framework = 15 if width >= 110 else 13 if width >= 80 else 0
+        self.state = 14 if width >= 110 else min(14, max(12, state + 1)) if width >= 60 else 0
+        self.step = 8 if width >= 60 else 0
+        self.age = 7 if width >= 100 else 0
+        self.title = 11 if width >= 110 else 7 if width >= 80 else 0
+        self.value = 10 if width >= 50 else 0
+        self._share_out(width, longest)
+        if self.name < longest + 2:
+            self._share_out(width, longest, _LEAST_SPARK)
+        enough = longest if width < 110 or own is None else own
+        if self.framework and self.name < enough + 2:
+            self.framework = 0  # names differ, frameworks rarely do
+            self._share_out(width, longest, _LEAST_SPARK)
+
+    def _share_out(self, width: int, longest: int, spark: int = 24) -> None:
+        """Give what is left to the name and the sparkline."""
+        gaps = 2 if self.value else 1
+        used = (
+            self.left
+            + self.mark
+            + 2
+            + self.framework
+            + self.state
+            + self.step
+            + self.age
+            + self.title
+        )
+        rest = width - used - self.value - gaps - 1
+        least_spark = spark if width >= 110 else 8 if width >= 80 else 0
+        self.name = max(8, min(longest + 2, rest - least_spark))
+        self.spark = min(60, rest - self.name) if rest - self.name >= 6 else 0
+
+
+class RunRows:
+    """The list of runs at one width."""
+
+    def __init__(
+        self,
+        listed: Sequence[ListedRun],
+        view: View,
+        width: int,
+        reading: float | None = None,
+        reference: RunView | None = None,
+        everyone: Names | None = None,
+    ) -> None:
+        """``reading`` is the share of the logs that has been read, None when all has been;
+        ``reference`` is the run that the others are compared with; ``everyone`` are the names
+        of all runs, with those that the filter hides: the column stays while it is typed."""
+        self._listed = listed
+        self._view = view
+        self._width = width
+        self._reading = reading
+        self._reference = reference
+        all_of = everyone or Names.of(listed)
+        state = 2 + all_of.state_cells
+        self._columns = _Columns(width, all_of.cells, bool(view.marked), state, all_of.own_cells)
+        self._names = _short_names(all_of.names, self._columns.name - 1, view.glyphs.ellipsis)
+
+    def head(self) -> Line:
+        """The column heads, set into a rule."""
+        return _head(self._columns, self._width, self._view)
+
+    def entries(
+        self, hidden: int, notes: Sequence[Note] = (), searching: Sequence[Search] = ()
+    ) -> Sequence[Entry[RunKey]]:
+        """One entry per run, after trouble that concerns no single run (``notes``) and what is
+        being searched for the first time; ``hidden`` runs did not pass the filter."""
+        above = self._troubles(troubles_in(notes)) + self._searches(searching)
+        below = list[Entry[RunKey]]()
+        if hidden:
+            margin = " " * self._columns.left
+            below.append(fixed([(margin, TEXT), (f"{hidden} hidden by the filter", MUTED)]))
+        first, last = len(above), len(above) + len(self._listed)
+
+        def make(at: int) -> Entry[RunKey]:
+            if at < first:
+                return above[at]
+            run = at - first
+            return self._entry(self._listed[run], heights[run]) if at < last else below[at - last]
+
+        ids = [*(e.id for e in above), *(x.key for x in self._listed), *(e.id for e in below)]
+        reference = self._reference
+        heights = [2 if x.says_more or x.run is reference else 1 for x in self._listed]
+        return LazyEntries(ids, [*(1 for _ in above), *heights, *(1 for _ in below)], make)
+
+    def _troubles(self, troubles: list[Note]) -> list[Entry[RunKey]]:
+        """One line each of the first ones; the last line counts the others."""
+        shown = [[note] for note in troubles[: _MOST_TROUBLES - 1]]
+        rest = troubles[_MOST_TROUBLES - 1 :]
+        margin, width = self._columns.left, self._width - self._columns.left - 1
+        return [
+            fixed(
+                [(" " * margin, TEXT), *trouble_line(notes, width, self._view.glyphs, whole=True)]
+            )
+            for notes in (*shown, *([rest] if rest else ()))
+        ]
+
+    def _searches(self, searching: Sequence[Search]) -> list[Entry[RunKey]]:
+        margin, width = self._columns.left, self._width - self._columns.left - 1
+        mark = (f"{self._view.glyphs.badge(Level.UNKNOWN)} ", MUTED)
+        found = search_lines(searching, width - 2, _MOST_TROUBLES)
+        return [fixed([(" " * margin, TEXT), mark, *line]) for line in found]
+
+    def _entry(self, listed: ListedRun, height: int) -> Entry[RunKey]:
+        def draw(cursor: bool) -> list[Line]:
+            name = self._names[listed.name]
+            lines = [_line(listed.run, name, self._columns, self._view, cursor)]
+            if height > 1:
+                below = self._second_line(listed.run)
+                lines.append([(" " * (4 + self._columns.mark), TEXT), *below])
+            cells, left = self._width - self._columns.left - 1, self._columns.left
+            return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
+
+        return Entry(listed.key, draw, height)
+
+    def _second_line(self, run: RunView) -> Line:
+        room = self._width - self._columns.left - self._columns.mark - 6
+        said: Line = []
+        if run is self._reference:
+            said = [("the others are compared with it", MUTED)]
+            room -= line_width(said) + 3
+        below = _below(run, self._view, room, self._reading)
+        return [*said, *([("   ", TEXT)] if said and below else []), *below]
+
+
+@lru_cache(maxsize=4)
+def _short_names(names: tuple[str, ...], width: int, ellipsis: str) -> Mapping[str, str]:
+    """What stands for each name in a column."""
+    return dict(zip(names, distinct(names, width, ellipsis), strict=True))
+
+
+def _head(columns: _Columns, width: int, view: View) -> Line:
+    """The column heads, set into a rule."""
+    heads = [
+        ("Run", columns.mark + columns.name + 2),
+        ("framework", columns.framework),
+        ("state", columns.state),
+    ]
+    rule = view.glyphs.rule
+    line: Line = [(" " * columns.left, TEXT)]
+    for i, (head, room) in enumerate(heads):
+        if room:
+            line.append((f"{head} ", style(Token.STRONG, bold=True) if i == 0 else MUTED))
+            line.append((rule * max(0, room - len(head) - 2) + " ", RULE))
+    for head, room in (("step", columns.step), ("age", columns.age)):
+        if room:
+            line.append((pad(head, room - 1, right=True) + " ", MUTED))
+    if columns.value:
+        line.append((" ", TEXT))
+        line.append((pad("headline", columns.title + columns.value), MUTED))
+    if columns.spark:
+        line.append(
+            (" " + pad("over the run" if columns.spark >= 12 else "run", columns.spark), MUTED)
+        )
+    return fit_line(line, width - 1)
+
+
+def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) -> Line:
+    glyphs, level = view.glyphs, run.verdict.level
+    look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH)
+    name_look = STRONG if level >= Level.WATCH or here else TEXT
+    slot = slot_of(view.marked, run)
+    sign: Line = [("  ", TEXT)] if slot is None else [(f"{slot_sign(slot)} ", slot_look(slot))]
+    return [
+        *(sign if columns.mark else []),
+        (f"{glyphs.badge(level)} ", look),
+        column(name, columns.name, name_look),
+        *_facts(run, columns, view),
+        *_headline(run, columns, view),
+    ]
+
+
+def _facts(run: RunView, columns: _Columns, view: View) -> Line:
+    known, progress = run.recognition, run.progress
+    line: Line = []
+    if columns.framework:
+        words = [known.title if known else "", (known.algorithm or "") if known else ""]
+        text = " · ".join(w for w in words if w) or "–"
+        text = view.glyphs.text(text)
+        line.append(column(text, columns.framework, MUTED, ellipsis=view.glyphs.ellipsis))
+    if columns.state:
+        line.extend(
+            fit_line(state_spans(run, view), columns.state - 1, ellipsis=view.glyphs.ellipsis)
+        )
+        line.append((" ", TEXT))
+    if columns.step:
+        last = progress.last_step if progress else None
+        text = numbers.step(last)
+        if last is not None and run.step_word != "step":
+            text = f"{run.step_word} {text}" if len(text) + 4 <= columns.step else text
+        line.append(column(text, columns.step, right=True))
+    if columns.age:
+        age = progress.age_s if progress else None
+        line.append(column(numbers.age(age), columns.age, MUTED, right=True))
+    return line
+
+
+def _headline(run: RunView, columns: _Columns, view: View) -> Line:
+    tag = run.headline()
+    if tag is None or not columns.value:
+        return []
+    info, value = run.infos[tag], numbers.aligned(newest_of(run, run.shown(tag)))
+    line: Line = [(" ", TEXT)]
+    if columns.title:
+        title = view.glyphs.text(info.title)
+        blank = len(value) - len(value.lstrip())
+        cells = columns.title + blank  # a long title reaches up to the value
+        line.append(column(title, cells, MUTED, ellipsis=view.glyphs.ellipsis))
+        value = value[blank:]
+    line.append((value, STRONG))
+    if columns.spark:
+        line.append((" ", TEXT))
+        line.extend(spark_line(run, tag, columns.spark, view, judged=True))
+    return line
+
+
+def _below(run: RunView, view: View, width: int, share: float | None) -> Line:
+    """The second line: why it died or the worst finding, why there is nothing to judge, and files
+    that cannot be read."""
+    troubles = run.troubles
+    if run.data.files.reading:
+        return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
+    line = crashed_line(run, view)
+    if not line and run.infos:
+        firing = [r for r in finding_rows(run) if r.is_firing]
+        line = _worst_line(run, firing, view) if firing else []
+    if line and troubles:
+        count = trouble_count(troubles, view.glyphs, short=width < _WORST_AND_COUNT)
+        room = max(0, width - line_width([count]) - 3)
+        return [*_cut(line, room, view.glyphs), ("   ", TEXT), count]
+    if troubles:
+        return trouble_line(troubles, width, view.glyphs)
+    if not line and not run.infos:
+        size = sum(s.size for s in run.data.files.sources.values())
+        return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
+    return line
+
+
+def _cut(line: Line, width: int, glyphs: GlyphSet) -> Line:
+    """The line in at most ``width`` cells."""
+    return fit_line(line, min(width, line_width(line)), ellipsis=glyphs.ellipsis)
+
+
+def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:
+    """The cause, the worst finding, and how many more. What is about the state of the run alone
+    says how long it has been quiet: the state has its column."""
+    worst, cause = worst_rows(firing, 1)[0].finding, cause_of(run)
+    look, words = style(LEVEL_TOKEN[worst.level]), view.glyphs.text
+    if worst.tag is None:
+        return [(words(sentences.short(worst)), look)]
+    line: Line = []
+    if cause is not None:
+        change = f"{run.infos[cause.tag].title} {change_words(cause)}"
+        line += [(words(change), look), (f" at {numbers.step(cause.step)}, then ", MUTED)]
+    line.append((words(worst.title), look))
+    line.append((_since(run, worst), MUTED))
+    if len(firing) > 1:
+        line.append((f"  and {len(firing) - 1} more", MUTED))
+    return line
+
+
+def _since(run: RunView, finding: Finding) -> str:
+    return "" if finding.since_step is None else f"  since {since_step(run, finding)}"

@@ -1,0 +1,257 @@
+"""The list of runs, and what stands there before there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from textual.app import ComposeResult
+
+from rltui.core.batch import RunKey
+from rltui.draw.entries import heights_of
+from rltui.draw.line import Line, Token, fit_line, style, with_ground
+from rltui.facts.listed_runs import ListedRun, ListedRuns
+from rltui.pages.comparison.marks import toggled
+from rltui.pages.help.keys import RUNS
+from rltui.pages.run.chart_screen import Then
+from rltui.pages.run.header import runs_header
+from rltui.pages.run.run_preview import preview_height, preview_lines
+from rltui.pages.run.screen import RunScreen
+from rltui.pages.runs.lines import RunRows
+from rltui.pages.runs.waiting import tiny_lines, waiting_lines
+from rltui.session import RunView, Session
+from rltui.tui.screen import LEAST, NO_WAY_BACK, ListScreen, compare
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
+
+_ORDERS = ("verdict", "name", "newest")
+
+
+class RunsScreen(ListScreen, places=(RUNS,)):
+    """The first screen. A run that is alone opens by itself."""
+
+    DEFAULT_CSS = """
+    RunsScreen > #header, RunsScreen > #head { height: 1; }
+    """
+
+    def __init__(self, session: Session, from_picker: bool = False) -> None:
+        """``from_picker``: Esc leads back to the picker."""
+        super().__init__()
+        self._session = session
+        self._from_picker = from_picker
+        order = self.shell.state.order
+        self._order = order if order in _ORDERS else _ORDERS[0]
+        self._listed = ListedRuns()
+        self._shown: list[ListedRun] = []
+        self._rows: RunRows | None = None
+        self._opened: RunScreen | None = None
+        """The screen of a run, kept: making one takes time, and it knows where the user was."""
+        self._settled = False
+        """Whether it was decided to open a run, or to list several."""
+
+    def compose(self) -> ComposeResult:
+        yield Lines(self._header, id="header")
+        yield Lines(lambda *_: [] if self._rows is None else [self._rows.head()], id="head")
+        yield LineList[RunKey](id="runs")
+        yield Lines(self._preview, id="preview")
+        yield Lines(self._instead, id="instead")
+        status = Status(self.footer, self._note)
+        status.filter = self.shell.state.runs_filter
+        yield status
+
+    @property
+    def items(self) -> LineList[RunKey]:
+        return self.query_one("#runs", LineList)
+
+    @property
+    def title_words(self) -> str:
+        return "Runs"
+
+    def state_words(self) -> str:
+        paused = self.shell.state_words(options=False)
+        count = len(self.shell.view.marked)
+        marked = f"{count} marked" if count else ""
+        return "  ".join(x for x in (paused, marked, f"by {self._order}") if x)
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    def _update_if_composed(self) -> None:
+        self._listed.refresh(self._session.runs())  # a key shows the same facts in another way
+        super()._update_if_composed()
+
+    def update(self) -> None:
+        session, (width, height) = self._session, self.size
+        text = self.status.filter
+        self.shell.state.order, self.shell.state.runs_filter = self._order, text
+        self._shown = self._listed.shown(self._order, text)
+        bare = width < LEAST[0] or height < LEAST[1]
+        listed = bool(session.views) and not bare
+        for name, shown in (("#header", not bare), ("#head", listed), ("#runs", listed)):
+            self.query_one(name).display = shown
+        self.query_one("#instead").display = not listed
+        self.query_one("#head").styles.margin = (1 if height > 22 else 0, 0, 0, 0)
+        self.status.display = not bare
+        if listed:
+            hidden = len(self._listed) - len(self._shown)
+            view, share, reference = self.shell.view, session.reading(), session.reference.run
+            everyone = self._listed.names
+            self._rows = RunRows(self._shown, view, width, share, reference, everyone)
+            entries = self._rows.entries(hidden, session.notes, session.searching)
+            room = height - 4 - sum(heights_of(entries))
+            self._make_room(preview_height(width, room) if share is None else 0)
+            self.items.show(entries)
+            session.judge_first(self.items.ids_in_view)
+            self._update_preview()
+        else:
+            self._make_room(0)
+        for name in ("#header", "#head", "#instead"):
+            self.query_one(name, Lines).update()
+        self.status.update()
+        self._settle()
+
+    def _make_room(self, lines: int) -> None:
+        """Give the preview ``lines`` under the list. The list is seen before it."""
+        preview = self.query_one("#preview", Lines)
+        preview.styles.height = lines or 1
+        preview.display = lines > 0
+
+    def _update_preview(self) -> None:
+        """Show the run at the cursor under the list, if there is room, and keep its points."""
+        preview, run = self.query_one("#preview", Lines), self._run_at_cursor
+        if preview.display:
+            if run is not None:
+                self._session.look_at(run)
+            self.call_after_refresh(preview.update)
+
+    def _preview(self, width: int, height: int) -> list[Line]:
+        run = self._run_at_cursor
+        return [] if run is None else preview_lines(run, self.shell.view, width, height)
+
+    @property
+    def _run_at_cursor(self) -> RunView | None:
+        return self._session.views.get(self.items.cursor) if self.items.cursor else None
+
+    def on_line_list_moved(self) -> None:
+        self._update_preview()
+
+    def on_line_list_scrolled(self) -> None:
+        self._session.judge_first(self.items.ids_in_view)
+
+    def _header(self, width: int, _: int) -> list[Line]:
+        session = self._session
+        if not session.views:
+            line: Line = [(" rltui", style(Token.ACCENT, bold=True))]
+            return [with_ground(fit_line(line, width), Token.RAISED)]
+        label = ", ".join(session.labels)
+        return [runs_header(self._listed.counts, label, self.shell.view, width, session.run_count)]
+
+    def _instead(self, width: int, height: int) -> list[Line]:
+        """Before there is a run, or when there is room for nothing but verdicts."""
+        session = self._session
+        if width >= LEAST[0] and self.size.height >= LEAST[1]:
+            found, troubles = session.run_count, session.troubles()
+            more = session.unmatched, session.searching, session.awaited
+            return waiting_lines(session.logdirs, found, troubles, width, height, *more)
+        return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
+
+    def _note(self) -> str:
+        return f"{len(self._shown)} of {len(self._listed)}"
+
+    # -- opening ---------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """When runs have appeared: one opens by itself, several are listed. So is one while others
+        may come of logdirs that have not been searched or cannot be read: that stands above it."""
+        session = self._session
+        if self._settled or not session.views:
+            return
+        self._settled = True
+        more = session.searching or session.unread or session.out_of_reach
+        if session.run_count == 1 and not more:
+            self.open_run(next(iter(session.views)))
+
+    def open_run(self, key: RunKey) -> None:
+        """Show a run where the user left it."""
+        if self.shell.screen is not self:  # a second click may come before the first has opened it
+            return
+        run = self._session.views[key]
+        if self._opened is None:
+            self._opened = RunScreen(self._session, run, self._from_picker)
+            self.shell.install_screen(self._opened, "run")
+        else:
+            self._opened.turn_to(run)
+        self.items.chosen = key
+        self.status.leave(keep=True)
+        self.shell.push_screen(self._opened)
+
+    def action_enter(self) -> None:
+        """Open the run at the cursor."""
+        if self.items.cursor is not None:
+            self.open_run(self.items.cursor)
+
+    @property
+    def leads_back(self) -> bool:
+        return self._from_picker
+
+    def action_back(self) -> None:
+        """The filter, then the picker."""
+        if self.leave_line():
+            return
+        if self.leads_back:
+            self.shell.exit(True)
+        else:
+            self.shell.say(NO_WAY_BACK)
+
+    def action_order(self) -> None:
+        """The next order: verdict, name, newest."""
+        self._order = _ORDERS[(_ORDERS.index(self._order) + 1) % len(_ORDERS)]
+        self.update()
+
+    def action_compare(self) -> None:
+        """Make the run at the cursor the reference, or clear it."""
+        run = self._run_at_cursor
+        if run is not None:
+            compare(self.shell, self._session, run)
+            self.update()
+
+    def action_mark(self) -> None:
+        """Mark the run at the cursor, or take its mark away; the cursor moves on."""
+        run = self._run_at_cursor
+        if run is not None:
+            view = self.shell.view
+            self.shell.view = replace(view, marked=toggled(view.marked, run))
+            self.update()
+            self.items.move(1)
+
+    def action_comparison(self, *, grouped: bool = False) -> None:
+        """Show the marked runs side by side, or all."""
+        from rltui.pages.comparison.open_comparison import open_comparison
+
+        open_comparison(self.shell, self._session, self._open_and, grouped=grouped)
+
+    def action_group(self) -> None:
+        """Show groups of the marked runs side by side, or of all."""
+        self.action_comparison(grouped=True)
+
+    def _open_and(self, run: RunView, then: Then) -> None:
+        self.open_run(run.key)
+        if self._opened is not None:
+            self._opened.call_later(then, self._opened)
+
+    def action_hyperparameters(self) -> None:
+        """Show the hyperparameters of the run at the cursor."""
+        from rltui.pages.hyperparameters.screen import HyperparametersScreen
+
+        run = self._run_at_cursor
+        if run is not None:
+            self.shell.push_screen(HyperparametersScreen(self._session, run))
+
+    def copied_text(self) -> str:
+        from rltui.pages.metric.clipboard import run_text
+
+        run = self._run_at_cursor
+        return "" if run is None else run_text(run)
+
+    def commands(self) -> dict[str, Callable[[str], object]]:
+        return {**super().commands(), "runs": lambda _: None}

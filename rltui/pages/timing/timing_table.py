@@ -1,0 +1,241 @@
+"""The stages of a step as a table: now, share, usual, drift, per token, sparkline."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width
+from rltui.draw.chart.stack import LETTERS
+from rltui.draw.entries import Entry, fixed, with_margin, words_match
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STAGE_TOKENS,
+    STRONG,
+    TEXT,
+    TITLE,
+    Line,
+    Span,
+    Token,
+    column,
+    fit_line,
+    line_width,
+    style,
+)
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.anatomy import Anatomy, Cost, Stage
+from rltui.facts.x_axis import span_of
+from rltui.pages.run.metric_table import spark_line
+from rltui.session import RunView
+from rltui.session.limits import stage_limits
+
+#: Stages with a colour of their own; what is left shares the last one.
+NAMED = 5
+OTHER = len(STAGE_TOKENS) - 1
+_NUMBER = numbers.ALIGNED_WIDTH
+
+
+@dataclass(frozen=True, slots=True)
+class StageColumns:
+    """Cells of text in each column; 0 leaves a column out. Swatch and badge stand before them."""
+
+    name: int
+    usual: int = 0
+    drift: int = 0
+    per_token: int = 0
+    spark: int = 0
+    now: int = _NUMBER
+    share: int = 8
+
+    @property
+    def shown(self) -> list[tuple[str, int, int]]:
+        """Name, first cell and width of the columns that are shown."""
+        at, out = 4, []
+        for name in ("name", "now", "share", "usual", "drift", "per_token", "spark"):
+            cells: int = getattr(self, name)
+            if cells:
+                out.append((name, at, cells))
+                at += cells + 1
+        return out
+
+
+def stage_columns(width: int) -> StageColumns:
+    """The columns of a table ``width`` cells wide."""
+    if width >= 100:
+        return StageColumns(26, _NUMBER, 8, 12, width - 84)
+    if width >= 72:
+        return StageColumns(18, _NUMBER, 8, 0, width - 63)
+    if width >= 50:
+        return StageColumns(width - 33, 0, 8)
+    return StageColumns(max(4, width - 24))
+
+
+@dataclass(frozen=True, slots=True)
+class StageRow:
+    """One row: a stage, what no stage accounts for, or the whole step."""
+
+    tag: str | None
+    title: str
+    cost: Cost
+    share: float = math.nan
+    colour: int | None = None
+    level: Level = Level.UNKNOWN
+    per_token: tuple[float, bool] = (math.nan, True)
+    """Milliseconds, and whether they were logged."""
+    depth: int = 0
+
+
+def colours_of(anatomy: Anatomy) -> dict[str, int]:
+    """Stage tag -> index of its colour. The longest stages of the average step have one of their
+    own, given in the order of the catalogue; what happens inside a stage has the colour of it."""
+    longest = sorted(anatomy.parts, key=lambda s: -_sortable(anatomy.costs[s.tag].per_step))
+    named = {s.tag for s in longest[:NAMED]}
+    own = [s.tag for s in anatomy.parts if s.tag in named]
+    out: dict[str, int] = {}
+    for stage in anatomy.stages:
+        if stage.depth:
+            out[stage.tag] = out[stage.within]
+        else:
+            out[stage.tag] = own.index(stage.tag) if stage.tag in named else OTHER
+    return out
+
+
+def _sortable(number: float) -> float:
+    return -1.0 if math.isnan(number) else number
+
+
+def by_cost(anatomy: Anatomy) -> list[Stage]:
+    """The stages, longest first, each followed by what happens inside it."""
+
+    def inside(tag: str) -> list[Stage]:
+        found = [s for s in anatomy.stages if s.within == tag]
+        found.sort(key=lambda s: -_sortable(anatomy.costs[s.tag].per_step))
+        return [x for s in found for x in (s, *inside(s.tag))]
+
+    return inside("")
+
+
+def stage_rows(run: RunView, anatomy: Anatomy, text: str = "") -> list[StageRow]:
+    """The rows whose title or tag passes the filter ``text``."""
+    colours = colours_of(anatomy)
+    rows = [_row_of(run, anatomy, stage, colours[stage.tag]) for stage in by_cost(anatomy)]
+    if anatomy.total:
+        if anatomy.other > 0:
+            share = anatomy.other / anatomy.length
+            rows.append(StageRow(None, "other", Cost(anatomy.other, math.nan), share, OTHER))
+        level = run.verdict.tag_level(anatomy.total)
+        rows.append(StageRow(anatomy.total, "whole step", anatomy.whole, level=level))
+    return [r for r in rows if words_match(f"{r.title} {r.tag or ''}", text)]
+
+
+def _row_of(run: RunView, anatomy: Anatomy, stage: Stage, colour: int) -> StageRow:
+    cost, title = anatomy.costs[stage.tag], run.infos[stage.tag].title
+    if cost.every > 1:
+        title += f", 1 in {cost.every:,.0f}"
+    return StageRow(
+        stage.tag,
+        title,
+        cost,
+        anatomy.share(stage),
+        colour,
+        run.verdict.tag_level(stage.tag),
+        anatomy.per_token(stage),
+        stage.depth,
+    )
+
+
+def stage_entries(
+    run: RunView, rows: list[StageRow], columns: StageColumns, view: View, margin: int
+) -> list[Entry[str]]:
+    """One entry per row."""
+    return [_entry(run, row, columns, view, margin) for row in rows]
+
+
+def _entry(
+    run: RunView, row: StageRow, columns: StageColumns, view: View, margin: int
+) -> Entry[str]:
+    def draw(cursor: bool) -> list[Line]:
+        line = stage_line(run, row, columns, view, cursor=cursor)
+        return [with_margin(line, line_width(line), margin, view, cursor=cursor)]
+
+    return fixed(*draw(False)) if row.tag is None else Entry(row.tag, draw)
+
+
+def stage_line(
+    run: RunView, row: StageRow, columns: StageColumns, view: View, *, cursor: bool = False
+) -> Line:
+    """One row, without the margin that holds the cursor bar."""
+    glyphs, token = view.glyphs, LEVEL_TOKEN[row.level]
+    alarm = style(token, bold=True) if row.level >= Level.WATCH else None
+    badge = " " if row.tag is None else glyphs.badge(row.level)
+    line: Line = [_swatch(row.colour, view), (f"{badge} ", alarm or style(token))]
+    look = style(Token.STRONG, bold=cursor) if alarm or cursor else MUTED if row.depth else TEXT
+    name = glyphs.text("  " * row.depth + row.title)
+    line.append(column(name, columns.name + 1, look, ellipsis=glyphs.ellipsis))
+    line.append((numbers.aligned(row.cost.now) + " ", alarm or STRONG))
+    share = numbers.percent(_known(row.share), whole=True)
+    line.append(column(share + "  ", columns.share + 1, TEXT, right=True))
+    if columns.usual:
+        line.append((numbers.aligned(_known(row.cost.usual)) + " ", MUTED))
+    if columns.drift:
+        line.append(_drift(row.cost, columns, view, alarm is not None, token))
+    if columns.per_token:
+        value, logged = row.per_token
+        text = numbers.aligned(_known(value))
+        if not logged and not math.isnan(value):  # the mark stands before the number
+            text = f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(_NUMBER)
+        line.append((text.ljust(columns.per_token + 1), MUTED))
+    if columns.spark and row.tag is not None:
+        judgement = run.verdict.judgement(row.tag)
+        judged = bool(judgement.rules) or row.level is not Level.UNKNOWN
+        line += spark_line(run, row.tag, columns.spark, view, judged=judged)
+    return line
+
+
+def _drift(cost: Cost, columns: StageColumns, view: View, alarm: bool, token: Token) -> Span:
+    factor = view.glyphs.text(numbers.factor(_known(cost.drift)))
+    limit = stage_limits().slower
+    material = cost.drift > limit or cost.drift < 1 / limit
+    look = style(token, bold=True) if alarm else STRONG if material else MUTED
+    return column(factor, columns.drift + 1, look, ellipsis=view.glyphs.ellipsis)
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else number
+
+
+def _swatch(colour: int | None, view: View) -> Span:
+    if colour is None:
+        return "  ", TEXT
+    glyph = LETTERS[colour] if view.glyphs.lettered else "█"
+    return f"{glyph} ", style(STAGE_TOKENS[colour])
+
+
+#: Head of each column, and how far it stands from the first cell of the column.
+_HEADS = {
+    "now": ("now, s", 3),
+    "share": ("share", 1),
+    "usual": ("usual", 3),
+    "drift": ("drift", 0),
+    "per_token": ("ms per token", 0),
+}
+
+
+def stages_head(run: RunView, columns: StageColumns, width: int, view: View) -> Line:
+    """The heading of the table: the heads of its columns set into the rule."""
+    first, last, _ = span_of(run)
+    steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
+    steps = steps if cell_width(steps) < columns.spark else "run"
+    rule = view.glyphs.rule
+    line: Line = [("Stages ", TITLE)]
+    for name, start, _ in columns.shown[1:]:
+        head, indent = _HEADS.get(name, (steps, 0))
+        fill = start + indent - 1 - line_width(line)
+        if fill >= 0:
+            line += [(rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
+    line.append((rule * max(0, width - line_width(line)), RULE))
+    return fit_line(line, width, ellipsis=view.glyphs.ellipsis)

@@ -1,1 +1,0 @@
-"""Building blocks of all output: numbers, sentences, glyphs, styled lines, sparklines, themes."""

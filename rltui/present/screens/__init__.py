@@ -1,1 +1,0 @@
-"""What the app shows, as pure functions from facts to lines."""

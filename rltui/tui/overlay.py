@@ -1,0 +1,159 @@
+"""Text over a dimmed screen: what help, explanation and log have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.color import Color
+from textual.containers import Vertical
+from textual.renderables.background_screen import BackgroundScreen
+from textual.screen import ModalScreen
+
+from rltui.draw.entries import Entry, fixed, indented
+from rltui.draw.line import Line, Token, line_width, style
+from rltui.pages.help.keys import OVERLAY, Key
+from rltui.pages.run.elsewhere import covered
+from rltui.tui.screen import ShellScreen
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
+
+#: The box: cells beside the text (margins, scroll bar), cells that it has at least.
+_FRAME, _LEAST = 4, 44
+
+
+class _Dimmed(BackgroundScreen):
+    """The screen behind: its text in the colour of rules, but for the header."""
+
+    def __init__(self, below: BackgroundScreen, dim: Style) -> None:
+        super().__init__(below.screen, Color(0, 0, 0, 0))
+        self._dim = dim
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from self._segments(super().__rich_console__(console, options))
+
+    def _segments(self, segments: RenderResult) -> Iterator[Segment]:
+        header = True
+        for segment in segments:
+            assert isinstance(segment, Segment)
+            text, _, control = segment
+            yield segment if header or control else Segment(text, self._dim)
+            header = header and "\n" not in text
+
+
+class _Raised(LineList[None]):
+    GROUND = Token.RAISED
+
+
+class _Head(Lines):
+    GROUND = Token.RAISED
+
+
+class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
+    """A box of text that scrolls. Esc, q or the key that opened it close it."""
+
+    #: Cells that the box may take of the width, at most.
+    MOST = 110
+
+    DEFAULT_CSS = """
+    Overlay { background: transparent; align-horizontal: center; layout: vertical; }
+    Overlay > #box { height: auto; }
+    Overlay #head { height: 2; }
+    Overlay > Status { dock: bottom; }
+    """
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box"):
+            yield _Head(lambda width, _: indented(self.head(width - _FRAME + 1), 2), id="head")
+            yield _Raised(id="text")
+        yield Status(self.footer)
+
+    @property
+    def keys(self) -> list[Key]:
+        return [k for k in super().keys if k.action not in ("help", "explain", "tail")]
+
+    def state_words(self) -> str:
+        """Which lines are in sight, when there are more."""
+        lines = self.lines
+        top, rows, total = lines.scroll_offset.y, lines.size.height, lines.virtual_size.height
+        return f"↑ ↓  {top + 1}–{min(top + rows, total)} of {total}" if total > rows else ""
+
+    # -- text ------------------------------------------------------------------------------
+
+    def head(self, width: int) -> list[Line]:
+        """The lines above the text, which do not scroll."""
+        raise NotImplementedError
+
+    def text(self, width: int) -> list[Line]:
+        """The text."""
+        raise NotImplementedError
+
+    @property
+    def lines(self) -> LineList[None]:
+        """The list that scrolls."""
+        return self.query_one(_Raised)
+
+    def update(self) -> None:
+        width, height = self.size
+        room = max(10, min(width - 5, self.MOST))
+        head, text = self.head(room), self.text(room)
+        cells = max((line_width(x) for x in [*head, *text]), default=0)
+        box = self.query_one("#box")
+        box.styles.width = min(width - 2, max(cells + _FRAME, _LEAST))
+        rows = max(1, min(len(text), height - 3 - len(head)))
+        self.query_one("#head").styles.height = len(head)
+        self.lines.styles.height = rows
+        total = rows + len(head)
+        box.styles.margin = (1 if height < 30 else max(1, (height - total) // 3), 0, 0, 0)
+        entries: list[Entry[None]] = [fixed(x) for x in indented(text, 2)]
+        self.lines.show(entries)
+        self.query_one("#head", Lines).update()
+        self.status.update()
+
+    def on_line_list_scrolled(self) -> None:
+        self.status.update()
+
+    def render(self) -> RenderableType:
+        below = super().render()
+        if isinstance(below, BackgroundScreen):
+            return _Dimmed(below, self.shell.palette.rich(style(Token.LINE)))
+        return below
+
+    # -- keys ------------------------------------------------------------------------------
+
+    def action_close(self) -> None:
+        self.dismiss()
+
+    def action_back(self) -> None:
+        if not self.leave_line():
+            self.dismiss()
+
+    def action_explain(self) -> None:
+        """Only what lies over a screen because of a key is closed by that key."""
+        self.shell.say(covered("explain", self.place, self.shell.keys))
+
+    def action_tail(self) -> None:
+        """As :meth:`action_explain`."""
+        self.shell.say(covered("tail", self.place, self.shell.keys))
+
+    def action_up(self) -> None:
+        self.lines.move(-1)
+
+    def action_down(self) -> None:
+        self.lines.move(1)
+
+    def action_half_up(self) -> None:
+        self.lines.move(-max(1, self.size.height // 2))
+
+    def action_half_down(self) -> None:
+        self.lines.move(max(1, self.size.height // 2))
+
+    def action_first(self) -> None:
+        self.lines.move_to_end(False)
+
+    def action_last(self) -> None:
+        self.lines.move_to_end(True)

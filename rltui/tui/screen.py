@@ -1,0 +1,322 @@
+"""What every screen is: bindings from the table of keys, a header, a status line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, ClassVar, TypeVar
+
+from textual import events
+from textual.app import SystemCommand
+from textual.binding import Binding, BindingType
+from textual.css.query import NoMatches
+from textual.screen import Screen
+
+from rltui.core.errors import UsageError
+from rltui.core.fault import NOT_SHOWN
+from rltui.draw.choice import choose
+from rltui.draw.footer import footer_line
+from rltui.draw.line import Line
+from rltui.pages.help.keys import KEYS, MOVE, REPLAYED, Key, keys_for
+from rltui.pages.run.elsewhere import elsewhere
+from rltui.session import RunView, Session
+from rltui.tui.shell import ShellApp, check_handler, shell_of
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.status import Status
+
+Result = TypeVar("Result")
+
+#: Commands that take something more.
+_WITH_ARGUMENT = ("at", "goto", "tab", "theme", "w", "w!")
+#: Below this many lines or cells there is no room for tabs; below the second, for anything but
+#: the verdict.
+TINY, LEAST = (40, 10), (20, 5)
+#: Why Esc does nothing.
+NO_WAY_BACK = "nothing to go back to; q quits"
+
+
+def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
+    """The bindings of some screens of the key table. Raises UsageError for an action that
+    ``owner`` does not carry out."""
+    found: list[BindingType] = []
+    for key in (k for k in KEYS if set(places) & set(k.where)):
+        handler = key.handler or key.action
+        if not handler.startswith("app."):
+            check_handler(key, owner)
+        for name in key.keys:
+            action = f"{handler}({name!r})" if key.by_key else handler
+            found.append(Binding(name, action, key.words, show=False, id=key.action))
+    return found
+
+
+def compare(shell: ShellApp[Any], session: Session, run: RunView) -> None:
+    """Compare all runs with this one; when it is the reference already, with the given reference
+    or with none. A run alone is not compared with itself, only with the given reference."""
+    now, given = session.reference.run, session.reference.given
+    if len(session.views) == 1:
+        if given is None:
+            shell.say("there is no other run to compare with")
+            return
+        wanted = given if now is None else None
+    elif now is run:
+        wanted = None if given is run else given
+    else:
+        wanted = run
+    session.reference.choose(wanted)
+    shell.say("compared with no run" if wanted is None else f"compared with {wanted.name}")
+
+
+class ShellScreen(Screen[Result], inherit_bindings=False):
+    """A screen of rltui. ``places`` are its ids in the table of keys."""
+
+    DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
+    AUTO_FOCUS: ClassVar[str | None] = ""
+    PLACES: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
+        if places:
+            cls.PLACES = places
+            cls.BINDINGS = bindings_for(places, cls)
+        super().__init_subclass__(**options)
+
+    @property
+    def shell(self) -> ShellApp[Any]:
+        """The app."""
+        return shell_of(self)
+
+    @property
+    def place(self) -> str:
+        """The id of the screen in the table of keys."""
+        return self.PLACES[0]
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys that work here now."""
+        return keys_for(self.place, self.shell.keys)
+
+    @property
+    def title_words(self) -> str:
+        """Name of the screen, for the help."""
+        return self.place
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether an action of the table works here now."""
+        del parameters
+        rows = [k for k in KEYS if action in (k.action, k.handler)]
+        return not rows or any(self.place in k.where for k in rows)
+
+    # -- painting --------------------------------------------------------------------------
+
+    def update(self) -> None:
+        """Show the present facts."""
+        raise NotImplementedError
+
+    def on_news(self) -> None:
+        """The facts changed."""
+        self._update_if_composed()
+
+    def on_mount(self) -> None:
+        self._update_if_composed()
+
+    def on_screen_resume(self) -> None:
+        self._update_if_composed()
+
+    def on_resize(self) -> None:
+        self._update_if_composed()
+
+    def _update_if_composed(self) -> None:
+        # an app that exits removes the children one by one; a screen that opens then has none
+        if self.children and self.app.is_running:
+            with self.shell.walled(NOT_SHOWN):
+                self.update()
+
+    # -- the status line -------------------------------------------------------------------
+
+    @property
+    def status(self) -> Status:
+        """The last line."""
+        return self.query_one(Status)
+
+    def footer(self, width: int) -> Line:
+        """The footer at a width."""
+        keys = [k for k in self.keys if k.action != "back" or self.leads_back]
+        if not self.shell.replays:
+            keys = [k for k in keys if k.action not in REPLAYED]
+        return footer_line(keys, self.shell.view, width, self.state_words())
+
+    @property
+    def leads_back(self) -> bool:
+        """Whether Esc leads to another screen."""
+        return len(self.shell.screen_stack) > 1
+
+    def state_words(self) -> str:
+        """What stands at the right end of the footer."""
+        return ""
+
+    def on_status_entered(self, event: Status.Entered) -> None:
+        """A command was entered."""
+        name, _, rest = event.text.strip().partition(" ")
+        if not name:
+            return
+        run, hint = choose(name, self.commands())
+        if run is None:
+            hint = hint or ": tab NAME, goto STEP, now, at STEP, theme NAME, runs, q"
+            self.shell.say(f"unknown command {name!r}{hint}")
+        else:
+            run(rest.strip())
+
+    def commands(self) -> dict[str, Callable[[str], object]]:
+        """The commands of the line that begins with a colon."""
+
+        def needs_run(_: str) -> None:
+            self.shell.say("open a run first")
+
+        def leave(_: str) -> None:
+            self.shell.exit()
+
+        return {
+            "q": leave,
+            "quit": leave,
+            "theme": self.shell.choose_theme,
+            "w": self._write,
+            "w!": partial(self._write, over=True),
+            "help": lambda _: self.action_help(),
+            "tab": needs_run,
+            "at": needs_run,
+            "goto": needs_run,
+            "now": needs_run,
+        }
+
+    def palette(self) -> Iterator[SystemCommand]:
+        """The commands of the palette: everything but moving."""
+        for key in self.keys:
+            if key.group != MOVE and key.action not in ("palette", "quit"):
+                run = partial(self.run_action, key.handler or key.action)
+                yield SystemCommand(key.words.capitalize(), f"key {key.shown}", run)
+
+    # -- keys of every screen --------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that no binding took: say where it works."""
+        if not self.takes_text and (words := elsewhere(event.key, self.place, self.shell.keys)):
+            event.stop()
+            self.shell.say(words)
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether keys go into a line of text."""
+        return any(s.editing for s in self.query(Status))
+
+    def action_help(self) -> None:
+        """Show the keys that work here."""
+        from rltui.pages.help.screen import HelpScreen
+
+        self.shell.push_screen(HelpScreen(self.keys, self.place, self.title_words))
+
+    async def action_command(self) -> None:
+        """Take a command."""
+        await self.ask()
+
+    async def ask(self, text: str = "") -> None:
+        """Take a command that begins with ``text``."""
+        await self.status.edit_command(text, self.completions(), self.shell.history)
+
+    def completions(self) -> list[str]:
+        """Commands as they may be entered, with their arguments where these can be listed."""
+        names = [f"{n} " if n in _WITH_ARGUMENT else n for n in self.commands() if n != "quit"]
+        return [*sorted(names), *(f"theme {t}" for t in self.shell.themes())]
+
+    def copied_text(self) -> str:
+        """What is at the cursor, for the clipboard; empty for nothing."""
+        return ""
+
+    def action_copy(self) -> None:
+        """Copy what is at the cursor."""
+        text = self.copied_text()
+        if text:
+            self.shell.copy(text)
+        else:
+            self.shell.say("nothing to copy at the cursor")
+
+    async def action_write(self) -> None:
+        """Ask for the name of a file for the screen, or for the data of its chart."""
+        from rltui.tui.writing import default_name
+
+        await self.ask(f"w {default_name(self.picture_words(), self.shell.logdirs)}")
+
+    def picture_words(self) -> list[str]:
+        """What a picture of the screen is called."""
+        return ["rltui", self.title_words.lower()]
+
+    def charted(self) -> tuple[RunView, str] | None:
+        """The run and the tag of the chart on the screen."""
+        return None
+
+    def _write(self, name: str, *, over: bool = False) -> None:
+        """Write the screen once the line of the command has left it."""
+        self.call_after_refresh(self._write_now, name, over)
+
+    def _write_now(self, name: str, over: bool) -> None:
+        from rltui.tui.writing import write_screen
+
+        shell, rows = self.shell, self.shell.screen_rows()
+        if rows and self.status.display:  # which may still show the line of the command
+            rows[-1] = shell.palette.segments(self.status.line(self.size.width))
+        try:
+            done = write_screen(shell, rows, name, self.charted(), over=over)
+        except (UsageError, OSError) as problem:
+            done = str(problem)
+        self.shell.say(done)
+
+    def leave_line(self) -> bool:
+        """Leave the line that takes text, or clear the filter; whether there was one."""
+        try:
+            return self.status.leave()
+        except NoMatches:
+            return False
+
+    def action_back(self) -> None:
+        """One level out; never quits."""
+        self.leave_line()
+
+
+class ListScreen(ShellScreen[None]):
+    """A screen with a list: moving, filtering, opening."""
+
+    @property
+    def items(self) -> LineList[Any]:
+        """The list."""
+        raise NotImplementedError
+
+    def action_enter(self) -> None:
+        """Open what is at the cursor."""
+        raise NotImplementedError
+
+    def on_line_list_opened(self) -> None:
+        self.action_enter()
+
+    def on_status_filtered(self) -> None:
+        self.update()
+        self.status.show_note()
+
+    async def action_filter(self) -> None:
+        """Take a filter."""
+        await self.status.edit("filter")
+
+    def action_up(self) -> None:
+        self.items.move(-1)
+
+    def action_down(self) -> None:
+        self.items.move(1)
+
+    def action_half_up(self) -> None:
+        self.items.move_pages(-1)
+
+    def action_half_down(self) -> None:
+        self.items.move_pages(1)
+
+    def action_first(self) -> None:
+        self.items.move_to_end(False)
+
+    def action_last(self) -> None:
+        self.items.move_to_end(True)

@@ -1,1 +1,0 @@
-"""Screens: one file each, with layout, style, keys and what the keys do."""
