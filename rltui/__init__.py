@@ -8,8 +8,11 @@ package                           what it does
 ================================= ==========================================================
 ``cli``                           argument tree, exit codes, errors to stderr
 ``commands`` ``api``              one module per verb: watch, check, ...; the Python API
-``tui``                           the Textual app: screens, widgets, keys
-``present`` ``demo``              all output as lines of text; made-up live runs
+``pages``                         one folder for each page: its lines, its Textual screen
+``tui`` ``demo``                  what all pages share of Textual; made-up live runs
+``output``                        what commands write: text, JSON, CSV, SVG, OpenMetrics
+``draw``                          styled lines, glyphs, charts, tables
+``facts``                         what is known of a run or several, before anything is drawn
 ``session``                       connects sources, store, catalogue and health
 ``health``                        rules, detectors, findings, report
 ``remote``                        readers of logs on other hosts and clusters

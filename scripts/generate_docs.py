@@ -22,8 +22,8 @@ from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
 from rltui.health.symptoms import symptoms
-from rltui.pages.help.keys import EVERYWHERE, KEYS
 from rltui.trackers import TRACKERS
+from rltui.tui.keys import EVERYWHERE, KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 _DETECTORS_INTRO = """

@@ -101,7 +101,7 @@ def test_a_kept_line_brings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not (loaded - bare) & (HEAVY | large)
 
 
-@pytest.mark.parametrize("module", ["rltui.demo", "rltui.present"])
+@pytest.mark.parametrize("module", ["rltui.demo", "rltui.draw", "rltui.facts", "rltui.output"])
 def test_floor_5_brings_no_toolkit(module: str) -> None:
     assert not loaded_after(f"import {module}") & HEAVY
 

@@ -14,13 +14,13 @@ from rltui.api.documents import EventDocument, LevelWord, NoteDocument, RunVerdi
 from rltui.api.runs import Run, Runs
 from rltui.config import load_config
 from rltui.core.address import parse_logdir
-from rltui.present.output.json_document import (
+from rltui.output.json_document import (
     check_document,
     dump,
     event_line,
     note_document,
 )
-from rltui.present.output.points import export_names
+from rltui.output.points import export_names
 from rltui.session import Session
 from rltui.session.choice import Choice
 from rltui.session.following import changes

@@ -59,9 +59,9 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
     """Print changes until interrupted, or until all input has ended; on standard error, what got
     out of reach, and what can be reached again."""
     from rltui.commands.outage_lines import OutageLines
-    from rltui.present.output.badge_colours import painter
-    from rltui.present.output.json_document import event_line, event_message
-    from rltui.present.output.text_report import event_text
+    from rltui.output.badge_colours import painter
+    from rltui.output.json_document import event_line, event_message
+    from rltui.output.text_report import event_text
     from rltui.session.event import Watcher
     from rltui.session.following import turns
     from rltui.session.hook import open_hook
@@ -266,26 +266,26 @@ def _judged(options: argparse.Namespace) -> tuple[int, str]:
 def _document(options: argparse.Namespace, session: Session) -> str:
     """The verdict in the form that was asked for."""
     if options.format == "json":
-        from rltui.present.output.json_document import check_document, dump
+        from rltui.output.json_document import check_document, dump
 
         return dump(check_document(session))
     if options.format == "openmetrics":
-        from rltui.present.output.openmetrics import openmetrics
+        from rltui.output.openmetrics import openmetrics
 
         return openmetrics(session, options.metrics)
     if options.format == "line":
-        from rltui.present.output.status_line import status_line
+        from rltui.output.status_line import status_line
 
         return status_line(session) + "\n"
     if not any(r.is_readable for r in session.runs()):
         return ""  # what is missing is written to standard error
-    from rltui.present.output.text_report import check_text
+    from rltui.output.text_report import check_text
 
     return _painted(options, check_text(session))
 
 
 def _painted(options: argparse.Namespace, text: str) -> str:
-    from rltui.present.output.badge_colours import painter
+    from rltui.output.badge_colours import painter
 
     colours = options.output is None and wants_colour(sys.stdout, os.environ)
     return painter(colours)(text)

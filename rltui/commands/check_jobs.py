@@ -15,7 +15,7 @@ from rltui.core.errors import UsageError
 if TYPE_CHECKING:
     from rltui.commands.check_share import Judged
     from rltui.config import Config
-    from rltui.present.output.text_report import CheckedRun
+    from rltui.output.text_report import CheckedRun
     from rltui.session import Session
 
 #: Runs from which on several processes judge them, and how many processes at most unless asked.

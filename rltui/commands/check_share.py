@@ -17,8 +17,8 @@ from typing import Any
 from rltui.config import Config
 from rltui.core.errors import SourceError
 from rltui.core.level import Level, worst
-from rltui.present.output.json_document import document_of, dump, run_entry
-from rltui.present.output.text_report import CheckedRun, checked_run, checked_text
+from rltui.output.json_document import document_of, dump, run_entry
+from rltui.output.text_report import CheckedRun, checked_run, checked_text
 from rltui.session import Session
 from rltui.session.choice import Choice
 from rltui.sources.discovery.run_files import RunFiles
@@ -140,11 +140,11 @@ class Judged:
         return worst(run.level for run in self.runs)
 
     def json(self) -> str:
-        """See :func:`~rltui.present.output.json_document.check_document`."""
+        """See :func:`~rltui.output.json_document.check_document`."""
         entries = [dict(run.entry or {}) for run in self.runs]
         return dump(document_of(self._session, entries, (r.level for r in self.runs)))
 
     def text(self) -> str:
-        """See :func:`~rltui.present.output.text_report.check_text`."""
+        """See :func:`~rltui.output.text_report.check_text`."""
         names = self._session.names_of([run.key for run in self.runs])
         return checked_text(self.runs, names)

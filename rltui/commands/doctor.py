@@ -44,7 +44,7 @@ def _run(options: argparse.Namespace) -> int:
     import json
     import platform
 
-    from rltui.present.output.doctor_report import doctor_text
+    from rltui.output.doctor_report import doctor_text
 
     config, wrong = _config(options.config)
     document: dict[str, Any] = {

@@ -20,8 +20,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rltui.present.output.explain import explain_document, explain_text
-    from rltui.present.output.json_document import dump
+    from rltui.output.explain import explain_document, explain_text
+    from rltui.output.json_document import dump
     from rltui.session.documents import open_catalogue, open_rules
 
     config = open_config(options)

@@ -25,7 +25,7 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 
 if TYPE_CHECKING:
-    from rltui.present.output.points import ExportRows
+    from rltui.output.points import ExportRows
     from rltui.session import RunView
 
 _FORMATS = ("csv", "jsonl", "parquet")
@@ -63,7 +63,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from rltui.files.output_target import check_target, target_file
-    from rltui.present.output.points import export_names, export_rows
+    from rltui.output.points import export_names, export_rows
 
     if is_piped(options):
         need_pipe()
@@ -94,7 +94,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _need_parquet(target: Path | None) -> None:
-    from rltui.present.output.parquet import need_parquet
+    from rltui.output.parquet import need_parquet
 
     need_parquet()
     if target is None and sys.stdout.isatty():
@@ -104,7 +104,7 @@ def _need_parquet(target: Path | None) -> None:
 def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
     """The logged tags that ``names`` refer to; UsageError for a name without any."""
     from rltui.core.yaml_document import nearest
-    from rltui.present.output.plot import find_tags
+    from rltui.output.plot import find_tags
 
     logged = dict.fromkeys(t for r in runs for t in r.data.tags)
     chosen: dict[str, None] = {}
@@ -120,10 +120,10 @@ def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
 
 
 def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO, *, spreadsheet: bool) -> None:
-    from rltui.present.output.points import CSV_HEAD, csv_lines, json_lines
+    from rltui.output.points import CSV_HEAD, csv_lines, json_lines
 
     if form == "parquet":
-        from rltui.present.output.parquet import ParquetFile
+        from rltui.output.parquet import ParquetFile
 
         file = ParquetFile(out)
         for part in rows:

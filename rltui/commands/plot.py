@@ -71,8 +71,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from rltui.core.yaml_document import nearest
-    from rltui.present.output.comparison_report import compared, grouping_named
-    from rltui.present.output.plot import PlotOptions, find_tags, plot_text
+    from rltui.output.comparison_report import compared, grouping_named
+    from rltui.output.plot import PlotOptions, find_tags, plot_text
 
     logdirs, names = _split(options.names)
     options.logdirs = [options.logdir, *logdirs]

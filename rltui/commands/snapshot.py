@@ -41,12 +41,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from rltui.draw.theme import load_theme
     from rltui.files.output_target import check_target, target_file
-    from rltui.present.output.badge_colours import painter
-    from rltui.present.output.comparison_report import comparison_markdown, comparison_text
-    from rltui.present.output.json_document import dump, snapshot_document
-    from rltui.present.output.markdown import snapshot_markdown
-    from rltui.present.output.picture import snapshot_svg
-    from rltui.present.output.text_report import snapshot_text
+    from rltui.output.badge_colours import painter
+    from rltui.output.comparison_report import comparison_markdown, comparison_text
+    from rltui.output.json_document import dump, snapshot_document
+    from rltui.output.markdown import snapshot_markdown
+    from rltui.output.text_report import snapshot_text
+    from rltui.pages.picture import snapshot_svg
 
     compared = options.compare or options.group_by is not None
     if (options.json or options.svg) and compared:

@@ -192,7 +192,7 @@ def _watch(
     sys.setswitchinterval(_SWITCH_S)
 
     def last_line() -> str:
-        from rltui.present.output.text_report import verdict_line
+        from rltui.output.text_report import verdict_line
 
         return verdict_line(session) + "\n"
 
@@ -218,7 +218,7 @@ def _look(config: Config) -> Look:
     """How the app begins."""
     from rltui.draw.theme import load_theme
     from rltui.draw.view import View
-    from rltui.pages.help.keys import keys_of
+    from rltui.tui.keys import keys_of
     from rltui.tui.shell import Look
 
     view = View(

@@ -128,3 +128,15 @@ def pad(text: str, width: int, *, right: bool = False, ellipsis: str = "…") ->
     text = fit(text, width, ellipsis=ellipsis)
     blank = " " * max(0, width - cell_width(text))
     return blank + text if right else text + blank
+
+
+def words_match(hay: str, text: str) -> bool:
+    """Whether ``hay`` holds every word of ``text`` and none that starts with ``!``."""
+    hay = hay.lower()
+    for word in text.lower().split():
+        if word.startswith("!"):
+            if len(word) > 1 and word[1:] in hay:
+                return False
+        elif word not in hay:
+            return False
+    return True

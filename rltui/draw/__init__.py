@@ -1,0 +1,1 @@
+"""Lines of styled cells: glyphs, themes, tables, charts. Knows nothing of Textual."""

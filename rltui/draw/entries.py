@@ -80,18 +80,6 @@ def with_margin(line: Line, width: int, margin: int, view: View, *, cursor: bool
     return [bar, *with_ground(fit_line(line, width, ellipsis=view.glyphs.ellipsis), Token.SEL)]
 
 
-def words_match(hay: str, text: str) -> bool:
-    """Whether ``hay`` holds every word of ``text`` and none that starts with ``!``."""
-    hay = hay.lower()
-    for word in text.lower().split():
-        if word.startswith("!"):
-            if len(word) > 1 and word[1:] in hay:
-                return False
-        elif word not in hay:
-            return False
-    return True
-
-
 def indented(lines: list[Line], margin: int) -> list[Line]:
     """The lines behind a margin."""
     return [[(" " * margin, style()), *x] for x in lines]

@@ -177,3 +177,8 @@ def with_ground(line: Line, ground: Token) -> Line:
         )
         for text, look in line
     ]
+
+
+def slot_look(slot: int) -> Style:
+    """The look of the sign of a slot: its colour, if it has a line of its own."""
+    return style(RUN_TOKENS[slot], bold=True) if slot < len(RUN_TOKENS) else MUTED

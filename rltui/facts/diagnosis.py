@@ -8,7 +8,6 @@ from rltui.core.level import Level
 from rltui.facts import numbers
 from rltui.health.model import Diagnosis, Finding, Move
 from rltui.health.symptoms import SETTING_CHANGED, symptoms
-from rltui.pages.findings.first_movers import change_words
 from rltui.session import RunView
 
 if TYPE_CHECKING:
@@ -140,3 +139,17 @@ def cause_words(run: RunView, finding: Finding) -> str:
     if top.is_over:
         since = f", {numbers.step_range(top.since_step, top.until_step)}"
     return f"{title_of(run, top)}{since}"
+
+
+def moves_of(run: RunView) -> tuple[int | None, tuple[Move, ...]]:
+    """(step of the symptom, what moved around it)."""
+    if run.report is None:
+        return None, ()
+    return run.report.diagnosed.step, run.report.diagnosed.moves
+
+
+def change_words(move: Move) -> str:
+    """ "× 200"; where a factor says nothing, "0 → 1"."""
+    if move.factor is None:
+        return f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
+    return numbers.factor(move.factor)

@@ -151,3 +151,9 @@ def worst_rows(rows: Sequence[FindingRow], most: int) -> list[FindingRow]:
     ranked = sorted(rows, key=lambda r: (not r.is_firing, r.is_repeat, -r.finding.level))
     kept = {r.id for r in ranked[:most]}
     return [r for r in rows if r.id in kept]
+
+
+def marks_words(run: RunView) -> str:
+    """ "3 bad, 2 watch"; "" for none."""
+    found = marks(run)
+    return ", ".join(f"{found[x]} {x.word}" for x in (Level.BAD, Level.WATCH) if found[x])

@@ -10,12 +10,12 @@ import numpy as np
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level, worst
-from rltui.draw.entries import words_match
+from rltui.core.text import words_match
 from rltui.facts import numbers
 from rltui.facts.extent import extent_of
 from rltui.facts.run_cache import RunCache, RunSeriesCache
+from rltui.facts.tabs import ALL, FINDINGS, OVERVIEW
 from rltui.health.model import Judgement
-from rltui.pages.run.tabs import ALL, FINDINGS, OVERVIEW
 from rltui.session import RunView
 from rltui.store import Series
 

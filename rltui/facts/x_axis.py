@@ -15,8 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.catalogue.model import counterpart
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import RunState
+from rltui.facts.mean_band import Points
 from rltui.facts.run_cache import RunCache
 from rltui.session import RunView
 from rltui.store import Series
@@ -125,3 +127,23 @@ def axes_of(run: RunView) -> tuple[str, ...]:
     if run.tags_of_metrics((run.catalogue.roles.tokens,)):
         names.append("tokens")
     return tuple(names)
+
+
+def compared_tag(run: RunView, tag: str, other: RunView) -> str | None:
+    """The tag of another run that means the same as ``tag`` of ``run``."""
+    return counterpart(run.infos[tag], other.infos)
+
+
+def points_of(run: RunView, tag: str, axis: str, kind: str = "") -> Points | None:
+    """The points of a tag on the axis ``axis``; None without any, or when the run's axis is
+    none of the ``kind``: no tokens, no times."""
+    series = run.shown(tag)
+    own = axis_of_kind(run, series, axis, kind)
+    return None if own is None else (own.places(series.steps), series.values.astype(np.float64))
+
+
+def axis_of_kind(run: RunView, series: Series, axis: str, kind: str) -> Axis | None:
+    if not series.count:
+        return None
+    own = axis_of(run, series, axis)
+    return None if kind and own.kind != kind else own

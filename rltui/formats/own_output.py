@@ -11,7 +11,7 @@ import re
 _TEXT = rb'"(?:[^"\\]|\\.)*"'
 _ROW = rb'\{"run":%s,"tag":%s,"step":-?\d+,"wall_time":[^,]+,"value":' % (_TEXT, _TEXT)
 #: (first bytes, what they are of); the columns of an export are those of ``CSV_HEAD`` in
-#: ``rltui.present.output.points``, and the keys of its JSON lines.
+#: ``rltui.output.points``, and the keys of its JSON lines.
 _SIGNS = (
     (re.compile(rb'\{\s*"schema":\s*"rltui\.\w+/\d+"'), "a document of rltui"),
     (re.compile(rb"# HELP rltui_\w+ "), "a page of metrics of rltui"),

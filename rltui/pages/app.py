@@ -13,12 +13,12 @@ from rltui.config import HooksConfig
 from rltui.core.address import identity
 from rltui.core.batch import RunKey
 from rltui.core.errors import RltuiError
-from rltui.pages.comparison.marks import following, marked_again
-from rltui.pages.help.keys import EVERYWHERE
+from rltui.facts.marks import following, marked_again
 from rltui.pages.runs.screen import RunsScreen
 from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts
 from rltui.tui.input_times import Collecting, InputTimes
+from rltui.tui.keys import EVERYWHERE
 from rltui.tui.playback import Playback, ReplayStart
 from rltui.tui.pump import Pump
 from rltui.tui.remembered import RememberedView, SavedMark

@@ -1,7 +1,6 @@
-"""The Textual app. Knows keys, focus and painting; no metric, no threshold, no file.
+"""What all pages share of Textual: the shell, the base of screens, widgets, keys and painting.
 
-``app`` is the life cycle, ``pump`` how news of the logs get to the screens, ``shell`` what this
-app and the picker share, ``screens`` and ``widgets`` what one sees, ``theming`` tokens to
-colours, ``cell_diff`` what is written to the terminal. What the screens say is made one floor
-below, in :mod:`rltui.present.screens`.
+``pump`` is how news of the logs get to the screens, ``shell`` what the app and the picker share,
+``screen`` what every screen is, ``theming`` tokens to colours, ``cell_diff`` what is written to the
+terminal. Knows no metric, no threshold, no file; pages are one floor above, in :mod:`rltui.pages`.
 """

@@ -15,8 +15,8 @@ from textual.screen import ModalScreen
 
 from rltui.draw.entries import Entry, fixed, indented
 from rltui.draw.line import Line, Token, line_width, style
-from rltui.pages.help.keys import OVERLAY, Key
-from rltui.pages.run.elsewhere import covered
+from rltui.tui.elsewhere import covered
+from rltui.tui.keys import OVERLAY, Key
 from rltui.tui.screen import ShellScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines

@@ -12,14 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.screen import Screen
 
+from rltui.core.choice import choose
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
-from rltui.draw.choice import choose
-from rltui.draw.footer import footer_line
 from rltui.draw.line import Line
-from rltui.pages.help.keys import KEYS, MOVE, REPLAYED, Key, keys_for
-from rltui.pages.run.elsewhere import elsewhere
 from rltui.session import RunView, Session
+from rltui.tui.elsewhere import elsewhere
+from rltui.tui.footer import footer_line
+from rltui.tui.keys import KEYS, MOVE, REPLAYED, Key, keys_for
 from rltui.tui.shell import ShellApp, check_handler, shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.status import Status
@@ -209,7 +209,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     def action_help(self) -> None:
         """Show the keys that work here."""
-        from rltui.pages.help.screen import HelpScreen
+        from rltui.tui.help import HelpScreen
 
         self.shell.push_screen(HelpScreen(self.keys, self.place, self.title_words))
 

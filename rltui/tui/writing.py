@@ -14,8 +14,8 @@ from rich.style import Style
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
 from rltui.files.output_target import check_target, target_file
-from rltui.present.output.points import CSV_HEAD, csv_lines, export_rows
-from rltui.present.output.svg import Cells, ground_of, svg
+from rltui.output.points import CSV_HEAD, csv_lines, export_rows
+from rltui.output.svg import Cells, ground_of, svg
 from rltui.session import RunView
 from rltui.tui.shell import ShellApp
 

@@ -18,7 +18,7 @@ from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 from tests.formats.encode import event, header, simple
-from tests.present.screens.parts import assert_harmless, parts_of_session
+from tests.pages.parts import assert_harmless, parts_of_session
 
 READERS = ("check", "snapshot", "plot")
 

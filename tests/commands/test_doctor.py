@@ -13,7 +13,7 @@ from rltui import __version__
 from rltui.cli import main
 from rltui.commands.command import Exit
 from rltui.files.filesystem import Mounts
-from rltui.present.output.doctor_report import doctor_text
+from rltui.output.doctor_report import doctor_text
 
 ROWS = "".join(f'{{"step": {s}, "loss": {s / 9}}}\n' for s in range(1, 9))
 

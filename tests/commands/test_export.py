@@ -20,7 +20,7 @@ import pytest
 from rltui.core.batch import RunKey
 from rltui.core.installation import to_add
 from rltui.files.output_target import target_file
-from rltui.present.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
+from rltui.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
 from rltui.session.judging import Judging
 from tests.builders import LOGDIR, a_batch, a_block, a_source
@@ -417,7 +417,7 @@ def test_parquet_through_a_pipe(tmp_path: Path) -> None:
 def test_without_pyarrow_it_says_what_to_install(
     cli: Cli, bad_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.present.output.parquet.find_spec", lambda name: None)
+    monkeypatch.setattr("rltui.output.parquet.find_spec", lambda name: None)
     result = cli("export", bad_logs, "-o", tmp_path / "x.parquet")
     assert (result.code, result.out) == (2, "")
     assert to_add("pyarrow") in result.err
@@ -427,7 +427,7 @@ def test_without_pyarrow_it_says_what_to_install(
 def test_parquet_is_not_printed_on_a_terminal(
     cli: Cli, bad_logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.present.output.parquet.find_spec", lambda name: object())
+    monkeypatch.setattr("rltui.output.parquet.find_spec", lambda name: object())
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     result = cli("export", bad_logs, "--format", "parquet")
     assert (result.code, result.out) == (2, "")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from rltui.core.text import clean
-from rltui.present.output.markdown import escaped, snapshot_markdown
-from rltui.present.output.text_report import snapshot_text
+from rltui.output.markdown import escaped, snapshot_markdown
+from rltui.output.text_report import snapshot_text
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 

@@ -42,7 +42,7 @@ def test_a_result_is_no_log(
 
 
 def test_each_change_of_the_verdict_is_no_log(cli: Cli, tmp_path: Path) -> None:
-    from rltui.present.output.json_document import event_line
+    from rltui.output.json_document import event_line
     from rltui.session.event import Watcher
     from tests.builders import a_batch
     from tests.fakes import a_session

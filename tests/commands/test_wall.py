@@ -34,9 +34,9 @@ PLACES = {
         lambda _, view, now: view.key,
     ),
     "rules": ("rltui.health.engine.Engine.advance", lambda _, run, *__: run.key),
-    "text": ("rltui.present.output.text_report._finding_lines", lambda run: run.key),
+    "text": ("rltui.output.text_report._finding_lines", lambda run: run.key),
     "JSON": (
-        "rltui.present.output.json_document._diagnoses",
+        "rltui.output.json_document._diagnoses",
         lambda run: run.key if run.infos else OTHER,
     ),
     "values": ("rltui.session.run.RunView.series", lambda run, _: run.key),

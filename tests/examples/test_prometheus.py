@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from rltui.present.output.openmetrics import openmetrics
+from rltui.output.openmetrics import openmetrics
 from rltui.session import Session
 
 ROOT = Path(__file__).parents[2]

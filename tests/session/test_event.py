@@ -16,9 +16,9 @@ from rltui.facts import numbers
 from rltui.facts.run_state import why_unknown
 from rltui.facts.sentences import summary
 from rltui.health.stalled import stall_rule
+from rltui.output.json_document import event_line, event_message
+from rltui.output.text_report import check_text, event_text, verdict_line
 from rltui.pages.run.header import verdict_spans
-from rltui.present.output.json_document import event_line, event_message
-from rltui.present.output.text_report import check_text, event_text, verdict_line
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
 from rltui.session.stall import with_stall

@@ -21,10 +21,10 @@ from rltui.config import HooksConfig
 from rltui.draw.theme import load_theme
 from rltui.draw.view import View
 from rltui.pages.app import RltuiApp
-from rltui.pages.help.keys import KEYS, Key
 from rltui.pages.metric.screen import MetricScreen
 from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.screen import RunsScreen
+from rltui.tui.keys import KEYS, Key
 from rltui.tui.screen import ListScreen
 from rltui.tui.shell import Look, ShellApp
 from tests.clock import ManualClock

@@ -14,8 +14,8 @@ from textual.widget import Widget
 from rltui.config import HooksConfig
 from rltui.core.text import cell_width
 from rltui.pages.app import RltuiApp
-from rltui.pages.help.keys import KEYS
 from rltui.store import Changes
+from rltui.tui.keys import KEYS
 from tests.builders import a_batch
 from tests.fakes import grpo_batch
 from tests.tui.hand import Hand, open_app

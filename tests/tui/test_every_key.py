@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from rltui.config import Config
-from rltui.pages.help.keys import (
+from rltui.tui.elsewhere import covered, elsewhere
+from rltui.tui.keys import (
     COMPARISON,
     FINDINGS,
     GRID,
@@ -28,11 +29,10 @@ from rltui.pages.help.keys import (
     TIMING,
     keys_of,
 )
-from rltui.pages.run.elsewhere import covered, elsewhere
 from rltui.tui.screen import ShellScreen
 from tests.fakes import grpo_batch
+from tests.pages.test_picker_screen import picking, some
 from tests.tui.hand import Hand, open_app, read_at_once
-from tests.tui.screens.test_picker import picking, some
 
 #: Place -> keys that lead there from the list of runs.
 WAYS = {

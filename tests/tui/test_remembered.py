@@ -13,9 +13,9 @@ import pytest
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.draw.view import View
+from rltui.facts.marks import Marked
 from rltui.health.model import MutedFinding
 from rltui.pages.app import RltuiApp
-from rltui.pages.comparison.marks import Marked
 from rltui.tui.remembered import RememberedView
 from tests.builders import LOGDIR
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock

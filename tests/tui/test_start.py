@@ -59,8 +59,8 @@ _LATER = (
     "watchdog", "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
     "rltui.health.rules", "rltui.health.report", "rltui.health.diagnoses", "rltui.health.crash",
     "rltui.health.projection", "rltui.health.detectors.registry", "rltui.session.stall",
-    "rltui.pages.help.lines", "rltui.pages.metric.lines", "rltui.pages.metric.explain",
-    "rltui.pages.metric.related", "rltui.present.output.text_report",
+    "rltui.tui.help", "rltui.pages.metric.lines", "rltui.pages.metric.explain",
+    "rltui.pages.metric.related", "rltui.output.text_report",
     "rltui.sources.beside.sample_files", "rltui.sources.follow.stdin_feed",
     "rltui.formats.console.console_decoder", "rltui.formats.table.table_decoder",
     "rltui.formats.wandb.wandb_decoder",
@@ -88,7 +88,7 @@ def imported_on_use(path: Path) -> set[str]:
 
 def test_what_keys_need_is_loaded_after_the_first_paint() -> None:
     package = Path(rltui.__file__).parent
-    places = [*package.glob("tui/**/*.py"), *package.glob("present/screens/*.py")]
+    places = [*package.glob("tui/**/*.py"), *package.glob("pages/**/*.py")]
     code = f"import sys, rltui.pages.app, {', '.join(LATER)}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True

@@ -9,8 +9,8 @@ from textual.theme import BUILTIN_THEMES
 from rltui.draw.line import Token, style
 from rltui.draw.theme import list_themes, load_theme
 from rltui.tui.theming import Palette, textual_theme, tokens_of
+from tests.draw.colours import contrast, luminance
 from tests.fakes import grpo_batch
-from tests.present.kit.colours import contrast, luminance
 from tests.tui.hand import Hand, a_look, open_app
 
 OURS = [t.name for t in list_themes()[0]]

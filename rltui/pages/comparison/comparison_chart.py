@@ -11,10 +11,10 @@ from rltui.draw.chart.render import Chart, Curve, render
 from rltui.draw.entries import beside, indented
 from rltui.draw.line import MUTED, RULE, RUN_TOKENS, TITLE, Line, Token
 from rltui.draw.view import View, missing_on
+from rltui.facts.comparison import Column, Comparison, Row
+from rltui.facts.marks import run_labels, slot_sign
 from rltui.facts.mean_band import bundle
 from rltui.facts.x_axis import KINDS, Axis, axes_of, axis_of
-from rltui.pages.comparison.lines import Column, Comparison, Row
-from rltui.pages.comparison.marks import run_labels, slot_sign
 from rltui.pages.metric.overlays import Trace, band_of, trace_of
 from rltui.session import RunView
 

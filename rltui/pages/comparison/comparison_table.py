@@ -18,20 +18,21 @@ from rltui.draw.line import (
     Token,
     column,
     fit_line,
+    slot_look,
     style,
     with_ground,
 )
 from rltui.draw.names import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.pages.comparison.lines import (
+from rltui.facts.comparison import (
     Column,
     Comparison,
     Row,
     RowId,
     window_words,
 )
-from rltui.pages.comparison.marks import slot_look, slot_sign
+from rltui.facts.marks import slot_sign
 
 #: Cells of a metric: the value, the sign of the best, a blank; more for a long title.
 _METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from rltui.facts.comparison import compared_runs
 from rltui.facts.listed_runs import runs_matching
-from rltui.pages.comparison.lines import compared_runs
 from rltui.pages.comparison.screen import ComparisonScreen, Open
 from rltui.session import RunView, Session
 from rltui.tui.shell import ShellApp
@@ -23,7 +23,7 @@ def open_comparison(
 ) -> None:
     """Show the marked runs side by side, or all; ``at`` is a run and the tag to begin with.
     ``grouped``: by the first grouping that there is."""
-    runs = compared_runs(session.runs(), shell.view)
+    runs = compared_runs(session.runs(), shell.view.marked)
     if len(runs) < 2:
         reading = session.reading() is not None
         shell.say("the runs are being read" if reading else "there is no other run to compare with")

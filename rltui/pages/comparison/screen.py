@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 
 from rltui.draw.line import Line
-from rltui.draw.view import View
+from rltui.facts.comparison import ORDERS, Column, Comparison, Row, RowId, compared_runs
 from rltui.facts.listed_runs import runs_matching
+from rltui.facts.marks import toggled
 from rltui.facts.x_axis import axes_of
 from rltui.pages.comparison.comparison_chart import Curves, comparison_charts
 from rltui.pages.comparison.comparison_table import (
@@ -21,12 +22,10 @@ from rltui.pages.comparison.comparison_table import (
     table_layout,
 )
 from rltui.pages.comparison.comparison_words import count_of_lines, lines_of_words
-from rltui.pages.comparison.lines import ORDERS, Column, Comparison, Row, RowId, compared_runs
-from rltui.pages.comparison.marks import toggled
-from rltui.pages.help.keys import COMPARISON
 from rltui.pages.run.chart_screen import Then
 from rltui.session import RunView, Session
 from rltui.tui.chart_options import ChartOptions
+from rltui.tui.keys import COMPARISON
 from rltui.tui.screen import LEAST, ListScreen, compare
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
@@ -66,7 +65,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._followed: Column | None = None
         """... which stays the same one when the columns are others."""
         self._made_for: object = None
-        self._comparison = Comparison((), View())
+        self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
         self._rows: list[Row] = []
         self._chart_waits = False
@@ -138,13 +137,15 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     def _compare(self) -> None:
         """Compare the runs as they are now; nothing is done until one of them or a mark changes."""
         view, session = self.shell.view, self._session
-        runs = runs_matching(compared_runs(session.runs(), view), self.status.filter)
+        runs = runs_matching(compared_runs(session.runs(), view.marked), self.status.filter)
         key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
         if key == self._made_for:
             return
         self._made_for = key
         reference = session.reference.run
-        self._comparison = Comparison(runs, view, self._by, self._at, reference, self._comparison)
+        self._comparison = Comparison(
+            runs, view.marked, self._by, self._at, reference, self._comparison
+        )
         self._curves = Curves(self._comparison)
         self._chosen = self._comparison.index_of(self._followed)
         if self._grouped:

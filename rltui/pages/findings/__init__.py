@@ -1,0 +1,1 @@
+"""The Findings tab: what is wrong, why, what to check."""

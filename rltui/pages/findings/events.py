@@ -9,11 +9,10 @@ from rltui.draw.line import LEVEL_TOKEN, MUTED, TEXT, Line, column, style
 from rltui.draw.prose import paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.diagnosis import cause_of
+from rltui.facts.diagnosis import cause_of, change_words
+from rltui.facts.ending import exit_words
 from rltui.facts.finding_rows import FindingRow, finding_rows
-from rltui.pages.findings.first_movers import change_words
 from rltui.pages.findings.lines import heading, title_words
-from rltui.pages.log.lines import exit_words
 from rltui.session import RunView
 
 #: Cells of the step.

@@ -19,6 +19,7 @@ from rltui.facts.diagnosis import (
     summary_of,
     title_of,
 )
+from rltui.facts.ending import exit_words
 from rltui.facts.finding_rows import FindingRow
 from rltui.facts.metric_rows import fold
 from rltui.facts.suspects import suspect_of, suspect_words
@@ -35,7 +36,6 @@ from rltui.pages.findings.findings_list import (
 )
 from rltui.pages.findings.first_movers import first_mover_lines
 from rltui.pages.findings.lines import badge_of, heading, since_words, span_words
-from rltui.pages.log.lines import exit_words
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.metric_columns import columns_for
 from rltui.pages.run.metric_table import row_line, section_line

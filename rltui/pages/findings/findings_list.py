@@ -23,6 +23,7 @@ from rltui.facts.ahead import (
     steps_words,
 )
 from rltui.facts.diagnosis import cause_of
+from rltui.facts.ending import exit_words
 from rltui.facts.finding_rows import (
     FindingId,
     FindingRow,
@@ -42,7 +43,6 @@ from rltui.pages.findings.lines import (
     no_verdict,
     suspect_lines,
 )
-from rltui.pages.log.lines import exit_words
 from rltui.session import RunView
 
 if TYPE_CHECKING:

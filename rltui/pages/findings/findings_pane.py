@@ -18,6 +18,7 @@ from rltui.draw.line import (
 from rltui.draw.prose import paragraph
 from rltui.draw.view import View
 from rltui.facts import sentences
+from rltui.facts.ending import exit_words
 from rltui.facts.finding_rows import FindingRow, finding_rows, worst_rows
 from rltui.pages.findings.first_movers import first_mover_sentence
 from rltui.pages.findings.lines import (
@@ -32,7 +33,6 @@ from rltui.pages.findings.lines import (
     title_words,
 )
 from rltui.pages.findings.story import STORY_NAMES, story_lines
-from rltui.pages.log.lines import exit_words
 from rltui.session import RunView
 
 

@@ -15,26 +15,12 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.health.model import Move
+from rltui.facts.diagnosis import change_words, moves_of
 from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 
 #: Below this width there is one word for the change.
 _BOTH_VALUES = 58
-
-
-def moves_of(run: RunView) -> tuple[int | None, tuple[Move, ...]]:
-    """(step of the symptom, what moved around it)."""
-    if run.report is None:
-        return None, ()
-    return run.report.diagnosed.step, run.report.diagnosed.moves
-
-
-def change_words(move: Move) -> str:
-    """ "× 200"; where a factor says nothing, "0 → 1"."""
-    if move.factor is None:
-        return f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
-    return numbers.factor(move.factor)
 
 
 def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:

@@ -24,6 +24,7 @@ from rltui.facts.finding_rows import (
     FindingRow,
     finding_rows,
     marks,
+    marks_words,
     muted_rows,
 )
 from rltui.facts.run_state import since_step, why_unknown
@@ -55,12 +56,6 @@ def counts(run: RunView) -> str:
     ]
     words = [f"{n} {word}" for n, word in parts if n]
     return "  ".join(x for x in (*words, muted_words(run)) if x) or "none"
-
-
-def marks_words(run: RunView) -> str:
-    """ "3 bad, 2 watch"; "" for none."""
-    found = marks(run)
-    return ", ".join(f"{found[x]} {x.word}" for x in (Level.BAD, Level.WATCH) if found[x])
 
 
 def muted_words(run: RunView) -> str:

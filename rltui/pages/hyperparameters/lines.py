@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rltui.core.text import cell_width, fit_middle, pad
-from rltui.draw.entries import beside, words_match
-from rltui.draw.line import MUTED, RULE, STRONG, TEXT, TITLE, Line, fit_line, line_width
+from rltui.core.text import cell_width, fit_middle, pad, words_match
+from rltui.draw.entries import beside
+from rltui.draw.line import MUTED, RULE, STRONG, TEXT, TITLE, Line, fit_line, line_width, slot_look
 from rltui.draw.names import distinct
 from rltui.draw.prose import hard_wrap, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.pages.comparison.marks import slot_look, slot_sign
+from rltui.facts.marks import slot_sign
 from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 from rltui.session.hyperparameters import differing_settings, main_rank, value_text

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from rltui.draw.line import Line
+from rltui.facts.marks import slot_of
 from rltui.facts.samples import folders_of
-from rltui.pages.comparison.marks import slot_of
-from rltui.pages.help.keys import SETTINGS
 from rltui.pages.hyperparameters.lines import Settings, setting_lines, settings_head
 from rltui.session import RunView, Session
 from rltui.sources.beside.settings_files import FileSettings, read_settings
+from rltui.tui.keys import SETTINGS
 from rltui.tui.overlay import Overlay
 from rltui.tui.reading import ReadingScreen
 

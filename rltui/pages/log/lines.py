@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rltui.core.level import ExitKind
 from rltui.core.stdin import PIPE, PIPE_NAME
-from rltui.core.text import clean, fit_middle
-from rltui.draw.entries import words_match
+from rltui.core.text import clean, fit_middle, words_match
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -24,21 +21,16 @@ from rltui.draw.line import (
 from rltui.draw.prose import paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
+from rltui.facts.ending import exit_words, last_lines, newest_log
 from rltui.session import RunView
 
 if TYPE_CHECKING:
-    from rltui.health.crash import ExitStatus
-
-
-def exit_words(ending: ExitStatus) -> str:
-    """``cancelled: Slurm time limit``, ``crashed: CUDA out of memory, then Slurm time limit``."""
-    word = "cancelled" if ending.kind is ExitKind.CANCELLED else ending.kind.value
-    return f"{word}: {', then '.join((ending.reason, *ending.after))}"
+    pass
 
 
 def log_head(run: RunView, view: View, width: int) -> list[Line]:
     """Above the log: which file it is, and how the run ended."""
-    path = _newest_log(run)
+    path = newest_log(run)
     if path is None:
         return [[("Log ", TITLE)], [(view.glyphs.rule * width, RULE)]]
     head: Line = [("Log ", TITLE)]
@@ -50,12 +42,6 @@ def log_head(run: RunView, view: View, width: int) -> list[Line]:
     return [head, [(view.glyphs.rule * width, RULE)], *_ending_lines(run, width)]
 
 
-def last_lines(run: RunView) -> tuple[str, ...]:
-    """The last lines of the console log that was written last; none without such a log."""
-    path = _newest_log(run)
-    return () if path is None else run.data.files.tails[path].lines
-
-
 def died_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
     """Of a job that died before its first row: the reason, and the end of its log."""
     head = [*_ending_lines(run, width), [("no row of metrics; the log ends with", MUTED)], []]
@@ -65,7 +51,7 @@ def died_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
 def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int = 0) -> list[Line]:
     """The last lines of the console log that was written last, after the filter ``text``, without
     their first ``shift`` characters."""
-    path = _newest_log(run)
+    path = newest_log(run)
     if path is None:
         advice = (
             "This run has no console log. One that lies in its directory is found; "
@@ -85,11 +71,6 @@ def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int =
                 fit_line([(view.glyphs.text(line)[shift:], look)], width, ellipsis=ellipsis)
             )
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
-
-
-def _newest_log(run: RunView) -> Path | None:
-    data = run.data.files
-    return max(data.tails, key=lambda p: data.sources[p].modified, default=None)
 
 
 def _ending_lines(run: RunView, width: int) -> list[Line]:

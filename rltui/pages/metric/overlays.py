@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rltui.catalogue.model import counterpart
 from rltui.draw.chart.chart_model import XY, Chart, Curve, Overlay
 from rltui.draw.chart.overlays import legend_lines
 from rltui.draw.line import RUN_TOKENS, Line, Token
 from rltui.draw.view import View
 from rltui.facts.groups import Sweep
+from rltui.facts.marks import run_labels, slot_of, slot_sign
 from rltui.facts.mean_band import Points, bundle, wander
 from rltui.facts.run_cache import RunCache
-from rltui.facts.x_axis import Axis, axis_of, has_own_axis
-from rltui.pages.comparison.marks import run_labels, slot_of, slot_sign
+from rltui.facts.x_axis import Axis, axis_of, axis_of_kind, compared_tag, has_own_axis, points_of
 from rltui.pages.metric.outlines import outline_of
 from rltui.session import RunView
 from rltui.store import Series
@@ -39,19 +38,6 @@ class Others:
     overlays: tuple[Overlay, ...] = ()
     envelope: tuple[XY, XY] | None = None
     """Lowest and highest of the runs that have no line of their own."""
-
-
-def compared_tag(run: RunView, tag: str, other: RunView) -> str | None:
-    """The tag of another run that means the same as ``tag`` of ``run``."""
-    return counterpart(run.infos[tag], other.infos)
-
-
-def points_of(run: RunView, tag: str, axis: str, kind: str = "") -> Points | None:
-    """The points of a tag on the axis ``axis``; None without any, or when the run's axis is
-    none of the ``kind``: no tokens, no times."""
-    series = run.shown(tag)
-    own = _axis(run, series, axis, kind)
-    return None if own is None else (own.places(series.steps), series.values.astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,19 +67,12 @@ def trace_of(
     if outline is None:
         found = points_of(run, tag, view.axis, kind)
         return None if found is None else Trace(found)
-    own = _axis(run, series, view.axis, kind)
+    own = axis_of_kind(run, series, view.axis, kind)
     if own is None:
         return None
     steps, values = series.steps, series.values
     points = own.places(steps[outline.index]), values[outline.index].astype(np.float64)
     return Trace(points, (own.places(steps[outline.centres]), outline.means))
-
-
-def _axis(run: RunView, series: Series, axis: str, kind: str) -> Axis | None:
-    if not series.count:
-        return None
-    own = axis_of(run, series, axis)
-    return None if kind and own.kind != kind else own
 
 
 def others_of(run: RunView, tag: str, view: View, *, exact: bool = False) -> Others:

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from rltui.draw.line import Line
 from rltui.facts.metric_rows import tab_sections
 from rltui.facts.x_axis import span_of
-from rltui.pages.help.keys import METRIC
 from rltui.pages.metric.clipboard import metric_text
 from rltui.pages.metric.explain import explain_tag
 from rltui.pages.metric.lines import metric_lines
@@ -18,6 +17,7 @@ from rltui.pages.run.chart_screen import ChartScreen, Then
 from rltui.pages.run.tab_bar import TabBar
 from rltui.session import RunView, Session
 from rltui.tui.crosshair_keys import stepped
+from rltui.tui.keys import METRIC
 from rltui.tui.screen import LEAST, TINY, ShellScreen
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status

@@ -1,0 +1,1 @@
+"""The page on which one chooses what to watch."""

@@ -9,10 +9,10 @@ from typing import Any
 from textual.screen import Screen
 
 from rltui.core.clock import Clock
-from rltui.pages.help.keys import PICKER
 from rltui.pages.picker.screen import PickerScreen
 from rltui.pages.picker.suggestion_lines import PathDisplay
 from rltui.sources.discovery.suggestions import Suggestions
+from rltui.tui.keys import PICKER
 from rltui.tui.shell import Look, ShellApp
 
 

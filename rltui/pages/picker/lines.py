@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rltui.core.text import cell_width, pad
-from rltui.draw.entries import Entry, fixed, words_match
+from rltui.core.text import cell_width, pad, words_match
+from rltui.draw.entries import Entry, fixed
 from rltui.draw.line import (
     MUTED,
     STRONG,

@@ -15,7 +15,6 @@ from textual.app import ComposeResult
 from textual.message import Message
 
 from rltui.core.clock import Clock
-from rltui.pages.help.keys import PICKER
 from rltui.pages.picker.lines import (
     RESCAN_S,
     Choices,
@@ -25,6 +24,7 @@ from rltui.pages.picker.lines import (
 )
 from rltui.pages.picker.suggestion_lines import PathDisplay
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
+from rltui.tui.keys import PICKER
 from rltui.tui.screen import ListScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines

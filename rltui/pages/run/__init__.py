@@ -1,0 +1,1 @@
+"""The page of a run: header, tabs, tables and grids of metrics."""

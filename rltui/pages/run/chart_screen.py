@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from textual.app import SystemCommand
 
 from rltui.draw.line import Line
+from rltui.facts.tabs import TABS, tab_named, tabs_of
 from rltui.facts.x_axis import axes_of
 from rltui.pages.run.header import run_header
 from rltui.pages.run.replay_keys import ReplayKeys
 from rltui.pages.run.tab_bar import TabBar
-from rltui.pages.run.tabs import TABS, tab_named, tabs_of
 from rltui.session import RunView, Session
 from rltui.tui.chart_options import ChartOptions
 from rltui.tui.crosshair_keys import NO_METRIC, CrosshairKeys

@@ -12,6 +12,7 @@ from rltui.core.batch import RunKey
 from rltui.draw.entries import Entry, fixed, indented
 from rltui.draw.line import TEXT, Line
 from rltui.facts.metric_rows import PINNED, Row, Section, tab_sections
+from rltui.facts.tabs import OVERVIEW
 from rltui.pages.run.arrangement import Arrangement
 from rltui.pages.run.balance import top_lines
 from rltui.pages.run.grid_widget import Grid
@@ -32,7 +33,6 @@ from rltui.pages.run.tab import (
     without_rows,
 )
 from rltui.pages.run.tab_below import below_lines
-from rltui.pages.run.tabs import OVERVIEW
 from rltui.session import RunView
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.line_list import LineList

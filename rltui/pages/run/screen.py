@@ -10,21 +10,21 @@ from textual.geometry import Size
 
 from rltui.core.batch import RunKey
 from rltui.facts.finding_rows import finding_rows
+from rltui.facts.tabs import FINDINGS as FINDINGS_TAB
+from rltui.facts.tabs import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_list import row_of, tag_at
 from rltui.pages.findings.pane import FindingsPane
-from rltui.pages.help.keys import FINDINGS, GRID, LIST, TIMING
 from rltui.pages.run.chart_screen import Then
 from rltui.pages.run.grid_screen import GridScreen
 from rltui.pages.run.metrics_pane import MetricsPane
 from rltui.pages.run.tab_bar import TabBar
-from rltui.pages.run.tabs import FINDINGS as FINDINGS_TAB
-from rltui.pages.run.tabs import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
 from rltui.pages.timing.lines import TIMING as TIMING_TAB
 from rltui.pages.timing.lines import anatomy
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
 from rltui.tui.crosshair_keys import NO_METRIC
+from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines

@@ -19,6 +19,7 @@ from rltui.facts.metric_rows import (
     overview_sections,
     tab_sections,
 )
+from rltui.facts.tabs import OVERVIEW, TAB_BY_ID
 from rltui.pages.findings.events import event_lines
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_lines
 from rltui.pages.findings.first_movers import first_mover_lines
@@ -27,7 +28,6 @@ from rltui.pages.log.lines import died_lines
 from rltui.pages.metric.metric_chart import Zoom, chart_lines
 from rltui.pages.run.metric_columns import columns_of
 from rltui.pages.run.metric_table import fitted, table_entries
-from rltui.pages.run.tabs import OVERVIEW, TAB_BY_ID
 from rltui.pages.timing.lines import step_line
 from rltui.session import RunView
 

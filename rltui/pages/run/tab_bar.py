@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 
 from rltui.draw.line import Line
-from rltui.pages.run.tabs import TabSpot, tab_line, tab_rule
+from rltui.pages.run.tab_line import TabSpot, tab_line, tab_rule
 from rltui.session import RunView
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import Lines

@@ -22,19 +22,19 @@ from rltui.draw.line import (
     column,
     fit_line,
     line_width,
+    slot_look,
     style,
 )
 from rltui.draw.names import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.diagnosis import cause_of
+from rltui.facts.diagnosis import cause_of, change_words
 from rltui.facts.finding_rows import FindingRow, finding_rows, worst_rows
 from rltui.facts.listed_runs import ListedRun, Names
+from rltui.facts.marks import slot_of, slot_sign
 from rltui.facts.metric_rows import newest_of
 from rltui.facts.run_state import since_step
 from rltui.health.model import Finding
-from rltui.pages.comparison.marks import slot_look, slot_of, slot_sign
-from rltui.pages.findings.first_movers import change_words
 from rltui.pages.log.lines import crashed_line
 from rltui.pages.run.header import state_spans
 from rltui.pages.run.metric_table import spark_line

@@ -11,8 +11,7 @@ from rltui.core.batch import RunKey
 from rltui.draw.entries import heights_of
 from rltui.draw.line import Line, Token, fit_line, style, with_ground
 from rltui.facts.listed_runs import ListedRun, ListedRuns
-from rltui.pages.comparison.marks import toggled
-from rltui.pages.help.keys import RUNS
+from rltui.facts.marks import toggled
 from rltui.pages.run.chart_screen import Then
 from rltui.pages.run.header import runs_header
 from rltui.pages.run.run_preview import preview_height, preview_lines
@@ -20,6 +19,7 @@ from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.lines import RunRows
 from rltui.pages.runs.waiting import tiny_lines, waiting_lines
 from rltui.session import RunView, Session
+from rltui.tui.keys import RUNS
 from rltui.tui.screen import LEAST, NO_WAY_BACK, ListScreen, compare
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines

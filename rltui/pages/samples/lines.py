@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rltui.core.text import cell_width, clean
-from rltui.draw.entries import Entry, fixed, with_margin, words_match
+from rltui.core.text import cell_width, clean, words_match
+from rltui.draw.entries import Entry, fixed, with_margin
 from rltui.draw.line import (
     MUTED,
     RULE,

@@ -13,7 +13,6 @@ from rltui.draw.entries import Entry, fixed, indented
 from rltui.draw.line import MUTED, TITLE, Line
 from rltui.draw.prose import paragraph
 from rltui.facts.samples import SampleBrowser, root_of
-from rltui.pages.help.keys import SAMPLES, Key
 from rltui.pages.run.header import run_header
 from rltui.pages.samples.lines import (
     ORDERS,
@@ -29,6 +28,7 @@ from rltui.pages.samples.lines import (
 )
 from rltui.session import RunView, Session
 from rltui.sources.beside.sample import Sample, SampleRow
+from rltui.tui.keys import SAMPLES, Key
 from rltui.tui.reading import ReadingScreen
 from rltui.tui.screen import LEAST, ListScreen
 from rltui.tui.widgets.line_list import LineList

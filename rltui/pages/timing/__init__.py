@@ -1,0 +1,1 @@
+"""The Timing tab: where the time of a step goes."""

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from rltui.core.level import Level
-from rltui.core.text import cell_width
+from rltui.core.text import cell_width, words_match
 from rltui.draw.chart.stack import LETTERS
-from rltui.draw.entries import Entry, fixed, with_margin, words_match
+from rltui.draw.entries import Entry, fixed, with_margin
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rltui.core.batch import RunKey
-from rltui.present.output.doctor_report import doctor_text
+from rltui.output.doctor_report import doctor_text
 from rltui.remote.ray.message import Looked, NodeTrouble, PlaceNews, Task
 from rltui.remote.ray.survey import ClusterFacts, Survey
 from tests.remote.ray.simulated_cluster import SimulatedCluster

@@ -1,0 +1,361 @@
+"""Runs side by side: which metrics are compared, the numbers of each run or group, the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rltui.catalogue.model import TagInfo
+from rltui.core.batch import RunKey
+from rltui.core.block import FloatArray
+from rltui.core.level import Direction, Level, worst
+from rltui.facts import numbers
+from rltui.facts.difference import difference, level_at_end
+from rltui.facts.groups import Grouping, Sweep, setting_of
+from rltui.facts.marks import LINES, Marked, slot_of
+from rltui.facts.run_cache import RunCache
+from rltui.facts.x_axis import compared_tag
+from rltui.health.model import Finding
+from rltui.session import RunView
+from rltui.session.limits import group_limits
+
+#: What a row of the comparison is: a run, or a group by its name.
+RowId = RunKey | str
+
+_VITAL: RunCache[None, tuple[str, ...]] = RunCache()
+_AT_END: RunCache[str, float | None] = RunCache()
+
+#: Before a row has its colour.
+_NO_SLOT = -1
+#: Lines that go to the last of many rows; the others go to the best.
+_LAST = 2
+
+#: States that are an alarm by themselves, and others that are worth a word.
+_ALARMING = frozenset({"stalled", "crashed", "cancelled", "log deleted"})
+_OVER = ("finished", "stopped")
+
+ORDERS = ("metric", "name", "verdict")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One metric of all runs."""
+
+    info: TagInfo
+    """Of the first run that has it."""
+    tags: dict[RunKey, str]
+    """Its tag in each run that has it."""
+
+    @property
+    def title(self) -> str:
+        """Name on screen."""
+        return self.info.title
+
+    def at_end(self, run: RunView) -> float | None:
+        """Where a run got to, in the unit of the column: see
+        :func:`~rltui.facts.difference.level_at_end`."""
+        tag = self.tags.get(run.key)
+        if tag is None:
+            return None
+        value = _AT_END.get(run, tag, lambda: level_at_end(run.shown(tag)))
+        return None if value is None else value * run.infos[tag].factor_to(self.info)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """A run, or a group of runs."""
+
+    id: RowId
+    name: str
+    runs: tuple[RunView, ...]
+    slot: int
+    """Names its line in the chart; the same in every order."""
+
+    @property
+    def level(self) -> Level:
+        """The worst verdict of its runs."""
+        return worst(r.verdict.level for r in self.runs)
+
+
+class Comparison:
+    """Some runs as they are now, side by side or in groups."""
+
+    def __init__(
+        self,
+        runs: Sequence[RunView],
+        marked: Sequence[Marked] = (),
+        by: str = "",
+        tag: tuple[RunView, str] | None = None,
+        reference: RunView | None = None,
+        before: Comparison | None = None,
+    ) -> None:
+        """``by``: title of the grouping, empty for none; ``tag``: a run and one of its tags,
+        which becomes the first column if it is not among the vital signs; ``before``: an earlier
+        comparison, whose knowledge of the hyperparameters, colours and order of columns are kept
+        where they hold."""
+        self.runs = tuple(r for r in runs if r.infos)
+        known: Sweep | None = None if before is None else before.sweep
+        self.sweep: Sweep = known if known and known.holds_for(self.runs) else Sweep(self.runs)
+        """How the runs differ in their hyperparameters."""
+        groupings = self.sweep.groupings
+        self.grouping: Grouping | None = next((g for g in groupings if g.title == by), None)
+        columns = _columns(self.runs, tag)
+        kept = None if before is None or before.runs != self.runs else before.columns
+        self.columns: list[Column] = _in_order(columns, self.runs, kept or [])
+        self.rows = _rows(self.runs, self.grouping, marked)
+        self._verdicts: dict[RowId, str] = {}
+        self._best: dict[Column, float | None] = {}
+        self._numbers: dict[tuple[RowId, Column], FloatArray] = {}
+        if any(r.slot == _NO_SLOT for r in self.rows):
+            self._choose_lines(() if before is None else before.rows)
+        self.reference = reference
+
+    def _choose_lines(self, before: Sequence[Row]) -> None:
+        """Give a colour to every row, or of many to the best and the last of the first column;
+        those that had one ``before`` keep it."""
+        lines = LINES
+        order = self.rows
+        if len(order) > lines and self.columns:
+            shown = self.columns[0]
+            known = [r for r in self.ordered("metric", shown) if self.numbers_of(r, shown).size]
+            leading = [*known[: lines - _LAST], *known[max(lines, len(known)) - _LAST :]]
+            order = list(dict.fromkeys([*leading, *order]))
+        drawn = {r.id for r in order[:lines]}
+        slots = {r.id: r.slot for r in before if r.slot < lines and r.id in drawn}
+        free = iter(n for n in range(len(order)) if n not in slots.values())
+        for row in order:
+            if row.id not in slots:
+                slots[row.id] = next(free)
+        self.rows = [replace(r, slot=slots[r.id]) for r in self.rows]
+
+    def index_of(self, column: Column | None) -> int:
+        """Where the metric of a column of an earlier comparison stands; 0 where it does not."""
+        tags = set() if column is None else column.tags.items()
+        return next((n for n, c in enumerate(self.columns) if c.tags.items() & tags), 0)
+
+    def numbers_of(self, row: Row, column: Column) -> FloatArray:
+        """(n,) for each run that has the metric where it got to, in the unit of the column."""
+        key = row.id, column
+        if key not in self._numbers:
+            found = [column.at_end(run) for run in row.runs]
+            self._numbers[key] = np.array([x for x in found if x is not None], dtype=np.float64)
+        return self._numbers[key]
+
+    def value(self, row: Row, column: Column) -> float | None:
+        """Where a run got to, or the mean of that over a group; None where there is none."""
+        found = self.numbers_of(row, column)
+        return float(found.mean()) if len(found) else None
+
+    def verdict_words(self, row: Row) -> str:
+        """See :func:`verdict_words`."""
+        if row.id not in self._verdicts:
+            self._verdicts[row.id] = verdict_words(row)
+        return self._verdicts[row.id]
+
+    def best(self, column: Column) -> float | None:
+        """The best value of the rows; None where no direction is better or all are equal."""
+        if column not in self._best:
+            values = [self.value(r, column) for r in self.rows]
+            found = {v for v in values if v is not None and math.isfinite(v)}
+            better = {Direction.UP: max, Direction.DOWN: min}.get(column.info.direction)
+            self._best[column] = better(found) if better is not None and len(found) > 1 else None
+        return self._best[column]
+
+    def base(self, column: Column) -> tuple[float | None, str]:
+        """What differences are counted from, and its word: the reference run, else the best."""
+        row = next((r for r in self.rows if r.runs == (self.reference,)), None)
+        if row is not None and self.grouping is None:
+            return self.value(row, column), "to reference"
+        return self.best(column), "to best"
+
+    def ordered(self, order: str, column: Column | None) -> list[Row]:
+        """The rows by ``order``: metric (the best first), name or verdict."""
+        if order == "metric" and column is not None:
+            down = -1.0 if column.info.direction is Direction.DOWN else 1.0
+            shown = column
+
+            def place(row: Row) -> tuple[bool, float]:
+                value = self.value(row, shown)
+                known = value is not None and math.isfinite(value)
+                return not known, -down * value if known and value is not None else 0.0
+
+            return sorted(self.rows, key=place)
+        if order == "verdict":
+            return sorted(self.rows, key=lambda r: (-int(r.level), r.name))
+        return sorted(self.rows, key=lambda r: r.name)
+
+
+def window_words() -> str:
+    """What the numbers of a comparison are."""
+    return f"means over the last {numbers.percent(group_limits().last_share)} of each run"
+
+
+def verdict_words(row: Row) -> str:
+    """The verdict of a row: since when a run is not ok, and its state where that says more; how
+    many of a group are not."""
+    if len(row.runs) > 1:
+        return _group_words(row)
+    run = row.runs[0]
+    state, found = run.verdict.state_word, _alarms(run)
+    if found:
+        level = worst(f.level for f in found)
+        since = [f.since_step for f in found if f.level is level and f.since_step is not None]
+        words = f"{level.word} since {numbers.step(min(since))}" if since else level.word
+        return f"{words}, {state}" if state in (*_ALARMING, *_OVER) else words
+    if state in _ALARMING:
+        return state
+    words = _level_word(row.level)
+    return f"{words}, {state}" if state in _OVER else words
+
+
+def _group_words(row: Row) -> str:
+    worst_runs = [r for r in row.runs if r.verdict.level is row.level]
+    states = {"" if _alarms(r) else r.verdict.state_word for r in worst_runs}
+    word = states.pop() if len(states) == 1 and states <= _ALARMING else _level_word(row.level)
+    return (
+        word if len(worst_runs) == len(row.runs) else f"{len(worst_runs)} of {len(row.runs)} {word}"
+    )
+
+
+def _alarms(run: RunView) -> list[Finding]:
+    """The findings that fire and are about a metric, not about the state of the run."""
+    return [f for f in run.report.firing() if f.tag is not None] if run.report else []
+
+
+def _level_word(level: Level) -> str:
+    return "not judged" if level is Level.UNKNOWN else level.word
+
+
+def compared_runs(runs: Sequence[RunView], marks: Sequence[Marked]) -> list[RunView]:
+    """The marked runs if there are two at least, else all."""
+    marked = [m.run for m in marks if any(m.run is r for r in runs)]
+    return marked if len(marked) > 1 else [r for r in runs if r.infos]
+
+
+def _rows(
+    runs: Sequence[RunView], grouping: Grouping | None, marked: Sequence[Marked]
+) -> list[Row]:
+    if grouping is not None:
+        return [Row(g.name, g.name, g.runs, _NO_SLOT) for g in grouping.groups]
+    slots = [slot_of(marked, r) for r in runs]
+    every = None not in slots
+    return [
+        Row(run.key, run.name, (run,), slot if every and slot is not None else _NO_SLOT)
+        for run, slot in zip(runs, slots, strict=True)
+    ]
+
+
+def _columns(runs: Sequence[RunView], tag: tuple[RunView, str] | None) -> list[Column]:
+    """The vital signs of all runs, in the order of the first that has each."""
+    columns: list[Column] = []
+    seen: set[tuple[RunKey, str]] = set()
+    wanted = [tag] if tag is not None and tag[1] in tag[0].infos else []
+    wanted += [(run, t) for run in runs for t in _vital_tags(run)]
+    for run, vital in wanted:
+        if (run.key, vital) in seen:
+            continue
+        tags = {r.key: t for r in runs if (t := compared_tag(run, vital, r)) is not None}
+        columns.append(Column(run.infos[vital], tags))
+        seen.update(tags.items())
+    return columns
+
+
+def _in_order(
+    columns: list[Column], runs: Sequence[RunView], before: Sequence[Column]
+) -> list[Column]:
+    """The headline, then those in which the runs differ. The same columns stay in the order that
+    they had ``before``: finding it takes time, and columns that move cannot be read."""
+    places = {_first_tag(c): n for n, c in enumerate(before)}
+    same = places.keys() == {_first_tag(c) for c in columns}
+    if same and columns and not places[_first_tag(columns[0])]:
+        return sorted(columns, key=lambda c: places[_first_tag(c)])
+    return [*columns[:1], *sorted(columns[1:], key=lambda c: not _differs(c, runs))]
+
+
+def _first_tag(column: Column) -> tuple[RunKey, str]:
+    """A run and a tag that no other column has."""
+    return next(iter(column.tags.items()))
+
+
+def _differs(column: Column, runs: Sequence[RunView]) -> bool:
+    """Whether two of the runs have other numbers on screen."""
+    known = (v for r in runs if (v := column.at_end(r)) is not None)
+    first = next(known, None)
+    return first is not None and any(numbers.value(v) != numbers.value(first) for v in known)
+
+
+def _vital_tags(run: RunView) -> tuple[str, ...]:
+    """The headline, then the tags that answer the questions of the scenario."""
+
+    def find() -> tuple[str, ...]:
+        if run.recognition is None:
+            return ()
+        found = dict.fromkeys([run.headline() or ""])
+        for question in run.recognition.scenario.questions:
+            found.update(dict.fromkeys(run.tags_of_metrics(question.metrics)))
+        return tuple(t for t in found if t in run.infos)
+
+    return _VITAL.get(run, None, find)
+
+
+#: Runs whose last steps differ by more than this factor are said to end apart.
+_APART = 1.1
+
+
+#: Hyperparameters in the sentence on a run.
+_MOST_SETTINGS = 6
+
+
+def group_words(
+    comparison: Comparison, rows: Sequence[Row], metric: Column, here: Row | None
+) -> str:
+    """Whether the group at the cursor differs from the best one (the best from the second), in
+    words; empty without groups."""
+    ranked = [r for r in rows if len(comparison.numbers_of(r, metric))]
+    if comparison.grouping is None or here is None or len(ranked) < 2 or here not in ranked:
+        return ""
+    other = ranked[0] if here is not ranked[0] else ranked[1]
+    first, second = (here, other) if here is ranked[0] else (other, here)
+    a, b = comparison.numbers_of(first, metric), comparison.numbers_of(second, metric)
+    found = difference(a, b)
+    if found is None:
+        return ""
+    sign = "+" if found.difference > 0 else "-"
+    size = f"{sign} {numbers.value(abs(found.difference))}" if found.difference else "no difference"
+    facts = f"{first.name} against {second.name}: {size} in {metric.title}"
+    chance = f"chance alone: {numbers.percent(found.chance)}"
+    runs = f"{len(a)} and {len(b)} runs"
+    if found.is_real:
+        verdict = f"larger than the spread over runs explains ({chance}; {runs})"
+    elif found.can_tell:
+        verdict = f"no larger than the spread over runs ({chance}; {runs})"
+    elif found.chance <= found.rarest * 1.001 and len(a) + len(b) > 2:
+        verdict = f"the runs do not overlap, but {runs} are too few to be sure ({chance})"
+    else:
+        verdict = f"{runs} are too few to tell"
+    return f"{facts}; {verdict}"
+
+
+def settings_words(comparison: Comparison, here: Row | None) -> str:
+    """The hyperparameters in which the runs differ, with the values of the row at the cursor;
+    empty where none is logged."""
+    if here is None or comparison.grouping is not None:
+        return ""
+    names = [n for n in comparison.sweep.settings if setting_of(here.runs[0], n)]
+    if not names:
+        return ""
+    shown = [f"{n} {setting_of(here.runs[0], n)}" for n in names[:_MOST_SETTINGS]]
+    more = len(names) - len(shown)
+    return f"{here.name}: {', '.join(shown)}" + (f" and {more} more" if more else "")
+
+
+def ends_words(comparison: Comparison) -> str:
+    """That the runs did not get equally far; empty when they did."""
+    last = [r.progress.last_step for r in comparison.runs if r.progress is not None]
+    known = [s for s in last if s]
+    if not known or max(known) < _APART * min(known):
+        return ""
+    return f"the runs are at steps {numbers.step(min(known))} to {numbers.step(max(known))}"

@@ -1,0 +1,336 @@
+"""Verdicts as plain text, for ``check``, ``snapshot`` and the line printed on quitting."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from rltui.catalogue.model import Category
+from rltui.core.batch import RunKey
+from rltui.core.fault import NOT_SHOWN
+from rltui.core.level import Level, worst
+from rltui.core.text import cell_width, pad
+from rltui.draw.file_note import note_text
+from rltui.draw.glyph import glyph_set
+from rltui.facts import numbers, sentences
+from rltui.facts.ahead import ahead_sentence, projections
+from rltui.facts.checks import check_facts
+from rltui.facts.diagnosis import (
+    advice_of,
+    cause_of,
+    cause_words,
+    change_words,
+    ending_advice,
+    ending_diagnosis,
+    next_step_of,
+    summary_of,
+)
+from rltui.facts.ending import exit_words, last_lines
+from rltui.facts.finding_rows import FindingRow, finding_rows, marks_words
+from rltui.facts.metric_rows import Row, fold
+from rltui.facts.run_state import since_step, state_words, why_unknown
+from rltui.health.model import Diagnosis, Finding, FindingState, lead_of
+from rltui.health.symptoms import SETTING_CHANGED
+from rltui.session import RunView, Session
+from rltui.session.event import Event, EventKind
+
+_GLYPHS = glyph_set("braille")
+#: Lines of the end of a log that are printed.
+_TAIL_LINES = 12
+#: Cells of the titles in a snapshot, and the most that a long one widens them to.
+_TITLE, _TITLE_MOST = 20, 40
+
+
+def verdict_line(session: Session) -> str:
+    """One line on all runs, for the scrollback."""
+    runs = session.runs()
+    if not runs:
+        return "rltui: no runs were found"
+    if len(runs) == 1:
+        return f"rltui: {run_verdict(runs[0])}"
+    counts = Counter(r.verdict.level for r in runs)
+    words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
+    bad = [r for r in runs if r.verdict.level >= Level.WATCH]
+    tail = ""
+    if bad:
+        bad.sort(key=lambda r: -int(r.verdict.level))
+        tail = f"; first look at {run_verdict(bad[0])}"
+    return f"rltui: {len(runs)} runs: {', '.join(words)}{tail}"
+
+
+def run_verdict(run: RunView) -> str:
+    """Badge, name, progress and firing findings, in one line."""
+    glyph = _GLYPHS.badge(run.verdict.level)
+    firing = run.report.firing() if run.report else ()
+    shown = run.report.worst(min(4, len(firing))) if run.report else ()
+    what = ", ".join(f"{f.title} ({f.level.word} since {since_step(run, f)})" for f in shown)
+    if len(firing) > 4:
+        what += f", and {len(firing) - 4} more"
+    if (cause := cause_of(run)) is not None:
+        at = numbers.step(cause.step)
+        what = f"{run.infos[cause.tag].title} {change_words(cause)} at {at}, then {what}"
+    if run.verdict.crash is not None:
+        what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
+    if not what:
+        what = why_unknown(run) or "nothing to report"
+    return f"{glyph} {run.name}{_standing(run)}: {what}"
+
+
+def _standing(run: RunView) -> str:
+    known, progress = run.recognition, run.progress
+    words = []
+    if known is not None:
+        words.append(" ".join(x for x in (known.title, known.algorithm) if x))
+    if progress is not None and progress.last_step is not None:
+        total = f"/{numbers.step(progress.total_steps)}" if progress.total_steps else ""
+        words.append(f"{run.step_word} {numbers.step(progress.last_step)}{total}")
+    if progress is not None and (progress.last_step is not None or run.verdict.crash is not None):
+        words.append(state_words(run))
+    if run.report is not None and run.report.reference is not None:
+        words.append(f"compared with {run.report.reference}")
+    text = ", ".join(w for w in words if w)
+    return f" ({text})" if text else ""
+
+
+def check_text(session: Session) -> str:
+    """The verdict of every run with its findings."""
+    runs = session.runs()
+    return checked_text([checked_run(r) for r in runs], [r.name for r in runs])
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRun:
+    """What ``check`` says of a run but for its name, which depends on all runs."""
+
+    key: RunKey
+    level: Level
+    crash: str
+    """How it ended, if it died: crashed, cancelled; else empty."""
+    is_readable: bool
+    badge: str
+    standing: str
+    """What follows its name."""
+    lines: tuple[str, ...]
+    """What follows that line."""
+    faults: tuple[str, ...] = ()
+    """What rltui itself failed in."""
+    entry: Mapping[str, object] | None = None
+    """Its JSON, if asked for; then no text."""
+
+
+def checked_run(run: RunView) -> CheckedRun:
+    """What the text says of a run."""
+    badge, standing, lines = _parts(run)
+    lines = [*lines, *_note_lines(run)]
+    crash, readable = "", True
+    with run.walled("end could not be told"):
+        crash = run.verdict.state_word if run.verdict.crash is not None else ""
+        readable = run.is_readable
+    known = run.key, run.verdict.level, crash, readable
+    return CheckedRun(*known, badge, standing, tuple(lines), _faults_of(run))
+
+
+def _faults_of(run: RunView) -> tuple[str, ...]:
+    return tuple(fault.text for fault in run.faults.values())
+
+
+def checked_text(runs: Sequence[CheckedRun], names: Sequence[str]) -> str:
+    """The text of all runs, with the name of each."""
+    lines: list[str] = []
+    for run, name in zip(runs, names, strict=True):
+        lines += [f"{run.badge} {name}{run.standing}", *run.lines]
+    level = worst(r.level for r in runs)
+    if len(runs) > 1:
+        counts = Counter(r.level for r in runs)
+        words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
+        ends = Counter(r.crash for r in runs if r.crash)
+        words += [f"{count} {word}" for word, count in ends.items()]
+        lines.append(f"{len(runs)} runs, worst {level.word}: {', '.join(words)}")
+    return "\n".join(lines) + "\n"
+
+
+def event_text(event: Event, now: float) -> str:
+    """One change of the verdict in one line, with the time of day (UTC) at which it was seen."""
+    return f"{datetime.fromtimestamp(now, timezone.utc):%H:%M:%S} {event_words(event)}"
+
+
+def event_words(event: Event) -> str:
+    """One change of the verdict in one line."""
+    finding = event.finding
+    over = event.kind is EventKind.RESOLVED
+    glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
+    now = "now " if event.kind is EventKind.CHANGED else ""
+    level = "" if over else f"{now}{finding.level.word} "
+    what = f"{finding.title}, {level}{_when(event.run, finding)}".rstrip()
+    cause = "" if over else cause_words(event.run, finding)
+    tail = f"; cause: {cause}" if cause else ""
+    return f"{glyph} {event.run.name}: {what}: {sentences.summary(finding)}{tail}"
+
+
+def _ending_lines(run: RunView) -> list[str]:
+    ending = run.verdict.crash
+    if ending is None:
+        return []
+    lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {exit_words(ending)}"]
+    lines += [f"      {ending.line}"] if ending.line else []
+    advice = ending_advice(run, ending)
+    lines += [f"      next step: {advice}"] if advice else []
+    diagnosis = ending_diagnosis(run) if run.infos else None
+    return lines + (_check_lines(run, diagnosis) if diagnosis is not None else [])
+
+
+def _finding_lines(run: RunView) -> list[str]:
+    report = run.report
+    if report is None:
+        return _rowless_lines(run)
+    lines = []
+    for story in report.diagnosed.stories():
+        lines += _story_lines(run, story)
+    known = {id(f) for d in report.diagnosed.diagnoses for f in d.findings}
+    for row in finding_rows(run):  # of rules that no symptom knows
+        if id(row.finding) not in known:
+            lines.append(f"  {_row_of_finding(run, row)}")
+            if row.is_firing and (advice := advice_of(run, row.finding)):
+                lines.append(f"      next step: {advice}")
+    lines += _moved_lines(run)
+    lines += [
+        f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
+        for tag, info in run.infos.items()
+        if info.guessed and info.metric
+    ]
+    lines += [f"    ahead: {ahead_sentence(run, p)}" for p in projections(run)]
+    if not report.findings:
+        count = len(report.judged)
+        rules = "rule" if count == 1 else "rules"
+        what = "no finding" if run.verdict.crash else "nothing to report"
+        lines.append(f"    {why_unknown(run) or f'{what}, {count} {rules} judged'}")
+    if report.skipped and report.judged:
+        count = len(report.skipped)
+        rules = "rule" if count == 1 else "rules"
+        lines.append(f"    {count} {rules} could not judge it (--json names them)")
+    return lines
+
+
+def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
+    """A cause, the findings that it explains below it, and what to check."""
+    top, lead, lines = story[0], lead_of(story), list[str]()
+    if top.symptom.id == SETTING_CHANGED or (lead.is_over and top.level >= Level.WATCH):
+        mark = _GLYPHS.over if top.is_over else _GLYPHS.badge(top.level)
+        lines.append(f"  {mark} {summary_of(run, top)}")
+    own = {id(f) for d in story for f in d.findings}
+    for row in finding_rows(run):
+        if id(row.finding) in own:
+            lines.append(f"{'    ' if lines else '  '}{_row_of_finding(run, row)}")
+    if top.level < Level.WATCH:
+        return lines
+    facts = [("usual causes", lead.symptom.causes), ("next step", next_step_of(run, lead))]
+    facts = [*check_facts(run, lead, _GLYPHS.badge), *facts]
+    if lead is top:  # what began it stands above
+        facts = [f for f in facts if f[0] != "began with"]
+    return [*lines, *(f"      {name}: {text}" for name, text in facts)]
+
+
+def _check_lines(run: RunView, diagnosis: Diagnosis) -> list[str]:
+    return [f"      {name}: {text}" for name, text in check_facts(run, diagnosis, _GLYPHS.badge)]
+
+
+def _row_of_finding(run: RunView, row: FindingRow) -> str:
+    """One fact in one line: its newest episode, when the others were, and other tags."""
+    finding, when = row.finding, _when(run, row.finding)
+    if row.earlier:
+        spans = (numbers.step_range(f.since_step, f.until_step) for f in row.earlier)
+        when = f"{row.times} times: {when}, and {', '.join(spans)}"
+    glyph = _GLYPHS.badge(finding.level) if row.is_firing else _GLYPHS.over
+    also = "".join(f"; also {f.tag}" for f in row.findings[1:])
+    return f"{glyph} {finding.title}, {when}: {sentences.summary(finding)}{also}"
+
+
+def _moved_lines(run: RunView) -> list[str]:
+    """What moved first, one line per metric."""
+    moves = run.report.diagnosed.moves if run.report else ()
+    lines = ["    moved first:"] if moves else []
+    for rank, move in enumerate(moves, 1):
+        change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
+        size = "" if move.factor is None else f" ({change_words(move)})"
+        at = numbers.step(move.step)
+        lines.append(f"      {rank} {run.infos[move.tag].title} at {at}: {change}{size}")
+    return lines
+
+
+def _rowless_lines(run: RunView) -> list[str]:
+    """Instead of findings: the end of the log of a job that died before its first row."""
+    if run.verdict.crash is None:
+        return ["    no scalar yet"]
+    tail = [x for x in last_lines(run) if x.strip()][-_TAIL_LINES:]
+    return ["    no row of metrics; the log ends with", *(f"      | {line}" for line in tail)]
+
+
+def _when(run: RunView, finding: Finding) -> str:
+    if finding.since_step is None:
+        return "whole run"
+    if finding.state is not FindingState.FIRING:
+        span = numbers.step_range(finding.since_step, finding.until_step)
+        return f"{span}, {finding.state.value}"
+    return f"since {since_step(run, finding)}"
+
+
+def _note_lines(run: RunView) -> list[str]:
+    notes = run.troubles
+    lines = [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
+    if len(notes) > 5:
+        lines.append(f"    and {len(notes) - 5} more notes")
+    return lines
+
+
+def run_lines(run: RunView) -> list[str]:
+    """A run in a line, then how it ended, its findings from their causes, and what to check."""
+    badge, standing, lines = _parts(run)
+    return [f"{badge} {run.name}{standing}", *lines]
+
+
+def _parts(run: RunView) -> tuple[str, str, list[str]]:
+    """The first line of a run, before and after its name, and the other lines."""
+    with run.walled(NOT_SHOWN):
+        marks = marks_words(run)
+        standing = f"{_standing(run)}: {marks}" if marks else _standing(run)
+        badge = _GLYPHS.badge(run.verdict.level)
+        return badge, standing, [*_ending_lines(run), *_finding_lines(run)]
+    return _GLYPHS.badge(Level.UNKNOWN), "", []
+
+
+def snapshot_text(session: Session) -> str:
+    """Every run with its verdict and all its rows, by category."""
+    parts = []
+    for run in session.runs():
+        lines = run_lines(run)
+        with run.walled(NOT_SHOWN):
+            groups = _groups(run)
+            titles = max((cell_width(r.title) for _, rows in groups for r in rows), default=0)
+            for category, rows in groups:
+                lines += ["", f"  {category.value.replace('_', ' ').capitalize()}"]
+                lines += [_row_line(r, max(_TITLE, min(titles, _TITLE_MOST))) for r in rows]
+        lines += [f"    note: {text}" for text in _faults_of(run)]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _groups(run: RunView) -> list[tuple[Category, list[Row]]]:
+    """The rows of each category that has some, the worst category and its worst rows first."""
+    groups = []
+    for category in Category:
+        tags = [t for t, i in run.infos.items() if i.category is category]
+        rows = sorted(fold(run, tags), key=lambda r: -r.level)
+        if rows:
+            groups.append((category, rows))
+    return sorted(groups, key=lambda group: -group[1][0].level)
+
+
+def _row_line(row: Row, title: int) -> str:
+    """A row whose title has ``title`` cells."""
+    unit = f" {row.info.unit}" if row.info.unit else ""
+    value = numbers.aligned(row.value).rstrip()
+    line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, title)} {value}{unit}"
+    gap = max(1, title + 28 - cell_width(line))
+    return f"{line}{' ' * gap}{pad(sentences.healthy(row.judgement), 18)} {row.tag}".rstrip()

@@ -1,0 +1,187 @@
+"""Themes: complete, readable, told apart by colour-blind eyes, and good errors."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rltui.core.errors import DocumentError, UsageError
+from rltui.draw.line import RUN_TOKENS, Token
+from rltui.draw.theme import Theme, list_themes, load_theme, nearest_256, rgb
+from tests.draw.colours import contrast
+
+SHIPPED = ("ansi-16", "colour-blind", "dark", "high-contrast", "light", "terminal")
+MEASURED = ("dark", "light", "high-contrast", "colour-blind")
+TEXTS = (
+    Token.MUTED, Token.TEXT, Token.STRONG, Token.ACCENT, Token.OK, Token.WATCH, Token.BAD,
+)  # fmt: skip
+GROUNDS = (Token.BG, Token.RAISED, Token.SEL)
+LEVELS = (Token.OK, Token.WATCH, Token.BAD)
+
+# Machado, Oliveira, Fernandes 2009: severity 1.0, on linear RGB.
+BLINDNESS = {
+    "none": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+         [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+         [-0.011820, 0.042940, 0.968881]]
+    ),
+}  # fmt: skip
+
+
+def _lab(colour: str, blindness: str) -> np.ndarray:
+    """CIE L*a*b* (D65) of a colour as eyes with ``blindness`` see it."""
+    channel = np.array(rgb(colour)) / 255
+    linear = np.where(channel <= 0.04045, channel / 12.92, ((channel + 0.055) / 1.055) ** 2.4)
+    linear = np.clip(BLINDNESS[blindness] @ linear, 0, 1)
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    xyz = to_xyz @ linear / np.array([0.95047, 1.0, 1.08883])
+    f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def test_all_shipped_themes_load_and_are_complete() -> None:
+    loaded, failed = list_themes()
+    assert tuple(t.name for t in loaded) == SHIPPED
+    assert failed == []
+    for theme in loaded:
+        for mapping in (theme.colours, theme.colours256, theme.ansi16):
+            assert set(mapping) == set(Token)
+
+
+def test_the_exact_values_of_the_default_theme() -> None:
+    dark = load_theme("dark")
+    assert dark.dark
+    assert dark.colours[Token.BG] == "#0f1318"
+    assert dark.colours256[Token.BAD] == 210
+    assert dark.ansi16[Token.ACCENT] == "bright blue"
+    assert load_theme("light").colours[Token.BAD] == "#b5103c"
+    assert not load_theme("light").dark
+
+
+def test_terminal_has_no_ground_and_ansi_names_no_truecolour() -> None:
+    terminal = load_theme("terminal")
+    assert terminal.colours[Token.BG] == "default"
+    assert terminal.colours256[Token.BG] == -1
+    assert terminal.colours[Token.TEXT] == load_theme("dark").colours[Token.TEXT]
+    assert load_theme("ansi-16").ansi
+
+
+@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_is_readable(name: str, ground: Token, text: Token) -> None:
+    theme = load_theme(name)
+    assert contrast(theme.colours[text], theme.colours[ground]) >= 4.5
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_compared_runs_can_be_read_and_told_apart(name: str) -> None:
+    theme = load_theme(name)
+    for token in RUN_TOKENS:
+        assert contrast(theme.colours[token], theme.colours[Token.BG]) >= 4.5
+    for colours in (theme.colours, theme.colours256, theme.ansi16):
+        assert len({colours[t] for t in RUN_TOKENS}) == len(RUN_TOKENS)
+    for first, second in combinations(RUN_TOKENS, 2):
+        pair = (_lab(theme.colours[t], "none") for t in (first, second))
+        assert float(np.linalg.norm(next(pair) - next(pair))) >= 16
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_what_is_not_judged_stands_out_less_than_what_is(name: str) -> None:
+    theme = load_theme(name)
+    grey, spark = (theme.ansi16[t] for t in (Token.UNJUDGED, Token.SPARK))
+    black, white = "#000000", "#ffffff"
+    ground = black if theme.dark else white
+    usual = {"bright black": "#666666", "white": "#e5e5e5", "cyan": "#11a8cd"}
+    assert contrast(usual[grey], ground) < contrast(usual[spark], ground)
+    ground = ground if theme.colours[Token.BG] == "default" else theme.colours[Token.BG]
+    colours = theme.colours
+    assert contrast(colours[Token.UNJUDGED], ground) < contrast(colours[Token.SPARK], ground)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_high_contrast_has_seven_to_one(text: Token) -> None:
+    theme = load_theme("high-contrast")
+    assert contrast(theme.colours[text], theme.colours[Token.BG]) >= 7
+
+
+@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize("blindness", BLINDNESS)
+@pytest.mark.parametrize("pair", list(combinations(LEVELS, 2)))
+def test_levels_stay_apart(name: str, blindness: str, pair: tuple[Token, Token]) -> None:
+    theme = load_theme(name)
+    first, second = (_lab(theme.colours[t], blindness) for t in pair)
+    assert float(np.linalg.norm(first - second)) >= 16
+
+
+def _theme(tmp_path: Path, text: str, name: str = "mine") -> Theme:
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_theme(path)
+
+
+def test_missing_tokens_are_derived_or_lent(tmp_path: Path) -> None:
+    theme = _theme(tmp_path, 'dark: false\ncolours:\n  bad: "#aa0000"\n')
+    light = load_theme("light")
+    assert theme.name == "mine"
+    assert theme.colours[Token.TEXT] == light.colours[Token.TEXT]
+    assert theme.colours[Token.BADFILL] not in (
+        light.colours[Token.BADFILL],
+        theme.colours[Token.BAD],
+    )
+    assert theme.ansi16[Token.BAD] == "red"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "hint", "part"),
+    [
+        ('colours:\n  acent: "#000000"\n', 2, 3, "accent", "unknown colour 'acent'"),
+        ("colours:\n  accent: blue\n", 2, 11, None, "expected a colour"),
+        ('colours:\n  bad: ["#ff0000", 256]\n', 2, 20, None, "0 to 255"),
+        ('colours:\n  bad: ["#ff0000", 9, brght red]\n', 2, 23, "bright red", "ANSI"),
+        ("colors: {}\n", 1, 1, "colours", "unknown key"),
+        ("dark: maybe\n", 1, 7, None, "true or false"),
+        ("colours: []\n", 1, 10, None, "mapping"),
+    ],
+)
+def test_a_wrong_theme_says_where(
+    tmp_path: Path, text: str, line: int, column: int, hint: str | None, part: str
+) -> None:
+    with pytest.raises(DocumentError) as caught:
+        _theme(tmp_path, text)
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert caught.value.hint == hint
+    assert part in str(caught.value)
+
+
+def test_the_users_theme_wins_and_a_broken_one_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "dark.yaml").write_text('colours: {text: "#ffffff"}\n', encoding="utf-8")
+    (tmp_path / "broken.yaml").write_text("colours: {nope: 1}\n", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("not a theme", encoding="utf-8")
+    assert load_theme("dark", [tmp_path]).colours[Token.TEXT] == "#ffffff"
+    loaded, failed = list_themes([tmp_path, tmp_path / "absent"])
+    assert [t.name for t in loaded] == list(SHIPPED)
+    assert len(failed) == 1
+    assert failed[0].path.name == "broken.yaml"
+    assert "broken.yaml:1" in failed[0].reason
+
+
+def test_an_unknown_name_has_a_hint() -> None:
+    with pytest.raises(UsageError, match="did you mean 'dark'"):
+        load_theme("drak")
+
+
+@pytest.mark.parametrize(
+    ("colour", "index"), [("#000000", 16), ("#ffffff", 231), ("#808080", 244), ("#ff0000", 196)]
+)
+def test_nearest_256(colour: str, index: int) -> None:
+    assert nearest_256(colour) == index

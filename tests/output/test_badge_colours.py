@@ -1,0 +1,33 @@
+"""Colours of text reports."""
+
+from __future__ import annotations
+
+import re
+
+from rltui.output.badge_colours import painter
+
+REPORT = """\
+✖ run (PPO, step 9): 2 bad
+    ▲ entropy, since 4
+      check first: KL 0 now, 1.66 at 4,608 ✖ (one spike?)
+12:30:01 ✖ run: loss
+✔ calm
+· short
+○ over, 3 to 9
+✖name
+"""
+
+
+def test_the_badge_that_begins_a_line_has_the_colour_of_its_level() -> None:
+    text = painter(True)(REPORT)
+    assert re.findall(r"(.*?)\x1b\[(\d+)m(.)\x1b\[0m", text) == [
+        ("", "31", "✖"),
+        ("    ", "33", "▲"),
+        ("12:30:01 ", "31", "✖"),
+        ("", "32", "✔"),
+    ]
+    assert re.sub(r"\x1b\[\d+m", "", text) == REPORT
+
+
+def test_without_colour_nothing_changes() -> None:
+    assert painter(False)(REPORT) == REPORT

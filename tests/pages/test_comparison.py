@@ -1,0 +1,152 @@
+"""Runs side by side: numbers in one unit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rltui.draw.line import RUN_TOKENS, Token, style
+from rltui.draw.view import View
+from rltui.facts.comparison import Comparison
+from rltui.facts.x_axis import Axis
+from rltui.output.plot import PlotOptions, plot_text
+from rltui.pages.comparison.comparison_chart import Curves
+from rltui.pages.comparison.comparison_table import table_entries, table_head, table_layout
+from rltui.session import RunView
+from tests.builders import Values, a_batch
+from tests.fakes import a_session
+
+#: prime-rl logs MFU in per cent, verl as a share.
+PRIME = {"mismatch_kl/all/mean": [0.01] * 20, "optim/lr": [1e-6] * 20}
+VERL = {"actor/pg_clipfrac_lower": [0.0] * 20, "actor/ppo_kl": [0.01] * 20}
+
+
+def in_two_units() -> list[RunView]:
+    """The second run is the better one: 0.309 is more than 29.39 %."""
+    logs: dict[str, dict[str, Values]] = {
+        "prime_s1": {**PRIME, "perf/mfu": [29.39] * 20},
+        "verl_s2": {**VERL, "perf/mfu/actor": [0.309] * 20},
+    }
+    batches = [a_batch(tags, run=r, source=f"{r}/events.0") for r, tags in logs.items()]
+    return a_session(*batches).runs()
+
+
+def of_mfu(runs: list[RunView]) -> Comparison:
+    return Comparison(runs, tag=(runs[0], "perf/mfu"))
+
+
+def test_values_are_in_the_unit_of_the_column() -> None:
+    comparison = of_mfu(in_two_units())
+    mfu, (prime, verl) = comparison.columns[0], comparison.rows
+    assert mfu.info.unit == "%"
+    assert comparison.value(prime, mfu) == pytest.approx(29.39)
+    assert comparison.value(verl, mfu) == pytest.approx(30.9)
+    assert comparison.best(mfu) == comparison.value(verl, mfu)
+    assert comparison.ordered("metric", mfu) == [verl, prime]
+
+
+def test_means_of_groups_and_the_chart_are_in_the_same_unit() -> None:
+    runs = in_two_units()
+    comparison = of_mfu(runs)
+    mfu, verl = comparison.columns[0], comparison.rows[1]
+    assert comparison.numbers_of(verl, mfu).tolist() == pytest.approx([30.9])
+    curve = Curves(comparison).of(verl, mfu, Axis(), View())
+    assert curve is not None
+    assert float(curve.y[0]) == pytest.approx(30.9)
+
+
+@pytest.mark.parametrize(("known", "highest"), [(True, "30.9┤"), (False, "20┤")])
+def test_a_plot_of_runs_has_one_unit(known: bool, highest: str) -> None:
+    """A tag that means something else in another run is drawn as it is."""
+    logs = {"a": [29.39] * 20, "b": [0.309] * 20}
+    batches = [
+        a_batch({**PRIME, "perf/mfu": values}, run=name, source=f"{name}/events.0")
+        for name, values in logs.items()
+    ]
+    first, second = a_session(*batches).runs()
+    info = second.infos["perf/mfu"]
+    share = replace(info, unit="", scale=1.0, metric=info.metric if known else None)
+    second.infos = {**second.infos, "perf/mfu": share}
+    assert highest in plot_text([first, second], "perf/mfu", PlotOptions(60, 13))
+
+
+def test_hyperparameters_are_compared_once_while_runs_grow() -> None:
+    runs = in_two_units()
+    first = of_mfu(runs)
+    runs[0].version += 1
+    assert Comparison(runs, before=first).sweep is first.sweep
+    assert Comparison(runs[:1], before=first).sweep is not first.sweep
+
+
+def of_rewards(*rewards: float) -> list[RunView]:
+    logs = {f"r{n}_x": {"critic/score/mean": [0.1, x], **VERL} for n, x in enumerate(rewards)}
+    return a_session(*(a_batch(t, run=r, source=f"{r}/e") for r, t in logs.items())).runs()
+
+
+def lines_of(comparison: Comparison) -> dict[str, int]:
+    return {r.runs[0].name: r.slot for r in comparison.rows if r.slot < len(RUN_TOKENS)}
+
+
+def test_of_many_runs_the_best_and_the_last_have_lines() -> None:
+    runs = of_rewards(0.3, 0.31, 0.32, -5.0, 0.33, 0.34, 0.35, 0.1)
+    comparison = Comparison(runs)
+    assert set(lines_of(comparison)) == {"r6_x", "r5_x", "r4_x", "r7_x", "r3_x"}
+    assert len({r.slot for r in comparison.rows}) == 8
+
+
+def test_a_run_keeps_its_line_while_others_overtake_it() -> None:
+    before = Comparison(of_rewards(0.3, 0.31, 0.32, -5.0, 0.33, 0.34, 0.35, 0.1))
+    runs = of_rewards(0.9, 0.31, 0.32, -5.0, 0.33, 0.36, 0.35, 0.1)
+    old, new = lines_of(before), lines_of(Comparison(runs, before=before))
+    assert new.pop("r0_x") == old.pop("r4_x")
+    assert new == old
+
+
+def test_what_is_the_same_in_all_runs_comes_last() -> None:
+    logs = {
+        name: {
+            "critic/score/mean": [0.1] * 20,
+            "critic/score/std": [1.0] * 20,
+            "actor/entropy": [0.5] * 20,
+            "actor/ppo_kl": [kl] * 20,
+        }
+        for name, kl in (("a", 0.1), ("b", 0.2))
+    }
+    runs = a_session(*(a_batch(t, run=r, source=f"{r}/e") for r, t in logs.items())).runs()
+    tags = [next(iter(c.tags.values())) for c in Comparison(runs).columns]
+    assert tags[:2] == ["critic/score/mean", "actor/ppo_kl"]
+    assert len(tags) > 2
+
+
+def test_heads_end_where_the_numbers_do() -> None:
+    comparison = of_mfu(in_two_units())
+    layout = table_layout(comparison, 0, 160)
+    head = "".join(text for text, _ in table_head(comparison, 0, layout, View()))
+    title = comparison.columns[1].title
+    entries = table_entries(comparison, comparison.rows, 0, layout, View(), 160)
+    line = "".join(text for text, _ in entries[0].draw(False)[0])
+    end = head.index(title) + len(title)
+    assert line[end - 10 : end].strip()
+    assert line[end:].startswith(" ") or line[end] == "*"
+
+
+def test_columns_stay_in_place_while_the_same_runs_grow() -> None:
+    runs = of_rewards(0.1, 0.2)
+    before = Comparison(runs)
+    before.columns.append(before.columns.pop(1))
+    runs[0].version += 1
+    keys = [c.info.tag for c in Comparison(runs, before=before).columns]
+    assert keys == [c.info.tag for c in before.columns]
+    found = Comparison(runs, tag=(runs[0], "actor/ppo_kl"), before=before).columns
+    assert found[0].info.tag == "actor/ppo_kl"
+
+
+def test_one_cell_alone_is_reversed_in_the_row_at_the_cursor() -> None:
+    """With 16 colours, bold on the ground of the cursor is reversed."""
+    runs = of_rewards(0.1, 0.2)
+    comparison = Comparison(runs)
+    layout = table_layout(comparison, 0, 120)
+    entries = table_entries(comparison, comparison.rows, 0, layout, View(), 120)
+    chosen = style(Token.STRONG, bg=Token.SEL, bold=True)
+    assert [text for text, look in entries[1].draw(True)[0] if look is chosen] == ["r1_x"]

@@ -1,0 +1,134 @@
+"""What the list of runs knows of them, found again for those that changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rltui.core.address import parse_logdir
+from rltui.core.level import Level
+from rltui.draw.entries import LazyEntries, heights_of, items_of
+from rltui.draw.view import View
+from rltui.facts import listed_runs
+from rltui.facts.listed_runs import ListedRuns, runs_matching
+from rltui.pages.runs.lines import RunRows
+from rltui.session import RunView, Session
+from tests.fakes import a_session, grpo_batch, grpo_clock
+
+VIEW = View()
+
+
+@pytest.fixture
+def session() -> Session:
+    return a_session(
+        grpo_batch(60, run="bad/run"),
+        grpo_batch(30, run="calm", collapse=None),
+        grpo_batch(20, run="young", collapse=None),
+        clock=grpo_clock(),
+    )
+
+
+def test_runs_are_found_by_their_host() -> None:
+    near, far = grpo_batch(20, run="near"), grpo_batch(20, run="far")
+    far = replace(far, run_path=parse_logdir("node8:/runs/far"))
+    runs = a_session(near, far, clock=grpo_clock()).runs()
+    assert [run.name for run in runs_matching(runs, "node8")] == ["far"]
+
+
+def found_anew(monkeypatch: pytest.MonkeyPatch) -> list[RunView]:
+    """The runs of which all was found again."""
+    found: list[RunView] = []
+    real = listed_runs._listed
+
+    def listed(run: RunView, stamp: Any) -> Any:
+        found.append(run)
+        return real(run, stamp)
+
+    monkeypatch.setattr(listed_runs, "_listed", listed)
+    return found
+
+
+def test_only_runs_that_changed_are_found_again(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed, runs = ListedRuns(session.runs()), session.runs()
+    found = found_anew(monkeypatch)
+    for order in ("verdict", "name", "newest"):
+        for text in ("", "c", "ca", "!calm"):
+            listed.shown(order, text)
+    listed.refresh(runs)
+    assert not found
+    runs[1].version += 1
+    listed.refresh(runs)
+    assert found == [runs[1]]
+    assert runs[2].progress is not None
+    runs[2].progress = replace(runs[2].progress, age_s=7200.0)
+    listed.refresh(runs)
+    assert found == [runs[1], runs[2]]
+
+
+def test_an_order_is_kept_until_a_run_changes(session: Session) -> None:
+    listed, runs = ListedRuns(session.runs()), session.runs()
+    assert next(x.name for x in listed.shown("verdict", "")) == "bad"
+    assert runs[0].full_report is not None
+    runs[0].full_report = replace(runs[0].full_report, findings=(), level=Level.UNKNOWN)
+    runs[0].version += 1
+    listed.refresh(runs)
+    assert [x.name for x in listed.shown("verdict", "")][-1] == "bad"
+
+
+def test_counts_are_those_of_all_runs(session: Session) -> None:
+    counts = ListedRuns(session.runs()).counts
+    assert (counts.runs, counts.read) == (3, 3)
+    assert counts.levels[Level.BAD] == 1
+    assert sum(counts.states.values()) == 3
+
+
+@pytest.mark.parametrize("text", ["calm", "CALM", "!bad", "calm young", "grpo !calm", "!", ""])
+def test_a_filter_matches_words(session: Session, text: str) -> None:
+    from rltui.core.text import words_match
+
+    runs = session.runs()
+    wanted = [x.run for x in ListedRuns(runs).by_key if words_match(x.words, text)]
+    assert runs_matching(runs, text) == wanted
+
+
+def test_names_and_columns_stay_while_a_filter_is_typed(session: Session) -> None:
+    listed = ListedRuns(session.runs())
+    heads = [
+        RunRows(listed.shown("name", text), VIEW, 60, None, None, listed.names).head()
+        for text in ("", "calm")
+    ]
+    assert heads[0] == heads[1]
+
+
+def test_entries_are_made_when_they_are_drawn(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[object] = []
+    real = RunRows._entry
+    monkeypatch.setattr(RunRows, "_entry", lambda *a: made.append(a[1]) or real(*a))
+    rows = RunRows(ListedRuns(session.runs()).shown("verdict", ""), VIEW, 120)
+    entries = rows.entries(2)
+    assert isinstance(entries, LazyEntries)
+    assert items_of(entries)[1] == [x.key for x in rows._listed]
+    assert len(heights_of(entries)) == 4
+    assert not made
+    assert entries[0].id == rows._listed[0].key
+    assert len(made) == 1
+
+
+def test_a_line_is_as_high_as_it_was_measured(session: Session) -> None:
+    listed = ListedRuns(session.runs())
+    for reference in (None, session.runs()[1]):
+        entries = RunRows(listed.by_key, VIEW, 120, None, reference).entries(1)
+        before = [len(entry.draw(False)) for entry in entries]
+        assert before == list(heights_of(entries)) == [entry.height for entry in entries]
+    calm = listed.by_key[1]
+    entries = RunRows([calm], VIEW, 120).entries(0)
+    calm.run.data.files.by_path.clear()
+    calm.run.full_report = session.runs()[0].full_report
+    calm.run.version += 1
+    assert len(entries[0].draw(False)) == heights_of(entries)[0]

@@ -1,0 +1,163 @@
+"""The end of the console log on the screen, and how a run that died looks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rltui.core.batch import Batch, LogTail, RunKey
+from rltui.core.level import Level
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.output.text_report import check_text, verdict_line
+from rltui.pages.log.lines import log_head, log_lines
+from rltui.pages.run.header import run_header
+from rltui.session import Session
+from tests.builders import START, a_batch, a_source, steps
+from tests.clock import ManualClock
+from tests.fakes import a_session, grpo_tags
+from tests.tui.hand import open_app
+
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+CRASH = ("Traceback (most recent call last):", '  File "train.py", line 3, in <module>', OOM)
+
+
+def a_console(*lines: str, rows: int = 60, first: int = 1) -> Batch:
+    source = a_source(
+        "stdout.log", format="console", precision_rank=1, offset=1000 * (first + rows)
+    )
+    tags = {k: v[first - 1 :] for k, v in grpo_tags(first + rows - 1).items()}
+    return replace(a_batch(steps(first, tags), source=source), tail=LogTail(lines, len(lines)))
+
+
+def crashed() -> Session:
+    return a_session(a_console(*CRASH), clock=ManualClock(START + 9000))
+
+
+def log_of(session: Session, width: int = 94) -> str:
+    (run,) = session.runs()
+    lines = [*log_head(run, View(), width), *log_lines(run, View(), width)]
+    return "\n".join(plain(x) for x in lines)
+
+
+def test_a_crash_is_the_verdict_everywhere() -> None:
+    session = crashed()
+    (run,) = session.runs()
+    assert run.verdict.level is Level.BAD
+    assert "out of memory" in check_text(session).lower()
+    assert "✖" in check_text(session).splitlines()[0]
+    assert "nothing to report" not in check_text(session)
+    assert "out of memory" in verdict_line(session).lower()
+
+
+def test_the_header_says_why_also_when_the_name_is_long() -> None:
+    (run,) = crashed().runs()
+    for width in (80, 120, 160):
+        head = plain(run_header(run, View(), width, None))
+        assert "crashed" in head
+        assert "✔ ok" not in head
+    assert "out of memory" in head.lower()
+
+
+def test_a_reason_without_room_leaves_state_and_step() -> None:
+    key = RunKey(0, "a-long-directory/with-a-run-of-a-long-name")
+    nan = "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"
+    died = a_console(*CRASH[:2], nan)
+    session = a_session(replace(died, run=key), clock=ManualClock(START + 9000))
+    (run,) = session.runs()
+    head = plain(run_header(run, View(), 80, None))
+    assert "crashed" in head
+    assert "step" in head
+
+
+def test_the_tail_shows_the_reason_and_the_last_lines() -> None:
+    shown = log_of(crashed())
+    assert OOM[:40] in shown
+    assert "crashed: " in shown
+
+
+async def test_the_tail_follows_until_one_scrolls_back() -> None:
+    lines = [f"line {n}" for n in range(80)]
+    async with open_app(a_console(*lines[:50]), size=(100, 30)) as hand:
+        await hand.press("t")
+        await hand.settle()
+        assert "line 49" in hand.text
+        await hand.feed(a_console(*lines[10:60], first=61, rows=1))
+        await hand.settle()
+        assert "line 59" in hand.text
+        await hand.press("g")
+        await hand.feed(a_console(*lines[10:70], first=62, rows=1))
+        await hand.settle()
+        assert "line 69" not in hand.text
+        assert "line 10" in hand.text
+        await hand.press("G")
+        await hand.feed(a_console(*lines[20:80], first=63, rows=1))
+        await hand.settle()
+        assert "line 79" in hand.text
+
+
+def test_without_a_console_it_says_what_to_do() -> None:
+    assert "rltui watch DIR FILE" in log_of(a_session(a_batch(steps(1, grpo_tags(30)))))
+
+
+def test_markup_of_the_log_is_text() -> None:
+    session = a_session(a_console("[bold]x[/bold]", "plain"), clock=ManualClock(START + 60))
+    assert "[bold]x[/bold]" in log_of(session)
+
+
+async def test_a_long_log_is_filtered_and_scrolled_sideways() -> None:
+    lines = [f"step {n} " + "x" * 150 + f" end{n}" for n in range(40)]
+    async with open_app(a_console(*lines), size=(80, 24)) as hand:
+        await hand.press("t")
+        for word in ("filter", "sideways", "close", "of 40"):
+            assert word in hand.footer, word
+        assert "end39" not in hand.text
+        await hand.press("right", "right", "right", "right", "right")
+        assert "end39" in hand.text
+        await hand.press("left", "left", "left", "left", "left", "slash", *"end7")
+        assert "step 7 " in hand.text
+        assert "step 8 " not in hand.text
+        await hand.press("escape")
+        assert "step 39 " in hand.text
+        await hand.press("escape")
+        assert "Log" not in hand.lines[1]
+
+
+# -- a job that died before its first row ---------------------------------------------------
+
+
+def rowless(*lines: str, run: str = "slurm-7") -> Batch:
+    source = a_source("slurm-7.out", format="console", precision_rank=1)
+    batch = a_batch({"x": [1.0]}, run=run, source=source)
+    return replace(batch, items=(), tail=LogTail(lines, len(lines)))
+
+
+LIMIT = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***"
+
+
+async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> None:
+    noise = [f"loading shard {n}" for n in range(100)]
+    for size in ((80, 24), (120, 36), (160, 45)):
+        async with open_app(rowless(*noise, *CRASH, LIMIT), size=size) as hand:
+            assert "crashed" in hand.lines[0], size
+            assert "crashed: CUDA out of memory, then Slurm time limit" in hand.text, size
+            assert "no row of metrics; the log ends with" in hand.text
+            assert "CANCELLED AT" in hand.text
+            assert "loading shard 99" in hand.text
+            await hand.press("9")
+            assert "died before its first row" in hand.text
+            assert "reading" not in hand.text
+
+
+async def test_a_job_that_died_in_the_list_of_runs() -> None:
+    calm = a_batch(steps(1, grpo_tags(30)), run="calm")
+    async with open_app(calm, rowless(*CRASH), size=(120, 30)) as hand:
+        assert "crashed: CUDA out of memory" in hand.text
+        assert "before the first row" in hand.text
+
+
+def test_a_job_that_died_in_text() -> None:
+    session = a_session(rowless(*CRASH, LIMIT), clock=ManualClock(START + 9000))
+    (run,) = session.runs()
+    assert (run.verdict.level, run.is_readable) == (Level.BAD, True)
+    assert "crashed: CUDA out of memory, then Slurm time limit" in verdict_line(session)
+    assert "| " + OOM[:40] in check_text(session)

@@ -1,0 +1,118 @@
+"""The state of a run is the same word in every view."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from rltui.core.batch import LogTail
+from rltui.core.text import cell_width
+from rltui.draw.line import plain
+from rltui.draw.view import View
+from rltui.facts.listed_runs import ListedRuns
+from rltui.output.text_report import check_text, snapshot_text
+from rltui.pages.run.header import run_header
+from rltui.pages.runs.lines import RunRows
+from rltui.session import Session
+from tests.builders import START, a_batch, a_source
+from tests.clock import ManualClock
+from tests.fakes import FakeReader, a_session, grpo_batch
+
+VIEW = View()
+HOUR = 3600.0
+#: Rows come every 20 s from START on; the last one of 60 after 20 minutes.
+STATES = {
+    "live": (30.0, "live", "30 s ago"),
+    "stalled": (1200.0, "stalled", "20 m"),
+    "quiet": (3 * HOUR, "quiet", "3 h"),
+    "ended": (50 * HOUR, "ended", "2 d ago"),
+}
+
+
+def seen(age: float) -> Session:
+    return a_session(grpo_batch(60, collapse=None), clock=ManualClock(START + 20.0 * 60 + age))
+
+
+def crashed(age: float) -> Session:
+    batch = grpo_batch(60, collapse=None, run=".")
+    end = START + 20.0 * 60
+    log = a_source("train.log", format="console", precision_rank=1, modified=end)
+    tail = LogTail(("Traceback (most recent call last):", "RuntimeError: CUDA out of memory"), 2)
+    died = replace(a_batch({"x": [1.0]}, source=log), items=(), tail=tail)
+    return a_session(batch, died, clock=ManualClock(end + age))
+
+
+def views(session: Session) -> list[str]:
+    """The lines of every view that show the state."""
+    (run,) = session.runs()
+    headers = [plain(run_header(run, VIEW, w, None)) for w in (80, 120, 160)]
+    (row,) = RunRows(ListedRuns([run]).by_key, VIEW, 120).entries(0)
+    reports = (check_text(session), snapshot_text(session))
+    return [*headers, plain(row.draw(False)[0]), *(r.splitlines()[0] for r in reports)]
+
+
+def lost() -> Session:
+    """Its host got out of reach 10 s after its newest row."""
+    clock, reader = ManualClock(START + 20.0 * 60 + 10), FakeReader()
+    session = a_session(grpo_batch(60, collapse=None), clock=clock, reader=reader)
+    reader.out_of_reach = session.logdirs
+    session.refresh_progress()
+    clock.advance(HOUR)
+    session.refresh_progress()
+    return session
+
+
+def test_all_views_show_that_the_host_is_out_of_reach() -> None:
+    for text in views(lost()):
+        assert "unreachable" in text
+        assert "live" not in text
+        assert "ETA" not in text
+
+
+def test_the_header_says_since_when_and_how_old_the_newest_write_was_then() -> None:
+    (run,) = lost().runs()
+    since = time.strftime("%H:%M:%S", time.localtime(START + 20.0 * 60 + 10))
+    for width in (80, 120, 160):
+        header = plain(run_header(run, VIEW, width, None))
+        assert f"○ unreachable since {since}" in header
+        assert cell_width(header) == width
+        assert ("last write 10 s before" in header) == (width > 80)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_all_views_show_one_word(name: str) -> None:
+    age, word, _ = STATES[name]
+    for text in views(seen(age)):
+        assert word in text
+        for other in {"live", "stalled", "quiet", "ended", "unknown"} - {word}:
+            assert other not in text
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+def test_the_age_of_a_crash_does_not_read_as_how_long_it_lasted(width: int) -> None:
+    (run,) = crashed(50 * HOUR).runs()
+    assert run.verdict.state_word == "crashed"
+    text = plain(run_header(run, VIEW, width, None))
+    assert "2 d ago" in text
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_the_age_in_the_header(name: str) -> None:
+    age, _, shown = STATES[name]
+    (run,) = seen(age).runs()
+    for width in (80, 120, 160):
+        text = plain(run_header(run, VIEW, width, None))
+        assert shown in text
+
+
+def test_a_name_is_cut_only_where_there_is_no_room() -> None:
+    name = "grpo_qwen2.5_7b_math_lr1e-6_kl0.001_seed_42"
+    (run,) = a_session(grpo_batch(60, run=name, collapse=None)).runs()
+    assert name not in plain(run_header(run, VIEW, 80, None))
+    for width in (110, 160):
+        assert name in plain(run_header(run, VIEW, width, None))
+    for width in range(40, 200):
+        line = run_header(run, VIEW, width, None)
+        assert cell_width(plain(line)) == width

@@ -1,0 +1,122 @@
+"""The room at the end of the axes of a live run: columns that are drawn stay where they are."""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.core.level import Level
+from rltui.draw.chart.render import Bar, Chart, Curve, render
+from rltui.draw.glyph import glyph_set
+from rltui.draw.line import fit_line, plain
+from rltui.draw.view import View
+from rltui.facts.diagnosis import moves_of
+from rltui.facts.x_axis import padded_end, span_of
+from rltui.pages.metric.metric_chart import chart_of
+from rltui.pages.run.metric_table import spark_line
+from rltui.session import RunView
+from tests.builders import START, a_batch, a_block
+from tests.fakes import a_session, grpo_batch, grpo_clock
+from tests.pages.parts import parts_of_run
+
+GLYPHS = glyph_set("braille")
+
+
+@given(first=st.integers(-(10**12), 10**12), length=st.integers(0, 10**12))
+def test_the_end_is_a_little_beyond_the_newest_step(first: int, length: int) -> None:
+    end = padded_end(first, first + length)
+    assert first + length <= end <= first + 1.26 * length
+
+
+def test_the_end_moves_rarely() -> None:
+    ends = [padded_end(0, n) for n in range(100, 10_000)]
+    assert ends == sorted(ends)
+    assert len(set(ends)) < 4 * np.log2(10_000 / 100) + 2
+
+
+@pytest.mark.parametrize(("age", "whole"), [(5.0, False), (90_000.0, True)])
+def test_only_a_live_run_gets_room(age: float, whole: bool) -> None:
+    session = a_session(grpo_batch(60), clock=grpo_clock(60, age))
+    run = next(iter(session.views.values()))
+    first, last, end = span_of(run)
+    assert (first, last, end) == (1, 60, 60.0 if whole else padded_end(1, 60))
+
+
+def test_the_room_ends_with_the_planned_steps() -> None:
+    session = a_session(grpo_batch(60, total=61), clock=grpo_clock(60))
+    assert span_of(next(iter(session.views.values())))[2] == 61
+
+
+def test_most_of_the_screen_stays_when_a_step_is_added() -> None:
+    session = a_session(grpo_batch(58, collapse=None), clock=grpo_clock(60))
+    (run,) = session.runs()
+
+    def screen() -> list[str]:
+        parts = islice(parts_of_run(run, "overview", View(), 160, 45), 6)
+        return [plain(fit_line(line, 160)) for lines in parts for line in lines]
+
+    before = screen()
+    session._reader.queue.append(grpo_batch(1, first=59, collapse=None))  # type: ignore[attr-defined]
+    session.drain()
+    after = screen()
+    cells = sum(
+        a != b for x, y in zip(before, after, strict=True) for a, b in zip(x, y, strict=True)
+    )
+    assert 0 < cells < 500  # each row of the list is drawn twice: with and without the cursor
+
+
+def test_bars_that_go_on_end_at_the_newest_step() -> None:
+    curve = Curve(np.arange(50), np.arange(50.0))
+    bar = Bar("bad", Level.BAD, 10)
+    lines = render(Chart(curve, first=0, last=49, end=98, bars=[bar]), 60, 16, GLYPHS)
+    (bars,) = [plain(line) for line in lines if "━" in plain(line)]
+    axis = next(plain(line) for line in lines if "└" in plain(line))
+    assert len(bars.rstrip()) < len(axis.rstrip()) * 0.65
+
+
+def seconds_beside_iterations(
+    rows: int = 60, nan_from: int = 60, other: str = "Train/mean_reward/time"
+) -> RunView:
+    """Losses by iteration and a tag by second, four to an iteration, NaN from ``nan_from`` on."""
+    walls = [START + 4.0 * n for n in range(rows)]
+    tags = ("Loss/surrogate", "Loss/value", "Loss/x")
+    losses = {t: [float(n) for n in range(rows)] for t in tags}
+    main = a_block(losses, steps=range(rows), walls=walls)
+    returns = [float(n) if n < nan_from else math.nan for n in range(rows)]
+    seconds = a_block({other: returns}, steps=[4 * n for n in range(rows)], walls=walls)
+    (run,) = a_session(a_batch(main, seconds)).runs()
+    return run
+
+
+def test_a_tag_with_its_own_axis_fills_its_sparkline() -> None:
+    run = seconds_beside_iterations()
+    assert span_of(run)[:2] == span_of(run, "Loss/surrogate")[:2] == (0, 59)
+    assert span_of(run, "Train/mean_reward/time")[:2] == (0, 236)
+    sparks = [
+        plain(spark_line(run, tag, 16, View(), judged=True))
+        for tag in ("Loss/surrogate", "Train/mean_reward/time")
+    ]
+    assert sparks[0] == sparks[1]
+    assert len(set(sparks[0])) > 4
+
+
+def test_the_chart_of_a_tag_with_its_own_axis_spans_it() -> None:
+    run = seconds_beside_iterations()
+    chart = chart_of(run, "Train/mean_reward/time", View())
+    assert (chart.first, chart.last, chart.x_unit) == (0, 236, "own step")
+    chart = chart_of(run, "Loss/surrogate", View())
+    assert (chart.first, chart.last, chart.x_unit) == (0, 59, "step")
+
+
+def test_a_finding_on_another_axis_is_a_bar_of_its_own_chart_only() -> None:
+    run = seconds_beside_iterations(nan_from=50, other="Loss/entropy")
+    assert run.report is not None
+    assert [(f.tag, f.since_step) for f in run.report.findings] == [("Loss/entropy", 200)]
+    bars = {t: chart_of(run, t, View()).bars for t in ("Loss/surrogate", "Loss/entropy")}
+    assert [len(b) for b in bars.values()] == [0, 1]
+    assert moves_of(run) == (None, ())
