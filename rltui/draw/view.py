@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rltui.draw.glyph import GlyphSet, glyph_set
 from rltui.facts import numbers
-from rltui.facts.marks import Marked
+from rltui.facts.groups import Marked
 
 
 @dataclass(frozen=True, slots=True)

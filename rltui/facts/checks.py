@@ -11,18 +11,18 @@ import numpy as np
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.facts import numbers
-from rltui.facts.diagnosis import (
+from rltui.facts.findings import (
     advice_of,
     cause_of,
     change_words,
     ending_advice,
     next_step_of,
     precondition_of,
+    suspect_of,
+    usually,
     worst_story,
 )
-from rltui.facts.metric_rows import make_row
-from rltui.facts.run_cache import RunCache
-from rltui.facts.suspects import suspect_of, usually
+from rltui.facts.metrics import make_row
 from rltui.health.badges import vanished
 from rltui.health.model import Diagnosis, Finding
 from rltui.health.symptoms import Check
@@ -73,16 +73,9 @@ class CheckItem:
         return bool(self.hint) and not self.is_effect
 
 
-_ITEMS: RunCache[str, list[CheckItem]] = RunCache()
-
-
 def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
     """What to check, each metric once: what stands out by itself, then in the order of the
-    symptom, last what the log answers. Made once per version of the run."""
-    return list(_ITEMS.get(run, diagnosis.symptom.id, lambda: _items(run, diagnosis)))
-
-
-def _items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
+    symptom, last what the log answers."""
     items: list[CheckItem] = []
     for check in diagnosis.symptom.checks:
         item = _item(run, check, diagnosis)

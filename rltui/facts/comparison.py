@@ -13,10 +13,17 @@ from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.facts import numbers
-from rltui.facts.difference import difference, level_at_end
-from rltui.facts.groups import Grouping, Sweep, setting_of
-from rltui.facts.marks import LINES, Marked, slot_of
-from rltui.facts.run_cache import RunCache
+from rltui.facts.cache import per_version
+from rltui.facts.groups import (
+    LINES,
+    Grouping,
+    Marked,
+    Sweep,
+    difference,
+    level_at_end,
+    setting_of,
+    slot_of,
+)
 from rltui.facts.x_axis import compared_tag
 from rltui.health.model import Finding
 from rltui.session import RunView
@@ -24,9 +31,6 @@ from rltui.session.limits import group_limits
 
 #: What a row of the comparison is: a run, or a group by its name.
 RowId = RunKey | str
-
-_VITAL: RunCache[None, tuple[str, ...]] = RunCache()
-_AT_END: RunCache[str, float | None] = RunCache()
 
 #: Before a row has its colour.
 _NO_SLOT = -1
@@ -60,7 +64,7 @@ class Column:
         tag = self.tags.get(run.key)
         if tag is None:
             return None
-        value = _AT_END.get(run, tag, lambda: level_at_end(run.shown(tag)))
+        value = _at_end(run, tag)
         return None if value is None else value * run.infos[tag].factor_to(self.info)
 
 
@@ -248,6 +252,11 @@ def _rows(
     ]
 
 
+@per_version
+def _at_end(run: RunView, tag: str) -> float | None:
+    return level_at_end(run.shown(tag))
+
+
 def _columns(runs: Sequence[RunView], tag: tuple[RunView, str] | None) -> list[Column]:
     """The vital signs of all runs, in the order of the first that has each."""
     columns: list[Column] = []
@@ -287,18 +296,15 @@ def _differs(column: Column, runs: Sequence[RunView]) -> bool:
     return first is not None and any(numbers.value(v) != numbers.value(first) for v in known)
 
 
+@per_version
 def _vital_tags(run: RunView) -> tuple[str, ...]:
     """The headline, then the tags that answer the questions of the scenario."""
-
-    def find() -> tuple[str, ...]:
-        if run.recognition is None:
-            return ()
-        found = dict.fromkeys([run.headline() or ""])
-        for question in run.recognition.scenario.questions:
-            found.update(dict.fromkeys(run.tags_of_metrics(question.metrics)))
-        return tuple(t for t in found if t in run.infos)
-
-    return _VITAL.get(run, None, find)
+    if run.recognition is None:
+        return ()
+    found = dict.fromkeys([run.headline() or ""])
+    for question in run.recognition.scenario.questions:
+        found.update(dict.fromkeys(run.tags_of_metrics(question.metrics)))
+    return tuple(t for t in found if t in run.infos)
 
 
 #: Runs whose last steps differ by more than this factor are said to end apart.

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import combinations, islice
 
+import numpy as np
+
+from rltui.core.batch import RunKey
+from rltui.core.block import FloatArray
 from rltui.core.text import clean
-from rltui.session.hyperparameters import canonical, differing_settings, value_text
+from rltui.session.hyperparameters import canonical, differing_settings, last_part, value_text
+from rltui.session.limits import group_limits
 from rltui.session.run import RunView
+from rltui.store import Series
 
 #: Hyperparameters that runs of one setting may differ in: they say where and when, not what.
 _SEEDS = re.compile(r"(^|[._/-])(seed|random_state)$|seed$", re.IGNORECASE)
@@ -171,3 +179,170 @@ def _is_setting(value: object) -> bool:
 def _algorithm(run: RunView) -> str:
     known = run.recognition
     return (known.algorithm if known else None) or ""
+
+
+#: All ways to share the runs out are tried up to this number, else this many at random.
+_MOST_WAYS = 20_000
+
+
+_SEED = 20_260_101
+
+
+#: Of those at random no more are tried once this many differ as much: a large chance is known then.
+_ENOUGH = 1_000
+
+
+#: Random numbers that are drawn at once, and in all: fewer ways are tried for many runs.
+_CHUNK, _MOST_NUMBERS = 1 << 17, 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The means of two groups, and how often chance makes them differ as much."""
+
+    difference: float
+    """Mean of the first minus mean of the second."""
+    chance: float
+    """Share of the ways to share the same runs out to two groups of these sizes in which the
+    means differ at least as much: a permutation test, two-sided."""
+    rarest: float
+    """The smallest ``chance`` that groups of these sizes can have."""
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the difference is larger than the spread inside the groups explains."""
+        return self.chance <= group_limits().chance
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether there are enough runs for any difference to count."""
+        return self.rarest <= group_limits().chance
+
+
+def level_at_end(series: Series) -> float | None:
+    """Mean of the finite values in the last tenth of the points; None without any."""
+    count = math.ceil(series.count * group_limits().last_share)
+    values = series.values[series.count - count :].astype(np.float64)
+    values = values[np.isfinite(values)]
+    return float(values.mean()) if len(values) else None
+
+
+def difference(first: FloatArray, second: FloatArray) -> Difference | None:
+    """Compare two groups of one number per run, (n,) and (m,); None when one of them is empty."""
+    if not len(first) or not len(second):
+        return None
+    return _difference(first.tobytes(), second.tobytes())
+
+
+@lru_cache(maxsize=256)
+def _difference(one: bytes, other: bytes) -> Difference:
+    """Kept: screens ask again with every key, and it takes up to tenths of a second."""
+    first, second = np.frombuffer(one), np.frombuffer(other)
+    n, m = len(first), len(second)
+    values = np.concatenate([first, second])
+    found, total = float(first.mean() - second.mean()), float(values.sum())
+    slack = 1e-9 * max(1e-300, float(np.abs(values).max()))
+    ways = math.comb(n + m, n)
+    tried = extreme = 0
+    for sums in _sums(values, n, ways):
+        differences = sums / n - (total - sums) / m
+        extreme += int(np.count_nonzero(np.abs(differences) >= abs(found) - slack))
+        tried += len(sums)
+        if extreme >= _ENOUGH and ways > _MOST_WAYS:
+            break
+    return Difference(found, max(extreme, 1) / tried, (2 if n == m else 1) / ways)
+
+
+def _sums(values: FloatArray, n: int, ways: int) -> Iterator[FloatArray]:
+    """Sums of ``n`` of the values: of every choice of them, or of many at random, (k,) each."""
+    if ways <= _MOST_WAYS:
+        chosen = np.array(list(combinations(range(len(values)), n)))
+        yield values[chosen].sum(axis=1)
+        return
+    random = np.random.default_rng(_SEED)
+    most = max(1, _CHUNK // len(values))
+    tries = min(_MOST_WAYS, max(_ENOUGH, _MOST_NUMBERS // len(values)))
+    for begin in range(0, tries, most):
+        count = min(most, tries - begin)
+        draws = random.integers(0, 1 << 32, (count, len(values)), np.uint32)
+        last = np.partition(draws, n - 1, axis=1)[:, n - 1, None]
+        yield (draws <= last) @ values
+
+
+#: Runs that have a line of their own in a chart, each in a colour of its own.
+LINES = 5
+
+
+#: Hyperparameters in the label of a run.
+_MOST_SETTINGS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A run with the slot that it keeps for as long as it is marked."""
+
+    run: RunView
+    slot: int
+
+
+def toggled(marked: Sequence[Marked], run: RunView) -> tuple[Marked, ...]:
+    """The marks with one more run, in the lowest free slot, or without it."""
+    rest = [m for m in marked if m.run is not run]
+    if len(rest) < len(marked):
+        return tuple(rest)
+    mark = Marked(run, _free({m.slot for m in rest}))
+    return tuple(sorted([*rest, mark], key=lambda m: m.slot))
+
+
+def following(marked: tuple[Marked, ...], runs: Mapping[RunKey, RunView]) -> tuple[Marked, ...]:
+    """The marks on the records of the runs that are shown now; without those that vanished."""
+    if all(runs.get(m.run.key) is m.run for m in marked):
+        return marked
+    return tuple(Marked(runs[m.run.key], m.slot) for m in marked if m.run.key in runs)
+
+
+def marked_again(
+    marked: tuple[Marked, ...],
+    slots: Mapping[RunKey, int],
+    runs: Mapping[RunKey, RunView],
+) -> tuple[Marked, ...]:
+    """The marks with those of ``slots`` whose runs are there; where a slot has been taken, in the
+    lowest free one."""
+    for key, slot in slots.items():
+        run = runs.get(key)
+        if run is not None and slot_of(marked, run) is None:
+            taken = {m.slot for m in marked}
+            marked = (*marked, Marked(run, _free(taken) if slot in taken else slot))
+    return tuple(sorted(marked, key=lambda m: m.slot))
+
+
+def _free(taken: Collection[int]) -> int:
+    """The lowest free slot."""
+    return next(i for i in range(len(taken) + 1) if i not in taken)
+
+
+def slot_of(marked: Sequence[Marked], run: RunView) -> int | None:
+    """The slot of a run; None when it is not marked."""
+    return next((m.slot for m in marked if m.run is run), None)
+
+
+def slot_sign(slot: int) -> str:
+    """One cell that names a slot without colour: 1 to 9, then ``+``."""
+    return str(slot + 1) if slot < 9 else "+"
+
+
+def run_labels(sweep: Sweep) -> list[tuple[str, str]]:
+    """The name of each run of a sweep, and as a note its values of the main hyperparameters in
+    which the runs differ, but for those that the names hold: "fox", "(lr 1e-6)"."""
+    runs = sweep.runs
+    found = list(islice((n for n in sweep.settings if not _is_named(runs, n)), _MOST_SETTINGS))
+    labels = []
+    for run in runs:
+        values = (f"{last_part(n)} {setting_of(run, n) or 'not set'}" for n in found)
+        labels.append((run.name, f"({', '.join(values)})" if found else ""))
+    return labels
+
+
+def _is_named(runs: Sequence[RunView], setting: str) -> bool:
+    """Whether the name of every run holds its value of a hyperparameter."""
+    return all((value := setting_of(r, setting)) and value in r.name for r in runs)

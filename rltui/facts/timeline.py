@@ -6,13 +6,14 @@ the chart itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rltui.catalogue.model import Category
 from rltui.core.medians import median
-from rltui.facts.run_cache import RunCache, RunSeriesCache
+from rltui.facts.cache import RunSeriesCache, per_version
 from rltui.health.limits import movement
 from rltui.health.symptoms import knowledge
 from rltui.session import RunView
@@ -43,8 +44,6 @@ LEGEND = {
     "l": "setting jumped",
     "s": "log paused",
 }
-
-_TIMELINES: RunCache[None, list[Happening]] = RunCache()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +89,9 @@ _PAUSES: RunSeriesCache[_Pauses] = RunSeriesCache()
 _JUMPS: RunSeriesCache[_Jumps] = RunSeriesCache()
 
 
-def timeline(run: RunView) -> list[Happening]:
+@per_version
+def timeline(run: RunView) -> Sequence[Happening]:
     """The events of a run in order of steps; kinds with too many are left out."""
-    return list(_TIMELINES.get(run, None, lambda: _timeline(run)))
-
-
-def _timeline(run: RunView) -> list[Happening]:
     kinds = {
         "v": _logged_at(run, Category.VALIDATION),
         "c": _at_metric(run, run.catalogue.roles.checkpoint),

@@ -16,12 +16,16 @@ from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
 from rltui.facts import sentences
-from rltui.facts.ahead import projections
 from rltui.facts.checks import CheckItem, check_items
-from rltui.facts.diagnosis import cause_words, ending_diagnosis, next_step_of, summary_of
-from rltui.facts.ending import last_lines
-from rltui.facts.finding_rows import marks
-from rltui.facts.run_state import why_unknown
+from rltui.facts.findings import (
+    cause_words,
+    ending_diagnosis,
+    marks,
+    next_step_of,
+    projections,
+    summary_of,
+)
+from rltui.facts.runs import last_lines, why_unknown
 from rltui.health.crash import ExitStatus
 from rltui.health.model import Diagnosis, Evidence, Finding, Move
 from rltui.health.projection import Projection

@@ -8,7 +8,7 @@ from rltui.core.fault import NOT_SHOWN
 from rltui.core.text import clean
 from rltui.draw.glyph import glyph_set
 from rltui.facts import numbers, sentences
-from rltui.facts.metric_rows import Row, Section, overview_sections
+from rltui.facts.metrics import Row, Section, overview_sections
 from rltui.output.text_report import run_lines
 from rltui.session import RunView, Session
 

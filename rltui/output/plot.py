@@ -23,10 +23,8 @@ from rltui.draw.chart.render import smooth
 from rltui.draw.line import RUN_TOKENS
 from rltui.draw.names import distinct
 from rltui.facts.comparison import Comparison
-from rltui.facts.groups import Grouping, Sweep
-from rltui.facts.marks import run_labels, slot_sign
-from rltui.facts.mean_band import Points, bundle
-from rltui.facts.x_axis import KINDS, points_of
+from rltui.facts.groups import Grouping, Sweep, run_labels, slot_sign
+from rltui.facts.x_axis import KINDS, Points, bundle, points_of
 from rltui.session import RunView
 
 #: Axis -> what it is called, and what stands there without it.

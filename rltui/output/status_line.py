@@ -8,9 +8,8 @@ from rltui.core.level import Level
 from rltui.core.text import clean, fit
 from rltui.draw.glyph import glyph_set
 from rltui.facts import numbers
-from rltui.facts.diagnosis import cause_of, change_words
-from rltui.facts.ending import exit_words
-from rltui.facts.listed_runs import by_verdict
+from rltui.facts.findings import cause_of, change_words
+from rltui.facts.runs import by_verdict, exit_words
 from rltui.session import RunView, Session
 
 #: Cells of the line.

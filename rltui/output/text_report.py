@@ -15,22 +15,24 @@ from rltui.core.text import cell_width, pad
 from rltui.draw.file_note import note_text
 from rltui.draw.glyph import glyph_set
 from rltui.facts import numbers, sentences
-from rltui.facts.ahead import ahead_sentence, projections
 from rltui.facts.checks import check_facts
-from rltui.facts.diagnosis import (
+from rltui.facts.findings import (
+    FindingRow,
     advice_of,
+    ahead_sentence,
     cause_of,
     cause_words,
     change_words,
     ending_advice,
     ending_diagnosis,
+    finding_rows,
+    marks_words,
     next_step_of,
+    projections,
     summary_of,
 )
-from rltui.facts.ending import exit_words, last_lines
-from rltui.facts.finding_rows import FindingRow, finding_rows, marks_words
-from rltui.facts.metric_rows import Row, fold
-from rltui.facts.run_state import since_step, state_words, why_unknown
+from rltui.facts.metrics import Row, fold
+from rltui.facts.runs import exit_words, last_lines, since_step, state_words, why_unknown
 from rltui.health.model import Diagnosis, Finding, FindingState, lead_of
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.session import RunView, Session

@@ -13,7 +13,7 @@ from rltui.config import HooksConfig
 from rltui.core.address import identity
 from rltui.core.batch import RunKey
 from rltui.core.errors import RltuiError
-from rltui.facts.marks import following, marked_again
+from rltui.facts.groups import following, marked_again
 from rltui.pages.runs.screen import RunsScreen
 from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts

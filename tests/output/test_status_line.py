@@ -11,7 +11,7 @@ import pytest
 from rltui.core.batch import Batch, RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.facts.listed_runs import ListedRuns
+from rltui.facts.runs import ListedRuns
 from rltui.output.status_line import WIDTH, status_line
 from tests.builders import a_batch
 from tests.fakes import a_session

@@ -14,7 +14,7 @@ from rltui.draw.line import Line, column, line_width, plain
 from rltui.draw.prose import fact_line
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.metric_rows import Row, make_row
+from rltui.facts.metrics import Row, make_row
 from rltui.health.model import Judgement
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.metric_columns import columns_for

@@ -11,10 +11,9 @@ from rltui.core.level import Level
 from rltui.draw.line import Line, plain
 from rltui.draw.view import View
 from rltui.facts.checks import check_facts, check_items
-from rltui.facts.diagnosis import diagnosis_of, worst_story
-from rltui.facts.finding_rows import FindingId, finding_rows, marks
-from rltui.facts.listed_runs import ListedRuns
-from rltui.facts.metric_rows import make_row, overview_sections
+from rltui.facts.findings import FindingId, diagnosis_of, finding_rows, marks, worst_story
+from rltui.facts.metrics import make_row, overview_sections
+from rltui.facts.runs import ListedRuns
 from rltui.health.model import Diagnosed, FindingState
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text

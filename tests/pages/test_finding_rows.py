@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.finding_rows import finding_rows, worst_rows
+from rltui.facts.findings import finding_rows, worst_rows
 from rltui.health.model import Diagnosed, Finding, FindingState
 from rltui.output.text_report import run_lines
 from rltui.pages.findings.findings_detail import detail_lines

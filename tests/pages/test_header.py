@@ -9,7 +9,7 @@ import pytest
 from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.listed_runs import RunCounts
+from rltui.facts.runs import RunCounts
 from rltui.pages.run.header import runs_header
 
 STATES = Counter(live=1, stalled=2, crashed=3, cancelled=4, finished=15, quiet=6, ended=27)

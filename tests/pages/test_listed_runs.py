@@ -12,7 +12,7 @@ from rltui.core.level import Level
 from rltui.draw.entries import LazyEntries, heights_of, items_of
 from rltui.draw.view import View
 from rltui.facts import listed_runs
-from rltui.facts.listed_runs import ListedRuns, runs_matching
+from rltui.facts.runs import ListedRuns, runs_matching
 from rltui.pages.runs.lines import RunRows
 from rltui.session import RunView, Session
 from tests.fakes import a_session, grpo_batch, grpo_clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.facts.mean_band import bundle
+from rltui.facts.x_axis import bundle
 
 NAN = np.nan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 
-from rltui.facts.run_cache import RunCache, RunSeriesCache
+from rltui.facts.cache import RunCache, RunSeriesCache
 from tests.builders import a_batch, steps
 from tests.fakes import FakeReader, a_session
 

@@ -7,8 +7,7 @@ import pytest
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts import extent as extent_module
-from rltui.facts.extent import extent_between, extent_of
-from rltui.facts.metric_rows import make_row
+from rltui.facts.metrics import extent_between, extent_of, make_row
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.metric.statistics import statistics

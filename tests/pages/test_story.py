@@ -10,7 +10,7 @@ from rltui.draw.line import line_width, plain
 from rltui.draw.prose import whole_clauses
 from rltui.draw.view import View
 from rltui.facts.checks import check_facts, check_items, next_step
-from rltui.facts.diagnosis import worst_story
+from rltui.facts.findings import worst_story
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_detail import detail_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rltui.catalogue.model import Category
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.metric_rows import tab_sections
+from rltui.facts.metrics import tab_sections
 from rltui.pages.run.metric_columns import columns_for
 from rltui.pages.run.metric_table import list_head, section_entries
 from rltui.session import RunView

@@ -15,7 +15,7 @@ from rltui.draw.chart.render import Bar, Chart, Curve, render
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import fit_line, plain
 from rltui.draw.view import View
-from rltui.facts.diagnosis import moves_of
+from rltui.facts.findings import moves_of
 from rltui.facts.x_axis import padded_end, span_of
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.run.metric_table import spark_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.facts.anatomy import Anatomy, anatomy_of
+from rltui.facts.timing import Anatomy, anatomy_of
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
 from tests.fakes import a_session

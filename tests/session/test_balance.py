@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from rltui.facts.anatomy import anatomy_of
-from rltui.facts.balance import Load, loads_of
+from rltui.facts.timing import Load, anatomy_of, loads_of
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
 from tests.fakes import a_session

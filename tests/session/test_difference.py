@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rltui.facts.difference import difference, level_at_end
+from rltui.facts.groups import difference, level_at_end
 from tests.builders import a_run
 
 

@@ -13,7 +13,7 @@ from rltui.core.level import Level, RunState
 from rltui.core.yaml_document import parse_document
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.run_state import why_unknown
+from rltui.facts.runs import why_unknown
 from rltui.facts.sentences import summary
 from rltui.health.stalled import stall_rule
 from rltui.output.json_document import event_line, event_message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.facts.difference import difference
+from rltui.facts.groups import difference
 from rltui.session.limits import group_limits, stage_limits
 
 

@@ -13,7 +13,7 @@ import pytest
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.draw.view import View
-from rltui.facts.marks import Marked
+from rltui.facts.groups import Marked
 from rltui.health.model import MutedFinding
 from rltui.pages.app import RltuiApp
 from rltui.tui.remembered import RememberedView

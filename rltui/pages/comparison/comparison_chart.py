@@ -12,9 +12,8 @@ from rltui.draw.entries import beside, indented
 from rltui.draw.line import MUTED, RULE, RUN_TOKENS, TITLE, Line, Token
 from rltui.draw.view import View, missing_on
 from rltui.facts.comparison import Column, Comparison, Row
-from rltui.facts.marks import run_labels, slot_sign
-from rltui.facts.mean_band import bundle
-from rltui.facts.x_axis import KINDS, Axis, axes_of, axis_of
+from rltui.facts.groups import run_labels, slot_sign
+from rltui.facts.x_axis import KINDS, Axis, axes_of, axis_of, bundle
 from rltui.pages.metric.overlays import Trace, band_of, trace_of
 from rltui.session import RunView
 

@@ -32,7 +32,7 @@ from rltui.facts.comparison import (
     RowId,
     window_words,
 )
-from rltui.facts.marks import slot_sign
+from rltui.facts.groups import slot_sign
 
 #: Cells of a metric: the value, the sign of the best, a blank; more for a long title.
 _METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20

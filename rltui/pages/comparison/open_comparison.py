@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rltui.facts.comparison import compared_runs
-from rltui.facts.listed_runs import runs_matching
+from rltui.facts.runs import runs_matching
 from rltui.pages.comparison.screen import ComparisonScreen, Open
 from rltui.session import RunView, Session
 from rltui.tui.shell import ShellApp

@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 
 from rltui.draw.line import Line
 from rltui.facts.comparison import ORDERS, Column, Comparison, Row, RowId, compared_runs
-from rltui.facts.listed_runs import runs_matching
-from rltui.facts.marks import toggled
+from rltui.facts.groups import toggled
+from rltui.facts.runs import runs_matching
 from rltui.facts.x_axis import axes_of
 from rltui.pages.comparison.comparison_chart import Curves, comparison_charts
 from rltui.pages.comparison.comparison_table import (

@@ -9,9 +9,8 @@ from rltui.draw.line import LEVEL_TOKEN, MUTED, TEXT, Line, column, style
 from rltui.draw.prose import paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.diagnosis import cause_of, change_words
-from rltui.facts.ending import exit_words
-from rltui.facts.finding_rows import FindingRow, finding_rows
+from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows
+from rltui.facts.runs import exit_words
 from rltui.pages.findings.lines import heading, title_words
 from rltui.session import RunView
 

@@ -8,21 +8,23 @@ from rltui.draw.names import distinct
 from rltui.draw.prose import fact_table, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.ahead import ahead_sentence, projection_of
-from rltui.facts.diagnosis import (
+from rltui.facts.findings import (
+    FindingRow,
     advice_of,
+    ahead_sentence,
     cause_of,
     diagnosis_of,
     ending_advice,
     ending_diagnosis,
     next_step_of,
+    projection_of,
     summary_of,
+    suspect_of,
+    suspect_words,
     title_of,
 )
-from rltui.facts.ending import exit_words
-from rltui.facts.finding_rows import FindingRow
-from rltui.facts.metric_rows import fold
-from rltui.facts.suspects import suspect_of, suspect_words
+from rltui.facts.metrics import fold
+from rltui.facts.runs import exit_words
 from rltui.health.model import Diagnosis, Skipped
 from rltui.pages.findings.checks import check_table
 from rltui.pages.findings.findings_list import (

@@ -18,18 +18,16 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import View
 from rltui.facts import sentences
-from rltui.facts.ahead import (
+from rltui.facts.findings import (
+    FindingId,
+    FindingRow,
+    cause_of,
+    finding_rows,
+    muted_rows,
     projections,
     steps_words,
 )
-from rltui.facts.diagnosis import cause_of
-from rltui.facts.ending import exit_words
-from rltui.facts.finding_rows import (
-    FindingId,
-    FindingRow,
-    finding_rows,
-    muted_rows,
-)
+from rltui.facts.runs import exit_words
 from rltui.health.model import Finding, FindingState, Report, Skipped
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.pages.findings.events import event_lines

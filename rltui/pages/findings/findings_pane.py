@@ -18,8 +18,8 @@ from rltui.draw.line import (
 from rltui.draw.prose import paragraph
 from rltui.draw.view import View
 from rltui.facts import sentences
-from rltui.facts.ending import exit_words
-from rltui.facts.finding_rows import FindingRow, finding_rows, worst_rows
+from rltui.facts.findings import FindingRow, finding_rows, worst_rows
+from rltui.facts.runs import exit_words
 from rltui.pages.findings.first_movers import first_mover_sentence
 from rltui.pages.findings.lines import (
     badge_of,

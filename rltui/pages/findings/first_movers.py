@@ -15,7 +15,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.diagnosis import change_words, moves_of
+from rltui.facts.findings import change_words, moves_of
 from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 

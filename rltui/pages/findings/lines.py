@@ -19,16 +19,16 @@ from rltui.draw.line import (
 from rltui.draw.prose import fact_table, paragraph, wrap
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.finding_rows import (
+from rltui.facts.findings import (
     FindingId,
     FindingRow,
     finding_rows,
     marks,
     marks_words,
     muted_rows,
+    usually,
 )
-from rltui.facts.run_state import since_step, why_unknown
-from rltui.facts.suspects import usually
+from rltui.facts.runs import since_step, why_unknown
 from rltui.health.model import Finding, FindingState
 from rltui.session import RunView
 

@@ -7,9 +7,7 @@ from rltui.draw.line import MUTED, STRONG, TEXT, Line
 from rltui.draw.prose import paragraph, whole_clauses
 from rltui.draw.view import View
 from rltui.facts.checks import check_facts, next_step
-from rltui.facts.diagnosis import (
-    worst_story,
-)
+from rltui.facts.findings import worst_story
 from rltui.session import RunView
 
 #: Cells of the names of the facts, with a blank.

@@ -15,7 +15,7 @@ from rltui.draw.names import distinct
 from rltui.draw.prose import hard_wrap, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.marks import slot_sign
+from rltui.facts.groups import slot_sign
 from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 from rltui.session.hyperparameters import differing_settings, main_rank, value_text

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from rltui.draw.line import Line
-from rltui.facts.marks import slot_of
+from rltui.facts.groups import slot_of
 from rltui.facts.samples import folders_of
 from rltui.pages.hyperparameters.lines import Settings, setting_lines, settings_head
 from rltui.session import RunView, Session

@@ -21,7 +21,7 @@ from rltui.draw.line import (
 from rltui.draw.prose import paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.ending import exit_words, last_lines, newest_log
+from rltui.facts.runs import exit_words, last_lines, newest_log
 from rltui.session import RunView
 
 if TYPE_CHECKING:

@@ -10,16 +10,18 @@ from rltui.draw.line import MUTED, RULE, TITLE, Line
 from rltui.draw.prose import fact_table, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.ahead import ahead_sentence, projection_of
-from rltui.facts.diagnosis import (
+from rltui.facts.findings import (
     advice_of,
+    ahead_sentence,
     cause_of,
     diagnosis_of,
     next_step_of,
+    projection_of,
     summary_of,
+    suspect_of,
+    suspect_words,
     worst_story,
 )
-from rltui.facts.suspects import suspect_of, suspect_words
 from rltui.health.model import Finding
 from rltui.pages.findings.findings_detail import checks, next_step_lines
 from rltui.pages.findings.lines import evidence_lines

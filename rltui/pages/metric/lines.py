@@ -19,13 +19,12 @@ from rltui.draw.line import (
 from rltui.draw.prose import fact_line, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.diagnosis import cause_of, change_words
-from rltui.facts.metric_rows import (
+from rltui.facts.findings import cause_of, change_words, suspect_of, suspect_words
+from rltui.facts.metrics import (
     Row,
     make_row,
     tab_sections,
 )
-from rltui.facts.suspects import suspect_of, suspect_words
 from rltui.facts.tabs import TAB_BY_ID
 from rltui.pages.findings.lines import finding_block, heading
 from rltui.pages.metric.metric_chart import Zoom, chart_lines

@@ -13,9 +13,9 @@ from rltui.draw.chart.render import Bar, Chart, Curve, Limit, Mark, render, smoo
 from rltui.draw.line import Line, Token
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.ahead import projection_of, steps_words
-from rltui.facts.metric_rows import episodes
-from rltui.facts.run_cache import RunCache
+from rltui.facts.cache import RunCache
+from rltui.facts.findings import projection_of, steps_words
+from rltui.facts.metrics import episodes
 from rltui.facts.timeline import timeline as events
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
 from rltui.health.model import FindingState

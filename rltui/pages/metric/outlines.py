@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.draw.chart.outline import COARSE, LONG, LONG_COARSE, Outline
-from rltui.facts.run_cache import RunSeriesCache
+from rltui.facts.cache import RunSeriesCache
 from rltui.session import RunView
 from rltui.store import Series
 

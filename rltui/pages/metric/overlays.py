@@ -11,11 +11,19 @@ from rltui.draw.chart.chart_model import XY, Chart, Curve, Overlay
 from rltui.draw.chart.overlays import legend_lines
 from rltui.draw.line import RUN_TOKENS, Line, Token
 from rltui.draw.view import View
-from rltui.facts.groups import Sweep
-from rltui.facts.marks import run_labels, slot_of, slot_sign
-from rltui.facts.mean_band import Points, bundle, wander
-from rltui.facts.run_cache import RunCache
-from rltui.facts.x_axis import Axis, axis_of, axis_of_kind, compared_tag, has_own_axis, points_of
+from rltui.facts.cache import RunCache
+from rltui.facts.groups import Sweep, run_labels, slot_of, slot_sign
+from rltui.facts.x_axis import (
+    Axis,
+    Points,
+    axis_of,
+    axis_of_kind,
+    bundle,
+    compared_tag,
+    has_own_axis,
+    points_of,
+    wander,
+)
 from rltui.pages.metric.outlines import outline_of
 from rltui.session import RunView
 from rltui.store import Series

@@ -12,8 +12,8 @@ from rltui.draw.line import LEVEL_TOKEN, MUTED, TITLE, Line, column, style
 from rltui.draw.names import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.metric_rows import overview_sections
-from rltui.facts.run_cache import RunCache, RunSeriesCache
+from rltui.facts.cache import RunCache, RunSeriesCache
+from rltui.facts.metrics import overview_sections
 from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 from rltui.store import Series

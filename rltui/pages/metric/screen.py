@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textual.app import ComposeResult
 
 from rltui.draw.line import Line
-from rltui.facts.metric_rows import tab_sections
+from rltui.facts.metrics import tab_sections
 from rltui.facts.x_axis import span_of
 from rltui.pages.metric.clipboard import metric_text
 from rltui.pages.metric.explain import explain_tag

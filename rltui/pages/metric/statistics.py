@@ -8,9 +8,8 @@ from rltui.core.medians import median
 from rltui.draw.chart.outline import LONG
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.extent import Extent, extent_between, extent_of
-from rltui.facts.metric_rows import newest_of
-from rltui.facts.run_cache import RunCache, RunSeriesCache
+from rltui.facts.cache import RunCache, RunSeriesCache
+from rltui.facts.metrics import Extent, extent_between, extent_of, newest_of
 from rltui.pages.metric.metric_chart import Zoom, smoothed_last
 from rltui.session import RunView
 from rltui.store import Series

@@ -8,8 +8,8 @@ from rltui.core.text import cell_width
 from rltui.draw.line import MUTED, STRONG, TEXT, Line, Token, column, fit_line, style
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.balance import Load, loads_of
-from rltui.facts.run_cache import RunCache
+from rltui.facts.cache import RunCache
+from rltui.facts.timing import Load, loads_of
 from rltui.pages.findings.lines import heading
 from rltui.pages.timing.lines import anatomy
 from rltui.session import RunView

@@ -32,8 +32,8 @@ from rltui.draw.line import (
 from rltui.draw.names import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.metric_rows import Row, with_value
-from rltui.facts.run_cache import RunCache
+from rltui.facts.cache import RunCache
+from rltui.facts.metrics import Row, with_value
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.metric.overlays import has_others, versions, with_others

@@ -14,7 +14,7 @@ from rltui.draw.entries import indented
 from rltui.draw.grid_layout import MARGIN, GridLayout, grid_layout
 from rltui.draw.line import Line
 from rltui.draw.view import View
-from rltui.facts.metric_rows import Row
+from rltui.facts.metrics import Row
 from rltui.pages.metric.overlays import marks_legend
 from rltui.pages.run.grid import Pace, grid_lines, in_sight
 from rltui.session import RunView

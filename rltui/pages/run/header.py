@@ -22,10 +22,8 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.ending import exit_words
-from rltui.facts.finding_rows import marks
-from rltui.facts.listed_runs import RunCounts
-from rltui.facts.run_state import age_words, state_words
+from rltui.facts.findings import marks
+from rltui.facts.runs import RunCounts, age_words, exit_words, state_words
 from rltui.pages.findings.lines import muted_words
 from rltui.session import Progress, RunView
 

@@ -11,7 +11,7 @@ from rltui.core.text import cell_width
 from rltui.draw.names import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.metric_rows import Row
+from rltui.facts.metrics import Row
 
 #: Cells of the healthy column that its head needs.
 _LEAST_HEALTHY = 8

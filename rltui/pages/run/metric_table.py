@@ -29,9 +29,9 @@ from rltui.draw.line import (
 from rltui.draw.spark import empty_digest, spark_of
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.marks import slot_sign
-from rltui.facts.metric_rows import Row, Section, episodes, trend_of
-from rltui.facts.run_cache import RunCache, RunSeriesCache
+from rltui.facts.cache import RunCache, RunSeriesCache
+from rltui.facts.groups import slot_sign
+from rltui.facts.metrics import Row, Section, episodes, trend_of
 from rltui.facts.x_axis import span_of
 from rltui.pages.run.metric_columns import Columns, healthy_words, row_names, unit_words
 from rltui.session import RunView

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from textual.app import ComposeResult
@@ -11,7 +12,7 @@ from textual.geometry import Size
 from rltui.core.batch import RunKey
 from rltui.draw.entries import Entry, fixed, indented
 from rltui.draw.line import TEXT, Line
-from rltui.facts.metric_rows import PINNED, Row, Section, tab_sections
+from rltui.facts.metrics import PINNED, Row, Section, tab_sections
 from rltui.facts.tabs import OVERVIEW
 from rltui.pages.run.arrangement import Arrangement
 from rltui.pages.run.balance import top_lines
@@ -52,7 +53,7 @@ class MetricsPane(Horizontal):
         super().__init__()
         self._run = run
         self._tab = ""
-        self._sections: list[Section] = []
+        self._sections: Sequence[Section] = []
         self._layout = tab_layout(OVERVIEW, 80, 24, 0)
         self._arrangement = Arrangement()
         self._top: list[Line] = []

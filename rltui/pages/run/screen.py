@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
-from rltui.facts.finding_rows import finding_rows
+from rltui.facts.findings import finding_rows
 from rltui.facts.tabs import FINDINGS as FINDINGS_TAB
 from rltui.facts.tabs import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
 from rltui.health.model import MutedFinding

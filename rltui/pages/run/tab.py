@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rltui.core.level import Level
@@ -11,9 +12,8 @@ from rltui.draw.file_note import note_lines
 from rltui.draw.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, style
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.diagnosis import cause_of, worst_story
-from rltui.facts.finding_rows import finding_rows
-from rltui.facts.metric_rows import (
+from rltui.facts.findings import cause_of, finding_rows, worst_story
+from rltui.facts.metrics import (
     Section,
     make_row,
     overview_sections,
@@ -114,7 +114,11 @@ def without_rows(layout: TabLayout, width: int, height: int) -> TabLayout:
 
 
 def overview_entries(
-    run: RunView, sections: list[Section], view: View, layout: TabLayout, kept: str | None = None
+    run: RunView,
+    sections: Sequence[Section],
+    view: View,
+    layout: TabLayout,
+    kept: str | None = None,
 ) -> list[Entry[str]]:
     """The whole list of Overview: the questions, and around them what is found. The row of the
     tag ``kept`` is among them whatever the room."""
@@ -163,14 +167,14 @@ def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
     return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
 
 
-def shown_of(sections: list[Section], total: int, tab: str) -> str:
+def shown_of(sections: Sequence[Section], total: int, tab: str) -> str:
     """ "Actor 4 of 22": what a filter left."""
     count = sum(len(s.rows) for s in sections)
     title = "Overview" if tab == OVERVIEW else TAB_BY_ID[tab].title
     return f"{title} {count} of {total}"
 
 
-def first_to_look_at(run: RunView, tab: str, sections: list[Section]) -> str:
+def first_to_look_at(run: RunView, tab: str, sections: Sequence[Section]) -> str:
     """The row that the cursor is on when a tab opens: on Overview what the worst story is about,
     elsewhere the first bad row, else the first watch row, else the first one."""
     rows = [r for s in sections for r in s.rows]

@@ -11,7 +11,7 @@ from rltui.draw.line import TEXT, Line, fit_line
 from rltui.draw.prose import fact_line, paragraph
 from rltui.draw.view import View
 from rltui.facts import sentences
-from rltui.facts.metric_rows import Row
+from rltui.facts.metrics import Row
 from rltui.health.model import FindingState
 from rltui.pages.findings.lines import finding_block, heading
 from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines

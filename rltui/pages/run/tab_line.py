@@ -20,8 +20,8 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.view import View
-from rltui.facts.finding_rows import marks
-from rltui.facts.run_cache import RunCache
+from rltui.facts.cache import RunCache
+from rltui.facts.findings import marks
 from rltui.facts.tabs import ALL, FINDINGS, OVERVIEW, Tab, tabs_of
 from rltui.session import RunView
 

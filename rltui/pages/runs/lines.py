@@ -28,12 +28,10 @@ from rltui.draw.line import (
 from rltui.draw.names import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.diagnosis import cause_of, change_words
-from rltui.facts.finding_rows import FindingRow, finding_rows, worst_rows
-from rltui.facts.listed_runs import ListedRun, Names
-from rltui.facts.marks import slot_of, slot_sign
-from rltui.facts.metric_rows import newest_of
-from rltui.facts.run_state import since_step
+from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows, worst_rows
+from rltui.facts.groups import slot_of, slot_sign
+from rltui.facts.metrics import newest_of
+from rltui.facts.runs import ListedRun, Names, since_step
 from rltui.health.model import Finding
 from rltui.pages.log.lines import crashed_line
 from rltui.pages.run.header import state_spans

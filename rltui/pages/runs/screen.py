@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from rltui.core.batch import RunKey
 from rltui.draw.entries import heights_of
 from rltui.draw.line import Line, Token, fit_line, style, with_ground
-from rltui.facts.listed_runs import ListedRun, ListedRuns
-from rltui.facts.marks import toggled
+from rltui.facts.groups import toggled
+from rltui.facts.runs import ListedRun, ListedRuns
 from rltui.pages.run.chart_screen import Then
 from rltui.pages.run.header import runs_header
 from rltui.pages.run.run_preview import preview_height, preview_lines

@@ -23,9 +23,9 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.anatomy import Anatomy, anatomy_of
-from rltui.facts.metric_rows import Row, tab_sections
-from rltui.facts.run_cache import RunCache
+from rltui.facts.cache import RunCache
+from rltui.facts.metrics import Row, tab_sections
+from rltui.facts.timing import Anatomy, anatomy_of
 from rltui.pages.run.metric_columns import columns_for
 from rltui.pages.run.metric_table import row_entries, section_line
 from rltui.pages.timing.timing_table import (

@@ -17,8 +17,8 @@ from rltui.draw.chart.stack import Stack, stack_cells
 from rltui.draw.line import MUTED, RULE, Line
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.anatomy import Anatomy
-from rltui.facts.run_cache import RunCache
+from rltui.facts.cache import RunCache
+from rltui.facts.timing import Anatomy
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
 from rltui.pages.findings.lines import heading
 from rltui.pages.metric.metric_chart import chart_of

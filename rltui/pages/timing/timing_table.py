@@ -27,7 +27,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.anatomy import Anatomy, Cost, Stage
+from rltui.facts.timing import Anatomy, Cost, Stage
 from rltui.facts.x_axis import span_of
 from rltui.pages.run.metric_table import spark_line
 from rltui.session import RunView

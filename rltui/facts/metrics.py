@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,12 +12,12 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Level, worst
 from rltui.core.text import words_match
 from rltui.facts import numbers
-from rltui.facts.extent import extent_of
-from rltui.facts.run_cache import RunCache, RunSeriesCache
+from rltui.facts.cache import RunSeriesCache, per_version
 from rltui.facts.tabs import ALL, FINDINGS, OVERVIEW
 from rltui.health.model import Judgement
 from rltui.session import RunView
 from rltui.store import Series
+from rltui.store.series import mean_of
 
 #: Tags of one family that may be drawn as the band of the mean.
 _LOW, _HIGH, _CENTRE = "min", "max", "mean"
@@ -89,10 +89,6 @@ def section_of(title: str, rows: Iterable[Row]) -> Section:
 #: Devices in the order of their sections, as the catalogue labels them.
 _DEVICES = ("GPU", "host", "process", "disk", "network")
 
-_SECTIONS: RunCache[tuple[str, str, tuple[str, ...], bool], list[Section]] = RunCache()
-_OVERVIEW: RunCache[None, list[Section]] = RunCache()
-_FAMILY_ENDS: RunCache[None, dict[str, dict[str, str]]] = RunCache()
-
 
 def make_row(
     run: RunView, tag: str, band: tuple[str, str] | None = None, *, valued: bool = True
@@ -135,25 +131,31 @@ def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[Row]
     return [make_row(run, t, bands.get(t), valued=valued) for t in ordered if t not in hidden]
 
 
-def tab_sections(run: RunView, tab: str, text: str = "", *, valued: bool = True) -> list[Section]:
+def tab_sections(
+    run: RunView, tab: str, text: str = "", *, valued: bool = True
+) -> Sequence[Section]:
     """The sections of a tab, after the filter ``text``; kept until the run changes. Rows that are
     not ``valued`` may lack their newest value."""
-    key = (tab, text, run.pins.tags, valued)
-    return list(_SECTIONS.get(run, key, lambda: _matching_sections(run, tab, text, valued)))
+    return _tab_sections(run, tab, text, run.pins.tags, valued)
 
 
-def _matching_sections(run: RunView, tab: str, text: str, valued: bool) -> list[Section]:
-    sections = _tab_sections(run, tab, valued)
+@per_version
+def _tab_sections(
+    run: RunView, tab: str, text: str, pinned: tuple[str, ...], valued: bool
+) -> Sequence[Section]:
+    sections = _all_sections(run, tab, pinned, valued)
     if text:
         sections = [section_of(s.title, (r for r in s.rows if matches(r, text))) for s in sections]
     return [s for s in sections if s.rows]
 
 
-def _tab_sections(run: RunView, tab: str, valued: bool) -> list[Section]:
+def _all_sections(
+    run: RunView, tab: str, pinned: tuple[str, ...], valued: bool
+) -> Sequence[Section]:
     if tab == FINDINGS:
         return []
     if tab == OVERVIEW:
-        return [*_pinned_sections(run), *_without_pinned(run, overview_sections(run))]
+        return [*_pinned_sections(run, pinned), *_without(pinned, overview_sections(run))]
     if tab == ALL:
         rows = [make_row(run, t, valued=valued) for t in _by_category(run)]
         return [section_of("All", rows)]
@@ -164,16 +166,14 @@ def _tab_sections(run: RunView, tab: str, valued: bool) -> list[Section]:
     return [section_of(category_title(category), fold(run, tags, valued=valued))]
 
 
-def _pinned_sections(run: RunView) -> list[Section]:
+def _pinned_sections(run: RunView, pinned: tuple[str, ...]) -> list[Section]:
     """The pinned metrics that this run has; no section without one."""
-    tags = [t for t in run.pins.tags if t in run.infos]
-    rows = [make_row(run, tag, _band_of(run, tag)) for tag in tags]
+    rows = [make_row(run, tag, _band_of(run, tag)) for tag in pinned if tag in run.infos]
     return [section_of(PINNED, rows)] if rows else []
 
 
-def _without_pinned(run: RunView, sections: list[Section]) -> list[Section]:
+def _without(pinned: tuple[str, ...], sections: Sequence[Section]) -> list[Section]:
     """The sections without the rows that stand under Pinned; each keeps the level of all."""
-    pinned = set(run.pins.tags)
     left = (replace(s, rows=tuple(r for r in s.rows if r.tag not in pinned)) for s in sections)
     return [s for s in left if s.rows]
 
@@ -200,12 +200,9 @@ def category_title(category: Category) -> str:
     return category.value.replace("_", " ").capitalize()
 
 
-def overview_sections(run: RunView) -> list[Section]:
+@per_version
+def overview_sections(run: RunView) -> Sequence[Section]:
     """The questions of the scenario with the metrics that answer them, as far as logged."""
-    return list(_OVERVIEW.get(run, None, lambda: _overview_sections(run)))
-
-
-def _overview_sections(run: RunView) -> list[Section]:
     if run.recognition is None:
         return []
     shown: set[str] = set()
@@ -252,17 +249,14 @@ def _band_of(run: RunView, tag: str) -> tuple[str, str] | None:
     return (ends[_LOW], ends[_HIGH]) if len(ends) == 2 else None
 
 
+@per_version
 def _family_ends(run: RunView) -> dict[str, dict[str, str]]:
-    """Family -> its tags of the lowest and the highest value; made once per version."""
-
-    def find() -> dict[str, dict[str, str]]:
-        ends: dict[str, dict[str, str]] = {}
-        for tag, info in run.infos.items():
-            if info.family and info.stat in (_LOW, _HIGH):
-                ends.setdefault(info.family, {})[info.stat] = tag
-        return ends
-
-    return _FAMILY_ENDS.get(run, None, find)
+    """Family -> its tags of the lowest and the highest value."""
+    ends: dict[str, dict[str, str]] = {}
+    for tag, info in run.infos.items():
+        if info.family and info.stat in (_LOW, _HIGH):
+            ends.setdefault(info.family, {})[info.stat] = tag
+    return ends
 
 
 def _by_category(run: RunView) -> list[str]:
@@ -329,3 +323,77 @@ def _quantile(ordered: FloatArray, share: float) -> float:
     low = int(at)
     high = min(low + 1, len(ordered) - 1)
     return float(ordered[low]) * (1 - (at - low)) + float(ordered[high]) * (at - low)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Facts about the points of a series, or a part of it. Only finite values count, but for
+    ``points`` and ``nonfinite``."""
+
+    points: int = 0
+    nonfinite: int = 0
+    start: float | None = None
+    """The first value; None while no value is finite, as are those below."""
+    mean: float | None = None
+    low: tuple[int, float] | None = None
+    high: tuple[int, float] | None = None
+    """(step, value) of the first of the lowest and of the highest values."""
+
+    @property
+    def size(self) -> float:
+        """The largest magnitude; 0 without a finite value."""
+        return max(abs(e[1]) for e in (self.low, self.high)) if self.low and self.high else 0.0
+
+    def extended(self, series: Series) -> Extent:
+        """With the points of a series that were appended since."""
+        return self._joined(_extent(series, self.points, None))
+
+    def _joined(self, new: Extent) -> Extent:
+        points, nonfinite = self.points + new.points, self.nonfinite + new.nonfinite
+        if new.mean is None or new.low is None or new.high is None:
+            return replace(self, points=points, nonfinite=nonfinite)
+        if self.mean is None or self.low is None or self.high is None:
+            return replace(new, points=points, nonfinite=nonfinite)
+        share = (new.points - new.nonfinite) / (points - nonfinite)
+        return Extent(
+            points,
+            nonfinite,
+            self.start,
+            self.mean * (1 - share) + new.mean * share,
+            min(self.low, new.low, key=lambda e: e[1]),
+            max(self.high, new.high, key=lambda e: e[1]),
+        )
+
+
+_EXTENTS: RunSeriesCache[Extent] = RunSeriesCache()
+
+
+def extent_of(run: RunView, series: Series) -> Extent:
+    """The extent of a whole series of a run."""
+    return _EXTENTS.of(run).get(series, Extent().extended, extend=Extent.extended)
+
+
+def extent_between(series: Series, first: float, last: float) -> tuple[Extent, slice]:
+    """The extent of the points at the steps from ``first`` to ``last``, and where they are."""
+    begin = int(np.searchsorted(series.steps, first, "left"))
+    end = int(np.searchsorted(series.steps, last, "right"))
+    return _extent(series, begin, end), slice(begin, end)
+
+
+def _extent(series: Series, begin: int, end: int | None) -> Extent:
+    steps, values = series.steps[begin:end], series.values[begin:end]
+    finite = np.isfinite(values)
+    count = int(np.count_nonzero(finite))
+    points, nonfinite = len(values), len(values) - count
+    if not count:
+        return Extent(points, nonfinite)
+    at, known = steps[finite], values[finite].astype(np.float64)
+    low, high = int(known.argmin()), int(known.argmax())
+    return Extent(
+        points,
+        nonfinite,
+        float(known[0]),
+        mean_of(known),
+        (int(at[low]), float(known[low])),
+        (int(at[high]), float(known[high])),
+    )

@@ -9,12 +9,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
-from rltui.core.level import Level
+from rltui.core.level import ExitKind, Level, RunState
 from rltui.core.text import cell_width
+from rltui.facts import numbers, sentences
+from rltui.health.model import Finding
 from rltui.session import RunView
+
+if TYPE_CHECKING:
+    from rltui.health.crash import ExitStatus
 
 #: For the folder of a run in its name, such as "…gpu-a:logs/".
 _FOLDER_CELLS = 12
@@ -199,3 +206,78 @@ def _counts(listed: Iterable[ListedRun]) -> RunCounts:
     return RunCounts(
         len(runs), sum(x.is_read for x in runs), states, Counter(x.level for x in runs)
     )
+
+
+#: States that go on: their age is a duration.
+_LASTING = ("stalled", "quiet")
+
+
+#: States without an age.
+_AGELESS = ("waiting", "no points", "log deleted")
+
+
+def state_words(run: RunView) -> str:
+    """ "live, 5 s ago", "stalled for 1 h", "crashed 2 d ago"."""
+    word, age = run.verdict.state_word, age_words(run)
+    if not age:
+        return word
+    return f"{word}{_joint(word)}{age}"
+
+
+def why_unknown(run: RunView) -> str:
+    """Why a run has no verdict, or its level without a finding, for people; "" where findings, or
+    their absence, say it."""
+    report = run.report
+    if run.verdict.level is not Level.UNKNOWN:
+        silent = run.verdict.state_word == RunState.STALLED.value
+        return "" if not silent or (report and report.firing()) else f"silent for {age_words(run)}"
+    if not run.infos:
+        return "no scalar yet"
+    if report is None:
+        return "no verdict before the run has been read"
+    if report.few_rows is not None:
+        return sentences.too_few(report.few_rows)
+    if report.judged:
+        return "no rule knows its metrics; none has a value that is not finite"
+    return "no rule can judge this run"
+
+
+def since_step(run: RunView, finding: Finding) -> str:
+    """The step at which a finding began. It is named where that is a number of rows, and of what
+    is about the run as a whole, where it could be a time: "31", "row 31", "step 31"."""
+    word = f"{run.step_word} " if run.step_word != "step" or finding.tag is None else ""
+    return f"{word}{numbers.step(finding.since_step)}"
+
+
+def _joint(word: str) -> str:
+    return {"live": ", "}.get(word, " for " if word in _LASTING else " ")
+
+
+def age_words(run: RunView) -> str:
+    """How long ago the newest write was, behind the word of the state: "2 d ago"; of a state that
+    goes on just how long: "1 h"; of a host out of reach since when. Empty where that says
+    nothing."""
+    word = run.verdict.state_word
+    if word == "unreachable" and run.progress is not None:
+        return f"since {numbers.clock(run.progress.lost_at)}"
+    if run.progress is None or run.progress.age_s is None or word in _AGELESS:
+        return ""
+    age = numbers.age(run.progress.age_s)
+    return age if word in _LASTING else f"{age} ago"
+
+
+def exit_words(ending: ExitStatus) -> str:
+    """``cancelled: Slurm time limit``, ``crashed: CUDA out of memory, then Slurm time limit``."""
+    word = "cancelled" if ending.kind is ExitKind.CANCELLED else ending.kind.value
+    return f"{word}: {', then '.join((ending.reason, *ending.after))}"
+
+
+def last_lines(run: RunView) -> tuple[str, ...]:
+    """The last lines of the console log that was written last; none without such a log."""
+    path = newest_log(run)
+    return () if path is None else run.data.files.tails[path].lines
+
+
+def newest_log(run: RunView) -> Path | None:
+    data = run.data.files
+    return max(data.tails, key=lambda p: data.sources[p].modified, default=None)

@@ -1,16 +1,58 @@
-"""What screens keep of a run between two paints. A cache lives as long as its runs."""
+"""Facts of a run that are asked for again and again, kept until the run changes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from rltui.session import RunView
 from rltui.store.series_cache import SeriesCache
 
+P = ParamSpec("P")
 K = TypeVar("K")
 V = TypeVar("V")
+
+#: Run -> its version, and what was made of that version.
+_KEPT: WeakKeyDictionary[RunView, tuple[int, dict[Hashable, Any]]] = WeakKeyDictionary()
+#: Runs of which something was made anew since outdated facts were last dropped.
+_made = [0]
+
+
+def per_version(
+    make: Callable[Concatenate[RunView, P], V], /
+) -> Callable[Concatenate[RunView, P], V]:
+    """A function of a run and of hashable arguments that is called once for each version of the
+    run. Callers share the result and must not change it."""
+
+    @wraps(make)
+    def kept(run: RunView, /, *args: P.args, **kwargs: P.kwargs) -> V:
+        values = _values_of(run)
+        key = (make, args, *kwargs.items()) if kwargs else (make, args)
+        if key not in values:
+            values[key] = make(run, *args, **kwargs)
+        found: V = values[key]
+        return found
+
+    return kept
+
+
+def _values_of(run: RunView) -> dict[Hashable, Any]:
+    known = _KEPT.get(run)
+    if known is None or known[0] != run.version:
+        _drop_outdated()
+        known = _KEPT[run] = (run.version, {})
+    return known[1]
+
+
+def _drop_outdated() -> None:
+    """Drop the facts of runs that have changed and are no longer shown, now and then."""
+    _made[0] += 1
+    if 4 * _made[0] > len(_KEPT):
+        _made[0] = 0
+        for run in [r for r, (version, _) in _KEPT.items() if version != r.version]:
+            del _KEPT[run]
 
 
 class RunCache(Generic[K, V]):
@@ -47,7 +89,7 @@ class RunCache(Generic[K, V]):
 
 
 class RunSeriesCache(Generic[V]):
-    """A :class:`SeriesCache` for each run."""
+    """A :class:`SeriesCache` for each run, which lives as long as the run."""
 
     def __init__(self) -> None:
         self._kept: WeakKeyDictionary[RunView, SeriesCache[V]] = WeakKeyDictionary()
