@@ -3,7 +3,7 @@
     python scripts/room_changes.py                    rooms are the package directories
     python scripts/room_changes.py --by module        every module is a room of its own
     python scripts/room_changes.py --by top           only the packages directly below rltui
-    python scripts/room_changes.py --rooms rltui.present,rltui.health,rltui.session
+    python scripts/room_changes.py --rooms rltui.draw,rltui.health,rltui.session
     python scripts/room_changes.py --arrows           which borders are crossed most
 
 The app runs headless over a small live log; entering a room and returning from it count one

@@ -3,3 +3,5 @@
 ``lines`` of a page makes styled lines of facts, ``screen`` is what Textual shows and which keys it
 takes.
 """
+
+import rltui.tui  # noqa: F401 - what it sets has to be set before Textual is imported

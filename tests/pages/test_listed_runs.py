@@ -11,7 +11,7 @@ from rltui.core.address import parse_logdir
 from rltui.core.level import Level
 from rltui.draw.entries import LazyEntries, heights_of, items_of
 from rltui.draw.view import View
-from rltui.facts import listed_runs
+from rltui.facts import runs as listed_runs
 from rltui.facts.runs import ListedRuns, runs_matching
 from rltui.pages.runs.lines import RunRows
 from rltui.session import RunView, Session

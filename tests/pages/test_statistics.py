@@ -6,7 +6,7 @@ import pytest
 
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts import extent as extent_module
+from rltui.facts import metrics as extent_module
 from rltui.facts.metrics import extent_between, extent_of, make_row
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom

@@ -68,8 +68,6 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
         self._rows: list[Row] = []
-        self._chart_waits = False
-        """Whether the chart will be drawn after the next paint."""
 
     def begin(
         self, opens: Open, at: tuple[RunView, str] | None, text: str, *, grouped: bool = False
@@ -173,18 +171,9 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self.status.display = not bare
 
     def _update_lines(self) -> None:
-        """Draw again what stands around the list: the words at once, the chart after the next
-        paint, for it takes longer than a key may."""
+        """Draw again what stands around the list."""
         for lines in self.query(Lines):
-            if lines.id != "chart":
-                lines.update()
-        if not self._chart_waits:
-            self._chart_waits = True
-            self.call_after_refresh(self._update_chart)
-
-    def _update_chart(self) -> None:
-        self._chart_waits = False
-        self.query_one("#chart", Lines).update()
+            lines.update()
 
     def on_line_list_moved(self) -> None:
         self._update_lines()

@@ -142,9 +142,7 @@ class MetricsPane(Horizontal):
         rows.show(entries, self._first)
         if other:
             self.query_one("#head", Lines).update()
-            self.call_after_refresh(self.update_details)  # the list is seen before its charts
-        else:
-            self.update_details()
+        self.update_details()
 
     def _layout_for(self, size: Size, rows: int) -> TabLayout:
         if self._arrangement.alone == "list":

@@ -111,7 +111,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._settle()
 
     def _make_room(self, lines: int) -> None:
-        """Give the preview ``lines`` under the list. The list is seen before it."""
+        """Give the preview ``lines`` under the list."""
         preview = self.query_one("#preview", Lines)
         preview.styles.height = lines or 1
         preview.display = lines > 0
@@ -122,7 +122,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if preview.display:
             if run is not None:
                 self._session.look_at(run)
-            self.call_after_refresh(preview.update)
+            preview.update()
 
     def _preview(self, width: int, height: int) -> list[Line]:
         run = self._run_at_cursor

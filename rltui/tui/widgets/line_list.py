@@ -37,14 +37,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
     }
     """
 
-    class Moved(Message):
-        """The cursor is on another item."""
-
     class Opened(Message):
         """The item at the cursor is to be opened."""
-
-    class Scrolled(Message):
-        """Other entries are visible."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -85,14 +79,20 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         top = self.scroll_offset.y
         starts = [self._starts[i] for i in self._items]
         first = bisect_right(starts, top - 1)
-        return first, max(first, bisect_right(starts, top + max(1, self.size.height) - 1))
+        return first, max(first, bisect_right(starts, top + max(1, self._height) - 1))
+
+    @property
+    def _height(self) -> int:
+        """Lines of the list: as it was laid out, or as it is about to be."""
+        styled = self.styles.height
+        return self.size.height if styled is None or styled.cells is None else styled.cells
 
     @property
     def ids_in_view(self) -> list[Id]:
         """The items of which a line is in sight."""
         top = self.scroll_offset.y
         first = max(0, bisect_right(self._starts, top) - 1)
-        last = bisect_right(self._starts, top + max(1, self.size.height) - 1)
+        last = bisect_right(self._starts, top + max(1, self._height) - 1)
         entries = [self._entries[i] for i in range(first, last)]
         return [e.id for e in entries if e.id is not None]
 
@@ -108,9 +108,17 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         self._cursor = wanted[0] if wanted else ids[0] if ids else None
         self._drawn.clear()
         self.virtual_size = Size(self.cells, total)
+        self._show_bar(total)
         if in_sight:
             self._reveal()
         self.repaint()
+
+    def _show_bar(self, total: int) -> None:
+        """Show the scroll bar, or hide it, in the layout that follows: Textual would find out
+        after that, and lay out and paint once more."""
+        bar, height = self.vertical_scrollbar, self._height
+        self.show_vertical_scrollbar = bar.display = total > height > 0
+        bar.window_virtual_size, bar.window_size = total, height
 
     def line_of(self, y: int) -> Line:
         at = y + self.scroll_offset.y
@@ -135,7 +143,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
             self._reveal()
             self.repaint()
         if moved:
-            self.post_message(self.Moved())
+            self._tell("on_line_list_moved")
 
     def move(self, by: int) -> None:
         """Move the cursor by items; without items scroll by lines."""
@@ -201,13 +209,21 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._painted.clear()
-            self.post_message(self.Scrolled())
+            self._tell("on_line_list_scrolled")
+
+    def _tell(self, handler: str) -> None:
+        """Call the handler of the nearest ancestor that has one. Not as a message, which arrives
+        after the list has been painted: what depends on the cursor is painted together with it."""
+        for node in self.ancestors:
+            if (told := getattr(node, handler, None)) is not None:
+                told()
+                return
 
     def on_resize(self, event: events.Resize) -> None:
         super().on_resize(event)
         self.virtual_size = Size(self.cells, self.virtual_size.height)
         self._reveal()
-        self.post_message(self.Scrolled())
+        self._tell("on_line_list_scrolled")
 
     # -- mouse -----------------------------------------------------------------------------
 

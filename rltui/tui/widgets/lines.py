@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -34,6 +34,8 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         self._painted: dict[int, tuple[Line, Line, Strip | None]] = {}
         """Row of the widget -> its line as drawn, as painted, and the strip; without a strip: what
         is about to be. The region of one change is not yet painted when the next one comes."""
+        self._painted_for: Size | None = None
+        """The size of the widget when these lines were drawn."""
         self._finished_for: object = None
         """What the painted lines were finished for, beside the size of the widget."""
         self._palette: Palette | None = None
@@ -59,6 +61,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
 
     def repaint(self) -> None:
         """Paint the cells that differ from what was painted last."""
+        self._fit()
         if not self._painted:
             if self.display:  # Textual may have painted what was valid before a change of size
                 self.refresh()
@@ -84,9 +87,21 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         self._painted.clear()
         self.refresh()
 
+    def _fit(self) -> None:
+        """Drop what was drawn for another size. Textual paints a new layout before it tells the
+        widgets their sizes: without this a key would paint twice."""
+        if self.size != self._painted_for:
+            self._painted_for = self.size
+            self.drop()
+
+    def drop(self) -> None:
+        """Draw everything anew when it is painted next."""
+        self._painted.clear()
+
     def render_lines(self, crop: Region) -> list[Strip]:
         """Finished strips: the style of the widget has nothing to add to them."""
         palette = shell_of(self).palette
+        self._fit()
         if palette is not self._palette:
             self._palette = palette
             self._painted.clear()
@@ -115,7 +130,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         return finished
 
     def on_resize(self, _: events.Resize) -> None:
-        self._painted.clear()
+        self._fit()
 
     def on_show(self) -> None:
         """Textual paints a widget that is shown again only where it changed while hidden."""
@@ -158,8 +173,8 @@ class Lines(LinePainter):
             self._lines = self.walled(lambda: self._draw(self.size.width, self.size.height))
         return self._lines[y] if y < len(self._lines) else []
 
-    def on_resize(self, event: events.Resize) -> None:
-        super().on_resize(event)
+    def drop(self) -> None:
+        super().drop()
         self._lines = None
 
 
