@@ -11,7 +11,6 @@ from rltui.session import RunView
 from rltui.store.series_cache import SeriesCache
 
 P = ParamSpec("P")
-K = TypeVar("K")
 V = TypeVar("V")
 
 #: Run -> its version, and what was made of that version.
@@ -27,15 +26,26 @@ def per_version(
     run. Callers share the result and must not change it."""
 
     @wraps(make)
-    def kept(run: RunView, /, *args: P.args, **kwargs: P.kwargs) -> V:
-        values = _values_of(run)
+    def made(run: RunView, /, *args: P.args, **kwargs: P.kwargs) -> V:
         key = (make, args, *kwargs.items()) if kwargs else (make, args)
-        if key not in values:
-            values[key] = make(run, *args, **kwargs)
-        found: V = values[key]
-        return found
+        return kept(run, key, lambda: make(run, *args, **kwargs))
 
-    return kept
+    return made
+
+
+def kept(run: RunView, key: Hashable, make: Callable[[], V]) -> V:
+    """The value of ``key``, made when it is not known for this version of the run."""
+    values = _values_of(run)
+    if key not in values:
+        values[key] = make()
+    found: V = values[key]
+    return found
+
+
+def is_kept(run: RunView, key: Hashable) -> bool:
+    """Whether the value of ``key`` is known for this version of the run."""
+    values = _KEPT.get(run)
+    return values is not None and values[0] == run.version and key in values[1]
 
 
 def _values_of(run: RunView) -> dict[Hashable, Any]:
@@ -53,39 +63,6 @@ def _drop_outdated() -> None:
         _made[0] = 0
         for run in [r for r, (version, _) in _KEPT.items() if version != r.version]:
             del _KEPT[run]
-
-
-class RunCache(Generic[K, V]):
-    """Values by key, dropped together when the version of the run changes."""
-
-    def __init__(self) -> None:
-        self._made = 0
-        """Runs for which values were made anew since outdated ones were last dropped."""
-        self._kept: WeakKeyDictionary[RunView, tuple[int, dict[K, V]]] = WeakKeyDictionary()
-
-    def get(self, run: RunView, key: K, make: Callable[[], V]) -> V:
-        """The value of ``key``, made when it is not known for this version of the run."""
-        kept = self._kept.get(run)
-        if kept is None or kept[0] != run.version:
-            self._drop_outdated()
-            kept = self._kept[run] = (run.version, {})
-        values = kept[1]
-        if key not in values:
-            values[key] = make()
-        return values[key]
-
-    def _drop_outdated(self) -> None:
-        """Drop the values of runs that have changed and are no longer shown, now and then."""
-        self._made += 1
-        if 4 * self._made > len(self._kept):
-            self._made = 0
-            for run in [r for r, kept in self._kept.items() if kept[0] != r.version]:
-                del self._kept[run]
-
-    def has(self, run: RunView, key: K) -> bool:
-        """Whether the value of ``key`` is known for this version of the run."""
-        kept = self._kept.get(run)
-        return kept is not None and kept[0] == run.version and key in kept[1]
 
 
 class RunSeriesCache(Generic[V]):

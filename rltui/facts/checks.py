@@ -227,6 +227,7 @@ def check_facts(run: RunView, diagnosis: Diagnosis, badge_of: BadgeOf) -> list[t
         ("check first", ", ".join(asked)),
         ("then", ", ".join(then)),
     ]
+
     return [(name, text) for name, text in facts if text]
 
 

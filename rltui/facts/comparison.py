@@ -342,6 +342,7 @@ def group_words(
         verdict = f"the runs do not overlap, but {runs} are too few to be sure ({chance})"
     else:
         verdict = f"{runs} are too few to tell"
+
     return f"{facts}; {verdict}"
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from rltui.catalogue.model import Metric, TagInfo
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 from rltui.core.medians import median, row_medians
+from rltui.facts.cache import per_version
 from rltui.session.limits import stage_limits
 from rltui.session.run import RunView
 
@@ -244,7 +245,8 @@ def _since(values: ValueArray, limit: float) -> int:
     return 0
 
 
-def anatomy_of(run: RunView) -> Anatomy | None:
+@per_version
+def anatomy(run: RunView) -> Anatomy | None:
     """The stages of the steps of a run; None when a single time is logged, none in every step, or
     only timers of something shorter."""
     whole = run.catalogue.roles.step_time
@@ -269,6 +271,7 @@ def anatomy_of(run: RunView) -> Anatomy | None:
     anatomy = Anatomy(run, total, tuple(stages))
     regular = any(anatomy.costs[s.tag].every == 1.0 for s in anatomy.parts)
     related = anatomy.other <= stage_limits().unrelated * anatomy.length
+
     return anatomy if regular and related else None
 
 
@@ -347,19 +350,20 @@ class Load:
         return self.high / self.mean - 1 if self.mean > 0 else math.nan
 
 
-def loads_of(run: RunView, anatomy: Anatomy | None) -> list[Load]:
+@per_version
+def loads(run: RunView) -> list[Load]:
     """The loads that a run logs, in the order of the catalogue."""
     found: list[Load] = []
     for tag, info in sorted(run.infos.items(), key=lambda item: item[1].order):
         metric = info.metric
         if metric is not None and metric.spread is not None and run.points.count(tag):
-            load = _load(run, tag, metric, anatomy)
+            load = _load(run, tag, metric)
             if load is not None and all(load.title != other.title for other in found):
                 found.append(load)
     return found
 
 
-def _load(run: RunView, tag: str, metric: Metric, anatomy: Anatomy | None) -> Load | None:
+def _load(run: RunView, tag: str, metric: Metric) -> Load | None:
     spread = metric.spread
     assert spread is not None
     high, low = _newest(run, tag), _newest_of(run, spread.low)
@@ -367,23 +371,23 @@ def _load(run: RunView, tag: str, metric: Metric, anatomy: Anatomy | None) -> Lo
         return None
     mean = _newest_of(run, spread.mean) if spread.mean else math.nan
     mean = (low + high) / 2 if math.isnan(mean) else mean
-    if metric.unit == "s":
-        wait = high - mean
-    else:
-        wait = math.nan if anatomy is None else _wait(run, metric, mean, high, anatomy)
+    wait = high - mean if metric.unit == "s" else _wait(run, metric, mean, high)
     return Load(tag, spread.title, low, mean, high, wait)
 
 
-def _wait(run: RunView, metric: Metric, mean: float, high: float, anatomy: Anatomy) -> float:
+def _wait(run: RunView, metric: Metric, mean: float, high: float) -> float:
     """Seconds of the stages that last as long as the fullest rank needs, in which the others
     have nothing to do. NaN where another metric is the load of these stages."""
-    waiting = math.nan
-    for stage in anatomy.parts:
+    waiting, found = math.nan, anatomy(run)
+    if found is None:
+        return waiting
+
+    for stage in found.parts:
         of_stage = run.infos[stage.tag].metric
         chosen = run.tags_of_metrics((of_stage.waits,)) if of_stage and of_stage.waits else []
         loads = [run.infos[t].metric for t in chosen]
         if metric in loads and high > 0:
-            cost = anatomy.costs[stage.tag].per_step * (1 - mean / high)
+            cost = found.costs[stage.tag].per_step * (1 - mean / high)
             waiting = cost if math.isnan(waiting) else waiting + cost
     return waiting
 

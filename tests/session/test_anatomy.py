@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.facts.timing import Anatomy, anatomy_of
+from rltui.facts.timing import Anatomy, anatomy
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
 from tests.fakes import a_session
@@ -26,7 +26,7 @@ def the_run(tags: Tags) -> RunView:
 
 
 def the_anatomy(tags: Tags) -> Anatomy:
-    found = anatomy_of(the_run(tags))
+    found = anatomy(the_run(tags))
     assert found is not None
     return found
 
@@ -122,7 +122,7 @@ def test_timers_of_something_shorter_are_no_stages_of_the_step() -> None:
         "ray/tune/timesteps_total": [1.0] * N,
         "ray/tune/episode_reward_mean": [1.0] * N,
     }
-    assert anatomy_of(the_run(tags)) is None
+    assert anatomy(the_run(tags)) is None
 
 
 def test_stages_alone_make_a_step() -> None:
@@ -192,7 +192,7 @@ def test_profiling_of_trl() -> None:
     ],
 )
 def test_a_run_without_stages_has_no_anatomy(tags: Tags) -> None:
-    assert anatomy_of(the_run(tags)) is None
+    assert anatomy(the_run(tags)) is None
 
 
 def test_values_that_are_not_finite_are_left_out() -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from rltui.facts.timing import Load, anatomy_of, loads_of
+from rltui.facts.timing import Load, loads
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
 from tests.fakes import a_session
@@ -32,7 +32,7 @@ AFTER: Tags = {
 
 def the_loads(tags: Tags) -> list[Load]:
     run: RunView = a_session(a_batch(a_block(tags))).runs()[0]
-    return loads_of(run, anatomy_of(run))
+    return loads(run)
 
 
 def test_stages_wait_for_the_fullest_rank_after_balancing() -> None:

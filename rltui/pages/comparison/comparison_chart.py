@@ -123,6 +123,7 @@ def comparison_chart(
         clip=view.outliers,
     )
     title = _title(comparison, metric, len(curves.banded(here)), view, width)
+
     return [title, *render(chart, width, height - 1, view.glyphs)]
 
 

@@ -177,6 +177,7 @@ def _head_of_row(
         last = row.runs[0].progress.last_step if row.runs[0].progress else None
         text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
         line.append(column(text, layout.step, MUTED, right=True))
+
     return line
 
 

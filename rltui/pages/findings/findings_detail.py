@@ -191,6 +191,7 @@ def _finding_detail(
         lines += checks(run, diagnosis, view, width)
     if finding.tag in run.infos:
         lines += _chart(run, finding.tag, view, width, height - len(lines))
+
     return lines
 
 

@@ -145,6 +145,7 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
     if report.skipped:
         entries += _head("Not judged", str(len(report.skipped)), entries, view, width, margin)
         entries += [_skipped_entry(run, s, width, margin, view) for s in report.skipped]
+
     return entries
 
 

@@ -45,6 +45,7 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
         if width >= 69 and move.factor is not None:
             line.append((glyphs.text(numbers.factor(move.factor)), MUTED))
         lines.append(line)
+
     return lines
 
 

@@ -109,6 +109,7 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
     room = width - 2 - cell_width(right)
     left = pad(title, max(0, room), ellipsis=view.glyphs.ellipsis)
     line: Line = [(f"{mark} ", look), (left, look), (right, look)]
+
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
 
 
@@ -173,6 +174,7 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
         if cell_width(names) > width - 14:
             names = f"{len(report.skipped)} rules, listed on Findings"
         lines.append(_fact("not judged", names, width, view))
+
     return lines
 
 

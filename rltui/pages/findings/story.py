@@ -36,6 +36,7 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
         body = paragraph(words, room, TEXT, limit=limit, ellipsis=ellipsis)
         spare -= len(body)
         lines += _named(name, body)
+
     return [*lines, *_named("next step", last)]
 
 

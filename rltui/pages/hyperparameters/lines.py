@@ -108,6 +108,7 @@ def setting_lines(
     )
     trouble = settings.beside.trouble
     advice += f", which {trouble}." if trouble else "."
+
     return paragraph(advice, width, MUTED)
 
 
@@ -156,6 +157,7 @@ def _differences(
         lines.append(fit_line([(plain(words), MUTED)], width, ellipsis=view.glyphs.ellipsis))
     elif not names:
         lines.append([("nothing", MUTED)])
+
     return lines
 
 

@@ -63,6 +63,7 @@ def metric_lines(
     else:
         part = _beside if width >= 110 else _below
         lines += part(run, row, view, zoom, inner, room)
+
     return indented(lines, margin)[:height]
 
 
@@ -144,4 +145,5 @@ def _judgement(run: RunView, row: Row, view: View, width: int, limit: int = 3) -
         if sentences.healthy(judgement):
             text += f"; documented range {sentences.healthy(judgement)}"
         lines.append([(f"{glyphs.badge(row.level)} ", badge), (words(text), MUTED)])
+
     return lines

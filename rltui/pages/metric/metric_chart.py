@@ -13,15 +13,15 @@ from rltui.draw.chart.render import Bar, Chart, Curve, Limit, Mark, render, smoo
 from rltui.draw.line import Line, Token
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.cache import RunCache
+from rltui.facts.cache import kept
 from rltui.facts.findings import projection_of, steps_words
 from rltui.facts.metrics import episodes
 from rltui.facts.timeline import timeline as events
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
 from rltui.health.model import FindingState
-from rltui.pages.metric.outlines import outline_of
 from rltui.pages.metric.overlays import (
     has_others,
+    outline_of,
     reference_envelope,
     reference_points,
     versions,
@@ -32,8 +32,6 @@ from rltui.store import Series
 
 if TYPE_CHECKING:
     from rltui.health.projection import Projection
-
-_LINES: RunCache[object, list[Line]] = RunCache()
 
 #: Cells of the y labels and of the right margin of charts below each other: any value fits.
 _STACKED_LABELS, _STACKED_MARGIN = 7, 9
@@ -107,7 +105,7 @@ def chart_lines(
             chart = replace(chart, bars=(), marks=())
         return render(chart, width, height, view.glyphs)
 
-    return _LINES.get(run, key, draw)
+    return kept(run, key, draw)
 
 
 def _stacked_labels(chart: Chart, width: int, view: View) -> int:
@@ -150,6 +148,7 @@ def chart_of(
         ends = to_x(first), to_x(last)
     marks, marks_title = ([], "marks") if small else _marks(run, tag, to_x)
     projection = projection_of(run, tag) if ahead and axis.kind == "step" else None
+
     return Chart(
         curve=_curve(run, series, band, levels, axis, judged, exact, view.axis),
         envelope=None if band else reference_envelope(run, series, axis, view.axis),

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rltui.draw.chart.chart_model import XY, Chart, Curve, Overlay
+from rltui.draw.chart.outline import COARSE, LONG, LONG_COARSE, Outline
 from rltui.draw.chart.overlays import legend_lines
 from rltui.draw.line import RUN_TOKENS, Line, Token
 from rltui.draw.view import View
-from rltui.facts.cache import RunCache
+from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.groups import Sweep, run_labels, slot_of, slot_sign
 from rltui.facts.x_axis import (
     Axis,
@@ -24,11 +25,8 @@ from rltui.facts.x_axis import (
     points_of,
     wander,
 )
-from rltui.pages.metric.outlines import outline_of
 from rltui.session import RunView
 from rltui.store import Series
-
-_LABELS: RunCache[object, list[tuple[str, str]]] = RunCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +107,7 @@ def others_of(run: RunView, tag: str, view: View, *, exact: bool = False) -> Oth
     lines += shared
     if rest:
         lines.append(_band_label(len(rest)))
+
     return Others(label, note, sign, token, tuple(lines), band_of(rest)) if lines else Others()
 
 
@@ -116,7 +115,7 @@ def _labels(run: RunView, view: View) -> list[tuple[str, str]]:
     """What names the run and the marked others in a legend."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
     key = tuple((r.key, r.name, r.hyperparameters.version) for r in runs)
-    return _LABELS.get(run, key, lambda: run_labels(Sweep(runs)))
+    return kept(run, ("labels", key), lambda: run_labels(Sweep(runs)))
 
 
 def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> list[Overlay]:
@@ -238,3 +237,22 @@ def reference_envelope(
     """How far the reference wanders on its way."""
     found = reference_points(run, series, axis, axis_name)
     return None if found is None else wander(found)
+
+
+_OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
+
+
+def outline_of(run: RunView, series: Series, *, coarse: bool = False) -> Outline | None:
+    """What of a long series shows at any size; None for all of it. A ``coarse`` one will do for a
+    line among many, which is drawn without its raw points."""
+    if series.count < (LONG_COARSE if coarse else LONG):
+        return None
+
+    def make(whole: Series) -> Outline:
+        return extend(Outline(COARSE) if coarse else Outline(), whole)
+
+    def extend(outline: Outline, longer: Series) -> Outline:
+        outline.extend(longer.values)
+        return outline
+
+    return _OUTLINES.of(run).get(series, make, name=coarse, extend=extend)

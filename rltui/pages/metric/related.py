@@ -12,7 +12,7 @@ from rltui.draw.line import LEVEL_TOKEN, MUTED, TITLE, Line, column, style
 from rltui.draw.names import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.cache import RunCache, RunSeriesCache
+from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.metrics import overview_sections
 from rltui.pages.findings.lines import heading
 from rltui.session import RunView
@@ -51,7 +51,6 @@ class Related:
 _Kept = tuple[int, tuple[Related, ...]]
 
 _RELATED: RunSeriesCache[_Kept] = RunSeriesCache()
-_SAMPLES: RunCache[tuple[str, int], Sample | None] = RunCache()
 
 
 def related(run: RunView, tag: str) -> tuple[Related, ...]:
@@ -133,6 +132,7 @@ def _related(run: RunView, tag: str, series: Series) -> tuple[Related, ...]:
         seen.add(name)
     linked.sort(key=lambda pair: -pair[0])
     unlinked.sort(key=lambda pair: -pair[0])
+
     return tuple(item for _, item in (*linked, *unlinked))
 
 
@@ -147,8 +147,8 @@ def _compared(run: RunView, series: Series, tags: Sequence[str]) -> list[Correla
 
 
 def _sampled(run: RunView, tag: str, steps: IntArray) -> Sample | None:
-    key = tag, hash(steps.tobytes())
-    return _SAMPLES.get(run, key, lambda: sample(run.shown(tag), steps))
+    key = "sample", tag, hash(steps.tobytes())
+    return kept(run, key, lambda: sample(run.shown(tag), steps))
 
 
 def _is_copy(found: Correlation, *, expected: bool) -> bool:

@@ -8,7 +8,7 @@ from rltui.core.medians import median
 from rltui.draw.chart.outline import LONG
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.cache import RunCache, RunSeriesCache
+from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.metrics import Extent, extent_between, extent_of, newest_of
 from rltui.pages.metric.metric_chart import Zoom, smoothed_last
 from rltui.session import RunView
@@ -16,7 +16,6 @@ from rltui.store import Series
 
 Facts = list[tuple[str, str, str]]
 
-_FACTS: RunCache[tuple[str, float, tuple[float, float] | None], Facts] = RunCache()
 _MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
 #: Facts of one line, the most important first: it is cut where it does not fit.
 _LINE = ("newest", "smoothed", "NaN or Inf", "max", "min", "median", "mean", "points", "start")
@@ -24,8 +23,8 @@ _LINE = ("newest", "smoothed", "NaN or Inf", "max", "min", "median", "mean", "po
 
 def statistics(run: RunView, tag: str, view: View, zoom: Zoom) -> Facts:
     """(name, value, where) of the visible points, for a table; kept until the run changes."""
-    key = (tag, view.smooth, zoom.window)
-    return _FACTS.get(run, key, lambda: _facts(run, run.shown(tag), view.smooth, zoom.window))
+    key = ("statistics", tag, view.smooth, zoom.window)
+    return kept(run, key, lambda: _facts(run, run.shown(tag), view.smooth, zoom.window))
 
 
 def statistics_in_line(run: RunView, tag: str, view: View, zoom: Zoom) -> list[tuple[str, str]]:

@@ -156,4 +156,5 @@ def _nothing(
         ("rltui demo", "watch a made-up run"),
     ):
         lines.append([("    ", TEXT), (pad(command, 22), STRONG), (does, MUTED)])
+
     return [fit_line(x, width, ellipsis=view.glyphs.ellipsis) for x in lines]

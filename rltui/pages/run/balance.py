@@ -8,10 +8,8 @@ from rltui.core.text import cell_width
 from rltui.draw.line import MUTED, STRONG, TEXT, Line, Token, column, fit_line, style
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.cache import RunCache
-from rltui.facts.timing import Load, loads_of
+from rltui.facts.timing import Load, anatomy, loads
 from rltui.pages.findings.lines import heading
-from rltui.pages.timing.lines import anatomy
 from rltui.session import RunView
 from rltui.session.limits import stage_limits
 
@@ -19,13 +17,6 @@ BALANCE = "balance"
 #: Fewest lines of the tab that leave room for it.
 _LEAST_HEIGHT = 14
 _NAME, _END, _EXCESS = 18, 7, 17
-
-_LOADS: RunCache[None, list[Load]] = RunCache()
-
-
-def loads(run: RunView) -> list[Load]:
-    """The loads of a run, kept until it changes."""
-    return _LOADS.get(run, None, lambda: loads_of(run, anatomy(run)))
 
 
 def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:

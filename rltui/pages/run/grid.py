@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,7 +32,7 @@ from rltui.draw.line import (
 from rltui.draw.names import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.cache import RunCache
+from rltui.facts.cache import is_kept, kept
 from rltui.facts.metrics import Row, with_value
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.metric.metric_chart import chart_of
@@ -63,10 +63,6 @@ class _Plot:
     height: int
     """Lines of the plot; the x axis follows."""
     chart: Chart
-
-
-_PLOTS: RunCache[object, _Plot] = RunCache()
-_PLACES: RunCache[object, tuple[Span, Axis]] = RunCache()
 
 
 class Pace:
@@ -130,7 +126,7 @@ def grid_lines(
     margin, blank = (" " * MARGIN, TEXT), [(" " * layout.pitch, TEXT)]
     frames = [_frame(layout, place, len(rows)) for place in range(len(rows))]
     keys = [_plot_key(run, row, view, frame) for row, frame in zip(rows, frames, strict=True)]
-    missing = [r.tag for r, key in zip(rows, keys, strict=True) if not _PLOTS.has(run, key)]
+    missing = [r.tag for r, key in zip(rows, keys, strict=True) if not is_kept(run, key)]
     pace.choose(missing, cursor)
     for place, (row, name, frame) in enumerate(zip(rows, names, frames, strict=True)):
         title = _title(run, row, name, cross, view, layout.width)
@@ -144,6 +140,7 @@ def grid_lines(
         column += [[margin, *line] if line else blank for line in block]
         column += [] if frame.axis else [blank] * layout.gap
     total = sum(layout.heights) + layout.axis
+
     return [
         [span for c in columns for span in (c[y] if y < len(c) else blank)] for y in range(total)
     ]
@@ -175,8 +172,8 @@ def _chart(run: RunView, row: Row, cross: int | None, view: View, frame: _Frame)
     plot = _plot(run, row, view, frame)
     if cross is None or has_own_axis(run, row.tag):
         return plot.lines
-    key = _plot_key(run, row, view, frame)
-    span, axis = _PLACES.get(run, key, lambda: _places(run, row, view, frame, plot.chart))
+    key = "places", _plot_key(run, row, view, frame)
+    span, axis = kept(run, key, lambda: _places(run, row, view, frame, plot.chart))
     at = axis.place(cross)
     return _crossed(plot, span, at, cross, view) if span.holds(at) else plot.lines
 
@@ -189,9 +186,9 @@ def _places(run: RunView, row: Row, view: View, frame: _Frame, chart: Chart) -> 
     return span, axis_of(run, run.shown(row.tag), view.axis)
 
 
-def _plot_key(run: RunView, row: Row, view: View, frame: _Frame) -> object:
+def _plot_key(run: RunView, row: Row, view: View, frame: _Frame) -> Hashable:
     end = span_of(run, row.tag)[2]
-    return row.tag, row.band, view, frame, end, versions(view)
+    return "plot", row.tag, row.band, view, frame, end, versions(view)
 
 
 def _plot(run: RunView, row: Row, view: View, frame: _Frame) -> _Plot:
@@ -206,7 +203,7 @@ def _plot(run: RunView, row: Row, view: View, frame: _Frame) -> _Plot:
         lines = render(chart, width, height, view.glyphs)
         return _Plot(lines, height - frame.axis, chart)
 
-    return _PLOTS.get(run, _plot_key(run, row, view, frame), draw)
+    return kept(run, _plot_key(run, row, view, frame), draw)
 
 
 def _crossed(plot: _Plot, span: Span, at: float, step: int, view: View) -> list[Line]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rltui.pages.run.arrangement import Arrangement
 from rltui.pages.run.chart_screen import ChartScreen
 from rltui.pages.run.grid_widget import Grid
-from rltui.pages.run.metrics_pane import MetricsPane
+from rltui.pages.run.metrics_pane import Arrangement, MetricsPane
 from rltui.session import RunView, Session
 from rltui.tui.crosshair_keys import NO_METRIC, stepped
 from rltui.tui.keys import GRID

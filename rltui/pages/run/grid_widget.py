@@ -195,6 +195,7 @@ class Grid(Lines):
         if self._legend:
             legend = marks_legend(self._run, shell_of(self).view, width - MARGIN)
             lines = [*indented([legend], MARGIN), *lines]
+
         return lines
 
     # -- mouse -----------------------------------------------------------------------------

@@ -137,6 +137,7 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
         line.append((f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED))
     if report is not None and report.muted:
         line.append((f"  {muted_words(run)}", MUTED))
+
     return line
 
 
@@ -219,6 +220,7 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
     if progress.eta_s is not None and lives and width >= 110:
         eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
         parts.append(_Part([("ETA ", MUTED), (eta, TEXT)], 60))
+
     return parts + ends
 
 

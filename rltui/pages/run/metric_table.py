@@ -29,7 +29,7 @@ from rltui.draw.line import (
 from rltui.draw.spark import empty_digest, spark_of
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.cache import RunCache, RunSeriesCache
+from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.groups import slot_sign
 from rltui.facts.metrics import Row, Section, episodes, trend_of
 from rltui.facts.x_axis import span_of
@@ -37,7 +37,6 @@ from rltui.pages.run.metric_columns import Columns, healthy_words, row_names, un
 from rltui.session import RunView
 from rltui.store import Series
 
-_ROWS: RunCache[object, Line] = RunCache()
 _SPARKS: RunSeriesCache[Line] = RunSeriesCache()
 _DIGESTS: RunSeriesCache[Digest] = RunSeriesCache()
 
@@ -50,8 +49,8 @@ def row_line(
     ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.names.distinct`.
     """
     name = name or row.title
-    key = (row.tag, row.level, name, columns, cursor, view.marker, span_of(run, row.tag)[2])
-    return list(_ROWS.get(run, key, lambda: _row_line(run, row, name, columns, view, cursor)))
+    key = ("row", row.tag, row.level, name, columns, cursor, view.marker, span_of(run, row.tag)[2])
+    return list(kept(run, key, lambda: _row_line(run, row, name, columns, view, cursor)))
 
 
 def _row_line(
@@ -138,6 +137,7 @@ def section_line(
     room = width - line_width(line) - line_width(right)
     if room < 0:
         return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+
     return [*line, (rule * room, RULE), *right]
 
 
@@ -246,6 +246,7 @@ def list_head(
     title = section.title if len(sections) > 1 else f"{section.title} {count}"
     if last - first < count:
         title = f"{section.title} {first + 1}–{last} of {count}"
+
     return section_line(
         view.glyphs.text(title),
         columns.width,

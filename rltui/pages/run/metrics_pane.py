@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -14,7 +14,6 @@ from rltui.draw.entries import Entry, fixed, indented
 from rltui.draw.line import TEXT, Line
 from rltui.facts.metrics import PINNED, Row, Section, tab_sections
 from rltui.facts.tabs import OVERVIEW
-from rltui.pages.run.arrangement import Arrangement
 from rltui.pages.run.balance import top_lines
 from rltui.pages.run.grid_widget import Grid
 from rltui.pages.run.metric_columns import Columns, columns_of
@@ -232,3 +231,27 @@ class MetricsPane(Horizontal):
             return indented(chart_alone(self._run, tag, cross, view, width - 1, height), 2)
         lines = side_lines(self._run, self._tab, tag, view, width, height)
         return indented(lines, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """What the body of a tab shows."""
+
+    grid: bool = False
+    """A chart for each row instead of the list."""
+    alone: str = ""
+    """``chart`` or ``list`` when that has the whole body, else ``""``."""
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether the charts of all rows are in sight."""
+        return self.grid and not self.alone
+
+    def turned(self) -> Arrangement:
+        """The grid instead of the list, or the list again."""
+        return Arrangement(grid=not self.grid)
+
+    def maximised(self) -> Arrangement:
+        """The chart alone, then the list alone, then both; of a grid the chart alone, then all."""
+        order = ("", "chart") if self.grid else ("", "chart", "list")
+        return replace(self, alone=order[(order.index(self.alone) + 1) % len(order)])

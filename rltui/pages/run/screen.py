@@ -12,6 +12,7 @@ from rltui.core.batch import RunKey
 from rltui.facts.findings import finding_rows
 from rltui.facts.tabs import FINDINGS as FINDINGS_TAB
 from rltui.facts.tabs import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
+from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_list import row_of, tag_at
 from rltui.pages.findings.pane import FindingsPane
@@ -20,7 +21,6 @@ from rltui.pages.run.grid_screen import GridScreen
 from rltui.pages.run.metrics_pane import MetricsPane
 from rltui.pages.run.tab_bar import TabBar
 from rltui.pages.timing.lines import TIMING as TIMING_TAB
-from rltui.pages.timing.lines import anatomy
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
 from rltui.tui.crosshair_keys import NO_METRIC

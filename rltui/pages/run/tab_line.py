@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.draw.line import (
     ACCENT,
@@ -20,15 +19,13 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.view import View
-from rltui.facts.cache import RunCache
+from rltui.facts.cache import kept
 from rltui.facts.findings import marks
 from rltui.facts.tabs import ALL, FINDINGS, OVERVIEW, Tab, tabs_of
 from rltui.session import RunView
 
 #: Cells of what stands for tabs that are left out.
 _MORE = 2
-
-_DOUBTS: RunCache[Category, bool] = RunCache()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +126,7 @@ def _is_open(run: RunView, tab: Tab) -> bool:
     category = tab.category
     if category is None or run.verdict.category_level(category) is not Level.OK:
         return False
-    return _DOUBTS.get(run, category, lambda: run.verdict.has_doubt(category))
+    return kept(run, ("doubt", category), lambda: run.verdict.has_doubt(category))
 
 
 def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:

@@ -23,9 +23,8 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.cache import RunCache
 from rltui.facts.metrics import Row, tab_sections
-from rltui.facts.timing import Anatomy, anatomy_of
+from rltui.facts.timing import Anatomy, anatomy
 from rltui.pages.run.metric_columns import columns_for
 from rltui.pages.run.metric_table import row_entries, section_line
 from rltui.pages.timing.timing_table import (
@@ -46,13 +45,6 @@ _NAMED_SHARE = 0.05
 _BAR = 70
 #: Cells that the names of other times have more than those of metrics.
 _LONGER = 6
-
-_ANATOMIES: RunCache[None, Anatomy | None] = RunCache()
-
-
-def anatomy(run: RunView) -> Anatomy | None:
-    """The stages of the steps of a run, kept until it changes; None when none are logged."""
-    return _ANATOMIES.get(run, None, lambda: anatomy_of(run))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from textual.geometry import Size
 from rltui.core.batch import RunKey
 from rltui.draw.entries import Entry, fixed, indented
 from rltui.draw.line import TEXT, Line
+from rltui.facts.timing import anatomy
 from rltui.pages.timing.lines import (
     TimingLayout,
-    anatomy,
     step_lines,
     timing_entries,
     timing_layout,

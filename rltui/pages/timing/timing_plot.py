@@ -17,7 +17,7 @@ from rltui.draw.chart.stack import Stack, stack_cells
 from rltui.draw.line import MUTED, RULE, Line
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.cache import RunCache
+from rltui.facts.cache import kept
 from rltui.facts.timing import Anatomy
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
 from rltui.pages.findings.lines import heading
@@ -30,16 +30,14 @@ _QUANTILE, _SQUEEZED = 0.95, 1.5
 #: Cells of the y labels, at least; of the heading beside its note.
 _LABELS, _HEADING = 7, 14
 
-_PLOTS: RunCache[object, list[Line]] = RunCache()
-
 
 def stacked_lines(
     run: RunView, found: Anatomy, view: View, width: int, height: int, *, shares: bool
 ) -> list[Line]:
     """The stages of every step, stacked: seconds, or shares of the step. Kept until the run
     changes."""
-    key = (width, height, view.glyphs, view.axis, shares, span_of(run)[2])
-    return _PLOTS.get(run, key, lambda: _stacked(run, found, view, width, height, shares))
+    key = ("stages", width, height, view.glyphs, view.axis, shares, span_of(run)[2])
+    return kept(run, key, lambda: _stacked(run, found, view, width, height, shares))
 
 
 def _stacked(

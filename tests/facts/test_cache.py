@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import weakref
 
-from rltui.facts.cache import RunCache, RunSeriesCache
+import pytest
+
+from rltui.facts import cache
+from rltui.facts.cache import RunSeriesCache, is_kept, kept
 from tests.builders import a_batch, steps
 from tests.fakes import FakeReader, a_session
 
@@ -13,11 +16,10 @@ def test_values_are_kept_until_the_run_changes() -> None:
     reader = FakeReader()
     session = a_session(a_batch({"loss": [3, 2]}), reader=reader)
     (run,) = session.runs()
-    cache: RunCache[str, int] = RunCache()
     made: list[str] = []
 
     def get(key: str) -> int:
-        return cache.get(run, key, lambda: made.append(key) or len(made))  # type: ignore[func-returns-value]
+        return kept(run, key, lambda: made.append(key) or len(made))  # type: ignore[func-returns-value]
 
     assert [get("a"), get("b"), get("a")] == [1, 2, 1]
     reader.feed(a_batch({"loss": [3, 2, 1]}, replaced=True))
@@ -25,28 +27,30 @@ def test_values_are_kept_until_the_run_changes() -> None:
     assert [get("a"), get("a")] == [3, 3]
 
 
-def test_values_of_a_run_that_is_not_shown_any_more_are_dropped_once_it_changes() -> None:
+def test_values_of_a_run_that_is_not_shown_any_more_are_dropped_once_it_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cache, "_KEPT", weakref.WeakKeyDictionary())
     reader = FakeReader()
     session = a_session(
         a_batch({"a": [1]}, run="x"), a_batch({"a": [1]}, run="y", source="e"), reader=reader
     )
     x, y = session.runs()
-    cache: RunCache[str, set[str]] = RunCache()
-    left = weakref.ref(cache.get(x, "curve", set))
+    left = weakref.ref(kept(x, "curve", set))
     for row in range(4):
         reader.feed(
             a_batch(steps(row + 2, {"a": [2]}), run="x"),
             a_batch(steps(row + 2, {"a": [2]}), run="y", source="e"),
         )
         session.drain()
-        cache.get(y, "curve", set)
+        kept(y, "curve", set)
     assert left() is None
-    assert cache.has(y, "curve")
+    assert is_kept(y, "curve")
 
 
 def test_each_run_has_a_series_cache_of_its_own() -> None:
     session = a_session(a_batch({"a": [1]}, run="x"), a_batch({"a": [1]}, run="y", source="e"))
-    cache: RunSeriesCache[str] = RunSeriesCache()
+    kept_series: RunSeriesCache[str] = RunSeriesCache()
     x, y = session.runs()
-    assert cache.of(x) is cache.of(x)
-    assert cache.of(x) is not cache.of(y)
+    assert kept_series.of(x) is kept_series.of(x)
+    assert kept_series.of(x) is not kept_series.of(y)
