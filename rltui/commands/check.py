@@ -59,9 +59,8 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
     """Print changes until interrupted, or until all input has ended; on standard error, what got
     out of reach, and what can be reached again."""
     from rltui.commands.outage_lines import OutageLines
-    from rltui.output.badge_colours import painter
     from rltui.output.json_document import event_line, event_message
-    from rltui.output.text_report import event_text
+    from rltui.output.text_report import event_text, painter
     from rltui.session.event import Watcher
     from rltui.session.following import turns
     from rltui.session.hook import open_hook
@@ -285,7 +284,7 @@ def _document(options: argparse.Namespace, session: Session) -> str:
 
 
 def _painted(options: argparse.Namespace, text: str) -> str:
-    from rltui.output.badge_colours import painter
+    from rltui.output.text_report import painter
 
     colours = options.output is None and wants_colour(sys.stdout, os.environ)
     return painter(colours)(text)

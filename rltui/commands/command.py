@@ -184,7 +184,7 @@ def open_session(
 
 def report_notes(notes: Iterable[Note], most: int, indent: str = "rltui: ") -> None:
     """Write notes about files, ``most`` of them at most, to standard error."""
-    from rltui.draw.file_note import note_text
+    from rltui.draw.prose import note_text
 
     notes = list(notes)
     for note in notes[:most]:

@@ -41,11 +41,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from rltui.draw.theme import load_theme
     from rltui.files.output_target import check_target, target_file
-    from rltui.output.badge_colours import painter
     from rltui.output.comparison_report import comparison_markdown, comparison_text
     from rltui.output.json_document import dump, snapshot_document
     from rltui.output.markdown import snapshot_markdown
-    from rltui.output.text_report import snapshot_text
+    from rltui.output.text_report import painter, snapshot_text
     from rltui.pages.picture import snapshot_svg
 
     compared = options.compare or options.group_by is not None

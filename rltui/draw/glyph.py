@@ -11,6 +11,34 @@ from rltui.core.text import cell_width
 from rltui.draw.line import Line
 
 MARKERS = ("braille", "block", "ascii")
+#: Typographic characters that rltui writes, and their replacements in ascii.
+_ASCII: dict[str, str] = {
+    "→": "->",
+    "←": "<-",
+    **dict(zip("↑↓▌◂▸", "^v><>", strict=True)),
+    "⇒": "=>",
+    "↔": "<>",
+    "≤": "<=",
+    "≥": ">=",
+    "±": "+-",
+    "≠": "!=",
+    "∞": "inf",
+    "√": "sqrt",
+    **dict(zip("×÷≈−–—‐‑…·•“”„‘’«»", 'x/~-----~.*"""\'\'""', strict=True)),
+    **dict(zip("✔✖▲▼●○■□", "+X!v*o##", strict=True)),
+    **dict(zip("─━┈╌┄│┃┊┆", "-=---||::", strict=True)),
+    **dict.fromkeys("┤├┬┴┼└┘┌┐", "+"),
+    **dict(zip("▁▂▃▄▅▆▇█▀░▒▓", "_.-=+*##^.:#", strict=True)),
+    **dict(zip("µμτγλΔ", "uutgld", strict=True)),
+    "α": "alpha",
+    "β": "beta",
+    "ε": "eps",
+    "θ": "theta",
+    "π": "pi",
+    "ρ": "rho",
+    "σ": "sigma",
+    "χ": "chi",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,35 +166,6 @@ ASCII = GlyphSet(
     dot=".",
 )
 _SETS = {"braille": BRAILLE, "block": BLOCK, "ascii": ASCII}
-
-#: Typographic characters that rltui writes, and their replacements in ascii.
-_ASCII: dict[str, str] = {
-    "→": "->",
-    "←": "<-",
-    **dict(zip("↑↓▌◂▸", "^v><>", strict=True)),
-    "⇒": "=>",
-    "↔": "<>",
-    "≤": "<=",
-    "≥": ">=",
-    "±": "+-",
-    "≠": "!=",
-    "∞": "inf",
-    "√": "sqrt",
-    **dict(zip("×÷≈−–—‐‑…·•“”„‘’«»", 'x/~-----~.*"""\'\'""', strict=True)),
-    **dict(zip("✔✖▲▼●○■□", "+X!v*o##", strict=True)),
-    **dict(zip("─━┈╌┄│┃┊┆", "-=---||::", strict=True)),
-    **dict.fromkeys("┤├┬┴┼└┘┌┐", "+"),
-    **dict(zip("▁▂▃▄▅▆▇█▀░▒▓", "_.-=+*##^.:#", strict=True)),
-    **dict(zip("µμτγλΔ", "uutgld", strict=True)),
-    "α": "alpha",
-    "β": "beta",
-    "ε": "eps",
-    "θ": "theta",
-    "π": "pi",
-    "ρ": "rho",
-    "σ": "sigma",
-    "χ": "chi",
-}
 
 
 @lru_cache(maxsize=4096)

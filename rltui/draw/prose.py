@@ -1,12 +1,34 @@
-"""Running text as lines: wrapped words, and facts in a row."""
+"""Running text as lines: wrapped words, facts in a row, notes about files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from rltui.core.text import cell_width, fit, pad
-from rltui.draw.line import MUTED, STRONG, TEXT, Line, Style, line_width
+from rltui.core.batch import Note
+from rltui.core.level import Level
+from rltui.core.text import cell_width, clean, fit, fit_middle, pad
+from rltui.draw.glyph import GlyphSet
+from rltui.draw.line import (
+    MUTED,
+    STRONG,
+    TEXT,
+    Line,
+    Span,
+    Style,
+    Token,
+    fit_line,
+    line_width,
+    style,
+)
+from rltui.facts import numbers
+
+#: Where an imperative sentence may end early: "Lower the rate, use fewer epochs; then ...".
+_CLAUSE_END = re.compile(r"[.?,;](?= )")
+#: The rest of a sentence that asks.
+_QUESTION = re.compile(r"[^.;]*\?")
+#: Notes that a screen shows; the others are counted.
+_MOST = 5
 
 
 def wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "…") -> list[str]:
@@ -50,12 +72,6 @@ def hard_wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str 
             last = fit(lines[limit - 1], width - cell_width(ellipsis), ellipsis="")
             return [*lines[: limit - 1], last + ellipsis]
     return lines
-
-
-#: Where an imperative sentence may end early: "Lower the rate, use fewer epochs; then ...".
-_CLAUSE_END = re.compile(r"[.?,;](?= )")
-#: The rest of a sentence that asks.
-_QUESTION = re.compile(r"[^.;]*\?")
 
 
 def whole_clauses(text: str, width: int, limit: int = 1, *, ellipsis: str = "…") -> list[str]:
@@ -111,3 +127,51 @@ def fact_line(facts: Iterable[tuple[str, str]], width: int) -> Line:
     spare = width - sum(map(line_width, pairs))
     gap = " " * min(3, spare // max(1, len(pairs) - 1))
     return [span for at, pair in enumerate(pairs) for span in ([(gap, TEXT)] if at else []) + pair]
+
+
+def note_text(note: Note, path: str) -> str:
+    """What is wrong with a file, and where in it."""
+    at = "" if note.offset is None else f" at byte {numbers.exact(note.offset)}"
+    return f"{clean(path)}{at}: {clean(note.message)}"
+
+
+def troubles_in(notes: Sequence[Note]) -> list[Note]:
+    """The notes about what could not be read as it is."""
+    return [n for n in notes if n.level >= Level.WATCH]
+
+
+def trouble_line(
+    notes: Sequence[Note], width: int, glyphs: GlyphSet, *, whole: bool = False
+) -> Line:
+    """The newest of these notes in one line, and the number of the others. ``whole``: with the
+    path, not just its name."""
+    more, ellipsis = f"  and {len(notes) - 1} more" if len(notes) > 1 else "", glyphs.ellipsis
+    path = notes[-1].path
+    called = str(path) if whole else path.name or str(path)
+    name = fit_middle(clean(called), max(12, width // 3), ellipsis=ellipsis)
+    badge = (f"{glyphs.badge(Level.WATCH)} ", style(Token.WATCH, bold=True))
+    text = (glyphs.text(f"{name}: {clean(notes[-1].message)}"), style(Token.WATCH))
+    return [*fit_line([badge, text], width - len(more), ellipsis=ellipsis), (more, MUTED)]
+
+
+def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool = False) -> Span:
+    """The number of files with such trouble, for the end of a line about something else;
+    ``short`` is the badge alone."""
+    files, badge = len({n.path for n in notes}), glyphs.badge(Level.WATCH)
+    text = badge if short else f"{badge} trouble reading {files} file{'s' * (files > 1)}"
+    return text, style(Token.WATCH)
+
+
+def note_lines(notes: Sequence[Note], width: int) -> list[Line]:
+    """The first notes in full, wrapped at ``width`` cells; the number of the others."""
+    lines: list[Line] = []
+    for note in notes[:_MOST]:
+        text = hard_wrap(note_text(note, str(note.path)), max(1, width - 4))
+        marks = ["  ! ", *["    "] * len(text)]
+        lines += [
+            [(mark, style(Token.WATCH)), (part, MUTED)]
+            for mark, part in zip(marks, text, strict=False)
+        ]
+    if len(notes) > _MOST:
+        lines.append([(f"    and {len(notes) - _MOST} more", MUTED)])
+    return lines

@@ -53,6 +53,15 @@ _DERIVED: dict[Token, tuple[Token, Token, float]] = {
     Token.TINT: (Token.OK, Token.BG, 0.9),
     **{band: (run, Token.BG, 0.55) for run, band in RUN_BANDS.items()},
 }
+_Entry = tuple[str, int, str]
+_CUBE = (0, 95, 135, 175, 215, 255)
+#: What the 16 names usually look like, to find the nearest one.
+_ANSI_RGB = (
+    (0, 0, 0), (205, 49, 49), (13, 188, 121), (229, 229, 16),
+    (36, 114, 200), (188, 63, 188), (17, 168, 205), (229, 229, 229),
+    (102, 102, 102), (241, 76, 76), (35, 209, 139), (245, 245, 67),
+    (59, 142, 234), (214, 112, 214), (41, 184, 219), (255, 255, 255),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +188,6 @@ def _read(path: Path) -> Theme:
     return _theme(name, dark, given, ansi_node.boolean() if ansi_node else False, path)
 
 
-_Entry = tuple[str, int, str]
-
-
 def _colours(table: Table) -> dict[Token, _Entry]:
     words = [t.value for t in Token]
     out: dict[Token, _Entry] = {}
@@ -248,9 +254,6 @@ def mix(first: str, second: str, share: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 
-_CUBE = (0, 95, 135, 175, 215, 255)
-
-
 @lru_cache(maxsize=512)
 def nearest_256(colour: str) -> int:
     """Index (16 to 255) of the nearest colour of the 256-colour palette; -1 for the default."""
@@ -264,15 +267,6 @@ def nearest_256(colour: str) -> int:
         232 + grey: [8 + 10 * grey] * 3,
     }
     return min(options, key=lambda i: _distance(options[i], want))
-
-
-#: What the 16 names usually look like, to find the nearest one.
-_ANSI_RGB = (
-    (0, 0, 0), (205, 49, 49), (13, 188, 121), (229, 229, 16),
-    (36, 114, 200), (188, 63, 188), (17, 168, 205), (229, 229, 229),
-    (102, 102, 102), (241, 76, 76), (35, 209, 139), (245, 245, 67),
-    (59, 142, 234), (214, 112, 214), (41, 184, 219), (255, 255, 255),
-)  # fmt: skip
 
 
 def _nearest_ansi(colour: str) -> int:

@@ -28,6 +28,10 @@ from rltui.health.model import Diagnosis, Finding
 from rltui.health.symptoms import Check
 from rltui.session import RunView
 
+BadgeOf = Callable[[Level], str]
+#: A past value is worth naming when it differs from the present one by this share of the larger.
+_OTHER = 0.25
+
 
 @dataclass(frozen=True, slots=True)
 class CheckItem:
@@ -113,12 +117,6 @@ def _answer(run: RunView, check: Check, tag: str) -> str:
         return ""
     values = run.shown(tag).values
     return check.constant if bool((values == values[0]).all()) else ""
-
-
-BadgeOf = Callable[[Level], str]
-
-#: A past value is worth naming when it differs from the present one by this share of the larger.
-_OTHER = 0.25
 
 
 def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[int, float] | None]:

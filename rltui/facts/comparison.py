@@ -42,6 +42,10 @@ _ALARMING = frozenset({"stalled", "crashed", "cancelled", "log deleted"})
 _OVER = ("finished", "stopped")
 
 ORDERS = ("metric", "name", "verdict")
+#: Runs whose last steps differ by more than this factor are said to end apart.
+_APART = 1.1
+#: Hyperparameters in the sentence on a run.
+_MOST_SETTINGS = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -305,14 +309,6 @@ def _vital_tags(run: RunView) -> tuple[str, ...]:
     for question in run.recognition.scenario.questions:
         found.update(dict.fromkeys(run.tags_of_metrics(question.metrics)))
     return tuple(t for t in found if t in run.infos)
-
-
-#: Runs whose last steps differ by more than this factor are said to end apart.
-_APART = 1.1
-
-
-#: Hyperparameters in the sentence on a run.
-_MOST_SETTINGS = 6
 
 
 def group_words(

@@ -61,6 +61,17 @@ _SETTINGS = frozenset(
         " heads v b group samples warmup",
     )
 )
+#: All ways to share the runs out are tried up to this number, else this many at random.
+_MOST_WAYS = 20_000
+_SEED = 20_260_101
+#: Of those at random no more are tried once this many differ as much: a large chance is known then.
+_ENOUGH = 1_000
+#: Random numbers that are drawn at once, and in all: fewer ways are tried for many runs.
+_CHUNK, _MOST_NUMBERS = 1 << 17, 4_000_000
+#: Runs that have a line of their own in a chart, each in a colour of its own.
+LINES = 5
+#: Hyperparameters in the label of a run.
+_MOST_SETTINGS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,21 +192,6 @@ def _algorithm(run: RunView) -> str:
     return (known.algorithm if known else None) or ""
 
 
-#: All ways to share the runs out are tried up to this number, else this many at random.
-_MOST_WAYS = 20_000
-
-
-_SEED = 20_260_101
-
-
-#: Of those at random no more are tried once this many differ as much: a large chance is known then.
-_ENOUGH = 1_000
-
-
-#: Random numbers that are drawn at once, and in all: fewer ways are tried for many runs.
-_CHUNK, _MOST_NUMBERS = 1 << 17, 4_000_000
-
-
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The means of two groups, and how often chance makes them differ as much."""
@@ -267,14 +263,6 @@ def _sums(values: FloatArray, n: int, ways: int) -> Iterator[FloatArray]:
         draws = random.integers(0, 1 << 32, (count, len(values)), np.uint32)
         last = np.partition(draws, n - 1, axis=1)[:, n - 1, None]
         yield (draws <= last) @ values
-
-
-#: Runs that have a line of their own in a chart, each in a colour of its own.
-LINES = 5
-
-
-#: Hyperparameters in the label of a run.
-_MOST_SETTINGS = 2
 
 
 @dataclass(frozen=True, slots=True)

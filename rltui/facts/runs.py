@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 #: For the folder of a run in its name, such as "…gpu-a:logs/".
 _FOLDER_CELLS = 12
 _RANK = {Level.BAD: 0, Level.WATCH: 1, Level.OK: 2, Level.UNKNOWN: 3}
+#: States that go on: their age is a duration.
+_LASTING = ("stalled", "quiet")
+#: States without an age.
+_AGELESS = ("waiting", "no points", "log deleted")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,14 +211,6 @@ def _counts(listed: Iterable[ListedRun]) -> RunCounts:
     return RunCounts(
         len(runs), sum(x.is_read for x in runs), states, Counter(x.level for x in runs)
     )
-
-
-#: States that go on: their age is a duration.
-_LASTING = ("stalled", "quiet")
-
-
-#: States without an age.
-_AGELESS = ("waiting", "no points", "log deleted")
 
 
 def state_words(run: RunView) -> str:

@@ -25,6 +25,14 @@ _MOST = 60
 _PAUSE, _PAUSE_LEAST_S = 10.0, 60.0
 #: Newest intervals that give the usual one.
 _RECENT = 200
+#: Letter -> what it stands for, in the order of the legend.
+LEGEND = {
+    "v": "evaluation",
+    "c": "checkpoint",
+    "R": "restart",
+    "l": "setting jumped",
+    "s": "log paused",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +42,6 @@ class Happening:
     step: int
     letter: str
     """v evaluation, c checkpoint, l setting changed, s log paused, N not finite."""
-
-
-#: Letter -> what it stands for, in the order of the legend.
-LEGEND = {
-    "v": "evaluation",
-    "c": "checkpoint",
-    "R": "restart",
-    "l": "setting jumped",
-    "s": "log paused",
-}
 
 
 @dataclass(frozen=True, slots=True)

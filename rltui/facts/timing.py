@@ -20,6 +20,9 @@ from rltui.facts.cache import per_version
 from rltui.session.limits import stage_limits
 from rltui.session.run import RunView
 
+#: Rows that are read at once.
+_READ = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -192,10 +195,6 @@ class Anatomy:
         series, scale = self._run.series(stage.tag), _scale(self._run, stage.tag)
         since = _since(series.values, (cost.now + cost.usual) / 2 / scale)
         return stage, int(series.steps[since])
-
-
-#: Rows that are read at once.
-_READ = 1024
 
 
 def _scale(run: RunView, tag: str) -> float:

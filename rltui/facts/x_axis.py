@@ -25,6 +25,12 @@ from rltui.store import Series
 
 #: Axis -> kind of its labels.
 KINDS = {"step": "step", "relative": "time", "wall": "clock", "tokens": "number"}
+#: Places of the x axis at which the curves of runs are averaged.
+_PLACES = 240
+#: Stretches in which the noise of one run is measured, and the points that each has at least.
+_STRETCHES, _LEAST = 40, 4
+#: The points of a run: places on the x axis (n,) ascending, values (n,), NaN included.
+Points = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,18 +151,6 @@ def axis_of_kind(run: RunView, series: Series, axis: str, kind: str) -> Axis | N
         return None
     own = axis_of(run, series, axis)
     return None if kind and own.kind != kind else own
-
-
-#: Places of the x axis at which the curves of runs are averaged.
-_PLACES = 240
-
-
-#: Stretches in which the noise of one run is measured, and the points that each has at least.
-_STRETCHES, _LEAST = 40, 4
-
-
-#: The points of a run: places on the x axis (n,) ascending, values (n,), NaN included.
-Points = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

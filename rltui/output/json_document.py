@@ -29,7 +29,7 @@ from rltui.facts.runs import last_lines, why_unknown
 from rltui.health.crash import ExitStatus
 from rltui.health.model import Diagnosis, Evidence, Finding, Move
 from rltui.health.projection import Projection
-from rltui.output.mentions import without_mentions
+from rltui.output.markdown import without_mentions
 from rltui.output.text_report import event_words
 from rltui.session import RunView, Session
 from rltui.session.event import Event

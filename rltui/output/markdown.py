@@ -18,6 +18,10 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@!&])")
 #: Words that sites make links of, escaped or not: URLs, addresses, @names, #numbers.
 _LINKED = re.compile(r"([^\s|]*(?:://|www\.|@|#\d)[^\s|]*)", re.IGNORECASE)
 _BACKTICKS = re.compile("`+")
+#: What Slack takes for a mention or a link begins with a bracket: ``<!channel>``, ``<@U1>``,
+#: ``<https://...|text>``. Mattermost, Discord and Rocket.Chat take ``@all``, ``@everyone``.
+_BRACKET = re.compile(r"<(?=[!@#A-Za-z])")
+_AT = re.compile(r"@(?=\w)")
 
 
 def snapshot_markdown(session: Session) -> str:
@@ -76,3 +80,8 @@ def _code(word: str) -> str:
     fence = "`" * (max(map(len, _BACKTICKS.findall(word)), default=0) + 1)
     inner = f" {word} " if word[0] == "`" or word[-1] == "`" else word
     return f"{fence}{inner}{fence}"
+
+
+def without_mentions(text: str) -> str:
+    """A text with look-alikes in place of the characters that begin a mention."""
+    return _AT.sub("\uff20", _BRACKET.sub("\u2039", text))

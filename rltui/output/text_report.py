@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -12,8 +13,8 @@ from rltui.core.batch import RunKey
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, pad
-from rltui.draw.file_note import note_text
 from rltui.draw.glyph import glyph_set
+from rltui.draw.prose import note_text
 from rltui.facts import numbers, sentences
 from rltui.facts.checks import check_facts
 from rltui.facts.findings import (
@@ -43,6 +44,10 @@ _GLYPHS = glyph_set("braille")
 _TAIL_LINES = 12
 #: Cells of the titles in a snapshot, and the most that a long one widens them to.
 _TITLE, _TITLE_MOST = 20, 40
+_COLOURS = {Level.OK: 32, Level.WATCH: 33, Level.BAD: 31}
+_CODES = {glyph_set("braille").badge(level): code for level, code in _COLOURS.items()}
+#: A badge after the indent, or after the time of an event.
+_BADGE = re.compile(rf"^( *(?:\d\d:\d\d:\d\d )?)([{''.join(_CODES)}])(?= )", re.MULTILINE)
 
 
 def verdict_line(session: Session) -> str:
@@ -336,3 +341,12 @@ def _row_line(row: Row, title: int) -> str:
     line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, title)} {value}{unit}"
     gap = max(1, title + 28 - cell_width(line))
     return f"{line}{' ' * gap}{pad(sentences.healthy(row.judgement), 18)} {row.tag}".rstrip()
+
+
+def painter(colour: bool) -> Callable[[str], str]:
+    """What gives the badges of a report their colours; without ``colour`` it changes nothing."""
+    return _painted if colour else str
+
+
+def _painted(text: str) -> str:
+    return _BADGE.sub(lambda m: f"{m[1]}\x1b[{_CODES[m[2]]}m{m[2]}\x1b[0m", text)

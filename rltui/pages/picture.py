@@ -7,9 +7,8 @@ from rltui.draw.entries import beside
 from rltui.draw.line import Line
 from rltui.draw.theme import Theme
 from rltui.draw.view import View
-from rltui.facts.metrics import tab_sections
+from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.facts.runs import ListedRuns
-from rltui.facts.tabs import OVERVIEW
 from rltui.output.svg import coloured, ground_of, svg
 from rltui.pages.run.header import run_header, runs_header
 from rltui.pages.run.tab import (

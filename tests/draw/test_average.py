@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.draw.chart.average import averaged, is_crowded
 from rltui.draw.chart.render import Chart, Curve, render
-from rltui.draw.chart.trace import Columns, Points, decimate
+from rltui.draw.chart.trace import Columns, Points, averaged, decimate, is_crowded
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import Line, Token
 

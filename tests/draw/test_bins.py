@@ -8,10 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.draw.bins import Digest
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import plain
-from rltui.draw.spark import empty_digest, spark_of
+from rltui.draw.spark import Digest, empty_digest, spark_of
 from tests.draw.sparks import spark
 
 GLYPHS = glyph_set("braille")

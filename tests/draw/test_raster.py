@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.draw.chart.raster import RESOLUTION, checkerboard, encode, fill
+from rltui.draw.chart.canvas import RESOLUTION, checkerboard, encode, fill
 
 
 def rows(raster: np.ndarray, marker: str) -> list[str]:

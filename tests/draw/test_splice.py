@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.draw.chart.splice import spliced
+from rltui.draw.chart.canvas import spliced
 from rltui.draw.line import ACCENT, MUTED, TEXT, Line, Token, plain, style
 
 LINE: Line = [("ab  ", TEXT), ("  cd", MUTED)]

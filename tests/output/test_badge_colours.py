@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rltui.output.badge_colours import painter
+from rltui.output.text_report import painter
 
 REPORT = """\
 ✖ run (PPO, step 9): 2 bad

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.output.mentions import without_mentions
+from rltui.output.markdown import without_mentions
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from rltui.draw.entries import Entry
 from rltui.draw.grid_layout import grid_layout
 from rltui.draw.line import Line, fit_line, plain
 from rltui.draw.view import View
-from rltui.facts.metrics import tab_sections
+from rltui.facts.metrics import OVERVIEW, TABS, tab_sections
 from rltui.facts.runs import ListedRuns
-from rltui.facts.tabs import OVERVIEW, TABS
 from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.findings_list import (
     finding_entries,

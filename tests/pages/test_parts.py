@@ -12,7 +12,7 @@ from rltui.core.batch import Batch, Note
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.draw.view import View
-from rltui.facts.tabs import TABS
+from rltui.facts.metrics import TABS
 from rltui.pages.metric.metric_chart import Zoom
 from rltui.session import Session
 from tests.builders import LOGDIR, a_batch, a_block

@@ -7,7 +7,7 @@ import pytest
 from rltui.core.level import Level
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
-from rltui.facts.tabs import TAB_BY_ID, tab_named, tabs_of
+from rltui.facts.metrics import TAB_BY_ID, tab_named, tabs_of
 from rltui.pages.run.tab_line import tab_line
 from rltui.session import RunView
 from tests.builders import a_batch, steps

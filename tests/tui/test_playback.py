@@ -11,7 +11,7 @@ import pytest
 from textual.message_pump import MessagePump
 
 from rltui.core.level import Level
-from rltui.facts.tabs import tabs_of
+from rltui.facts.metrics import tabs_of
 from rltui.pages.app import RltuiApp
 from rltui.tui.playback import Playback, ReplayStart
 from tests.builders import a_batch, a_source, steps

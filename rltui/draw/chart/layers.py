@@ -10,20 +10,33 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rltui.core.block import BoolArray, IntArray
+from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.canvas import (
+    BAND,
+    BLANK,
+    RESOLUTION,
+    Plot,
+    by_cell,
+    checkerboard,
+    encode,
+    fill,
+    line_raster,
+    paint_line,
+    paint_outline,
+    safe,
+)
+from rltui.draw.chart.chart_model import Chart, Continuation, Curve
 from rltui.draw.chart.overlays import DrawnLine
-from rltui.draw.chart.plot import BAND, Plot, line_raster, paint_line, paint_outline
-from rltui.draw.chart.plot_cells import safe
-from rltui.draw.chart.raster import RESOLUTION, by_cell, encode
 from rltui.draw.chart.trace import Columns, Points, gap_cells
 from rltui.draw.chart.y_range import Shown
 from rltui.draw.line import ACCENT, LEVEL_TOKEN, MUTED, Line, Style, Token, line_width, style
 
 _NAN, _NAN_REST = style(Token.BAD, bold=True), style(Token.BAD)
 _OUTSIDE = style(Token.STRONG, bold=True)
+#: Cells of a dash and of the gap behind it.
+_DASH = 2
 
 
 def draw_ground(plot: Plot, chart: Chart) -> None:
@@ -241,3 +254,61 @@ def newest_value(s: Shown, x1: float) -> tuple[float, Style] | None:
     if worst >= Level.WATCH:
         return value, style(LEVEL_TOKEN[worst], bold=True)
     return value, style(Token.STRONG, bold=True)
+
+
+def draw_continuation(plot: Plot, ahead: Continuation) -> None:
+    """The part of it that is in the window; draws nothing without a cell beyond the newest point.
+
+    Dots of the band that lie beyond the limit are left out: what happens there is not known.
+    """
+    across, down = RESOLUTION[plot.glyphs.marker]
+    columns, height = across * plot.canvas.width, down * plot.canvas.height
+    if plot.x1 <= plot.x0 or columns < 2:
+        return
+    x = plot.x0 + (plot.x1 - plot.x0) * np.arange(columns) / (columns - 1)
+    beyond = x > ahead.x
+    soonest, last = (_straight(ahead, x, end) for end in (ahead.earliest, ahead.latest))
+    low, high = np.fmin(soonest, last), np.fmax(soonest, last)
+    outside = ~beyond | (x > ahead.latest)
+    low, high = (_dots(plot, np.where(outside, np.nan, y), height) for y in (low, high))
+    band = fill(low, high, height)
+    _paint_dots(plot, band if plot.glyphs.ascii else checkerboard(band), BAND, ":")
+    middle = _straight(ahead, x, (ahead.earliest + ahead.latest) / 2)
+    cells = np.arange(columns) // across
+    gap = outside | (cells // _DASH % 2 == 1) | (x > (ahead.earliest + ahead.latest) / 2)
+    dash = _dots(plot, np.where(gap, np.nan, middle), height)
+    _paint_dots(plot, fill(dash, dash, height), MUTED, "-")
+
+
+def _paint_dots(plot: Plot, raster: BoolArray, look: Style, char: str) -> None:
+    """Dots that texts keep off."""
+    codes = encode(raster, plot.glyphs.marker, char=char)
+    plot.canvas.paint(codes, look)
+    plot.canvas.lines |= codes != BLANK
+
+
+def _straight(ahead: Continuation, x: FloatArray, end: float) -> FloatArray:
+    """The value (n,) at ``x`` of the straight line that reaches the limit at ``end``."""
+    share = np.clip((x - ahead.x) / max(end - ahead.x, 1e-300), 0.0, 1.0)
+    return ahead.y + (ahead.limit - ahead.y) * share
+
+
+def _dots(plot: Plot, values: FloatArray, height: int) -> FloatArray:
+    """Values as dots above the bottom; NaN outside of the plot."""
+    share = plot.scale.share(values)
+    inside = (share >= -1e-9) & (share <= 1 + 1e-9)
+    return np.where(inside, np.round(np.clip(share, 0, 1) * (height - 1)), np.nan)
+
+
+def draw_onsets(plot: Plot, chart: Chart) -> None:
+    """The badge of each level of the curve where it began: on the top row, or on the bottom one
+    where the line takes that."""
+    canvas = plot.canvas
+    for since, _, level in sorted(chart.curve.levels, key=lambda e: e[2]):
+        if level < Level.WATCH or not plot.holds(since):
+            continue
+        column = plot.cell(since)
+        rows = (0, canvas.height - 1)
+        row = next((r for r in rows if canvas.free(r, column, column + 1)), None)
+        if row is not None:
+            canvas.put(row, column, plot.glyphs.badge(level), style(LEVEL_TOKEN[level], bold=True))

@@ -9,9 +9,8 @@ import numpy as np
 
 from rltui.core.block import BoolArray
 from rltui.core.text import cell_width
+from rltui.draw.chart.canvas import Plot, line_raster, paint_band, paint_line, safe
 from rltui.draw.chart.chart_model import Chart
-from rltui.draw.chart.plot import Plot, line_raster, paint_band, paint_line
-from rltui.draw.chart.plot_cells import safe
 from rltui.draw.chart.y_range import Shown
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (

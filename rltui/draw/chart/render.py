@@ -13,21 +13,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.draw.chart.axis import Scale
-from rltui.draw.chart.bars import label_width
+from rltui.draw.chart.canvas import Canvas, Plot, Span
 from rltui.draw.chart.chart_model import Bar, Chart, Curve, Limit, Mark, Overlay
-from rltui.draw.chart.continuation import draw_continuation
-from rltui.draw.chart.foot import axis_lines, foot_lines, wanted_rows
+from rltui.draw.chart.foot import (
+    ROWS,
+    axis_lines,
+    foot_lines,
+    has_strip,
+    label_width,
+    strip_lines,
+    wanted_rows,
+)
 from rltui.draw.chart.layers import (
     draw_below,
+    draw_continuation,
     draw_crosshair,
     draw_curve,
     draw_ground,
     draw_marks,
+    draw_onsets,
     draw_readout,
     draw_texts,
     newest_value,
 )
-from rltui.draw.chart.onset import draw_onsets
 from rltui.draw.chart.overlays import (
     draw_grounds,
     draw_overlays,
@@ -35,10 +43,6 @@ from rltui.draw.chart.overlays import (
     legend_height,
     legend_lines,
 )
-from rltui.draw.chart.overview_strip import ROWS, has_strip, strip_lines
-from rltui.draw.chart.plot import Plot
-from rltui.draw.chart.plot_cells import Canvas
-from rltui.draw.chart.span import Span
 from rltui.draw.chart.trace import Points, points, smooth
 from rltui.draw.chart.y_range import (
     LOG_REFUSED,

@@ -1,4 +1,4 @@
-"""From points to dot columns: smoothing, decimation, joined lines, gaps.
+"""From points to dot columns: smoothing, decimation, averages, outlines, joined lines, gaps.
 
 No point is skipped: a column of dots keeps the minimum, the maximum,
 the first and the last of all its points, so a spike of one step among a million stays.
@@ -7,6 +7,7 @@ the first and the last of all its points, so a spike of one step among a million
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,23 @@ from numpy.typing import NDArray
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.draw.chart.axis import Scale
+
+#: No x beyond this: so differences and their products with a width stay finite.
+FAR = 1e290
+NOTHING = np.zeros(0, dtype=np.float64)
+#: Points per dot column from which a joined line would be a block.
+_CROWDED = 0.75
+#: How often it crosses its whole range, at least.
+_RESTLESS = 4.0
+#: Dot columns on either side that the running median takes in: a share of all, and its bounds.
+_SHARE, _LEAST, _MOST = 1 / 60, 2, 6
+_LIGHT = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9
+#: Shorter series are drawn from all of their points.
+LONG = 16_384
+#: Most blocks of a long series: beyond that neighbours are merged.
+_BLOCKS = 4096
+#: The same of a line among many: still more blocks than any chart has columns.
+LONG_COARSE, COARSE = 2048, 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +62,6 @@ class Columns:
     """(k,) True for columns of the window itself."""
 
 
-#: No x beyond this: so differences and their products with a width stay finite.
-FAR = 1e290
-NOTHING = np.zeros(0, dtype=np.float64)
 _NO_COLUMNS = Columns(
     NOTHING, NOTHING, NOTHING, NOTHING, NOTHING,
     np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_),
@@ -269,3 +284,158 @@ def cell_of(x: FloatArray, x0: float, x1: float, cells: int) -> IntArray:
     dots = np.rint((inside - x0) / (x1 - x0) * (2 * cells - 1))
     cell: IntArray = np.clip(dots, 0, 2 * cells - 1).astype(np.int64) // 2
     return cell
+
+
+def is_crowded(data: Points, below: Columns, window: tuple[float, float], width: int) -> bool:
+    """Whether the joined line ``below`` of a window in ``width`` dot columns would be a block:
+    it has more points than columns, and goes up and down all the time."""
+    begin, end = np.searchsorted(data.x, window)
+    if int(end - begin) <= _CROWDED * width or not len(below.at):
+        return False
+    low, high = below.low, below.high
+    with np.errstate(over="ignore"):
+        inside = (high / _RESTLESS - low / _RESTLESS).sum()
+        between = np.abs(below.first[1:] / _RESTLESS - below.last[:-1] / _RESTLESS).sum()
+        return bool(inside + between > high.max() - low.min())
+
+
+def averaged(
+    data: Points, below: Columns, window: tuple[float, float], width: int,
+    restarts: Sequence[float],
+) -> Columns:  # fmt: skip
+    """The averaged line at the columns of ``below``, from the points (or means) ``data``."""
+    finite = np.isfinite(data.y)
+    x, y = (data.x, data.y) if finite.all() else (data.x[finite], data.y[finite])
+    bounds = column_bounds(x, *window, width)
+    filled = np.flatnonzero(bounds[1:] > bounds[:-1])
+    if not len(filled) or not len(below.at):
+        return below
+    inside = y[: bounds[-1]]
+    size = max(float(np.abs(inside[bounds[0] :]).max()), 1e-300)
+    starts = bounds[filled]
+    means = np.add.reduceat(inside / size, starts) / (bounds[filled + 1] - starts)
+    reach = int(min(_MOST, max(_LEAST, width * _SHARE)))
+    cuts = x[starts].searchsorted(np.sort(np.array(restarts, dtype=np.float64)), side="left")
+    parts = np.split(means, cuts) if len(cuts) else [means]
+    line = np.concatenate([_smoothed(part, reach) for part in parts]) * size
+    at = np.interp(below.at, filled, line)
+    return Columns(below.at, at, at, at, at, below.broken, below.inside)
+
+
+def _smoothed(means: FloatArray, reach: int) -> FloatArray:
+    """Running median and light average of values (n,), reflected at the ends."""
+    if len(means) < 3 or bool((means == means[0]).all()):
+        return means
+    reach = min(reach, len(means) - 1)
+    around = _windows(_reflected(means, reach), 2 * reach + 1)
+    middle = np.partition(around, reach, axis=1)[:, reach]
+    out: FloatArray = np.convolve(_reflected(middle, 2), _LIGHT, "valid")
+    return out
+
+
+def _windows(x: FloatArray, size: int) -> FloatArray:
+    """The windows of ``size`` values as rows on the same memory, not to be written (numpy's
+    sliding_window_view takes 15 µs for its checks)."""
+    (stride,) = x.strides
+    matrix: FloatArray = np.ndarray((len(x) - size + 1, size), x.dtype, x, strides=(stride, stride))
+    return matrix
+
+
+def _reflected(values: FloatArray, by: int) -> FloatArray:
+    """Values (n,) with ``by`` < n more at either end, mirrored."""
+    return np.concatenate([values[by:0:-1], values, values[-2 : -by - 2 : -1]])
+
+
+class Outline:
+    """Outline of one series.
+
+    ``index`` (k,): indices of the kept points, ascending; ``centres`` and ``means`` (b,): index of
+    the middle point of each block and the mean of its finite values, NaN where it has none.
+    """
+
+    def __init__(self, blocks: int = _BLOCKS) -> None:
+        """``blocks``: at most that many."""
+        self._most = blocks
+        self.index: IntArray = np.zeros(0, dtype=np.int64)
+        self.centres: IntArray = np.zeros(0, dtype=np.int64)
+        self.means: FloatArray = np.zeros(0, dtype=np.float64)
+        self._sums: FloatArray = np.zeros((2, 0), dtype=np.float64)
+        """Sum and number of the finite values of the full blocks."""
+        self._size = 4
+        """Points of a block."""
+        self._kept: IntArray = np.zeros(0, dtype=np.int64)
+        """What is kept of the full blocks."""
+        self._done = 0
+        """Points of the full blocks."""
+
+    def extend(self, y: NDArray[np.generic]) -> None:
+        """Take in the new points. The values (n,) must begin with those of the previous call
+        (see ``Series.epoch``)."""
+        n = len(y)
+        while n > self._most * self._size:
+            self._size *= 2
+            pairs = self._sums[:, : self._sums.shape[1] // 2 * 2]
+            self._sums = pairs.reshape(2, -1, 2).sum(axis=2)
+        if self._done % self._size:
+            # blocks of the former size were closed: the last of them is open again
+            self._done -= self._done % self._size
+            self._kept = self._kept[self._kept < self._done]
+        if len(self._kept) > 4 * self._most:
+            self._kept = self._kept[_reduced(y, self._kept, self._kept // self._size)]
+        full = n - n % self._size
+        if full > self._done:
+            fresh = np.arange(self._done, full)
+            chosen = fresh[_reduced(y, fresh, fresh // self._size)]
+            self._kept = np.concatenate([self._kept, chosen])
+            self._sums = np.concatenate([self._sums, _sums(y[self._done : full], self._size)], 1)
+            self._done = full
+        self._take_means(y, n, full)
+        self.index = np.concatenate([self._kept, np.arange(full, n)])
+
+    def _take_means(self, y: NDArray[np.generic], n: int, full: int) -> None:
+        """Means of the full blocks, and of what follows them."""
+        sums, size = self._sums, self._size
+        centres = np.arange(sums.shape[1]) * size + size // 2
+        if n > full:
+            sums = np.concatenate([sums, _sums(y[full:], n - full)], axis=1)
+            centres = np.append(centres, (full + n) // 2)
+        with np.errstate(invalid="ignore"):
+            self.means = sums[0] / sums[1]
+        self.centres = centres
+
+
+def _sums(y: NDArray[np.generic], size: int) -> FloatArray:
+    """(2, blocks) sum and number of the finite values of each ``size`` of ``y``."""
+    values = y.astype(np.float64).reshape(-1, size)
+    finite = np.isfinite(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.stack([np.where(finite, values, 0.0).sum(axis=1), finite.sum(axis=1)])
+
+
+def _reduced(y: NDArray[np.generic], places: IntArray, block: IntArray) -> IntArray:
+    """Which of ``places`` (n,) to keep, as indices into it; ``block`` (n,) ascends."""
+    values = y[places].astype(np.float64)
+    starts = np.flatnonzero(np.append(True, block[1:] != block[:-1]))
+    ends = np.append(starts[1:], len(places))
+    number = np.repeat(np.arange(len(starts)), ends - starts)
+    whole = np.isfinite(values)
+    broken = np.logical_or.reduceat(~whole, starts)
+    low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+    lowest, highest = (
+        _first_of(values == low[number], number),
+        _first_of(values == high[number], number),
+    )
+    keep = broken[number]
+    for places_kept in (starts, ends - 1, lowest, highest):
+        keep[places_kept] = True
+    return np.flatnonzero(keep)
+
+
+def _first_of(hit: NDArray[np.bool_], number: IntArray) -> IntArray:
+    """The first place of a hit in each block that has one."""
+    at = np.flatnonzero(hit)
+    if not len(at):
+        return at
+    blocks = number[at]
+    first: IntArray = at[np.append(True, blocks[1:] != blocks[:-1])]
+    return first

@@ -9,10 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.draw.chart.average import averaged, is_crowded
 from rltui.draw.chart.axis import Scale, end_scale, linear_scale, log_scale
 from rltui.draw.chart.chart_model import XY, Chart, Curve, Overlay
-from rltui.draw.chart.trace import FAR, Columns, Points, decimate, points, smooth
+from rltui.draw.chart.trace import (
+    FAR,
+    Columns,
+    Points,
+    averaged,
+    decimate,
+    is_crowded,
+    points,
+    smooth,
+)
 
 #: Zero joins the range when it is nearer than this share of the maximum.
 _NEAR_ZERO = 0.35

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.text import cell_width, pad
 from rltui.draw.entries import Entry, fixed, indented, with_margin
-from rltui.draw.file_note import note_lines
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -16,6 +15,7 @@ from rltui.draw.line import (
     column,
     style,
 )
+from rltui.draw.prose import note_lines
 from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.findings import (

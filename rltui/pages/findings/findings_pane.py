@@ -5,7 +5,6 @@ from __future__ import annotations
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.draw.entries import indented
-from rltui.draw.file_note import trouble_line
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -15,7 +14,7 @@ from rltui.draw.line import (
     line_width,
     style,
 )
-from rltui.draw.prose import paragraph
+from rltui.draw.prose import paragraph, trouble_line
 from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.findings import FindingRow, finding_rows, worst_rows

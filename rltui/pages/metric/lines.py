@@ -21,11 +21,11 @@ from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.findings import cause_of, change_words, suspect_of, suspect_words
 from rltui.facts.metrics import (
+    TAB_BY_ID,
     Row,
     make_row,
     tab_sections,
 )
-from rltui.facts.tabs import TAB_BY_ID
 from rltui.pages.findings.lines import finding_block, heading
 from rltui.pages.metric.metric_chart import Zoom, chart_lines
 from rltui.pages.metric.related import related_lines

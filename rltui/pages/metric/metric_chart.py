@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rltui.core.level import Level
-from rltui.draw.chart.bars import label_width
 from rltui.draw.chart.chart_model import XY, Continuation
+from rltui.draw.chart.foot import label_width
 from rltui.draw.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
 from rltui.draw.line import Line, Token
 from rltui.draw.view import View

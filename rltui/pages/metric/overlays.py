@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rltui.draw.chart.chart_model import XY, Chart, Curve, Overlay
-from rltui.draw.chart.outline import COARSE, LONG, LONG_COARSE, Outline
 from rltui.draw.chart.overlays import legend_lines
+from rltui.draw.chart.trace import COARSE, LONG, LONG_COARSE, Outline
 from rltui.draw.line import RUN_TOKENS, Line, Token
 from rltui.draw.view import View
 from rltui.facts.cache import RunSeriesCache, kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.medians import median
-from rltui.draw.chart.outline import LONG
+from rltui.draw.chart.trace import LONG
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, kept

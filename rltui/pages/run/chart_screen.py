@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.app import SystemCommand
 
 from rltui.draw.line import Line
-from rltui.facts.tabs import TABS, tab_named, tabs_of
+from rltui.facts.metrics import TABS, tab_named, tabs_of
 from rltui.facts.x_axis import axes_of
 from rltui.pages.run.header import run_header
 from rltui.pages.run.replay_keys import ReplayKeys

@@ -10,10 +10,9 @@ import numpy as np
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
+from rltui.draw.chart.canvas import Span, spliced
 from rltui.draw.chart.chart_model import Chart
 from rltui.draw.chart.render import render
-from rltui.draw.chart.span import Span
-from rltui.draw.chart.splice import spliced
 from rltui.draw.chart.y_range import prepare, x_window
 from rltui.draw.grid_layout import MARGIN, GridLayout
 from rltui.draw.line import (

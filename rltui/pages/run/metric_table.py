@@ -9,7 +9,6 @@ from itertools import accumulate
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
-from rltui.draw.bins import Digest
 from rltui.draw.entries import Entry, fixed, with_margin
 from rltui.draw.line import (
     ACCENT,
@@ -26,7 +25,7 @@ from rltui.draw.line import (
     line_width,
     style,
 )
-from rltui.draw.spark import empty_digest, spark_of
+from rltui.draw.spark import Digest, empty_digest, spark_of
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, kept

@@ -12,8 +12,7 @@ from textual.geometry import Size
 from rltui.core.batch import RunKey
 from rltui.draw.entries import Entry, fixed, indented
 from rltui.draw.line import TEXT, Line
-from rltui.facts.metrics import PINNED, Row, Section, tab_sections
-from rltui.facts.tabs import OVERVIEW
+from rltui.facts.metrics import OVERVIEW, PINNED, Row, Section, tab_sections
 from rltui.pages.run.balance import top_lines
 from rltui.pages.run.grid_widget import Grid
 from rltui.pages.run.metric_columns import Columns, columns_of

@@ -6,7 +6,7 @@ from rltui.core.text import cell_width, fit
 from rltui.draw.entries import beside, indented
 from rltui.draw.line import MUTED, RULE, TITLE, Line
 from rltui.draw.view import View
-from rltui.facts.tabs import OVERVIEW
+from rltui.facts.metrics import OVERVIEW
 from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.tab import chart_title, companions, tag_to_chart

@@ -10,8 +10,8 @@ from textual.geometry import Size
 
 from rltui.core.batch import RunKey
 from rltui.facts.findings import finding_rows
-from rltui.facts.tabs import FINDINGS as FINDINGS_TAB
-from rltui.facts.tabs import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
+from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
+from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
 from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_list import row_of, tag_at

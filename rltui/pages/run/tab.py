@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
 from rltui.draw.entries import Entry, beside, fixed, indented
-from rltui.draw.file_note import note_lines
 from rltui.draw.line import LEVEL_TOKEN, MUTED, STRONG, TEXT, Line, style
+from rltui.draw.prose import note_lines
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.findings import cause_of, finding_rows, worst_story
 from rltui.facts.metrics import (
+    OVERVIEW,
+    TAB_BY_ID,
     Section,
     make_row,
     overview_sections,
     tab_sections,
 )
-from rltui.facts.tabs import OVERVIEW, TAB_BY_ID
 from rltui.pages.findings.events import event_lines
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_lines
 from rltui.pages.findings.first_movers import first_mover_lines

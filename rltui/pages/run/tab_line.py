@@ -21,7 +21,7 @@ from rltui.draw.line import (
 from rltui.draw.view import View
 from rltui.facts.cache import kept
 from rltui.facts.findings import marks
-from rltui.facts.tabs import ALL, FINDINGS, OVERVIEW, Tab, tabs_of
+from rltui.facts.metrics import ALL, FINDINGS, OVERVIEW, Tab, tabs_of
 from rltui.session import RunView
 
 #: Cells of what stands for tabs that are left out.

@@ -9,7 +9,6 @@ from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
 from rltui.core.text import pad
 from rltui.draw.entries import Entry, LazyEntries, fixed, with_margin
-from rltui.draw.file_note import trouble_count, trouble_line, troubles_in
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     LEVEL_TOKEN,
@@ -26,6 +25,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.names import distinct
+from rltui.draw.prose import trouble_count, trouble_line, troubles_in
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows, worst_rows

@@ -11,9 +11,8 @@ from rltui.core.batch import Note
 from rltui.core.errors import did_you_mean
 from rltui.core.level import Level
 from rltui.core.text import clean, fit
-from rltui.draw.file_note import note_lines
 from rltui.draw.line import MUTED, STRONG, TEXT, Line
-from rltui.draw.prose import wrap
+from rltui.draw.prose import note_lines, wrap
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.pages.run.header import run_header

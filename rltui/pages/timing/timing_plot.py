@@ -10,9 +10,8 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.medians import median
 from rltui.core.text import cell_width
 from rltui.draw.chart.axis import nice_ceil
-from rltui.draw.chart.bars import label_width
-from rltui.draw.chart.foot import axis_lines, foot_lines
-from rltui.draw.chart.span import Span
+from rltui.draw.chart.canvas import Span
+from rltui.draw.chart.foot import axis_lines, foot_lines, label_width
 from rltui.draw.chart.stack import Stack, stack_cells
 from rltui.draw.line import MUTED, RULE, Line
 from rltui.draw.view import View

@@ -1,0 +1,333 @@
+"""Cells of a plot: code points and styles as arrays, painted from the lowest layer up.
+
+:class:`Canvas` holds the cells, :class:`Plot` knows which values its rows and columns stand for,
+:class:`Span` where the plot lies on the lines of its chart. Dots become cells by way of rasters:
+boolean arrays (height, width) of the dots of braille, half blocks or ASCII.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rltui.core.block import BoolArray, FloatArray
+from rltui.core.text import cell_width, clean
+from rltui.draw.chart.axis import Scale
+from rltui.draw.chart.trace import Columns, area, cell_of, extents
+from rltui.draw.glyph import GlyphSet
+from rltui.draw.line import TEXT, Line, Style, Token, style
+
+CodeArray = NDArray[np.uint32]
+#: Marker -> dots per cell, across and down.
+RESOLUTION = {"braille": (2, 4), "block": (1, 2), "ascii": (1, 1)}
+BLANK = 0x20
+_EMPTY_BRAILLE = 0x2800
+#: (256,) code point of a braille cell by the bits of its dots.
+_BRAILLE = np.arange(_EMPTY_BRAILLE, _EMPTY_BRAILLE + 256, dtype=np.uint32)
+_BRAILLE[0] = BLANK
+_HALVES = np.array([BLANK, ord("▀"), ord("▄"), ord("█")], dtype=np.uint32)
+BAND = style(Token.BAND)
+#: Dots above each other from which a toned line is a tone.
+_STEEP = 2
+
+
+class Canvas:
+    """``height`` rows of ``width`` cells, row 0 at the top. Whoever paints last owns a cell."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self.codes: CodeArray = np.full((height, width), BLANK, dtype=np.uint32)
+        self._looks: NDArray[np.int16] = np.zeros((height, width), dtype=np.int16)
+        self.tint = np.zeros(height, dtype=np.bool_)
+        """(height,) rows on the ground of the healthy range."""
+        self.lines = np.zeros((height, width), dtype=np.bool_)
+        """(height, width) cells that belong to a line of data: texts keep off them."""
+        self._styles: list[Style] = [TEXT]
+        self._ids: dict[Style, int] = {TEXT: 0}
+
+    def look(self, wanted: Style) -> int:
+        """The number of a style on this canvas."""
+        found = self._ids.get(wanted)
+        if found is None:
+            found = self._ids[wanted] = len(self._styles)
+            self._styles.append(wanted)
+        return found
+
+    def paint(self, codes: CodeArray, wanted: Style, where: BoolArray | None = None) -> None:
+        """Own the cells (height, width) of ``where``, by default those that are not blank."""
+        mask = codes != BLANK if where is None else where
+        np.copyto(self.codes, codes, where=mask)
+        self._looks[mask] = self.look(wanted)
+
+    def put(self, row: int, column: int, char: str, wanted: Style) -> None:
+        """One character, if the place is on the canvas."""
+        if 0 <= row < self.height and 0 <= column < self.width:
+            self.codes[row, column] = ord(char)
+            self._looks[row, column] = self.look(wanted)
+
+    def text(self, row: int, column: int, text: str, wanted: Style) -> None:
+        """A clean text; what lies outside is cut. What is not one cell wide becomes ``?``."""
+        for char in text:
+            width = cell_width(char)
+            if not width:
+                continue
+            for _ in range(width):
+                self.put(row, column, char if width == 1 else "?", wanted)
+                column += 1
+
+    def free(self, row: int, begin: int, end: int) -> bool:
+        """True when no line of data touches the cells ``begin`` to ``end`` of a row."""
+        return (
+            0 <= row < self.height
+            and 0 <= begin <= end <= self.width
+            and not bool(self.lines[row, begin:end].any())
+        )
+
+    def rows(self) -> list[Line]:
+        """The rows as spans of equal style."""
+        text = self.codes.astype("<u4", copy=False).tobytes().decode("utf-32-le")
+        looks, begins = self._looks, np.ones((self.height, self.width), dtype=np.bool_)
+        begins[:, 1:] = looks[:, 1:] != looks[:, :-1]
+        starts = np.flatnonzero(begins)
+        wanted = looks.ravel()[starts].tolist()
+        cuts = [*starts.tolist(), len(text)]
+        tinted = [_tinted(s) for s in self._styles] if self.tint.any() else []
+        grounds = [tinted if t else self._styles for t in self.tint.tolist()]
+        lines: list[Line] = [[] for _ in range(self.height)]
+        for look, begin, end in zip(wanted, cuts, cuts[1:], strict=False):
+            row = begin // self.width
+            lines[row].append((text[begin:end], grounds[row][look]))
+        return lines
+
+
+def _tinted(wanted: Style) -> Style:
+    """A style on the ground of the healthy range."""
+    if wanted.bg is not None or wanted.reverse:
+        return wanted
+    return style(wanted.fg, bg=Token.TINT, bold=wanted.bold, underline=wanted.underline)
+
+
+def safe(text: str) -> str:
+    """``text`` fit for a terminal. What was cleaned on its way in stays as it is."""
+    return text if text.isprintable() else clean(text)
+
+
+def place(width: int, parts: list[tuple[int, str, Style]]) -> Line:
+    """One line of ``width`` cells with (clean) texts at columns.
+
+    A part that overlaps one before it in the list is left out, one that leaves the line is cut.
+    """
+    taken = [False] * max(0, width)
+    kept: list[tuple[int, str, Style]] = []
+    for column, text, look in parts:
+        if column < 0 or not text:
+            continue
+        while text and column + cell_width(text) > width:
+            text = text[:-1]
+        end = column + cell_width(text)
+        if not text or any(taken[column:end]):
+            continue
+        taken[column:end] = [True] * (end - column)
+        kept.append((column, text, look))
+    line: Line = []
+    at = 0
+    for column, text, look in sorted(kept, key=lambda part: part[0]):
+        if column > at:
+            line.append((" " * (column - at), TEXT))
+        line.append((text, look))
+        at = column + cell_width(text)
+    if at < width:
+        line.append((" " * (width - at), TEXT))
+    return line
+
+
+def fill(low: FloatArray, high: FloatArray, height: int) -> BoolArray:
+    """(height, w) raster, top row first, with the dots ``low`` to ``high`` (w,) of each column set.
+
+    Dots count from 0 at the bottom; a column whose bounds are NaN stays empty.
+    """
+    row = np.arange(height - 1, -1, -1, dtype=np.float64)[:, None]
+    raster: BoolArray = (row >= low) & (row <= high)
+    return raster
+
+
+def checkerboard(raster: BoolArray) -> BoolArray:
+    """The raster with every other dot removed: a tone instead of a filled area."""
+    height, width = raster.shape
+    toned: BoolArray = raster & ((np.arange(height)[:, None] + np.arange(width)) % 2 == 0)
+    return toned
+
+
+def sparse(raster: BoolArray) -> BoolArray:
+    """The raster with three of four dots removed: a fainter tone than :func:`checkerboard`."""
+    height, width = raster.shape
+    places = np.arange(height)[:, None] + 2 * np.arange(width)
+    toned: BoolArray = raster & (places % 4 == 0)
+    return toned
+
+
+def by_cell(raster: BoolArray, marker: str) -> BoolArray:
+    """The (H * down, W * across) raster as (H, W, down, across)."""
+    across, down = RESOLUTION[marker]
+    height, width = raster.shape
+    cells: BoolArray = raster.reshape(height // down, down, width // across, across).swapaxes(1, 2)
+    return cells
+
+
+def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
+    """(H, W) code points of the cells of a raster; blank where no dot is set.
+
+    ``char`` is what a set cell becomes with the ascii marker.
+    """
+    if marker == "ascii":
+        plain: CodeArray = np.where(raster, ord(char), BLANK).astype(np.uint32)
+        return plain
+    if marker == "block":
+        halves: CodeArray = _HALVES[raster[0::2] + 2 * raster[1::2].astype(np.intp)]
+        return halves
+    dots = raster.view(np.uint8)
+    left, right = dots[:, 0::2], dots[:, 1::2]
+    both = left | right << 3
+    bits = both[0::4] | both[1::4] << 1 | both[2::4] << 2 | left[3::4] << 6 | right[3::4] << 7
+    braille: CodeArray = _BRAILLE[bits]
+    return braille
+
+
+def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool = False) -> Line:
+    """``line``, whose characters are all one cell wide, with ``text`` at ``column``; with
+    ``blank_only`` unchanged where a character stands there already."""
+    out: Line = []
+    at, end = 0, column + len(text)
+    for part, own in line:
+        before = part[: max(0, column - at)]
+        after = part[max(0, end - at) :]
+        covered = part[len(before) : len(part) - len(after)]
+        if covered and blank_only and covered.strip(" "):
+            return line
+        if before:
+            out.append((before, own))
+        if at <= column < at + len(part):
+            out.append((text, look if own.bg is None or look.reverse else _on(look, own)))
+        if after:
+            out.append((after, own))
+        at += len(part)
+    return out
+
+
+def _on(look: Style, ground: Style) -> Style:
+    """A look on the ground of another."""
+    return style(look.fg, bg=ground.bg, bold=look.bold, underline=look.underline)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where the plot lies on its lines, and what its columns mean."""
+
+    left: int
+    """Cells before the first column of the plot."""
+    cells: int
+    width: int
+    """Cells of the whole line."""
+    x0: float
+    x1: float
+    newest: float | None = None
+    """The newest x of the run when the window reaches beyond it: bars end there."""
+
+    def column(self, x: float) -> int:
+        """The column of ``x`` on the whole line; outside of the window its nearest end."""
+        return self.left + int(cell_of(np.array([x]), self.x0, self.x1, self.cells)[0])
+
+    def holds(self, x: float) -> bool:
+        """True when ``x`` is in the window."""
+        return self.x0 <= x <= self.x1
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A canvas with what its rows and columns mean."""
+
+    canvas: Canvas
+    scale: Scale
+    glyphs: GlyphSet
+    x0: float
+    x1: float
+
+    @property
+    def down(self) -> int:
+        """Dots of a cell above each other."""
+        return RESOLUTION[self.glyphs.marker][1]
+
+    @property
+    def dot_columns(self) -> int:
+        """Columns that points are gathered in: two per cell, whatever the marker."""
+        return 2 * self.canvas.width
+
+    def row(self, value: float) -> int | None:
+        """Row from the top of a value, None outside of the range."""
+        row = self.scale.row(value, self.down)
+        return None if row is None else self.canvas.height - 1 - row
+
+    def cell(self, x: float) -> int:
+        """Column of an x."""
+        return int(cell_of(np.array([x], dtype=np.float64), self.x0, self.x1, self.canvas.width)[0])
+
+    def holds(self, x: float) -> bool:
+        """True when x is in the window."""
+        return self.x0 <= x <= self.x1
+
+
+def _fold(plot: Plot, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Two dot columns per cell made one where the marker has only one."""
+    if RESOLUTION[plot.glyphs.marker][0] == 2:
+        return low, high
+    low, high = low.reshape(-1, 2), high.reshape(-1, 2)
+    return np.fmin(low[:, 0], low[:, 1]), np.fmax(high[:, 0], high[:, 1])
+
+
+def line_raster(plot: Plot, columns: Columns, *, toned: bool = False) -> BoolArray:
+    """The dots of a joined line; ``toned`` makes a tone of what would be a block."""
+    height = plot.down * plot.canvas.height
+    low, high = _fold(plot, *extents(columns, plot.scale, plot.dot_columns, height))
+    raster = fill(low, high, height)
+    if toned and not plot.glyphs.ascii:
+        beside = np.zeros_like(raster)
+        beside[:, 1:] |= raster[:, :-1]
+        beside[:, :-1] |= raster[:, 1:]
+        block = beside & (high - low >= _STEEP)  # a spike that juts out stays solid
+        raster &= checkerboard(raster) | ~block
+    return raster
+
+
+def paint_band(
+    plot: Plot, low: Columns, high: Columns, look: Style = BAND, *, faint: bool = False
+) -> None:
+    """The area between two lines as a tone; ``faint`` makes it sparser."""
+    height = plot.down * plot.canvas.height
+    bounds = area(low, high, plot.scale, plot.dot_columns, height)
+    raster = fill(*_fold(plot, *bounds), height)
+    if faint:
+        raster = sparse(raster)
+    elif not plot.glyphs.ascii:
+        raster = checkerboard(raster)
+    plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), look)
+
+
+def paint_outline(plot: Plot, columns: Columns) -> None:
+    """The part of a line within the y range as a tone that owns no cell."""
+    height = plot.down * plot.canvas.height
+    bounds = extents(columns, plot.scale, plot.dot_columns, height, cut=True)
+    raster = fill(*_fold(plot, *bounds), height)
+    if not plot.glyphs.ascii:
+        raster = checkerboard(raster)
+    plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), BAND)
+
+
+def paint_line(plot: Plot, raster: BoolArray, look: Style, char: str = "*") -> BoolArray:
+    """A line that owns every cell it touches; returns these (height, width)."""
+    codes = encode(raster, plot.glyphs.marker, char=char)
+    touched: BoolArray = codes != BLANK
+    plot.canvas.paint(codes, look, touched)
+    plot.canvas.lines |= touched
+    return touched
