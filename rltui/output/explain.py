@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rltui.catalogue import Catalogue
@@ -39,43 +39,56 @@ def explain_document(
     """
     known = {r.id: r for r in rules}
     if name is None:
-        return {
-            "schema": "rltui.explain/1",
-            "metrics": {k: m.title for k, m in catalogue.metrics.items()},
-            "rules": {k: r.title for k, r in known.items()},
-            "symptoms": {k: s.title for k, s in symptoms().items()},
-            "frameworks": {k: d.title for k, d in catalogue.dialects.items()},
-        }
+        return _everything(catalogue, known)
     name = clean(name)
     found = catalogue.explain(name, framework)
     nameless = not found.tags and all(info.metric is None for _, info in found.own)
     if found.metric is None and nameless and name not in {*known, *symptoms()}:
         name = _by_title(catalogue, known, name)
         found = catalogue.explain(name, framework)
-    document: Json = {"schema": "rltui.explain/1", "name": name}
-    if found.metric is not None:
-        document["metric"] = _metric(found.metric)
-        document["logged_as"] = [
-            {"framework": f, "pattern": p, "where": w} for f, p, w in found.patterns
-        ]
-    if name not in symptoms():
-        answers = _answers(found, known.values())
-        if any(x["metric"] for x in answers):
-            document["tags"] = answers
-    if name in known:
-        document["rule"] = _rule(known[name])
-    if name in symptoms():
-        document["symptom"] = symptom_document(catalogue, symptoms()[name])
-    if len(document) == 2:
+    described = _described(catalogue, known, name, found)
+    if not described:
         hint = nearest(name, [*found.nearest, *known, *symptoms()])
         raise UsageError(
             f"unknown name {name!r}: no tag, metric, rule or symptom"
             + (f"; did you mean {hint!r}?" if hint else "")
         )
-    readers = [r for r in known.values() if any(_readers([r], key) for key in _keys(document))]
+    readers = [r for r in known.values() if any(_readers([r], key) for key in _keys(described))]
+    document = {"schema": "rltui.explain/1", "name": name, **described}
     document["rules"] = {r.id: r.title for r in readers}
     if "metric" in document:
         document["unread"] = None if readers else why_unread(name)
+    return document
+
+
+def _everything(catalogue: Catalogue, rules: Mapping[str, Rule]) -> Json:
+    """The titles of all that can be explained."""
+    return {
+        "schema": "rltui.explain/1",
+        "metrics": {k: m.title for k, m in catalogue.metrics.items()},
+        "rules": {k: r.title for k, r in rules.items()},
+        "symptoms": {k: s.title for k, s in symptoms().items()},
+        "frameworks": {k: d.title for k, d in catalogue.dialects.items()},
+    }
+
+
+def _described(
+    catalogue: Catalogue, rules: Mapping[str, Rule], name: str, found: Explanation
+) -> Json:
+    """All that bears a name: the metric, tags by framework, the rule, the symptom."""
+    document: Json = {}
+    if found.metric is not None:
+        document["metric"] = _metric(found.metric)
+        document["logged_as"] = [
+            {"framework": f, "pattern": p, "where": w} for f, p, w in found.patterns
+        ]
+    answers = [] if name in symptoms() else _answers(found, rules.values())
+    if any(x["metric"] for x in answers):
+        document["tags"] = answers
+    if name in rules:
+        document["rule"] = _rule(rules[name])
+    if name in symptoms():
+        document["symptom"] = symptom_document(catalogue, symptoms()[name])
     return document
 
 
@@ -282,11 +295,11 @@ def _metric_lines(metric: Json, logged: list[Json], *, reasons: bool) -> list[st
     lines += wrap(metric["meaning"], _WIDTH)
     facts = [
         ("better", _BETTER[metric["direction"]]),
-        ("healthy", _range(metric["healthy"])),
+        ("healthy", sentences.bounds(**metric["healthy"]) if metric["healthy"] else ""),
         ("logged as", "" if reasons else _patterns(logged)),
         ("source", metric["source"] if reasons else ""),
     ]
-    lines += [line for name, text in facts if text for line in _fact(name, text, 0)]
+    lines += _facts(facts, 0)
     if reasons:
         lines += ["", "logged as", *(f"  {x['framework']:16} {x['pattern']}" for x in logged)]
     return lines
@@ -297,10 +310,6 @@ def _patterns(logged: list[Json]) -> str:
     common = [name for name, _ in Counter(x["pattern"] for x in logged).most_common()]
     more = f", and {len(common) - _SHOWN} other names" if len(common) > _SHOWN else ""
     return ", ".join(common[:_SHOWN]) + more
-
-
-def _range(healthy: Json | None) -> str:
-    return "" if healthy is None else sentences.bounds(healthy["low"], healthy["high"])
 
 
 def _grouped(tags: Iterable[Json]) -> list[list[Json]]:
@@ -327,17 +336,24 @@ def _tag_lines(group: list[Json], rules: Mapping[str, str], *, reasons: bool) ->
         lines.append("  logged with the opposite sign")
     names = [x["framework"] for x in group if x["framework"] != GENERIC]
     names += [f"no known framework{f' ({kinds})' if kinds else ''}"] if own else []
+    return lines + _facts(_tag_facts(group, names, rules, reasons=reasons))
+
+
+def _tag_facts(
+    group: list[Json], names: list[str], rules: Mapping[str, str], *, reasons: bool
+) -> Iterator[tuple[str, str]]:
+    """Who logs the tag of a group, how its name is known, and which rules read it."""
+    entry = group[0]
+    yield "holds for", ", ".join(names)
+    if not reasons:
+        patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
+        yield "matched by", ", ".join(patterns)
+    yield "guessed", sentences.GUESSED if entry["guessed"] else ""
     read = dict.fromkeys(rule for x in group for rule in x["rules"])
-    patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
-    facts = [
-        ("holds for", ", ".join(names)),
-        ("matched by", "" if reasons else ", ".join(patterns)),
-        ("guessed", sentences.GUESSED if entry["guessed"] else ""),
-        ("judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"),
-    ]
+    yield "judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"
     if reasons:
-        facts += [("matched by", x["matched_by"]) for x in group] + [("source", entry["source"])]
-    return lines + [line for name, text in facts if text for line in _fact(name, text)]
+        yield from (("matched by", x["matched_by"]) for x in group)
+        yield "source", entry["source"]
 
 
 def _rows(value: Any) -> str:
@@ -350,31 +366,38 @@ def _rule_lines(rule: Json, *, reasons: bool) -> list[str]:
     lines += wrap(rule["meaning"], _WIDTH)
     shared = len({v["advice"] for v in rule["variants"]}) == 1
     for variant in rule["variants"]:
-        name = f" ({variant['id']})" if reasons else ""
-        lines += ["", f"{variant['title']}{name}"]
-        facts = [
-            ("reads", ", ".join(variant["metrics"])),
-            ("for", variant["applies"]),
-            ("limits", ", ".join(f"{k} unless {x}" for k, x in variant["limits"].items() if x)),
-            ("check", "" if shared else variant["advice"]),
-        ]
-        if reasons:
-            facts.append(("fires", _when(variant)))
-            facts += [(word, _parameter_words(variant, word)) for word in ("watch", "bad")]
-        lines += [line for name, text in facts if text for line in _fact(name, text)]
+        lines += ["", f"{variant['title']} ({variant['id']})" if reasons else variant["title"]]
+        lines += _facts(_variant_facts(variant, advised=not shared, reasons=reasons))
         for name, why in variant["sources"].items() if reasons else ():
             lines += [f"    {x}" for x in wrap(f"{name + ': ' if name else ''}{why}", _WIDTH - 4)]
     if not rule["variants"]:
         return lines
     if shared:
-        lines += ["", *_fact("check", rule["variants"][0]["advice"], 0)]
+        lines += ["", *_facts([("check", rule["variants"][0]["advice"])], 0)]
     hint = "" if reasons else "; --reasons shows them"
     return [*lines, "", f"rules.override changes the parameters{hint}"]
 
 
-def _fact(name: str, text: str, indent: int = 2) -> list[str]:
-    first, *rest = wrap(text, _WIDTH - 11 - indent)
-    return [f"{'':{indent}}{name:11}{first}", *(f"{'':{indent + 11}}{x}" for x in rest)]
+def _variant_facts(variant: Json, *, advised: bool, reasons: bool) -> Iterator[tuple[str, str]]:
+    """What a variant of a rule reads, for which runs, its limits and when it speaks."""
+    yield "reads", ", ".join(variant["metrics"])
+    yield "for", variant["applies"]
+    yield "limits", ", ".join(f"{k} unless {x}" for k, x in variant["limits"].items() if x)
+    if advised:
+        yield "check", variant["advice"]
+    if reasons:
+        yield "fires", _when(variant)
+        for word in ("watch", "bad"):
+            yield word, ", ".join(f"{k} {_rows(v)}" for k, v in variant[word].items())
+
+
+def _facts(facts: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
+    """The texts behind their names, wrapped; no line for an empty one."""
+    lines = []
+    for name, text in facts:
+        for at, line in enumerate(wrap(text, _WIDTH - 11 - indent)):
+            lines.append(f"{'':{indent}}{'' if at else name:11}{line}")
+    return lines
 
 
 def _when(variant: Json) -> str:
@@ -383,7 +406,3 @@ def _when(variant: Json) -> str:
     rows = "at once" if hold == 1 else f"after {_rows(hold)} rows in a row"
     least = f", from row {variant['min_points']} on" if variant["min_points"] > 1 else ""
     return f"{rows}{least}; resolved after {variant['release']} rows inside the limit"
-
-
-def _parameter_words(variant: Json, level: str) -> str:
-    return ", ".join(f"{name} {_rows(value)}" for name, value in variant[level].items())

@@ -45,7 +45,7 @@ def symptom_lines(symptom: Json, *, reasons: bool) -> list[str]:
     for first, lead in ((True, "check first"), (False, "then")):
         for check in symptom["check"]:
             if check["first"] is first:
-                lines += _fact(lead, f"{', '.join(check['titles'])}: {check['question']}")
+                lines += _symptom_fact(lead, f"{', '.join(check['titles'])}: {check['question']}")
                 lead = ""
     facts = [
         ("causes", symptom["causes"]),
@@ -53,10 +53,10 @@ def symptom_lines(symptom: Json, *, reasons: bool) -> list[str]:
         ("source", symptom["source"] if reasons else ""),
         ("shown by", ", ".join(symptom["shown_by"])),
     ]
-    return [*lines, *(line for name, text in facts for line in _fact(name, text))]
+    return [*lines, *(line for name, text in facts for line in _symptom_fact(name, text))]
 
 
-def _fact(name: str, text: str) -> list[str]:
+def _symptom_fact(name: str, text: str) -> list[str]:
     """The text behind its name, wrapped; no line without text."""
     found = wrap(text, _WIDTH - 14)
     return [f"  {'' if at else name:11} {line}" for at, line in enumerate(found)]
