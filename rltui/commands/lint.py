@@ -114,7 +114,8 @@ def _read_config(path: Path) -> None:
     from rltui.config import load_config
     from rltui.present.kit.theme import load_theme
     from rltui.present.screens.keys import keys_of
-    from rltui.session.documents import open_catalogue, open_rules
+    from rltui.session.judging import open_rules
+    from rltui.session.meaning import open_catalogue
 
     config = load_config(path, {}, {})
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import threading
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -63,7 +64,7 @@ class Watcher:
     def events(self) -> list[Event]:
         """What changed since the last call, in the order of the runs."""
         found: list[Event] = []
-        for run in self._session.runs_now():
+        for run in self._session.run_list.in_order(now=True):
             with run.walled("changes could not be told"):
                 found += self._events_of(run)
         return found
@@ -172,3 +173,43 @@ def _kind(before: Finding | None, now: Finding) -> EventKind | None:
 
 def _fires(finding: Finding) -> bool:
     return finding.state is FindingState.FIRING
+
+
+#: Seconds between checks of ages: a run that stalls writes nothing that would wake this loop.
+_LOOK_S = 1.0
+
+
+def turns(
+    session: Session, stop: threading.Event | None = None, wake: threading.Event | None = None
+) -> Generator[None, None, None]:
+    """Start a session and yield whenever its runs are up to date, until all input has ended or
+    ``stop`` is set; then end its reader.
+
+    Yields about once a second, sooner with news or when ``wake`` is set. ``stop`` is noticed within
+    a second.
+    """
+    news = threading.Event() if wake is None else wake
+    session.reader.on_batch = news.set
+    session.start()
+    try:
+        while stop is None or not stop.is_set():
+            ended = session.reader.ended  # read first: what came before the end is still drained
+            session.drain()
+            if ended and not session.busy:
+                session.finish()
+            session.refresh_progress()
+            yield
+            if ended and not session.busy and not session.unsettled:
+                return
+            if not session.busy and not session.judge.unfinished:
+                news.wait(_LOOK_S)
+            news.clear()
+    finally:
+        session.stop()
+
+
+def changes(session: Session, stop: threading.Event | None = None) -> Generator[Event, None, None]:
+    """Yield changes of the verdict; ends as :func:`turns` does."""
+    watcher = Watcher(session)
+    for _ in turns(session, stop):
+        yield from watcher.events()

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rltui.catalogue import Catalogue
+from rltui.catalogue import Catalogue, Range, load_catalogue
 from rltui.catalogue.catalogue import GENERIC
 from rltui.catalogue.guess import (
     distinct_titles,
@@ -18,10 +18,11 @@ from rltui.catalogue.guess import (
 )
 from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo, select
 from rltui.catalogue.resolve import Resolver
-from rltui.config import Config
+from rltui.config import Config, MetricOverride
 from rltui.core.batch import Note
+from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.session.documents import overridden
+from rltui.core.yaml_document import nearest
 from rltui.session.run import RunView
 from rltui.store.derived import Derived
 from rltui.store.point_table import PointTable
@@ -214,3 +215,39 @@ def _note_cap(points: RunData, shown: int) -> None:
     widest = max(branches, key=lambda b: len(b.columns))
     message = f"{shown:,} of {table.tag_count:,} {_NOT_SHOWN}"
     notes.append(Note(widest.path, None, Level.WATCH, message))
+
+
+def open_catalogue(config: Config) -> Catalogue:
+    """The shipped dialects, then the user's."""
+    for override in config.metrics.values():
+        _category(override)
+    return load_catalogue(config.dialect_dirs)
+
+
+def overridden(info: TagInfo, config: Config) -> TagInfo:
+    """``info`` with what the user says of the tag, or else of its metric."""
+    override = config.metrics.get(info.tag)
+    if override is None and info.metric is not None:
+        override = config.metrics.get(info.metric.key)
+    if override is None:
+        return info
+    category = _category(override)
+    ranged = override.low is not None or override.high is not None
+    return replace(
+        info,
+        title=override.title or info.title,
+        category=category or info.category,
+        healthy=Range(override.low, override.high) if ranged else info.healthy,
+    )
+
+
+def _category(override: MetricOverride) -> Category | None:
+    if override.category is None:
+        return None
+    words = [c.value for c in Category]
+    if override.category in words:
+        return Category(override.category)
+    message = f"unknown category {override.category!r}; one of {', '.join(words)}"
+    if override.category_node is not None:
+        override.category_node.fail(message, hint=nearest(override.category, words))
+    raise UsageError(message)

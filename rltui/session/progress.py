@@ -7,18 +7,22 @@ marked as derived; age is always that of the newest known write.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Roles, TagInfo
+from rltui.catalogue.model import Category, Roles, TagInfo
+from rltui.core.batch import LogTail
+from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import ExitKind, RunState
 from rltui.health.stalled import StallLimits
-from rltui.session.last_write import last_write
-from rltui.session.planned import RECENT, median, planned_beside, planned_steps, stride_of
-from rltui.sources.beside.facts import NO_FACTS, Facts
+from rltui.session.hyperparameters import positive
+from rltui.sources.beside.facts import NO_FACTS, STOP, Facts
 from rltui.store import RunData, Series
 
 if TYPE_CHECKING:
@@ -49,7 +53,7 @@ def exit_status_of(
     logs = [f for f in reversed(found) if f.tail is not None]
     if not logs and code is None:
         return None
-    from rltui.health.crash import exit_status
+    from rltui.health.crash import exit_status  # heavy: most runs go on
 
     if not logs:
         return exit_status(None, code, logged=logged)
@@ -315,3 +319,148 @@ def _has_summary(run: RunData, infos: Mapping[str, TagInfo], closing: str) -> bo
             if last is not None and last[0] == run.last_step:
                 return True
     return False
+
+
+#: Newest intervals that the usual one is taken from, so that a slow start does not count.
+RECENT = 200
+
+
+def planned_steps(hyper: Mapping[str, object], names: tuple[str, ...]) -> int | None:
+    """The planned total from hyperparameters."""
+    for name in names:
+        found = positive(hyper.get(name))
+        if found:
+            return found
+    return None
+
+
+def planned_beside(
+    run: RunData,
+    infos: Mapping[str, TagInfo],
+    plan: Mapping[str, object],
+    names: tuple[str, ...],
+) -> int | None:
+    """The planned total from files beside the logs: unless the run has gone beyond it, for then it
+    counts something else. Tune's criteria name what they count."""
+    last = run.last_step
+    if last is None:
+        return None
+    stops = [n for n in plan if n.startswith(STOP)]
+    for name in (*stops, *names):
+        total = positive(plan.get(name))
+        if not total or last >= total + stride_of(run, infos):
+            continue
+        if name in names or _is_axis(run, name.removeprefix(STOP)):
+            return total
+    return None
+
+
+def stride_of(run: RunData, infos: Mapping[str, TagInfo]) -> int:
+    """Usual steps between two updates: a run ends when the next one would pass the total.
+
+    CleanRL and SB3 log environment steps in strides of a rollout, which rarely hit the total.
+    """
+    strides = [1]
+    for tag, info in infos.items():
+        if info.category is Category.ACTOR and tag not in run.off_axis:
+            gaps = np.diff(run.series(tag).steps[-RECENT:])
+            gaps = gaps[gaps > 0]
+            if len(gaps) > 3:
+                strides.append(int(median(gaps)))
+    return max(strides)
+
+
+def median(values: FloatArray | IntArray) -> float:
+    """As ``numpy.median``, which imports numpy.ma: a twentieth of the time of a start."""
+    ordered, half = np.sort(values), len(values) // 2
+    return float(ordered[half] / 2 + ordered[~half] / 2)
+
+
+def _is_axis(run: RunData, name: str) -> bool:
+    """Whether the steps of a run are what its tag of this name counts."""
+    for tag in run.tags:
+        if tag == name or tag.endswith(f"/{name}"):
+            series = run.series(tag)
+            return bool(series.count) and np.array_equal(series.steps, series.values)
+    return False
+
+
+#: Clocks of two machines differ by less, and writers hold rows back for less, seconds.
+_SKEW_S = 900.0
+
+
+#: ... or for this many usual intervals: a file may be written between two rows.
+_INTERVALS = 5.0
+
+
+#: The same while there is no usual interval.
+_UNKNOWN_INTERVAL_S = 24 * 3600.0
+
+
+#: A time without a zone is off by less than this, seconds.
+_ZONES_S = 26 * 3600.0
+
+
+#: Last lines of a console log that are searched for a time.
+_LINES = 8
+
+
+_STAMP = re.compile(
+    r"(?:^.{0,24}?|CANCELLED AT )(20\d\d)[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)"
+)
+
+
+class LastWrite(NamedTuple):
+    """The newest write of a run; times in seconds since the epoch."""
+
+    at: float | None
+    """None without files."""
+    row_at: float | None
+    """Newest time that a row has; None where rows have none."""
+    copied: bool
+    """Whether the change times of the files are those of a copy."""
+
+
+def last_write(run: RunData, interval: float | None, now: float) -> LastWrite:
+    """When a run was last written; ``interval``: usual seconds between two rows."""
+    files = run.files
+    # a time in the future is no time
+    walls = {p: t for p, t in run.last_wall_times.items() if t <= now + _SKEW_S}
+    own = row_at = max(walls.values(), default=None)
+    copied = False
+    if own is not None:
+        allowed = _UNKNOWN_INTERVAL_S if interval is None else _INTERVALS * interval
+        newest = max(walls, key=lambda p: walls[p])
+        source = files.sources.get(newest)
+        copied = source is not None and source.modified - own > max(_SKEW_S, allowed)
+    else:
+        own = _stamp_in(run)
+        copied = own is not None
+    times = (own, None if copied else files.modified, files.grown_at)
+    return LastWrite(max((t for t in times if t is not None), default=None), row_at, copied)
+
+
+def _stamp_in(run: RunData) -> float | None:
+    """The time in the last lines of the console log that was written last, where it is so much
+    older than the file that no time zone explains it."""
+    logs = [f for f in run.files.by_path.values() if f.tail is not None]
+    last = max(logs, key=lambda f: f.source.modified, default=None)
+    if last is None or last.tail is None:
+        return None
+    stamp = _stamp_of(last.tail)
+    return stamp if stamp is not None and last.source.modified - stamp > _ZONES_S else None
+
+
+@lru_cache(maxsize=16)
+def _stamp_of(tail: LogTail) -> float | None:
+    """The last time in the last lines, taken as UTC."""
+    for line in reversed(tail.lines[-_LINES:]):
+        found = _STAMP.search(line)
+        if found is not None:
+            try:
+                year, month, day, hour, minute, second = map(int, found.groups())
+                moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
+            except ValueError:
+                continue
+            return moment.timestamp()
+    return None

@@ -9,7 +9,6 @@ from textual.message_pump import MessagePump
 
 #: Modules that are imported on first use, those that are needed soonest first.
 LATER = (
-    "rltui.session.stall",
     "rltui.present.screens.related",
     "rltui.present.screens.findings_detail",
     "rltui.tui.screens.metric",

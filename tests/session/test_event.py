@@ -21,7 +21,7 @@ from rltui.present.screens.run_state import why_unknown
 from rltui.present.screens.view import View
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
-from rltui.session.stall import with_stall
+from rltui.session.judging import with_stall
 from tests.builders import a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags

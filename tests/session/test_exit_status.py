@@ -73,7 +73,7 @@ def test_the_errors_of_a_job_end_the_run_of_its_output(tmp_path: Path, later: in
     os.utime(output, (START, START))
     os.utime(errors, (START + later, START + later))
     session = Session([tmp_path], clock=ManualClock(START + 100))
-    session.prepare()
+    session.judge.prepare()
     session.read_all()
     (run,) = session.runs()
     assert run.progress is not None

@@ -158,9 +158,9 @@ def test_a_sweep_holds_until_a_run_or_a_hyperparameter_is_another() -> None:
     runs = runs_of("x", "y", lr=[1e-4, 1e-5])
     sweep = Sweep(runs)
     again = a_batch(run="y", source="y/events.0", hparams={"lr": 1e-5})
-    runs[1].hyperparameters.take(again)
+    runs[1].hyperparameters.add(again)
     assert sweep.holds_for(runs)
     assert not sweep.holds_for(runs[:1])
-    runs[1].hyperparameters.take(replace(again, hparams={"lr": 1e-4}))
+    runs[1].hyperparameters.add(replace(again, hparams={"lr": 1e-4}))
     assert not sweep.holds_for(runs)
     assert Sweep(runs).settings == []

@@ -46,33 +46,33 @@ def test_a_slice_of_verdicts_looks_at_the_runs_that_it_judges(
 ) -> None:
     session = waiting_runs(count)
     looks = counted(monkeypatch, "_may_be_judged")
-    while not session._judging.judge(pace=True):
+    while not session.judge.judge(pace=True):
         pass
-    assert session.judging
+    assert session.judge.unfinished
     assert len({view.key for view in looks}) <= 2
 
 
 def test_runs_in_sight_are_judged_first() -> None:
     session = waiting_runs(9)
     wanted = [RunKey(0, "run-007"), RunKey(0, "run-004")]
-    session.judge_first([*wanted, RunKey(0, "not there")])
+    session.judge.put_first([*wanted, RunKey(0, "not there")])
     judged: list[RunKey] = []
     while len(judged) < 3:
-        judged += session._judging.judge(pace=True)
+        judged += session.judge.judge(pace=True)
     assert judged == [*wanted, RunKey(0, "run-000")]
 
 
 def test_progress_is_updated_once_for_each_change(monkeypatch: pytest.MonkeyPatch) -> None:
     session = waiting_runs(8)
     made = counted(monkeypatch, "progress")
-    while session._judging.waiting:
-        session._judging.judge(pace=True)
+    while session.judge.waiting:
+        session.judge.judge(pace=True)
     assert not made
     first = session.runs()[0]
     session.reference.choose(first)
-    assert session._judging.waiting
-    while session._judging.waiting:
-        session._judging.judge(pace=True)
+    assert session.judge.waiting
+    while session.judge.waiting:
+        session.judge.judge(pace=True)
     assert not made, "another reference changes no progress"
     assert all(r.reference is first for r in session.runs()[1:])
 
@@ -111,24 +111,27 @@ def test_runs_stay_sorted_when_some_are_added() -> None:
     session.drain()
     assert [r.name for r in session.runs()] == ["b", "d"]
     session.runs().clear()
-    session.hold()
+    session.run_list.hold()
     reader.feed(grpo_batch(5, run="a"))
     session.drain()
     assert [r.name for r in session.runs()] == ["b", "d"]
-    assert [r.name for r in session.runs_now()] == ["a", "b", "d"]
-    assert all(a is not b for a, b in zip(session.runs(), session.runs_now()[1:], strict=True))
-    session.release()
+    assert [r.name for r in session.run_list.in_order(now=True)] == ["a", "b", "d"]
+    assert all(
+        a is not b
+        for a, b in zip(session.runs(), session.run_list.in_order(now=True)[1:], strict=True)
+    )
+    session.run_list.release()
     assert [r.name for r in session.runs()] == ["a", "b", "d"]
-    assert session.runs() == session.runs_now()
+    assert session.runs() == session.run_list.in_order(now=True)
 
 
 def test_runs_that_go_on_elsewhere_during_a_hold_are_those_of_now() -> None:
     session = waiting_runs(3)
-    before = session.runs_now()
-    session.hold()
-    assert all(a is not b for a, b in zip(before, session.runs_now(), strict=True))
-    session.release()
-    assert session.runs_now() == before
+    before = session.run_list.in_order(now=True)
+    session.run_list.hold()
+    assert all(a is not b for a, b in zip(before, session.run_list.in_order(now=True), strict=True))
+    session.run_list.release()
+    assert session.run_list.in_order(now=True) == before
 
 
 def test_changes_are_looked_for_in_runs_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ def view(session: Session, name: str):  # type: ignore[no-untyped-def]
 
 def test_what_was_shown_least_recently_goes() -> None:
     session, reader, clock = live("a")
-    session.look_at(view(session, "a"))
+    session.memory.shown(view(session, "a").key)
     clock.advance(60)
     for name in "bc":
         reader.feed(grown(name))
@@ -106,7 +106,7 @@ def test_a_run_that_grows_is_loaded_and_judged_whole() -> None:
 def test_a_headless_command_reads_again_at_once() -> None:
     clock = ManualClock(LONG_AFTER)
     session = a_session(reader=FakeReader(), config=small(), clock=clock)
-    fake = session._reader
+    fake = session.reader
     fake.queue.extend(grown(n) for n in "abc")  # type: ignore[attr-defined]
     session.read_all()
     assert any(v.data.memory.unloaded for v in session.runs())
@@ -124,14 +124,14 @@ def test_what_cannot_be_read_again_stays() -> None:
         reader.feed(replace(grown(name), generation=1))  # its file was written anew
         session.drain()
     assert not any(v.data.memory.unloaded for v in session.runs())
-    assert session._memory.over
+    assert session.memory.over
     assert "watch.memory_bytes" in session.troubles()[0].message
 
 
 def test_nothing_is_unloaded_within_the_budget() -> None:
     session = a_session(*(grown(n) for n in "abc"))
     assert not any(v.data.memory.unloaded for v in session.runs())
-    assert not session._memory.over
+    assert not session.memory.over
 
 
 def test_a_run_that_is_being_written_stays() -> None:
@@ -142,7 +142,7 @@ def test_a_run_that_is_being_written_stays() -> None:
         reader.feed(grown(name))
         session.drain()
     assert not any(v.data.memory.unloaded for v in session.runs())
-    assert session._memory.over
+    assert session.memory.over
 
 
 def test_lines_between_rows_that_wait_for_the_run_double_nothing() -> None:
@@ -170,7 +170,7 @@ def test_points_that_are_in_no_file_any_more_are_reported() -> None:
     session, reader, _ = live("a", "b", "c")
     gone = next(v for v in session.runs() if v.data.memory.unloaded)
     reader.given.clear()
-    session._memory._read_again = lambda *_: None
+    session.reader.read_again = lambda *_: None
     assert gone.series("x/7").count == 0
     session.drain()
     assert gone.data.memory.unloaded
@@ -191,7 +191,7 @@ def test_a_run_whose_host_is_lost_halfway_is_as_it_was() -> None:
     session, reader, clock = live("a", "b", "c")
     gone = next(v for v in session.runs() if v.data.memory.unloaded)
     report, headline = gone.report, gone.headline()
-    works = session._memory._read_again
+    works = session.reader.read_again
 
     def half(key: RunKey, sources: Mapping[Path, SourceInfo], generations: object) -> Arriving:
         def batches() -> Iterator[Batch]:
@@ -200,7 +200,7 @@ def test_a_run_whose_host_is_lost_halfway_is_as_it_was() -> None:
 
         return Arriving(batches(), lambda: True)
 
-    session._memory._read_again = half
+    session.reader.read_again = half
     reader.feed(grown(gone.name, ROWS + 1, 1))
     session.drain()
     assert gone.data.memory.unloaded
@@ -211,7 +211,7 @@ def test_a_run_whose_host_is_lost_halfway_is_as_it_was() -> None:
     assert [n.message for n in gone.data.files.notes] == [
         "its points were unloaded to save memory, and cannot be read again now: no route"
     ]
-    session._memory._read_again = works
+    session.reader.read_again = works
     assert session.unsettled
     clock.advance(1)
     session.drain()
@@ -223,14 +223,14 @@ def test_a_run_whose_host_is_lost_halfway_is_as_it_was() -> None:
 def test_nobody_waits_for_what_has_not_arrived() -> None:
     session, _, _ = live("a", "b", "c", "d")
     first, second = [v for v in session.runs() if v.data.memory.unloaded]
-    works, come = session._memory._read_again, [False]
+    works, come = session.reader.read_again, [False]
 
     def read_again(key: RunKey, *rest: object) -> Iterator[Batch] | None:
         found = works(key, *rest)  # type: ignore[arg-type]
         assert found is not None
         return Arriving(found, lambda: come[0]) if key == first.key else found
 
-    session._memory._read_again = read_again
+    session.reader.read_again = read_again
     assert not first.series("x/7").count + second.series("x/7").count
     session.drain()
     assert (first.data.memory.unloaded, second.data.memory.unloaded) == (True, False)
@@ -250,14 +250,14 @@ def test_a_run_goes_once_its_host_has_said_that_it_keeps_it() -> None:
         asked.append(key.name)
         return answers[key.name]
 
-    session._memory._rereadable = rereadable
+    session.reader.rereadable = rereadable
     session.start()
     for name in "abc":
         reader.feed(grown(name))
         clock.advance(60)
         session.drain()
     assert asked == ["a"]  # whose points would be enough
-    assert not session._memory.over
+    assert not session.memory.over
     answers["a"] = False
     session.drain()
     assert [v.name for v in session.runs() if v.data.memory.unloaded] == ["c"]
@@ -275,7 +275,7 @@ def test_news_of_no_rows_cost_no_summary_while_a_run_cannot_be_read_again(
         yield from ()
         raise error
 
-    session._memory._read_again = lambda *_: Arriving(batches(), lambda: come[0])
+    session.reader.read_again = lambda *_: Arriving(batches(), lambda: come[0])
     assert gone.series("x/7").count == 0
     reader.feed(replace(grown(gone.name, ROWS, 1), items=(), gone=True))
     session.drain()

@@ -14,8 +14,8 @@ from rltui.core.batch import Batch, LogTail, Note
 from rltui.core.errors import UsageError
 from rltui.core.level import Level, RunState
 from rltui.session import Progress, RunView, Session
-from rltui.session.choice import Choice
 from rltui.session.progress import aged
+from rltui.session.session import Choice
 from rltui.sources.follow.reader import Reader
 from tests.builders import LOGDIR, START, Tags, a_batch, a_block, a_source
 from tests.clock import ManualClock

@@ -123,7 +123,7 @@ async def test_a_verdict_that_waits_does_not_change_a_paused_view(rich: tuple[An
         await hand.feed(grpo_batch(1, first=61))
         await hand.press("p")
         before = view.version
-        session._judging.mark(session.views)
+        session.judge.mark(session.views)
         hand.clock.advance(60)
         assert session.unsettled
         hand.app.pump.pull()

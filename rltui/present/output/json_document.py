@@ -93,7 +93,7 @@ def document_of(session: Session, entries: Sequence[Json], levels: Iterable[Leve
         "logdirs": [str(p) for p in session.logdirs],
         "as_of": session.clock.now(),
         "level": worst(levels).word,
-        "notes": [note_document(n) for n in session.notes if n.level >= Level.WATCH],
+        "notes": [note_document(n) for n in session.reach.notes if n.level >= Level.WATCH],
         "runs": list(entries),
     }
 

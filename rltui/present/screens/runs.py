@@ -40,7 +40,7 @@ from rltui.present.screens.run_state import since_step
 from rltui.present.screens.view import View
 from rltui.present.screens.waiting import search_lines
 from rltui.session import RunView
-from rltui.session.reach import Search
+from rltui.session.session import Search
 
 #: Cells for the worst finding beside the number of unreadable files in words.
 _WORST_AND_COUNT = 50

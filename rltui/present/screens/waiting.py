@@ -18,7 +18,7 @@ from rltui.present.kit.prose import wrap
 from rltui.present.screens.header import run_header
 from rltui.present.screens.view import View
 from rltui.session import RunView
-from rltui.session.reach import Search
+from rltui.session.session import Search
 
 #: Hosts that are named while their search is under way.
 _MOST_SEARCHES = 8

@@ -225,7 +225,7 @@ class Watch:
         self.clock = ManualClock(time.time())
         self.session = Session([parse_logdir(ADDRESS)], small, clock=self.clock)
         self._news = threading.Event()
-        self.session.on_news(self._news.set)
+        self.session.reader.on_batch = self._news.set
         self.session.scan()
         self.session.start()
 
@@ -256,7 +256,7 @@ class Watch:
             lambda: (
                 len(runs()) == 4
                 and all(r.report is not None and not r.data.files.reading for r in runs())
-                and not self.session._memory.is_full
+                and not self.session.memory.is_full
             )
         )
 
@@ -298,7 +298,7 @@ def test_a_small_memory_suffices_and_shows_the_same(large: SimulatedCluster, rig
     with watching(1 << 30) as whole, watching() as small:
         assert not whole.unloaded()
         assert small.held <= BUDGET < whole.held
-        assert not small.session._memory.over
+        assert not small.session.memory.over
         for view in whole.session.runs():
             other = small.session.views[view.key]
             assert other.report is not None

@@ -14,7 +14,7 @@ from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.files.trouble import READABLE
 from rltui.session import Session
-from rltui.session.choice import Choice
+from rltui.session.session import Choice
 from rltui.tui.app import RltuiApp
 from tests.builders import LOGDIR, a_batch, a_block
 from tests.commands.conftest import write_jsonl
