@@ -24,9 +24,9 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.yaml_document import nearest
 from rltui.session.run import RunView
-from rltui.store.derived import Derived
 from rltui.store.point_table import PointTable
 from rltui.store.run import RunData
+from rltui.store.series import Derived
 
 
 def derive(

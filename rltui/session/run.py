@@ -20,7 +20,7 @@ from rltui.session.naming import Naming
 from rltui.session.progress import Progress
 from rltui.sources.beside.facts import NO_FACTS
 from rltui.store import RunData, Series
-from rltui.store.series_cache import SeriesCache
+from rltui.store.series import SeriesCache
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus

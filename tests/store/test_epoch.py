@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import Batch, Restart, RunKey
 from rltui.core.block import Block
 from rltui.store import RunData, Series, Store
-from rltui.store.derived import Derived
+from rltui.store.series import Derived
 from tests.builders import LOGDIR, a_batch, a_block, a_run, a_source, steps
 
 TAGS = ("a", "b")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 
 from rltui.store import Series
-from rltui.store.series_cache import SeriesCache
+from rltui.store.series import SeriesCache
 from tests.builders import a_batch, a_block, a_run, steps
 
 

@@ -13,7 +13,7 @@ from rltui.core.batch import Batch, Note, Restart, RunKey, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.store import Changes, Moved, RunData, Series, Store
-from rltui.store.derived import Derived
+from rltui.store.series import Derived
 from tests.blocks import make_block
 from tests.builders import LOGDIR, START, a_batch, a_block, a_run, a_store, steps
 

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from rltui.session import RunView
-from rltui.store.series_cache import SeriesCache
+from rltui.store.series import SeriesCache
 
 K = TypeVar("K")
 V = TypeVar("V")
