@@ -1,17 +1,21 @@
-"""Which tags of one log count something else than most of it: seconds, episodes, epochs.
+"""What steps count: which tags are on another x axis than their run, and which logs are.
 
-rsl_rl logs its return by iteration and, under another tag, by second; others number episodes
-beside environment steps. The axis with most tags is that of the run; of several with about as
-many, the finest. Two tags are on different axes when they have different steps at the same time;
-where a log has no times, when both count from the beginning and reach different steps in as many
-points.
+Tags of one log may count something else than most of it: seconds, episodes, epochs. rsl_rl logs its
+return by iteration and, under another tag, by second; others number episodes beside environment
+steps. The axis with most tags is that of the run; of several with about as many, the finest. Two
+tags are on different axes when they have different steps at the same time; where a log has no
+times, when both count from the beginning and reach different steps in as many points.
+
+Two logs may have the same values at other steps: OpenAI baselines writes ``total_timesteps`` into
+its table and numbers the rows of its event file. Merged by step, each of the points would be there
+twice. The log whose steps are row numbers stands aside then, and if neither is, the less precise
+one: it adds nothing to a tag of the other.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import Enum
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations, islice
 
 import numpy as np
@@ -19,8 +23,8 @@ import numpy as np
 from rltui.core.block import IntArray
 from rltui.store.branch import Reach
 from rltui.store.lineage import Lineage, Scale
-from rltui.store.merge import Agreement, agreement, same_in_order
-from rltui.store.points import Points, choose
+from rltui.store.merge import agreement, same_in_order
+from rltui.store.points import choose
 from rltui.store.series import Series
 
 #: Points from which a tag is compared.
@@ -73,51 +77,32 @@ class MainAxis:
 
 def tags_off_axis(lineage: Lineage) -> frozenset[str]:
     """The tags of a log whose steps are not those of most tags."""
-    reaches = {t: r for t, r in _reaches_of(lineage).items() if r.count >= _POINTS}
-    groups = _by_last_step(reaches)
-    if len(groups) < 2:
-        return frozenset()
-    axes: list[list[str]] = []
-    clocks: list[Series] = []
-    for group in sorted(groups, key=len, reverse=True):
-        ranked = sorted(group, key=lambda t: reaches[t].count, reverse=True)
-        clock = next((s for s in map(lineage.series, ranked) if s.count), None)
-        if clock is None:
-            continue  # a restart superseded all their points
-        same = (i for i, known in enumerate(clocks) if not are_apart(clock, known))
-        index = next(same, None)
-        if index is None:
-            axes.append(group)
-            clocks.append(clock)
-        else:
-            axes[index] = [*axes[index], *group]
-    if len(axes) < 2:
-        return frozenset()
-    enough = _ENOUGH * max(len(axis) for axis in axes)
-    main = max(
-        (i for i, axis in enumerate(axes) if len(axis) >= enough), key=lambda i: _end(clocks[i])
-    )
-    others = (t for i, axis in enumerate(axes) if i != main for t in axis)
-    found = {t: lineage.series(t) for t in others}
-    return frozenset(t for t, s in found.items() if s.count and are_apart(s, clocks[main]))
-
-
-def _end(series: Series) -> int:
-    return int(series.steps[-1])
-
-
-def _reaches_of(lineage: Lineage) -> dict[str, Reach]:
-    """From where to where each tag goes in all branches."""
-    found: dict[str, Reach] = {}
+    reaches: dict[str, Reach] = {}
     for branch in lineage.branches:
         for tag, reach in branch.reaches.items():
-            known = found.get(tag)
-            found[tag] = reach if known is None else known.joined(reach)
-    return found
+            reaches[tag] = reaches[tag].joined(reach) if tag in reaches else reach
+    axes: list[tuple[Series, list[str]]] = []  # the longest series of each axis, and its tags
+    for group in _by_last_step({t: r for t, r in reaches.items() if r.count >= _POINTS}):
+        longest = sorted(group, key=lambda t: reaches[t].count, reverse=True)
+        clock = next((s for s in map(lineage.series, longest) if s.count), None)
+        if clock is None:
+            continue  # a restart superseded all their points
+        tags = next((tags for known, tags in axes if not are_apart(clock, known)), None)
+        if tags is None:
+            axes.append((clock, group))
+        else:
+            tags += group
+    if len(axes) < 2:
+        return frozenset()
+    enough = _ENOUGH * max(len(tags) for _, tags in axes)
+    main = max((s for s, tags in axes if len(tags) >= enough), key=lambda s: int(s.steps[-1]))
+    others = [lineage.series(t) for clock, tags in axes if clock is not main for t in tags]
+    return frozenset(s.tag for s in others if s.count and are_apart(s, main))
 
 
 def _by_last_step(reaches: Mapping[str, Reach]) -> list[list[str]]:
-    """The tags in groups with nearly the same last step."""
+    """The tags in groups with nearly the same last step, the largest group first; a single group
+    needs no comparison, so that there is none then."""
     groups: list[list[str]] = []
     last = -1.0
     for tag, reach in sorted(reaches.items(), key=lambda item: item[1].last):
@@ -125,13 +110,13 @@ def _by_last_step(reaches: Mapping[str, Reach]) -> list[list[str]]:
             groups.append([])
         groups[-1].append(tag)
         last = reach.last
-    return groups
+    return sorted(groups, key=len, reverse=True) if len(groups) > 1 else []
 
 
 def are_apart(one: Series, other: Series) -> bool:
     """Whether two series count different things."""
     few, many = sorted((one, other), key=lambda s: s.count)
-    points, clock = _timed(few), _timed(many)
+    points, clock = (choose(s.points, np.isfinite(s.wall_times)) for s in (few, many))
     if min(len(points[0]), len(clock[0])) < _POINTS:
         return _reach_differs(few.steps, many.steps)
     steps, walls, _ = clock
@@ -148,21 +133,13 @@ def are_apart(one: Series, other: Series) -> bool:
     return float(np.mean(ahead | behind)) >= _MOST_APART
 
 
-def _timed(series: Series) -> Points:
-    """The points with a time."""
-    return choose(series.points, np.isfinite(series.wall_times))
-
-
 def _reach_differs(few: IntArray, many: IntArray) -> bool:
     if len(few) < max(_POINTS, _AS_MANY * len(many)):
         return False
     low, high = sorted((int(few[-1]), int(many[-1])))
-    return high > _FARTHER * low and _from_the_beginning((few, many))
-
-
-def _from_the_beginning(axes: Iterable[IntArray]) -> bool:
-    """Whether each begins within two strides of step 0."""
-    return all(0 <= s[0] <= 2 * (s[-1] - s[0]) / (len(s) - 1) for s in axes)
+    # each begins within two strides of step 0
+    begin = all(0 <= s[0] <= 2 * (s[-1] - s[0]) / (len(s) - 1) for s in (few, many))
+    return begin and high > _FARTHER * low
 
 
 #: At most this many tags are compared, and this many with values that prove something.
@@ -180,16 +157,6 @@ _MOST = 1 << 40
 _SIGNS = re.compile(r"[\W_]+")
 
 
-class Axes(Enum):
-    """How the x axes of two logs relate."""
-
-    UNKNOWN = "unknown"
-    """No tag shows it so far."""
-    SAME = "same"
-    """Not the same values at other steps."""
-    OTHER = "other"
-
-
 class AxisCheck:
     """Compares the log formats of a run while it is being read. Owned by one PointTable."""
 
@@ -199,7 +166,8 @@ class AxisCheck:
         """Format -> rows read so far."""
         self._compared_at: dict[frozenset[str], float] = {}
         """Two formats -> rows that both had when they were last compared."""
-        self._found: dict[frozenset[str], Axes] = {}
+        self._found: dict[frozenset[str], bool | None] = {}
+        """Two formats -> what :func:`are_on_two_axes` says of them."""
         self.doubles: frozenset[str] = frozenset()
         """Tags of logs that stand aside, with the values of a tag that the other log calls
         nearly the same."""
@@ -214,10 +182,10 @@ class AxisCheck:
         for lineage in self._lineages.values():
             lineage.trust.aside_of = lineage.trust.scale = None
 
-    def between(self, one: Lineage, other: Lineage) -> Axes:
-        """How the axes of two logs relate."""
+    def on_one_axis(self, one: Lineage, other: Lineage) -> bool:
+        """Whether two logs are known to have the same steps."""
         names = {id(s): form for form, s in self._lineages.items()}
-        return self._found.get(frozenset((names[id(one)], names[id(other)])), Axes.UNKNOWN)
+        return self._found.get(frozenset((names[id(one)], names[id(other)]))) is False
 
     def settle(self) -> bool:
         """Compare the logs whose rows have doubled; returns whether some stand aside now that
@@ -239,15 +207,14 @@ class AxisCheck:
         pair, one, two = frozenset((name, other)), self._lineages[name], self._lineages[other]
         if one.trust.row_numbered or two.trust.row_numbered:
             return
-        known = self._found.get(pair, Axes.UNKNOWN)
-        if known is not Axes.OTHER:
-            known = self._found[pair] = relation(one, two)
-        if known is Axes.SAME:
+        if not self._found.get(pair):
+            self._found[pair] = are_on_two_axes(one, two)
+        if self._found[pair] is False:
             self._compared_at[pair] = max(self._compared_at[pair], 64)
-        if known is not Axes.OTHER:
+        if not self._found[pair]:
             return
         if one.trust.aside_of is None and two.trust.aside_of is None:
-            loser, winner = sorted((name, other), key=lambda n: (_standing(self._lineages[n]), n))
+            loser, winner = sorted((name, other), key=lambda n: (_authority(self._lineages[n]), n))
             self._lineages[loser].trust.aside_of = winner
         for loser, winner in ((name, other), (other, name)):
             if self._lineages[loser].trust.aside_of == winner:
@@ -256,24 +223,24 @@ class AxisCheck:
                 aside.trust.scale = _scale(aside, trusted)
 
 
-def relation(one: Lineage, other: Lineage) -> Axes:
-    """Whether two logs have the same values in the same order at other steps."""
+def are_on_two_axes(one: Lineage, other: Lineage) -> bool | None:
+    """Whether two logs have the same values in the same order at other steps; None while no tag
+    shows it."""
     rank = min(one.trust.precision_rank, other.trust.precision_rank)
-    found = {Agreement.YES: 0, Agreement.NO: 0}
-    same = 0
-    for number, (tag, twin) in enumerate(_pairs(one, other)):
-        if number >= _TAGS or same + sum(found.values()) >= _TELLING:
+    same, elsewhere, different = 0, 0, 0
+    for tag, twin in islice(_pairs(one, other), _TAGS):
+        if same + elsewhere + different >= _TELLING:
             break
         points, others = one.series(tag).points, other.series(twin).points
-        if agreement(points, others, rank) is Agreement.YES:
+        if agreement(points, others, rank):
             same += 1
             continue
         answer, _ = same_in_order(points[2], others[2], rank)
-        if answer in found:
-            found[answer] += 1
-    if found[Agreement.YES] > same and found[Agreement.YES] >= found[Agreement.NO]:
-        return Axes.OTHER
-    return Axes.SAME if same or found[Agreement.NO] else Axes.UNKNOWN
+        elsewhere += answer is True
+        different += answer is False
+    if elsewhere > same and elsewhere >= different:
+        return True
+    return False if same or different else None
 
 
 def _pairs(one: Lineage, other: Lineage, *, by_last_part: bool = True) -> Iterator[tuple[str, str]]:
@@ -284,7 +251,7 @@ def _pairs(one: Lineage, other: Lineage, *, by_last_part: bool = True) -> Iterat
     """
     found = list(_twins(one, other, _plain))
     if by_last_part and not found:
-        found = list(_twins(one, other, _last_part))
+        found = list(_twins(one, other, lambda tag: _plain(tag.rpartition("/")[2])))
     for tag, twin in found:
         if not one.guesses(tag) and not other.guesses(twin):
             yield tag, twin
@@ -303,16 +270,12 @@ def _twins(
             yield tag, twins[0]
 
 
-def _last_part(tag: str) -> str:
-    return _plain(tag.rpartition("/")[2])
-
-
 def _plain(tag: str) -> str:
     """A tag without what logs write differently: ``Ep_Rew/Mean`` is ``eprewmean``."""
     return _SIGNS.sub("", tag.lower()) or tag
 
 
-def _standing(lineage: Lineage) -> tuple[bool, int, int]:
+def _authority(lineage: Lineage) -> tuple[bool, int, int]:
     """What decides which of two axes counts, the higher one: true steps rather than row numbers,
     then precision, then the finer unit."""
     lasts = (b.last_step for b in lineage.branches if b.last_step is not None)
@@ -331,7 +294,7 @@ def _doubles(aside: Lineage, trusted: Lineage) -> Iterator[str]:
     rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
     for tag, twin in _pairs(aside, trusted):
         values, others = aside.series(tag).values, trusted.series(twin).values
-        if same_in_order(values, others, rank, need_change=False)[0] is Agreement.YES:
+        if same_in_order(values, others, rank, need_change=False)[0]:
             yield tag
 
 
@@ -345,7 +308,7 @@ def _scale(aside: Lineage, trusted: Lineage) -> Scale | None:
     for tag, twin in islice(_pairs(aside, trusted, by_last_part=False), _TAGS):
         points, others = aside.series(tag), trusted.series(twin)
         answer, start = same_in_order(points.values, others.values, rank)
-        if answer is Agreement.YES:
+        if answer:
             steps, to = points.steps[max(0, -start) :], others.steps[max(0, start) :]
             found.add(_line(steps[: len(to)], to[: len(steps)]))
     return found.pop() if len(found) == 1 else None

@@ -7,6 +7,7 @@ training. They are compared once a run has been read, and again for as long as n
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,7 @@ from rltui.core.batch import Joined, SourceInfo
 from rltui.core.block import FloatArray
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
-from rltui.store.merge import Agreement, agreement
+from rltui.store.merge import agreement
 from rltui.store.points import concatenate
 from rltui.store.run import RunData
 
@@ -76,26 +77,20 @@ class RunIdentity:
         lineage = self._run.table.lineages[source.format]
         newer = lineage.branches_of(path)
         own = attempts(lineage.branches, newer)
-        beside = self._beside(path, source.format, runs)
-        found = continued(newer, [*own, *(there.branches for _, there in beside)])
+        elsewhere = [
+            (run, run.table.lineages[source.format])
+            for run in runs
+            if run is not self._run
+            and source.format in run.table.lineages
+            and any(other.parent == path.parent for other in run.files.by_path)
+        ]
+        found = continued(newer, [*own, *(there.branches for _, there in elsewhere)])
         if found is None or (found == NONE and source.joined is Joined.OWN):
             return []
         if found == NONE or found >= len(own):
-            return [([path], None if found == NONE else beside[found - len(own)][0])]
+            return [([path], None if found == NONE else elsewhere[found - len(own)][0])]
         gone = [attempt for number, attempt in enumerate(own) if number != found]
         return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in gone]
-
-    def _beside(
-        self, path: Path, form: str, runs: Iterable[RunData]
-    ) -> list[tuple[RunData, Lineage]]:
-        """The other runs with logs of a format in the directory of a file."""
-        return [
-            (run, run.table.lineages[form])
-            for run in runs
-            if run is not self._run
-            and form in run.table.lineages
-            and any(other.parent == path.parent for other in run.files.by_path)
-        ]
 
     def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
         found = []
@@ -106,9 +101,13 @@ class RunIdentity:
         for path in dict.fromkeys(b.path for b in lineage.branches):
             if path in self._compared and path != newest:
                 continue
+            rows = self._run.files.by_path[path].source.records
             if path in lineage.copies and self._is_copy_still(lineage, path):
                 continue
-            original = self._original(path, lineage)
+            original = None
+            if rows >= 2 * self._searched_at.get(path, 0):
+                self._searched_at[path] = rows
+                original = _original(path, lineage)
             duplicate = _coinciding(path, lineage.branches, self._compared)
             if original is None and duplicate is not None:
                 if not _equal_points(lineage.branches_of(path)[0], duplicate):
@@ -118,14 +117,6 @@ class RunIdentity:
             if original is not None:
                 self._run.table.touch(lineage.mark_copy(path, original))
         return found
-
-    def _original(self, path: Path, lineage: Lineage) -> Path | None:
-        """The file of which another one is a copy; searched when its rows have doubled."""
-        rows = self._run.files.by_path[path].source.records
-        if rows < 2 * self._searched_at.get(path, 0):
-            return None
-        self._searched_at[path] = rows
-        return _original(path, lineage)
 
     def _is_copy_still(self, lineage: Lineage, path: Path) -> bool:
         """Whether a copy still has the same points; checked when its rows have doubled."""
@@ -160,61 +151,53 @@ class RunIdentity:
             self._compared_at[path] = math.inf  # the same values on another axis
             return False
         answer = same_training(path, lineages, sources)
-        proven = answer is not Agreement.UNKNOWN
-        self._compared_at[path] = math.inf if proven else sources[path].records
-        return answer is Agreement.NO
+        self._compared_at[path] = sources[path].records if answer is None else math.inf
+        return answer is False
 
 
 def same_training(
     path: Path, lineages: Mapping[str, Lineage], sources: Mapping[Path, SourceInfo]
-) -> Agreement:
-    """Whether a file has the same values as the logs of the run in other formats."""
+) -> bool | None:
+    """Whether a file has the same values as the logs of the run in other formats; None when that
+    is not known yet."""
+    source = sources[path]
     own = {s.format for s in sources.values() if s.joined is Joined.OWN and s.path != path}
-    others = [name for name in lineages if name != sources[path].format]
-    shared = 0
+    branches, shared = lineages[source.format].branches_of(path), 0
     # what makes the run decides; logs that only lie beside may be of that other training, too
-    for names in ([n for n in others if n in own], [n for n in others if n not in own]):
-        answer, compared = _vote(path, {n: lineages[n] for n in names}, lineages, sources[path])
-        if answer is not Agreement.UNKNOWN:
+    for decides in (True, False):
+        names = [n for n in lineages if n != source.format and (n in own) is decides]
+        answer, compared = _vote(branches, source, [lineages[n] for n in names])
+        if answer is not None:
             return answer
         shared += compared
-    if not shared and sources[path].joined is Joined.MAYBE and _have_shown(path, sources):
-        return Agreement.NO
-    return Agreement.UNKNOWN
+    # one may begin with an evaluation, the other with a loss: both need rows to show their tags
+    rows = max((s.records for p, s in sources.items() if p != path), default=0)
+    shown = min(rows, source.records) >= _ROWS
+    return False if not shared and source.joined is Joined.MAYBE and shown else None
 
 
 def _vote(
-    path: Path, others: Mapping[str, Lineage], lineages: Mapping[str, Lineage], source: SourceInfo
-) -> tuple[Agreement, int]:
+    branches: Sequence[Branch], source: SourceInfo, others: Sequence[Lineage]
+) -> tuple[bool | None, int]:
     """The majority of the tags that a file shares with some lineages, and their number."""
-    own = lineages[source.format].branches_of(path)
-    votes = {Agreement.YES: 0, Agreement.NO: 0}
+    votes: Counter[bool | None] = Counter()
     shared = 0
-    for lineage in others.values():
+    tags = dict.fromkeys(t for b in branches for t in b.columns)
+    for lineage in others:
         if lineage.trust.off_axis or source.steps_are_row_numbers:
             continue
         rank = min(lineage.trust.precision_rank, source.precision_rank)
-        for tag in [t for t in dict.fromkeys(t for b in own for t in b.columns) if lineage.has(t)]:
+        for tag in filter(lineage.has, tags):
             shared += 1
             if tag in source.guessed or lineage.guesses(tag):
                 continue
-            if shared > 4 * _TAGS or sum(votes.values()) >= _TAGS:
+            if shared > 4 * _TAGS or votes[True] + votes[False] >= _TAGS:
                 break
-            mine = concatenate([b.points(tag) for b in own])
-            answer = agreement(mine, lineage.series(tag).points, rank)
-            if answer in votes:
-                votes[answer] += 1
-    if not any(votes.values()):
-        return Agreement.UNKNOWN, shared
-    better = votes[Agreement.YES] >= votes[Agreement.NO]
-    return (Agreement.YES if better else Agreement.NO), shared
-
-
-def _have_shown(path: Path, sources: Mapping[Path, SourceInfo]) -> bool:
-    """Whether a file and the others have enough rows to have logged all of their tags: one may
-    begin with an evaluation, the other with a loss."""
-    others = [s.records for p, s in sources.items() if p != path]
-    return sources[path].records >= _ROWS and max(others, default=0) >= _ROWS
+            mine = concatenate([b.points(tag) for b in branches])
+            votes[agreement(mine, lineage.series(tag).points, rank)] += 1
+    if not votes[True] and not votes[False]:
+        return None, shared
+    return votes[True] >= votes[False], shared
 
 
 def _original(path: Path, lineage: Lineage) -> Path | None:

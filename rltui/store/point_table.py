@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from rltui.core.batch import Batch, Restart, SourceInfo
-from rltui.store.axes import Axes, AxisCheck, MainAxis
+from rltui.store.axes import AxisCheck, MainAxis
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
 from rltui.store.merge import filled
@@ -231,7 +231,7 @@ class PointTable:
             return _Kept(first, changed_at, False)
         points = _scaled(best, first.points)
         for other in others:
-            proven = other.trust.scale is not None or self._axes.between(best, other) is Axes.SAME
+            proven = other.trust.scale is not None or self._axes.on_one_axis(best, other)
             more, rank = _scaled(other, other.series(tag).points), other.trust.precision_rank
             points = filled(points, more, rank, proven=proven)
         old = (_scaled(best, piece) for piece in first.superseded)
