@@ -119,5 +119,5 @@ class Intake:
         view = self._runs.all.get(key)
         if view is None:
             view = self._runs.add(self._store.runs[key])
-            view.data.memory.on_missing = lambda: self._load(key)
+            view.data.on_missing = lambda: self._load(key)
         return view

@@ -207,7 +207,7 @@ class Judge:
 
     def _renew_progress(self, view: RunView, now: float) -> None:
         data, points = view.data, view.points
-        if data.memory.unloaded:
+        if data.unloaded:
             if view.progress is not None:
                 view.progress = renewed(view.progress, data, now, view.facts)
             return
@@ -308,7 +308,7 @@ def _is_old(view: RunView) -> bool:
 def _may_be_judged(view: RunView) -> bool:
     """Whether all points of a run are in memory, and known what they mean."""
     data = view.data
-    unread = data.memory.unloaded or data.files.reading
+    unread = data.unloaded or data.files.reading
     return not unread and view.recognition is not None
 
 

@@ -129,7 +129,7 @@ class Memory:
         knows, and continues with the first batch that was held.
         """
         view = self._views.get(key)
-        if view is None or not view.data.memory.unloaded:
+        if view is None or not view.data.unloaded:
             return False
         if not _has_rows(batch) and key not in self._held and key not in self._loading:
             return False  # only a note, a time, a size, or an exit status
@@ -143,7 +143,7 @@ class Memory:
     def want(self, key: RunKey) -> None:
         """Begin to load a run, if its files still have what was read."""
         view = self._views[key]
-        if not view.data.memory.unloaded or key in self._loading:
+        if not view.data.unloaded or key in self._loading:
             return
         files = view.data.files
         asked = None if key in self._lost else (key, files.sources, files.generations)
@@ -154,7 +154,7 @@ class Memory:
             if key not in self._held:
                 return  # the summary stays
             batches = iter(())
-        self._loading[key] = _Load(batches, view.data.memory.load(batches))
+        self._loading[key] = _Load(batches, view.data.load(batches))
 
     def load(self, key: RunKey) -> list[Batch]:
         """Load a run at once; returns the batches that were held back."""
@@ -163,7 +163,7 @@ class Memory:
             self.want(key)
             while key in self._loading:
                 held += self._step(key)[1]
-            if not self._views[key].data.memory.unloaded or key in self._lost:
+            if not self._views[key].data.unloaded or key in self._lost:
                 break
         return held
 
@@ -202,7 +202,7 @@ class Memory:
         """Leave a run as it was before it was read again; returns the batches that were held back,
         if none of them has a row: then they need not wait for it."""
         del self._loading[key]
-        self._views[key].data.memory.give_up()
+        self._views[key].data.give_up()
         if any(map(_has_rows, self._held.get(key, ()))):
             return []
         return self._held.pop(key, [])
@@ -251,7 +251,7 @@ class Memory:
                 asked += held[key]  # if the answer is yes
             elif may_go:
                 headline = view.headline()
-                view.data.memory.unload([headline] if headline is not None else [])
+                view.data.unload([headline] if headline is not None else [])
                 view.version += 1
                 unloaded = True
                 total += view.data.table.nbytes - held[key]
@@ -264,7 +264,7 @@ class Memory:
     def _may_go(self, view: RunView) -> bool | None:
         """None while its host is being asked whether it can be read again."""
         data, now = view.data, self._clock.monotonic()
-        if data.memory.unloaded or data.files.reading or view.report is None:
+        if data.unloaded or data.files.reading or view.report is None:
             return False
         if now - self._shown_at.get(view.key, -math.inf) < _SHOWN_S:
             return False

@@ -425,7 +425,7 @@ def last_write(run: RunData, interval: float | None, now: float) -> LastWrite:
     """When a run was last written; ``interval``: usual seconds between two rows."""
     files = run.files
     # a time in the future is no time
-    walls = {p: t for p, t in run.last_wall_times.items() if t <= now + _SKEW_S}
+    walls = {p: t for p, t in run.extent.last_wall_times.items() if t <= now + _SKEW_S}
     own = row_at = max(walls.values(), default=None)
     copied = False
     if own is not None:

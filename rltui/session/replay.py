@@ -62,7 +62,7 @@ class Replay:
         infos = {t: info for t, info in self._infos.items() if data.series(t).count}
         if infos.keys() != run.infos.keys() or run.data is not data:
             run.infos = infos
-        moment = data.last_wall_time or data.files.modified or self._clock.now()
+        moment = data.extent.last_wall_time or data.files.modified or self._clock.now()
         roles, limits = run.catalogue.roles, self._judge.stall_limits
         run.data, run.sample, run.full_report = data, None, None
         run.as_of = data.step
@@ -73,7 +73,7 @@ class Replay:
     def _begin(self, run: RunView) -> None:
         self.end()
         data = run.data
-        if run.sample is not None or data.files.reading or data.memory.unloaded:
+        if run.sample is not None or data.files.reading or data.unloaded:
             raise ValueError("the run is still being read")
         if data.last_step is None:
             raise ValueError("the run has no step yet")

@@ -116,7 +116,7 @@ class RunList:
     def before_growing(self, key: RunKey) -> None:
         """The points of a run are about to change: the screens keep those of now."""
         view = None if self._still is None else self._still.get(key)
-        if view is None or view.data.memory.unloaded or view.data.memory.loading:
+        if view is None or view.data.unloaded or view.data.loading:
             return
         if view.data is self.twin(view).data:
             view.data = view.data.copy()

@@ -46,9 +46,9 @@ class PointTable:
 
     # -- taking in --------------------------------------------------------------------------
 
-    def take(self, batch: Batch) -> frozenset[str]:
+    def add(self, batch: Batch) -> frozenset[str]:
         """Take the points of one batch in; returns the tags that changed."""
-        changed = self._take(batch)
+        changed = self._add(batch)
         self.touch(changed)
         if len(self.lineages) > 1 and self._axes.settle():
             changed = dict.fromkeys(self._changed_at)
@@ -62,11 +62,11 @@ class PointTable:
     def reload(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Take in what was read again, one batch at each step; the tags stay as they are."""
         for batch in batches:
-            self._take(batch)
+            self._add(batch)
             yield batch
         self._series, self._extent = {}, None
 
-    def _take(self, batch: Batch) -> dict[str, None]:
+    def _add(self, batch: Batch) -> dict[str, None]:
         changed: dict[str, None] = {}  # a set would lose the order of the log
         if not batch.items and not batch.replaced:
             return changed
@@ -111,10 +111,14 @@ class PointTable:
     def clear(self, keep: Iterable[str]) -> None:
         """Drop the points, but for detached series of some tags; the set of tags stays."""
         kept = {tag: self.series(tag).detached() for tag in keep if tag in self._changed_at}
-        for lineage in self.lineages.values():
-            lineage.clear()
+        self.clear_logs()
         self._series = {t: _Kept(s, self._changed_at[t], False) for t, s in kept.items()}
         self._derived = {t: DerivedSeries(d.derived) for t, d in self._derived.items()}
+
+    def clear_logs(self) -> None:
+        """Drop what was read of every log, nothing else."""
+        for lineage in self.lineages.values():
+            lineage.clear()
 
     def _forget_lost_tags(self) -> None:
         kept = {t for b in self._branches() for t in b.columns}

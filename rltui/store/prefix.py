@@ -15,7 +15,7 @@ import numpy as np
 from rltui.core.block import IntArray
 from rltui.store.point_table import Extent, PointTable
 from rltui.store.points import choose, distinct
-from rltui.store.run import LogFile, RunData, Unloading
+from rltui.store.run import LogFile, RunData
 from rltui.store.series import Derived, DerivedSeries, Series
 
 
@@ -127,7 +127,6 @@ class RunPrefix(RunData):
         super().__init__(whole.key, whole.path)
         self.whole = whole
         self.table: PrefixTable = PrefixTable(whole.table, step)
-        self.memory = Unloading(self.table, self.files)
         self.move_to(step)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,53 +12,9 @@ from rltui.store.point_table import Extent, PointTable
 from rltui.store.series import Series
 
 
-class Unloading:
-    """Frees the points of a run to save memory, and takes them in again. Owned by one RunData."""
-
-    def __init__(self, table: PointTable, files: RunFiles) -> None:
-        self._table = table
-        self._files = files
-        self.summary: Extent | None = None
-        """The extent of the points while they are not in memory."""
-        self.counts: dict[str, int] = {}
-        """Number of points by tag then, derived series included."""
-        self.loading = False
-        """Whether the points are being taken in again."""
-        self.on_missing: Callable[[], None] | None = None
-        """Called when points are read that were unloaded."""
-
-    @property
-    def unloaded(self) -> bool:
-        """Whether the points are not in memory."""
-        return self.summary is not None
-
-    def unload(self, keep: Iterable[str]) -> None:
-        """Give the points up, but for the series of a few tags; they can be read again."""
-        table = self._table
-        self.summary = table.extent
-        self.counts = {t: table.series(t).count for t in (*table.tags, *table.derived)}
-        table.clear(keep)
-
-    def load(self, batches: Iterable[Batch]) -> Iterator[None]:
-        """Take in what was read again, one batch at each step; loaded after the last one."""
-        for lineage in self._table.lineages.values():
-            lineage.clear()
-        self.loading = True
-        notes = self._files.notes
-        for batch in self._table.reload(batches):
-            notes.extend(n for n in batch.notes if n not in notes)
-            yield
-        self.summary, self.loading = None, False
-
-    def give_up(self) -> None:
-        """End a :meth:`load` before its end: the points are not in memory, as before it."""
-        for lineage in self._table.lineages.values():
-            lineage.clear()
-        self.loading = False
-
-
 class RunData:
-    """Owned by the Store. Reads of points answer from a summary while they are unloaded."""
+    """Owned by the Store. Its points can be unloaded to save memory, and read again; reads of them
+    answer from a summary meanwhile."""
 
     def __init__(self, key: RunKey, path: Path) -> None:
         self.key = key
@@ -67,7 +23,15 @@ class RunData:
         """Grows with every batch."""
         self.files = RunFiles()
         self.table = PointTable()
-        self.memory = Unloading(self.table, self.files)
+        self.unloaded = False
+        """Whether the points are not in memory."""
+        self.loading = False
+        """Whether they are being taken in again."""
+        self.on_missing: Callable[[], None] | None = None
+        """Called when points are read that were unloaded."""
+        self._summary: Extent | None = None
+        self._counts: dict[str, int] = {}
+        """Number of points by tag when they were unloaded, derived series included."""
 
     def copy(self) -> RunData:
         """The run as it is now, whatever this one takes in later. The points are shared."""
@@ -76,9 +40,9 @@ class RunData:
     def apply(self, batch: Batch) -> bool:
         """Take one batch in; returns whether the set of tags grew."""
         self.version += 1
-        self.files.take(batch)
+        self.files.update(batch)
         known = self.table.tag_count
-        self.table.take(batch)
+        self.table.add(batch)
         return self.table.tag_count != known
 
     def move(self, path: Path, into: RunData) -> None:
@@ -86,6 +50,28 @@ class RunData:
         self.version += 1
         into.version += 1
         self.table.move(self.files.move(path, into.files), into.table)
+
+    def unload(self, keep: Iterable[str]) -> None:
+        """Give the points up, but for the series of a few tags; they can be read again."""
+        table = self.table
+        self._counts = {t: table.series(t).count for t in (*table.tags, *table.derived)}
+        self._summary, self.unloaded = table.extent, True
+        table.clear(keep)
+
+    def load(self, batches: Iterable[Batch]) -> Iterator[None]:
+        """Take in what was read again, one batch at each step; loaded after the last one."""
+        self.table.clear_logs()
+        self.loading = True
+        notes = self.files.notes
+        for batch in self.table.reload(batches):
+            notes.extend(n for n in batch.notes if n not in notes)
+            yield
+        self._summary, self.unloaded, self.loading = None, False, False
+
+    def give_up(self) -> None:
+        """End a :meth:`load` before its end: the points are not in memory, as before it."""
+        self.table.clear_logs()
+        self.loading = False
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -97,22 +83,21 @@ class RunData:
 
         Empty for an unknown tag, and for points that were unloaded and are not back yet.
         """
-        if self.memory.unloaded and not self.table.is_kept(tag):
-            if self.memory.on_missing is not None:
-                self.memory.on_missing()
-            if self.memory.unloaded:
+        if self.unloaded and not self.table.is_kept(tag):
+            if self.on_missing is not None:
+                self.on_missing()
+            if self.unloaded:
                 return Series.empty(tag)
         return self.table.series(tag)
 
     def count(self, tag: str) -> int:
         """Number of points of a tag, without the superseded ones; also while unloaded."""
-        if self.memory.unloaded:
-            return self.memory.counts.get(tag, 0)
-        return self.series(tag).count
+        return self._counts.get(tag, 0) if self.unloaded else self.series(tag).count
 
     @property
-    def _extent(self) -> Extent:
-        return self.memory.summary or self.table.extent
+    def extent(self) -> Extent:
+        """From where to where the points go, and when they were logged; also while unloaded."""
+        return self._summary or self.table.extent
 
     @property
     def off_axis(self) -> frozenset[str]:
@@ -122,38 +107,18 @@ class RunData:
     @property
     def first_step(self) -> int | None:
         """Lowest step of any tag on the axis of the run."""
-        return self._extent.first_step
+        return self.extent.first_step
 
     @property
     def last_step(self) -> int | None:
         """Newest step on that axis: the highest one that no later branch has superseded."""
-        return self._extent.last_step
-
-    @property
-    def restarts(self) -> tuple[int, ...]:
-        """Steps at which a later branch took over, for any tag, ascending."""
-        return self._extent.restarts
+        return self.extent.last_step
 
     def start_of(self, path: Path) -> int | None:
         """Lowest step in one of the files; None while its points are not in memory."""
         branches = (b for lineage in self.table.lineages.values() for b in lineage.branches)
         steps = [b.first_step for b in branches if b.path == path and b.first_step is not None]
         return min(steps, default=None)
-
-    @property
-    def first_wall_time(self) -> float | None:
-        """Oldest wall time in the logs, or None."""
-        return self._extent.first_wall_time
-
-    @property
-    def last_wall_time(self) -> float | None:
-        """Newest wall time in the logs, or None."""
-        return self._extent.last_wall_time
-
-    @property
-    def last_wall_times(self) -> Mapping[Path, float]:
-        """Newest wall time in each log that has times."""
-        return self._extent.last_wall_times
 
 
 @dataclass(slots=True)
@@ -176,7 +141,7 @@ class LogFile:
     _complete: bool = False
     """Whether it had been read to its end when the exit status came."""
 
-    def take(self, batch: Batch) -> bool:
+    def update(self, batch: Batch) -> bool:
         """Take one batch in; returns whether the file was written since it was read."""
         before, now = self.source, batch.source
         moved = now.modified > before.modified or now.size > before.size
@@ -244,13 +209,13 @@ class RunFiles:
         """Note a file that will be read: until then the run is not complete."""
         self.by_path.setdefault(source.path, LogFile(source)).has_more = True
 
-    def take(self, batch: Batch) -> None:
+    def update(self, batch: Batch) -> None:
         """Take everything but the points of a batch in."""
         path = batch.source.path
         file = self.by_path.get(path)
         if file is None:
             file = self.by_path[path] = LogFile(batch.source)
-        self.grew = file.take(batch)
+        self.grew = file.update(batch)
         self.waiting = batch.waiting
         # a file that is read again says the same of the same place
         self.notes.extend(n for n in batch.notes if n.offset is None or n not in self.notes)

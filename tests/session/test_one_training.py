@@ -112,4 +112,4 @@ def test_a_resume_on_two_axes_hides_nothing(tmp_path: Path) -> None:
     session.read_all()
     (view,) = session.runs()
     assert [view.data.series(t).count for t in ("Episodic", "Average")] == [199, 199]
-    assert view.data.restarts == ()
+    assert view.data.extent.restarts == ()

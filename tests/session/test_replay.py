@@ -147,7 +147,7 @@ def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:
     assert run.data.last_step == 45
     session.replay.goto(run, 30)
     assert run.series("loss").old_points[0].tolist() == []
-    assert run.data.restarts == ()
+    assert run.data.extent.restarts == ()
 
 
 def test_the_points_are_not_copied() -> None:

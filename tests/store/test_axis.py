@@ -62,7 +62,7 @@ def check_once(run: RunData) -> None:
         series = run.series(tag)
         assert series.steps.tolist() == FRAMES
         assert series.values.tolist() == pytest.approx(values, rel=1e-5)
-    assert (run.first_step, run.last_step, run.restarts) == (2048, 122_880, ())
+    assert (run.first_step, run.last_step, run.extent.restarts) == (2048, 122_880, ())
 
 
 @pytest.mark.parametrize("table_first", [True, False])

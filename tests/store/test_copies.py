@@ -44,7 +44,7 @@ def check_whole(store: Store, restarts: tuple[int, ...] = ()) -> None:
     series = only(store).series("loss")
     assert series.steps.tolist() == list(range(1, 61))
     np.testing.assert_array_equal(series.values, LOSS)
-    assert only(store).restarts == restarts
+    assert only(store).extent.restarts == restarts
     assert only(store).last_step == 60
 
 
@@ -91,7 +91,7 @@ def test_the_same_values_at_another_time_are_a_resumed_run() -> None:
     later = [START + 9000 + s for s in range(1, 21)]
     run = only(read([losses(1, 60)], [a_block({"loss": LOSS[:20]}, walls=later)]))
     assert run.series("loss").steps.tolist() == list(range(1, 21))
-    assert (run.restarts, run.last_step) == ((1,), 20)
+    assert (run.extent.restarts, run.last_step) == ((1,), 20)
 
 
 @given(st.lists(st.integers(5, 60), min_size=1, max_size=4), st.booleans())

@@ -194,11 +194,11 @@ def test_a_late_value_of_a_known_step_changes_the_epoch_of_what_is_derived() -> 
 def test_unloaded_points_have_no_history() -> None:
     run = a_run({"a": [1, 2], "b": [1, 2]})
     kept = run.series("a")
-    run.memory.unload(["a"])
+    run.unload(["a"])
     assert run.series("a").epoch == kept.epoch
     assert (run.series("b").count, run.series("b").epoch) == (0, 0)
     assert (run.count("b"), run.last_step) == (2, 2)
-    for _ in run.memory.load([a_batch({"a": [1, 2], "b": [1, 2]})]):
+    for _ in run.load([a_batch({"a": [1, 2], "b": [1, 2]})]):
         pass
     assert run.series("b").count == 2
     assert run.series("a").epoch != kept.epoch

@@ -78,9 +78,9 @@ def test_files_are_in_their_order_however_they_came() -> None:
 def test_a_document_replaces_itself_and_what_is_older() -> None:
     lineage = a_lineage([1.0], [2.0, 2.0], [3.0, 3.0, 3.0])
     lineage.append(source(1), 0, steps(9, {"other": [1.0]}))
-    assert lineage.replace(source(1), older_too=False) == {"loss", "other"}
+    assert lineage.replace(source(1), 0, older_too=False) == {"loss", "other"}
     assert [b.path.name for b in lineage.branches] == ["events.0", "events.2"]
-    assert lineage.replace(source(2), older_too=True) == {"loss"}
+    assert lineage.replace(source(2), 0, older_too=True) == {"loss"}
     assert lineage.branches == []
     assert points(lineage) == []
     lineage.append(source(2), 0, a_block({"loss": [4.0]}))
@@ -89,7 +89,7 @@ def test_a_document_replaces_itself_and_what_is_older() -> None:
 
 def test_a_newer_document_outlives_an_older_one() -> None:
     lineage = a_lineage([1.0], [2.0, 2.0])
-    assert lineage.replace(source(0), older_too=True) == {"loss"}
+    assert lineage.replace(source(0), 0, older_too=True) == {"loss"}
     assert points(lineage) == [(1, 2.0), (2, 2.0)]
     lineage.append(source(0), 0, a_block({"loss": [7.0, 7.0, 7.0]}))
     assert [b.rank[0] for b in lineage.branches] == [0, 1]
@@ -97,7 +97,7 @@ def test_a_newer_document_outlives_an_older_one() -> None:
 
 def test_a_document_between_others_replaces_only_what_is_older() -> None:
     lineage = a_lineage([1.0], [2.0, 2.0], [3.0, 3.0, 3.0])
-    lineage.replace(source(1), older_too=True)
+    lineage.replace(source(1), 0, older_too=True)
     assert [b.path.name for b in lineage.branches] == ["events.2"]
 
 

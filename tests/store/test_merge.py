@@ -163,7 +163,7 @@ def test_restarts_are_given_once() -> None:
     resumed = batch("tfevents", rows(LOSS[:30], 40), name="second", order=1)
     lines = batch("jsonl", rows(LOSS[:39]), rows(LOSS[:30], 40))
     run = only(store_of(events, resumed, lines))
-    assert run.restarts == (40,)
+    assert run.extent.restarts == (40,)
 
 
 # -- misplaced files ----------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def test_a_copy_of_a_log_is_counted_once() -> None:
     copy = batch("console", rows(LOSS), name="log.txt", order=1)
     run = only(store_of(first, copy))
     assert run.series("loss").count == 60
-    assert run.restarts == ()
+    assert run.extent.restarts == ()
 
 
 def test_a_copy_that_goes_on_is_read_on() -> None:
@@ -236,7 +236,7 @@ def test_a_copy_that_goes_on_is_read_on() -> None:
     store = store_of(first, copy)
     store.apply(batch("console", rows(LOSS[30:], 31), name="log.txt", order=1, records=60))
     run = only(store)
-    assert (run.series("loss").count, run.last_step, run.restarts) == (60, 60, ())
+    assert (run.series("loss").count, run.last_step, run.extent.restarts) == (60, 60, ())
     assert run.series("loss").values.tolist() == LOSS
 
 
@@ -282,7 +282,7 @@ def test_a_file_that_was_rewritten_with_the_same_rows_is_no_restart() -> None:
     store.apply(again)
     series = only(store).series("loss")
     assert series.values.tolist() == LOSS
-    assert (series.old_count, only(store).restarts) == (0, ())
+    assert (series.old_count, only(store).extent.restarts) == (0, ())
 
 
 def test_a_table_that_gets_a_column_leaves_the_other_tables_alone() -> None:
@@ -305,5 +305,5 @@ def test_the_newest_of_several_documents_counts() -> None:
     late = batch("jsonl", rows(LOSS), name="checkpoint-60", order=1, **given)
     run = only(store_of(early, late))
     assert run.series("loss").count == 60
-    assert run.restarts == ()
+    assert run.extent.restarts == ()
     assert Path("/logs/checkpoint-30") in run.files.sources

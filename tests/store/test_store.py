@@ -38,8 +38,8 @@ def test_points_of_one_file() -> None:
     assert xy(run.series("kl")) == [(1, 0), (3, 5)]
     assert run.series("kl").wall_times.tolist() == [START + 1, START + 3]
     assert run.series("loss").last == (3, START + 3, 1.0)
-    assert (run.first_step, run.last_step, run.restarts) == (1, 3, ())
-    assert run.last_wall_time == START + 3
+    assert (run.first_step, run.last_step, run.extent.restarts) == (1, 3, ())
+    assert run.extent.last_wall_time == START + 3
 
 
 def test_unknown_tag_is_an_empty_series() -> None:
@@ -95,7 +95,7 @@ def test_blocks_of_a_live_run_are_merged() -> None:
 def test_an_empty_block_is_nothing() -> None:
     run = a_run(make_block(("a",), [], None, []))
     assert run.tags == ()
-    assert (run.first_step, run.last_step, run.last_wall_time) == (None, None, None)
+    assert (run.first_step, run.last_step, run.extent.last_wall_time) == (None, None, None)
 
 
 # --- versions and caching
@@ -146,13 +146,13 @@ def test_a_later_file_that_overlaps_supersedes() -> None:
     assert old(series) == [(4, 4), (5, 5)]
     assert series.old_points[1].tolist() == [START + 4, START + 5]
     assert series.restarts.tolist() == [4]
-    assert (run.first_step, run.last_step, run.restarts) == (1, 6, (4,))
+    assert (run.first_step, run.last_step, run.extent.restarts) == (1, 6, (4,))
 
 
 def test_a_later_file_that_continues_is_no_restart() -> None:
     run = a_run({"a": [1, 2]}, steps(3, {"a": [3, 4]}))
     assert xy(run.series("a")) == [(1, 1), (2, 2), (3, 3), (4, 4)]
-    assert run.restarts == ()
+    assert run.extent.restarts == ()
     assert not len(run.series("a").restarts)
 
 
@@ -164,7 +164,7 @@ def test_superseded_only_for_the_tags_that_the_later_file_logs() -> None:
 
 def test_files_with_other_tags_live_side_by_side() -> None:
     run = a_run({"train": [1, 2, 3, 4, 5]}, {"val": [1, 2]})
-    assert run.restarts == ()
+    assert run.extent.restarts == ()
     assert run.last_step == 5
 
 
@@ -178,7 +178,7 @@ def test_three_branches() -> None:
     assert xy(series) == [(s, 1) for s in range(1, 5)] + [(5, 3), (6, 3)]
     assert old(series) == [(s, 1) for s in range(5, 11)] + [(s, 2) for s in range(8, 13)]
     assert run.last_step == 6
-    assert run.restarts == (5, 8)
+    assert run.extent.restarts == (5, 8)
 
 
 def test_the_order_of_files_counts_not_of_reading() -> None:
@@ -197,7 +197,7 @@ def test_a_writer_that_says_where_it_starts_supersedes_all_tags() -> None:
     assert xy(run.series("b")) == [(1, 1), (2, 2)]
     assert old(run.series("b")) == [(3, 3)]
     assert run.series("b").epoch != b.epoch
-    assert run.restarts == (3,)
+    assert run.extent.restarts == (3,)
     assert run.last_step == 3
 
 
@@ -227,7 +227,7 @@ def test_where_a_branch_begins_does_not_depend_on_the_pieces() -> None:
         pieces.apply(a_batch(cut, source="events.1", order=1))
     assert xy(whole.series("a")) == xy(pieces.series("a"))
     assert xy(whole.series("a"))[-4:] == [(6, 1), (6, 60), (7, 70), (8, 80)]
-    assert whole.restarts == pieces.restarts == (7,)
+    assert whole.extent.restarts == pieces.extent.restarts == (7,)
 
 
 # --- two runs in one directory
@@ -249,7 +249,7 @@ def test_two_files_that_coincide_are_two_runs() -> None:
     assert [k.name for k in store.runs] == [".", ".#2"]
     one, two = store.runs.values()
     assert one.series("a").count == two.series("a").count == 100
-    assert (one.restarts, two.restarts) == ((), ())
+    assert (one.extent.restarts, two.extent.restarts) == ((), ())
     assert not one.series("a").old_count
     assert set(one.files.sources) == {LOGDIR / "one"}
     assert set(two.files.sources) == {LOGDIR / "two"}
@@ -312,7 +312,7 @@ def test_a_resumed_run_that_passes_the_place_of_death_stays_one_run() -> None:
         store.apply(a_batch(row, source="anew", order=1))
     (run,) = store.runs.values()
     assert run.series("a").values.tolist() == [2] * 149
-    assert run.restarts == (1,)
+    assert run.extent.restarts == (1,)
 
 
 def test_two_runs_that_grow_together_are_split_when_they_can_be_told_apart() -> None:
@@ -418,7 +418,10 @@ def test_any_pieces_give_equal_series(
             for column, same in columns:
                 np.testing.assert_array_equal(column, same, err_msg=name)
     assert (whole.first_step, whole.last_step) == (cut.first_step, cut.last_step)
-    assert (whole.restarts, whole.last_wall_time) == (cut.restarts, cut.last_wall_time)
+    assert (whole.extent.restarts, whole.extent.last_wall_time) == (
+        cut.extent.restarts,
+        cut.extent.last_wall_time,
+    )
 
 
 @given(files())
