@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from rltui.catalogue import Catalogue, Range, load_catalogue
 from rltui.catalogue.catalogue import GENERIC
@@ -120,7 +121,13 @@ _MOST_KEPT = 32
 MOST_SHOWN = 10_000
 _NOT_SHOWN = "tags are shown and judged; all are read and exported"
 
-_Names = tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]
+
+class _Names(NamedTuple):
+    """What the meaning of a run depends on."""
+
+    tags: tuple[str, ...]
+    hyperparameters: tuple[str, ...]
+    formats: frozenset[str]
 
 
 class Interpreter:
@@ -147,56 +154,44 @@ class Interpreter:
         tags = table.some_tags(MOST_SHOWN)
         if not tags:
             return
-        formats = frozenset(s.format for s in points.files.sources.values())
-        others = tuple(view.hyperparameters.values), formats
-        view.recognition, known = self._meaning(tags, *others)
+        formats = frozenset(f.source.format for f in points.files.by_path.values())
+        names = _Names(tags, tuple(view.hyperparameters.values), formats)
+        view.recognition, known = self._meaning(names)
         if table.tag_count > len(tags):
-            named = self._resolver(view.recognition).names
-            more = table.some_tags(MOST_SHOWN, named)
-            view.recognition, known = self._meaning(more, *others)
+            more = table.some_tags(MOST_SHOWN, self._resolver(view.recognition).names)
+            view.recognition, known = self._meaning(names._replace(tags=more))
             _note_cap(points, len(known))
         infos = dict(known)
         infos.update(derive(table, infos, self._catalogue.metrics))
         view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
 
-    def _meaning(
-        self, tags: tuple[str, ...], hyperparameters: tuple[str, ...], formats: frozenset[str]
-    ) -> tuple[Recognition, dict[str, TagInfo]]:
-        names = tags, hyperparameters, formats
+    def _meaning(self, names: _Names) -> tuple[Recognition, dict[str, TagInfo]]:
         if names not in self._kept:
             while len(self._kept) >= _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[names] = self._made(*names)
+            self._kept[names] = self._made(names)
         return self._kept[names]
 
     def _resolver(self, known: Recognition) -> Resolver:
         return self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
 
-    def _made(
-        self, tags: tuple[str, ...], hyperparameters: tuple[str, ...], formats: frozenset[str]
-    ) -> tuple[Recognition, dict[str, TagInfo]]:
-        known, infos = self._looked_up(tags, hyperparameters, formats, "")
+    def _made(self, names: _Names) -> tuple[Recognition, dict[str, TagInfo]]:
+        known, infos = self._looked_up(names, "")
         nameless = [tag for tag, info in infos.items() if info.metric is None]
         aside = sum(info.category in _ASIDE for info in infos.values() if info.metric)
-        ours = known.framework == GENERIC and len(nameless) + aside == len(tags)
+        ours = known.framework == GENERIC and len(nameless) + aside == len(names.tags)
         if ours and (head := shared_head(nameless)):
-            without = self._looked_up(tags, hyperparameters, formats, head)
+            without = self._looked_up(names, head)
             if sum(without[1][tag].metric is not None for tag in nameless) > _BY_CHANCE:
                 known, infos = without
         return known, distinguished(_with_guess(_ranked(infos), known.scenario, self._catalogue))
 
-    def _looked_up(
-        self,
-        tags: tuple[str, ...],
-        hyperparameters: tuple[str, ...],
-        formats: frozenset[str],
-        head: str,
-    ) -> tuple[Recognition, dict[str, TagInfo]]:
+    def _looked_up(self, names: _Names, head: str) -> tuple[Recognition, dict[str, TagInfo]]:
         """Framework and meaning by the tags without what all of them have in front."""
-        bare = {tag: tag.removeprefix(head) for tag in tags}
+        bare = {tag: tag.removeprefix(head) for tag in names.tags}
         known = self._catalogue.recognise(
-            [*bare.values(), *(f"hyperparameter/{name}" for name in hyperparameters)],
-            formats=formats,
+            [*bare.values(), *(f"hyperparameter/{name}" for name in names.hyperparameters)],
+            formats=names.formats,
             framework=self._framework,
             algorithm=self._algorithm,
         )

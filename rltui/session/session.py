@@ -191,7 +191,7 @@ class Session:
             raise self.reference.missing()
         if judge:
             self.judge.judge()
-            self._vitals.take_turn(self.run_list.all.values(), live=False)
+            self._vitals.renew(self.run_list.all.values(), live=False)
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
@@ -246,7 +246,7 @@ class Session:
         told = self.reach.renew()
         # before the ages: a run that has stopped is never called stalled in between
         near = [r for r in self.judge.recent if r.key.logdir not in self.reach.lost]
-        told |= self._vitals.take_turn(near, live=self._live)
+        told |= self._vitals.renew(near, live=self._live)
         return self.judge.refresh_ages(self.reach.lost) or told
 
     def reading(self) -> float | None:
