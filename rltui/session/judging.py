@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import RunKey
 from rltui.core.clock import Clock
 from rltui.core.errors import UsageError
-from rltui.core.level import RunState
+from rltui.core.level import Level, RunState
 from rltui.core.yaml_document import nearest
 from rltui.health.model import Evidence, Finding, FindingState, Report
 from rltui.health.stalled import StallLimits, StallRule, stall_rule, with_override
@@ -329,17 +329,17 @@ def with_stall(
     found = _finding(progress, known)
     if found is not None and found.rule in mute:
         found = None
-    told = None if found is None or not (watches or held or found.rule == ids[1]) else found
-    if told == held:
-        level = report.level_with(report.findings)
-        level = max(level, found.level) if found is not None else level
-        return report if level is report.level else replace(report, level=level)
-    rules = tuple(f for f in report.findings if f.rule not in ids)
-    if told is None:
-        return replace(report, findings=rules, level=report.level_with(rules))
-    before = replace(report, findings=rules)
-    findings = (*before.firing(), told, *before.over())
-    return replace(report, findings=findings, level=report.level_with(findings))
+    told = found if found is not None and (watches or held or found.rule == ids[1]) else None
+    findings, level = report.findings, found.level if found is not None else Level.UNKNOWN
+    if told != held:
+        others = tuple(f for f in report.findings if f.rule not in ids)
+        before = replace(report, findings=others)
+        findings = others if told is None else (*before.firing(), told, *before.over())
+        level = Level.UNKNOWN
+    level = max(report.level_with(findings), level)
+    if findings is report.findings and level is report.level:
+        return report
+    return replace(report, findings=findings, level=level)
 
 
 def _finding(progress: Progress, known: StallRule) -> Finding | None:
@@ -374,7 +374,12 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
     known += [rule.id for rule in silent]
     for name in config.rules.mute:
         if name not in known:
-            _unknown_rule(config, name, nearest(name, known))
+            message, hint = f"unknown rule {name!r}", nearest(name, known)
+            node = config.rules.mute_node
+            for item in () if node is None else node.items():
+                if item.value == name:
+                    item.fail(message, hint=hint)
+            raise UsageError(message, hint=hint)
     loud = (rule for rule in silent if rule.id not in config.rules.mute)
     return (*without(rules, config.rules.mute), *loud)
 
@@ -382,12 +387,3 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
 def open_stall_rule(config: Config) -> StallRule:
     """When a silent run counts as stalled, with the user's limits. Raises DocumentError."""
     return with_override(config.rules.override.get(stall_rule().rule.id))
-
-
-def _unknown_rule(config: Config, name: str, hint: str | None) -> NoReturn:
-    message = f"unknown rule {name!r}"
-    if config.rules.mute_node is not None:
-        for node in config.rules.mute_node.items():
-            if node.value == name:
-                node.fail(message, hint=hint)
-    raise UsageError(message, hint=hint)
