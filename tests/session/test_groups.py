@@ -129,10 +129,6 @@ def test_runs_of_two_algorithms_are_never_in_one_group() -> None:
     assert len({g.name for g in found.groups}) == 2
 
 
-def test_groups_of_a_few_among_many_runs_are_none() -> None:
-    assert Sweep(runs_of("a_s1", "a_s2", "b", "c", "d")).groupings == []
-
-
 def test_runs_that_differ_in_everything_are_not_grouped() -> None:
     assert Sweep(runs_of("one", "two", lr=[1, 2])).groupings == []
     assert Sweep([]).groupings == []

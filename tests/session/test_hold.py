@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from rltui.core.batch import TextPoint
 from rltui.core.level import Level
 from rltui.session import RunView, Session
@@ -44,33 +42,6 @@ def test_what_is_shown_stays_and_catches_up() -> None:
     assert run.series("actor/entropy").count == 120
     assert run.report is not None
     assert run.report.level is Level.BAD
-
-
-def test_the_runs_as_they_are_go_on() -> None:
-    session, reader, run = held(rows(1, 60))
-    reader.feed(rows(61, 60, collapse=61))
-    session.drain()
-    (now,) = session.run_list.in_order(now=True)
-    assert now is not run
-    assert now.report is not None
-    assert now.report.level is Level.BAD
-    assert now.series("actor/entropy").count == 120
-
-
-def test_it_ends_as_if_it_had_never_been() -> None:
-    session, reader, run = held(rows(1, 60))
-    other_reader = FakeReader()
-    other = a_session(rows(1, 60), reader=other_reader, clock=grpo_clock())
-    other.start()
-    for first in (61, 71, 81):
-        for each, feed in ((session, reader), (other, other_reader)):
-            feed.feed(rows(first, 10, collapse=61))
-            each.drain()
-    session.run_list.release()
-    (expected,) = other.runs()
-    assert repr(run.report) == repr(expected.report)
-    for tag in expected.data.tags:
-        assert np.array_equal(run.series(tag).values, expected.series(tag).values, equal_nan=True)
 
 
 def test_a_run_that_is_new_waits() -> None:

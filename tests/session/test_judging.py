@@ -91,16 +91,6 @@ def test_slices_update_no_progress_anew(session: Session, monkeypatch: pytest.Mo
     assert all(run.progress is not known for run, known in zip(session.runs(), before, strict=True))
 
 
-def test_without_pauses_all_is_judged_at_once(session: Session) -> None:
-    first, other, third = session.runs()
-    session.reference.choose(first)
-    assert session.judge.judge() == frozenset(session.views)
-    assert not session.judge.unfinished
-    assert other.report is not None
-    assert third.report is not None
-    assert other.report.reference == third.report.reference == first.name
-
-
 def test_bit_by_bit_the_verdict_is_the_same(session: Session) -> None:
     first, other, _ = session.runs()
     session.reference.choose(first)
@@ -140,25 +130,6 @@ def test_polls_with_nothing_to_judge_do_not_lengthen_the_rest(
     for _ in range(50):
         session.judge.judge(pace=True)
     assert rest() == pytest.approx(busy)
-
-
-def test_judging_anew_forgets_how_long_the_last_verdicts_took(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rltui.session.judging._REST", 1.0)
-
-    def rest(given_up: int) -> float:
-        session.reference.choose(None)
-        session.judge.judge()
-        for _ in range(given_up):
-            session.reference.choose(session.runs()[0])
-            session.judge.judge(pace=True)
-            assert session.judge.unfinished
-        session.reference.choose(session.runs()[0])
-        pulls(session)
-        return session.judge._not_before - session.clock.monotonic()
-
-    assert rest(given_up=8) == pytest.approx(rest(given_up=0))
 
 
 def test_no_rule_waits_after_the_last_row(tmp_path: Path) -> None:

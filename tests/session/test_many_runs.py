@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rltui.core.batch import RunKey
-from rltui.session import RunView, Session, judging
-from rltui.session.event import EventKind, Watcher
+from rltui.session import Session, judging
 from tests.builders import START, a_batch
 from tests.bytecodes import bytecodes
 from tests.clock import ManualClock
@@ -40,18 +38,6 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
     return calls
 
 
-@pytest.mark.parametrize("count", [5, 50])
-def test_a_slice_of_verdicts_looks_at_the_runs_that_it_judges(
-    monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
-    session = waiting_runs(count)
-    looks = counted(monkeypatch, "_may_be_judged")
-    while not session.judge.judge(pace=True):
-        pass
-    assert session.judge.unfinished
-    assert len({view.key for view in looks}) <= 2
-
-
 def test_runs_in_sight_are_judged_first() -> None:
     session = waiting_runs(9)
     wanted = [RunKey(0, "run-007"), RunKey(0, "run-004")]
@@ -60,21 +46,6 @@ def test_runs_in_sight_are_judged_first() -> None:
     while len(judged) < 3:
         judged += session.judge.judge(pace=True)
     assert judged == [*wanted, RunKey(0, "run-000")]
-
-
-def test_progress_is_updated_once_for_each_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = waiting_runs(8)
-    made = counted(monkeypatch, "progress")
-    while session.judge.waiting:
-        session.judge.judge(pace=True)
-    assert not made
-    first = session.runs()[0]
-    session.reference.choose(first)
-    assert session.judge.waiting
-    while session.judge.waiting:
-        session.judge.judge(pace=True)
-    assert not made, "another reference changes no progress"
-    assert all(r.reference is first for r in session.runs()[1:])
 
 
 def test_a_run_that_is_still_read_waits_without_being_looked_at(
@@ -132,25 +103,6 @@ def test_runs_that_go_on_elsewhere_during_a_hold_are_those_of_now() -> None:
     assert all(a is not b for a, b in zip(before, session.run_list.in_order(now=True), strict=True))
     session.run_list.release()
     assert session.run_list.in_order(now=True) == before
-
-
-def test_changes_are_looked_for_in_runs_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = a_session(*(grpo_batch(60, run=f"run-{n}") for n in range(9)))
-    watcher = Watcher(session)
-    watcher.events()
-    looks: list[RunKey] = []
-    real = RunView.verdict.fget
-    assert real is not None
-    verdict = property(lambda run: looks.append(run.key) or real(run))
-    monkeypatch.setattr(RunView, "verdict", verdict)
-    assert watcher.events() == []
-    assert not looks
-    run = session.runs()[4]
-    assert run.full_report is not None
-    run.full_report = replace(run.full_report, findings=())
-    run.version += 1
-    assert {e.kind for e in watcher.events()} == {EventKind.RESOLVED}
-    assert set(looks) == {run.key}
 
 
 def test_ages_of_old_runs_are_updated_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:

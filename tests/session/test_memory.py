@@ -84,16 +84,6 @@ def test_verdict_progress_and_headline_stay() -> None:
     assert reader.calls == []  # nobody had to read for that
 
 
-def test_points_are_read_again_when_they_are_asked_for() -> None:
-    session, _, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.unloaded)
-    assert gone.series("x/7").count == 0
-    assert session.drain()
-    assert not gone.data.unloaded
-    series = gone.series("x/7")
-    assert (series.count, series.last) == (ROWS, (ROWS, series.wall_times[-1], 7.0))
-
-
 def test_a_run_that_grows_is_loaded_and_judged_whole() -> None:
     session, reader, _ = live("a", "b", "c")
     gone = next(v for v in session.runs() if v.data.unloaded)
@@ -126,12 +116,6 @@ def test_what_cannot_be_read_again_stays() -> None:
     assert not any(v.data.unloaded for v in session.runs())
     assert session.memory.over
     assert "watch.memory_bytes" in session.troubles()[0].message
-
-
-def test_nothing_is_unloaded_within_the_budget() -> None:
-    session = a_session(*(grown(n) for n in "abc"))
-    assert not any(v.data.unloaded for v in session.runs())
-    assert not session.memory.over
 
 
 def test_a_run_that_is_being_written_stays() -> None:

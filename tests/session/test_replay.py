@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rltui.config import Config, RulesConfig
@@ -59,21 +58,6 @@ def test_the_steps_to_go_to_are_sorted_from_tags_of_different_steps() -> None:
     assert session.replay.steps.tolist() == list(range(1, 11))
 
 
-def test_the_steps_of_a_single_kind_of_row_are_no_copy() -> None:
-    session, run = replayed(grpo_batch(60))
-    logged = run.series("actor/entropy").steps
-    session.replay.goto(run, 5)
-    assert np.shares_memory(session.replay.steps, logged)
-
-
-def test_moving_on_and_back_is_the_same_as_going_there() -> None:
-    session, run = replayed(grpo_batch(60))
-    for step in (30, 50, 44, 60, 20):
-        found = at(session, run, step)
-        other, fresh = replayed(grpo_batch(60))
-        assert found == at(other, fresh, step)
-
-
 def test_the_findings_of_later_are_unknown() -> None:
     session, run = replayed(grpo_batch(60))
     assert run.verdict.level is Level.BAD
@@ -124,17 +108,6 @@ def test_now_is_as_it_was_left_and_knows_what_came_meanwhile() -> None:
     assert run.shown("actor/entropy").count == 120
     assert run.verdict.level is Level.BAD
     assert before["level"] is Level.OK
-
-
-def test_its_version_is_new_after_each_change() -> None:
-    session, run = replayed(grpo_batch(60))
-    versions = [run.version]
-    for step in (20, 30):
-        at(session, run, step)
-        versions.append(run.version)
-    session.replay.end()
-    versions.append(run.version)
-    assert versions == sorted(set(versions))
 
 
 def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:

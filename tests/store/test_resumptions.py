@@ -90,8 +90,3 @@ def test_it_does_not_matter_in_which_pieces_rows_come(cuts: list[int]) -> None:
         assert run.series(tag).values.tolist() == whole.series(tag).values.tolist()
         assert run.series(tag).old_count == whole.series(tag).old_count
     assert run.extent.restarts == whole.extent.restarts
-
-
-def test_a_live_run_is_where_it_is_now() -> None:
-    run = a_run(a_block({"kl": [0.0] * 103}, steps=rows(range(1, 101), range(60, 63))))
-    assert run.last_step == 62

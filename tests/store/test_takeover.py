@@ -43,16 +43,6 @@ def test_episodes_beside_environment_steps_hide_nothing() -> None:
     assert (run.extent.restarts, run.last_step) == ((), 1_990_000)
 
 
-def test_each_axis_overlaps_by_itself() -> None:
-    run = read([*two_axes(5, 500)], [*two_axes(490, 600)])
-    for tag, scale in ((EPISODE, 1), (STEP, 2000)):
-        series = run.series(tag)
-        assert series.steps.tolist() == [scale * s for s in range(5, 601, 5)]
-        assert series.old_points[0].tolist() == [scale * s for s in (490, 495, 500)]
-        assert series.restarts.tolist() == [490 * scale]
-    assert run.extent.restarts == (490,)
-
-
 def test_a_declared_restart_counts_on_its_own_axis() -> None:
     run = read([*two_axes(5, 500)], [Restart(490), *two_axes(490, 600)])
     assert run.series(STEP).old_points[0].tolist() == [980_000, 990_000, 1_000_000]
