@@ -242,7 +242,7 @@ async def _settled(app: Any, pilot: Any, polls: int = 4) -> str:
 def _is_busy(app: Any) -> bool:
     """Whether verdicts are still being made."""
     session = getattr(app, "session", None)
-    return session is not None and (session.unsettled or session.judging)
+    return session is not None and (session.unsettled or session.judge.unfinished)
 
 
 def as_png(svg: str) -> bytes:

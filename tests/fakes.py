@@ -24,8 +24,9 @@ from rltui.health.rule import Rule
 from rltui.session import RunView, Session
 from rltui.session import judging as judging_module
 from rltui.session import session as session_module
-from rltui.session.choice import Choice
-from rltui.session.documents import open_catalogue, open_rules
+from rltui.session.judging import open_rules
+from rltui.session.meaning import open_catalogue
+from rltui.session.session import Choice
 from rltui.sources.follow.reader import Reader
 from tests.builders import LOGDIR, START, a_batch, a_block, a_source, steps
 from tests.clock import ManualClock
@@ -131,10 +132,10 @@ def a_session(
             clock=clock or ManualClock(),
             reader=cast(Reader, reader or FakeReader()),
         )
-        session.prepare()
+        session.judge.prepare()
         if choice is not None and choice.reference is not None:
             session.scan()
-    fake = cast(FakeReader, session._reader)
+    fake = cast(FakeReader, session.reader)
     fake.queue.extendleft(reversed(batches))
     if batches:
         session.read_all()

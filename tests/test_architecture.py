@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rltui.config import Config
-from rltui.session.documents import open_catalogue
+from rltui.session.meaning import open_catalogue
 from tests.places import ROOT
 
 #: Imported only when a command needs them: they cost start-up time and memory.

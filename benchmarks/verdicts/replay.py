@@ -21,8 +21,8 @@ from rltui.health.engine import Engine
 from rltui.health.model import Finding
 from rltui.health.rule import Rule
 from rltui.session import Session
-from rltui.session.documents import open_catalogue, open_rules
-from rltui.session.meaning import Interpreter
+from rltui.session.judging import open_rules
+from rltui.session.meaning import Interpreter, open_catalogue
 from rltui.session.naming import Naming
 from rltui.session.run import RunView
 from rltui.store import Store

@@ -22,8 +22,8 @@ from rltui.output.json_document import (
 )
 from rltui.output.points import export_names
 from rltui.session import Session
-from rltui.session.choice import Choice
-from rltui.session.following import changes
+from rltui.session.event import changes
+from rltui.session.session import Choice
 
 #: A path, an address (``host:/path``, ``s3://bucket/path``), or several of them.
 Logdirs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

@@ -148,7 +148,7 @@ class _Tee:
 
 
 def _describe_runs(session: Session) -> None:
-    for run in session.runs_now():
+    for run in session.run_list.in_order(now=True):
         _logger.info("run %s: %s, %s", run.name, run.verdict.state_word, run.verdict.level.word)
         for source in run.data.files.sources.values():
             what = (source.path, source.format, source.size, source.records)

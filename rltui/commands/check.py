@@ -61,8 +61,7 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
     from rltui.commands.outage_lines import OutageLines
     from rltui.output.json_document import event_line, event_message
     from rltui.output.text_report import event_text, painter
-    from rltui.session.event import Watcher
-    from rltui.session.following import turns
+    from rltui.session.event import Watcher, turns
     from rltui.session.hook import open_hook
 
     paint = painter(wants_colour(sys.stdout, os.environ))
@@ -239,8 +238,8 @@ def _follow(options: argparse.Namespace) -> int:
         await_any(options.logdirs, options.wait, SystemClock(), time.sleep)
     session = open_session(options, config, waits=True, partial=True)
     report_trouble(session)
-    if session.unmatched:
-        _complain(f"{session.unmatched}; waiting for one")
+    if session.naming.missed:
+        _complain(f"{session.naming.missed}; waiting for one")
     follow(session, config.hooks, json=options.format == "json")
     return with_faults(_code(options, session), session.faults)
 
@@ -298,16 +297,16 @@ def _code(options: argparse.Namespace, session: Session) -> int:
     report_trouble(session)
     if not any(r.is_readable for r in runs):
         code = nothing_readable(options, session)
-        return Exit.USAGE if session.unread else code
+        return Exit.USAGE if session.reader.unread else code
     return _with_missing(_code_of(options, worst(r.verdict.level for r in runs)), session)
 
 
 def _with_missing(code: int, session: Session) -> int:
     """The exit code where not all that was named is judged: a wrong path counts for more than
     the verdict, a host out of reach for less than a bad run."""
-    if session.unread:
+    if session.reader.unread:
         return Exit.USAGE
-    return Exit.NOTHING if code == Exit.OK and session.out_of_reach else code
+    return Exit.NOTHING if code == Exit.OK and session.reader.out_of_reach else code
 
 
 def _code_of(options: argparse.Namespace, level: Level) -> int:

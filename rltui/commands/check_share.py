@@ -20,7 +20,7 @@ from rltui.core.level import Level, worst
 from rltui.output.json_document import document_of, dump, run_entry
 from rltui.output.text_report import CheckedRun, checked_run, checked_text
 from rltui.session import Session
-from rltui.session.choice import Choice
+from rltui.session.session import Choice
 from rltui.sources.discovery.run_files import RunFiles
 
 #: What a run costs beside its bytes, in bytes.
@@ -117,7 +117,7 @@ class Judged:
     def __init__(self, session: Session, found: Iterable[CheckedRun]) -> None:
         self._session = session
         runs = sorted(found, key=lambda run: run.key)
-        chosen = session.chooses(run.key for run in runs)
+        chosen = session.naming.chosen([run.key for run in runs])
         self.runs = [run for run in runs if run.key in chosen]
 
     @property
@@ -130,7 +130,7 @@ class Judged:
     @property
     def faults(self) -> list[str]:
         """What rltui itself failed in, for which run."""
-        names = self._session.names_of([run.key for run in self.runs])
+        names = self._session.naming.names([run.key for run in self.runs])
         pairs = zip(self.runs, names, strict=True)
         return [f"{name}: {fault}" for run, name in pairs for fault in run.faults]
 
@@ -146,5 +146,5 @@ class Judged:
 
     def text(self) -> str:
         """See :func:`~rltui.output.text_report.check_text`."""
-        names = self._session.names_of([run.key for run in self.runs])
+        names = self._session.naming.names([run.key for run in self.runs])
         return checked_text(self.runs, names)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rltui.config import Config
     from rltui.core.batch import Note
     from rltui.session import Session
-    from rltui.session.choice import Choice
+    from rltui.session.session import Choice
 
 
 #: Notes about logdirs and hosts that are written at most.
@@ -141,7 +141,7 @@ def choice_of(
     absent: bool = False,
 ) -> Choice:
     """Which runs are read and how, according to the options; for the rest see Choice."""
-    from rltui.session.choice import Choice
+    from rltui.session.session import Choice
 
     return Choice(
         options.run_glob,
@@ -197,7 +197,7 @@ def report_trouble(session: Session) -> None:
     """Write to standard error which logdirs and hosts cannot be read."""
     from rltui.core.level import Level
 
-    report_notes((n for n in session.notes if n.level >= Level.WATCH), _MOST_TROUBLES)
+    report_notes((n for n in session.reach.notes if n.level >= Level.WATCH), _MOST_TROUBLES)
 
 
 def with_faults(code: int, faults: Sequence[str]) -> int:
@@ -211,8 +211,8 @@ def nothing_readable(options: argparse.Namespace, session: Session) -> int:
     """Report that there is no log below the LOGDIR arguments, and what was in the way."""
     from rltui.core.text import clean
 
-    if session.unmatched:
-        tell(f"rltui: {session.unmatched}\n")
+    if session.naming.missed:
+        tell(f"rltui: {session.naming.missed}\n")
         return Exit.NOTHING
     names = ", ".join(clean(str(p)) for p in options.logdirs)
     died = [(r, r.verdict.crash) for r in session.runs()]

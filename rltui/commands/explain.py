@@ -22,7 +22,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from rltui.output.explain import explain_document, explain_text
     from rltui.output.json_document import dump
-    from rltui.session.documents import open_catalogue, open_rules
+    from rltui.session.judging import open_rules
+    from rltui.session.meaning import open_catalogue
 
     config = open_config(options)
     catalogue = open_catalogue(config)

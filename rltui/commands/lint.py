@@ -113,7 +113,8 @@ def _kind(root: Node) -> str:
 def _read_config(path: Path) -> None:
     from rltui.config import load_config
     from rltui.draw.theme import load_theme
-    from rltui.session.documents import open_catalogue, open_rules
+    from rltui.session.judging import open_rules
+    from rltui.session.meaning import open_catalogue
     from rltui.tui.keys import keys_of
 
     config = load_config(path, {}, {})

@@ -17,12 +17,12 @@ class OutageLines:
     def __init__(self, session: Session) -> None:
         """What is out of reach now has been told."""
         self._session = session
-        self._lost = session.out_of_reach
+        self._lost = session.reader.out_of_reach
 
     def new(self) -> Iterator[str]:
         """A line for each logdir that got out of reach since the last call, and for each that did
         not stay there."""
-        lost, before = self._session.out_of_reach, self._lost
+        lost, before = self._session.reader.out_of_reach, self._lost
         self._lost = lost
         for logdir in lost:
             if logdir not in before:
@@ -34,14 +34,14 @@ class OutageLines:
 
     def _why(self, logdir: Path) -> str:
         """The note on it, else that on its host."""
-        failed = [n for n in self._session.notes if n.level >= Level.WATCH]
+        failed = [n for n in self._session.reach.notes if n.level >= Level.WATCH]
         own = [n.message for n in failed if n.path == logdir]
         host = [n.message for n in failed if _host(n.path) == _host(logdir)]
         return next(iter(own + host), "out of reach")
 
     def _unread(self, logdir: Path) -> str:
         """Why it cannot be read though its host can be reached."""
-        return next((n.message for n in self._session.unread if n.path == logdir), "")
+        return next((n.message for n in self._session.reader.unread if n.path == logdir), "")
 
 
 def _host(path: Path) -> str:

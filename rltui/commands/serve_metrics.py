@@ -82,7 +82,7 @@ def _open_and_serve(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     from rltui.commands.metrics_server import MetricsServer
     from rltui.output.openmetrics import openmetrics
-    from rltui.session.following import turns
+    from rltui.session.event import turns
 
     check_metrics(options.metrics)
     session = open_session(options, open_config(options), waits=True, partial=True)

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from rltui.session import RunView
-from rltui.store.series_cache import SeriesCache
+from rltui.store.series import SeriesCache
 
 P = ParamSpec("P")
 V = TypeVar("V")

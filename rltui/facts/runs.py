@@ -162,7 +162,7 @@ def _matching(listed: list[ListedRun], text: str) -> list[ListedRun]:
 def _stamp(run: RunView) -> tuple[object, ...]:
     """Differs when anything may differ that the list knows."""
     data = run.data
-    loading, notes = data.memory.loading, len(data.files.notes)
+    loading, notes = data.loading, len(data.files.notes)
     return run.version, run.progress, run.name, loading, notes
 
 
@@ -180,7 +180,7 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
         min(cell_width(name), cell_width(name.rpartition("/")[2]) + _FOLDER_CELLS),
         level,
         state if run.progress else "",
-        not (reading or run.data.memory.loading),
+        not (reading or run.data.loading),
         _words(run, name, level, state),
         by_verdict(run),
         (-_written(run), run.key),

@@ -107,7 +107,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
     if name in ("relative", "wall"):
         known = np.isfinite(series.wall_times)
         if known.sum() > 1:
-            begin = run.data.first_wall_time or 0.0
+            begin = run.data.extent.first_wall_time or 0.0
             walls = np.maximum.accumulate(series.wall_times[known])
             steps = series.steps[known].astype(np.float64)
             if name == "wall":
@@ -126,7 +126,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
 def axes_of(run: RunView) -> tuple[str, ...]:
     """The axes that this run has data for; always at least the step."""
     names = ["step"]
-    if run.data.first_wall_time is not None:
+    if run.data.extent.first_wall_time is not None:
         names += ["relative", "wall"]
     if run.tags_of_metrics((run.catalogue.roles.tokens,)):
         names.append("tokens")

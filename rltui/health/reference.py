@@ -150,7 +150,7 @@ class Reference:
         if self.alignment is Alignment.STEP:
             return series.steps.astype(np.float64)
         if self.alignment is Alignment.TIME:
-            begin, known = run.first_wall_time, np.isfinite(series.wall_times)
+            begin, known = run.extent.first_wall_time, np.isfinite(series.wall_times)
             if begin is None or not known.any():
                 return None
             walls = np.maximum.accumulate(series.wall_times[known]) - begin

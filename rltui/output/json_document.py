@@ -97,7 +97,7 @@ def document_of(session: Session, entries: Sequence[Json], levels: Iterable[Leve
         "logdirs": [str(p) for p in session.logdirs],
         "as_of": session.clock.now(),
         "level": worst(levels).word,
-        "notes": [note_document(n) for n in session.notes if n.level >= Level.WATCH],
+        "notes": [note_document(n) for n in session.reach.notes if n.level >= Level.WATCH],
         "runs": list(entries),
     }
 
@@ -146,8 +146,8 @@ def _entry(run: RunView) -> Json:
         "last_step": run.data.last_step,
         "step_unit": run.step_word,
         "total_steps": progress.total_steps if progress else None,
-        "last_wall_time": run.data.last_wall_time,
-        "restarts": len(run.points.restarts),
+        "last_wall_time": run.data.extent.last_wall_time,
+        "restarts": len(run.points.extent.restarts),
         "reference": run.report.reference if run.report else None,
         "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],

@@ -103,7 +103,7 @@ class _Shown:
 
     def __init__(self, session: Session, runs: Sequence[RunView]) -> None:
         self.runs = runs
-        self._logdirs = session.labels
+        self._logdirs = session.naming.labels
 
     def __iter__(self) -> Iterator[tuple[RunView, str, str]]:
         return ((run, self._logdirs[run.key.logdir], run.key.name) for run in self.runs)

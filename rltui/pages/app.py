@@ -47,7 +47,7 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         super().__init__(look)
         self._remembered = remembered or RememberedView(None, look.view)
         self.state, self.view = self._remembered.state, self._remembered.view
-        session.pins.tags = (*session.pins.tags, *self.state.pins)
+        session.run_list.pins.tags = (*session.run_list.pins.tags, *self.state.pins)
         self._real_logdirs = [identity(p) for p in session.logdirs]
         self._to_mark = {
             RunKey(self._real_logdirs.index(m.logdir), m.name): m.slot
@@ -56,7 +56,7 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         }
         """Runs that were marked at the last start and are not yet again -> slot."""
         if self.state.mutes:
-            session.mutes.replace(self._remembered.mutes)
+            session.run_list.mutes.replace(self._remembered.mutes)
         self._alerts = Alerts(self, session, hooks or HooksConfig(terminal="off"))
         self.session = session
         self.logdirs = session.logdirs
@@ -119,7 +119,7 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
     def _tell_replaced(self) -> None:
         """Say once that logs are read in another way than was asked for, which moves more."""
         awaited = [p for p in self.session.logdirs if p not in self._replaced]
-        found = [(p, at) for p in awaited if (at := self.session.instead(p)) is not None]
+        found = [(p, at) for p in awaited if (at := self.session.reader.instead(p)) is not None]
         if found:
             self._replaced.update(p for p, _ in found)
             more = f", and {len(found) - 1} more alike" if len(found) > 1 else ""
@@ -136,7 +136,7 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         session, marked = self.session, following(self.view.marked, self.session.views)
         if self._to_mark:
             marked = marked_again(marked, self._to_mark, session.views)
-            awaited = session.searching or session.out_of_reach
+            awaited = session.reach.searching or session.reader.out_of_reach
             complete = not awaited and session.reading() is None
             complete = complete and len(session.views) == session.run_count
             for key in list(self._to_mark) if complete else [m.run.key for m in marked]:
@@ -167,7 +167,7 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         session = self.session
         slots = self._to_mark | {m.run.key: m.slot for m in self.view.marked}
         marks = [SavedMark(slot, self._real_logdirs[k.logdir], k.name) for k, slot in slots.items()]
-        self._remembered.save(self.view, session.mutes, session.pins.tags, marks)
+        self._remembered.save(self.view, session.run_list.mutes, session.run_list.pins.tags, marks)
 
     # -- replay ----------------------------------------------------------------------------
 

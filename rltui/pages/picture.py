@@ -39,7 +39,7 @@ def snapshot_svg(session: Session, theme: Theme) -> str:
         shown = [x.run for x in ordered]
         rows = RunRows(ordered, view, _WIDTH)
         lines = [
-            runs_header(listed.counts, ", ".join(session.labels), view, _WIDTH),
+            runs_header(listed.counts, ", ".join(session.naming.labels), view, _WIDTH),
             [],
             rows.head(),
         ]

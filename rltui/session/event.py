@@ -1,9 +1,10 @@
-"""What changed in the verdict since the last look: fired, changed, resolved."""
+"""What changed in the verdict since the last look, fired, changed or resolved; and the loop that
+follows a session: ``check --follow``, ``serve-metrics``, ``rltui.follow``."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import threading
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -63,7 +64,7 @@ class Watcher:
     def events(self) -> list[Event]:
         """What changed since the last call, in the order of the runs."""
         found: list[Event] = []
-        for run in self._session.runs_now():
+        for run in self._session.run_list.in_order(now=True):
             with run.walled("changes could not be told"):
                 found += self._events_of(run)
         return found
@@ -73,19 +74,17 @@ class Watcher:
         if looked is not None and looked[0] == run.version and looked[1] is run.progress:
             return []
         self._looked[run.key] = run.version, run.progress
-        if not (run.report or run.verdict.crash) or run.data.files.reading:
+        report, crash = run.report, run.verdict.crash
+        if not (report or crash) or run.data.files.reading:
             return []
-        seen = self._seen.get(run.key)
-        crash = run.verdict.crash
-        if seen is not None and seen.report is run.report and seen.crash is crash:
+        seen = self._seen.get(run.key, _Seen(None, None, {}, None))
+        if run.key in self._seen and seen.report is report and seen.crash is crash:
             return []
-        findings = (*_crashes(run), *(run.report.findings if run.report else ()))
-        last_step = run.data.last_step
-        now = _Seen(run.report, crash, {_identity(f): f for f in findings}, last_step)
-        first = seen is None or seen.report is None
-        before = seen.findings if seen is not None else {}
-        changes = [*_changes(before, now.findings, run)]
-        if seen is not None and not first:
+        findings = (*_crashes(run), *(report.findings if report else ()))
+        now = _Seen(report, crash, {_identity(f): f for f in findings}, run.data.last_step)
+        first = seen.report is None
+        changes = [*_changes(seen.findings, now.findings, run)]
+        if not first:
             changes += _passed(seen, now.findings)
         self._seen[run.key] = now
         return [Event(k, run, f, not first or self._is_new(run, f)) for k, f in changes]
@@ -95,7 +94,8 @@ class Watcher:
         end the newest write says it, for all else the time of its first row. What comes from a
         pipe is new, with or without times."""
         if finding.rule == CRASHED:
-            return _written_at(run) >= self._begun_at
+            at = None if run.progress is None else run.progress.written_at
+            return at is None or at >= self._begun_at
         since = finding.since_wall_time
         if since is None:
             return set(run.data.files.sources) == {PIPE}
@@ -112,11 +112,6 @@ class _Seen:
     last_step: int | None
 
 
-def _written_at(run: RunView) -> float:
-    at = run.progress.written_at if run.progress is not None else None
-    return math.inf if at is None else at
-
-
 def _identity(finding: Finding) -> _Id:
     return finding.rule, finding.title, finding.since_step
 
@@ -125,9 +120,14 @@ def _changes(
     before: dict[_Id, Finding], now: dict[_Id, Finding], run: RunView
 ) -> Iterator[tuple[EventKind, Finding]]:
     for identity, finding in now.items():
-        kind = _kind(before.get(identity), finding)
-        if kind is not None:
-            yield kind, finding
+        older = before.get(identity)
+        fired = older is not None and _fires(older)
+        if _fires(finding) and not fired:
+            yield EventKind.FIRED, finding
+        elif _fires(finding) and older is not None and older.level is not finding.level:
+            yield EventKind.CHANGED, finding
+        elif fired and not _fires(finding):
+            yield EventKind.RESOLVED, finding
     for identity, finding in before.items():
         if identity not in now and _fires(finding):  # it is not there any more
             over = replace(finding, state=FindingState.RESOLVED, until_step=run.data.last_step)
@@ -160,15 +160,45 @@ def _crashes(run: RunView) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _kind(before: Finding | None, now: Finding) -> EventKind | None:
-    if _fires(now):
-        if before is None or not _fires(before):
-            return EventKind.FIRED
-        return EventKind.CHANGED if before.level is not now.level else None
-    if before is not None and _fires(before):
-        return EventKind.RESOLVED
-    return None
-
-
 def _fires(finding: Finding) -> bool:
     return finding.state is FindingState.FIRING
+
+
+#: Seconds between checks of ages: a run that stalls writes nothing that would wake this loop.
+_LOOK_S = 1.0
+
+
+def turns(
+    session: Session, stop: threading.Event | None = None, wake: threading.Event | None = None
+) -> Generator[None, None, None]:
+    """Start a session and yield whenever its runs are up to date, until all input has ended or
+    ``stop`` is set; then end its reader.
+
+    Yields about once a second, sooner with news or when ``wake`` is set. ``stop`` is noticed within
+    a second.
+    """
+    news = threading.Event() if wake is None else wake
+    session.reader.on_batch = news.set
+    session.start()
+    try:
+        while stop is None or not stop.is_set():
+            ended = session.reader.ended  # read first: what came before the end is still drained
+            session.drain()
+            if ended and not session.busy:
+                session.finish()
+            session.refresh_progress()
+            yield
+            if ended and not session.busy and not session.unsettled:
+                return
+            if not session.busy and not session.judge.unfinished:
+                news.wait(_LOOK_S)
+            news.clear()
+    finally:
+        session.stop()
+
+
+def changes(session: Session, stop: threading.Event | None = None) -> Generator[Event, None, None]:
+    """Yield changes of the verdict; ends as :func:`turns` does."""
+    watcher = Watcher(session)
+    for _ in turns(session, stop):
+        yield from watcher.events()

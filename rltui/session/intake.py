@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from rltui.core.batch import Batch, RunKey
 from rltui.core.clock import Clock
 from rltui.core.fault import Fault, wall
-from rltui.session.judging import Judging
+from rltui.session.judging import Judge
 from rltui.session.meaning import Interpreter
 from rltui.session.memory import Memory
 from rltui.session.run import RunView
+from rltui.session.run_list import RunList
 from rltui.store import Changes, RunData, Store
-
-
-@dataclass(frozen=True, slots=True)
-class Takers:
-    """Who is told what has come."""
-
-    memory: Memory
-    interpreter: Interpreter
-    judging: Judging
-    new_view: Callable[[RunData], RunView]
-    """Makes the record of a run that appears."""
-    before_growing: Callable[[RunKey], None]
-    """Called before the points of a run change."""
 
 
 class Intake:
     """Owned by the session; main thread only."""
 
-    def __init__(self, views: dict[RunKey, RunView], takers: Takers, clock: Clock) -> None:
-        """``views`` gets the runs that appear."""
-        self._views = views
-        self._takers = takers
+    def __init__(
+        self, runs: RunList, memory: Memory, interpreter: Interpreter, judge: Judge, clock: Clock
+    ) -> None:
+        """``runs`` gets the runs that appear."""
+        self._runs = runs
+        self._memory = memory
+        self._interpreter = interpreter
+        self._judge = judge
         self._clock = clock
+        self.live = False
+        """Whether runs are watched, so that points that were unloaded may come a little later."""
         self._store = Store()
         self.unread: set[RunKey] = set()
         """Runs of which a file is still to be read."""
@@ -44,14 +35,14 @@ class Intake:
         """Take a batch in; one of a run that is not in memory waits until that is loaded."""
         if batch.sampled:
             return self._preview(batch)
-        takers, owner = self._takers, self._store.key_of(batch)
-        if takers.memory.hold(batch, owner):
+        owner = self._store.key_of(batch)
+        if self._memory.hold(batch, owner):
             return Changes()
-        takers.before_growing(owner)
+        self._runs.before_growing(owner)
         changes = Changes()
         with wall("points could not be stored", lambda fault: self._failed(batch, fault)):
             changes = self._store.apply(batch)
-        takers.memory.took(batch)
+        self._memory.count(batch)
         for key in changes.runs:
             view = self._view_of(key)
             view.version += 1
@@ -59,12 +50,29 @@ class Intake:
             if view.data.files.grew:
                 view.data.files.grown_at = self._clock.now()
             if view.report is not None and batch.items:
-                takers.memory.grew(key, self._clock.monotonic())
+                self._memory.grew(key)
         for key in changes.new_tags | self._learn(batch, changes):
-            with self._views[key].walled("names could not be interpreted"):
-                takers.interpreter.interpret(self._views[key])
-        takers.judging.mark(changes.runs)
+            with self._runs.all[key].walled("names could not be interpreted"):
+                self._interpreter.interpret(self._runs.all[key])
+        self._judge.mark(changes.runs)
         return changes
+
+    def load_some(self) -> Changes:
+        """Go on with reading a run again whose points were unloaded."""
+        key, held = self._memory.step()
+        changes = Changes() if key is None else Changes(frozenset({key}))
+        for batch in held:
+            changes |= self.apply(batch)
+        return changes
+
+    def _load(self, key: RunKey) -> None:
+        """Load a run whose points are needed: soon, or at once for a headless command."""
+        if self.live:
+            self._memory.want(key)
+            return
+        for batch in self._memory.load(key):
+            self.apply(batch)
+        self._memory.enforce()
 
     def _failed(self, batch: Batch, fault: Fault) -> None:
         self._store.add_run(batch.run, batch.run_path)
@@ -74,14 +82,14 @@ class Intake:
         """Take hyperparameters and texts in; returns the runs that have new hyperparameters."""
         news = set()
         for moved in changes.moved:
-            source, target = self._views[moved.source], self._views[moved.target]
+            source, target = self._runs.all[moved.source], self._runs.all[moved.target]
             source.texts.move(moved.path, target.texts)
             if source.hyperparameters.move(moved.path, target.hyperparameters):
                 news |= {moved.source, moved.target}
         owner = self._store.key_of(batch)
         view = self._view_of(owner)
-        view.texts.take(batch)
-        if view.hyperparameters.take(batch):
+        view.texts.add(batch)
+        if view.hyperparameters.add(batch):
             news.add(owner)
         return news
 
@@ -97,8 +105,8 @@ class Intake:
             view.sample = RunData(batch.run, batch.run_path)
         view.sample.apply(batch)
         view.version += 1
-        self._takers.interpreter.interpret(view)
-        self._takers.judging.mark((batch.run,))
+        self._interpreter.interpret(view)
+        self._judge.mark((batch.run,))
         return Changes(frozenset({batch.run}), new_runs=True, new_tags=frozenset({batch.run}))
 
     def _note_reading(self, view: RunView) -> None:
@@ -108,7 +116,8 @@ class Intake:
             self.unread.discard(view.key)
 
     def _view_of(self, key: RunKey) -> RunView:
-        view = self._views.get(key)
+        view = self._runs.all.get(key)
         if view is None:
-            view = self._views[key] = self._takers.new_view(self._store.runs[key])
+            view = self._runs.add(self._store.runs[key])
+            view.data.on_missing = lambda: self._load(key)
         return view

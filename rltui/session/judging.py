@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -12,15 +12,19 @@ from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.batch import RunKey
 from rltui.core.clock import Clock
-from rltui.core.level import RunState
-from rltui.session.documents import open_rules, open_stall_rule
+from rltui.core.errors import UsageError
+from rltui.core.level import Level, RunState
+from rltui.core.yaml_document import nearest
+from rltui.health.model import Evidence, Finding, FindingState, Report
+from rltui.health.stalled import StallLimits, StallRule, stall_rule, with_override
 from rltui.session.meaning import Interpreter
-from rltui.session.progress import OLD_S, aged, progress, renewed
+from rltui.session.progress import OLD_S, Progress, aged, progress, renewed
 from rltui.session.run import RunView
+from rltui.session.run_list import RunList
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
-    from rltui.health.stalled import StallLimits
+    from rltui.health.rule import Rule
 
 #: Verdicts take the main thread for about this long at a time: keys are answered in between.
 _SLICE_S = 0.02
@@ -35,7 +39,7 @@ NOT_JUDGED = "could not be judged"
 NONE_LOST: Mapping[int, float] = MappingProxyType({})
 
 
-class Judging:
+class Judge:
     """Owned by the session; main thread only."""
 
     def __init__(
@@ -43,13 +47,16 @@ class Judging:
         config: Config,
         catalogue: Catalogue,
         interpreter: Interpreter,
-        views: Mapping[RunKey, RunView],
+        runs: RunList,
         clock: Clock,
+        align: str,
     ) -> None:
+        """``align``: what makes the rows of a run and of the reference run comparable."""
         self._config = config
         self._catalogue = catalogue
         self._interpreter = interpreter
-        self._views = views
+        self._runs = runs
+        self._align = align
         self._clock = clock
         self._stall = open_stall_rule(config)
         self._watches = False
@@ -89,28 +96,24 @@ class Judging:
     def prepare(self) -> Engine:
         """Load the rules, if they are not. Raises DocumentError."""
         if self._engine is None:
-            from rltui.health.engine import Engine
+            from rltui.health.engine import Engine  # heavy: not before the first paint
 
             self._engine = Engine(open_rules(self._config, self._catalogue))
         return self._engine
 
-    def compare(self, view: RunView | None, align: str) -> None:
+    def compare(self, view: RunView | None) -> None:
         """Judge all runs anew, by comparison with a reference run; None: with none."""
         reference = None
         if view is not None:
-            from rltui.health.reference import Alignment, Reference
+            from rltui.health.reference import Alignment, Reference  # not for most runs
 
-            tokens = self._catalogue.roles.tokens
-            reference = Reference(view.data, view.infos, view.name, Alignment(align), tokens)
+            twin, tokens = self._runs.twin(view), self._catalogue.roles.tokens
+            alignment = Alignment(self._align)
+            reference = Reference(twin.data, twin.infos, twin.name, alignment, tokens)
         self.prepare().compare(reference)
         self._reference = view
         self._not_before, self._took = -math.inf, 0.0
-        self._dirty.update(dict.fromkeys(self._views))
-
-    def swap(self, other: Callable[[RunView], RunView]) -> None:
-        """The reference run is another record of the same run from now on."""
-        if self._reference is not None:
-            self._reference = other(self._reference)
+        self._dirty.update(dict.fromkeys(self._runs.all))
 
     def mark(self, runs: Iterable[RunKey]) -> None:
         """Note that these runs changed."""
@@ -119,8 +122,8 @@ class Judging:
         self._grown.update(found)
         self._unread.difference_update(found)
 
-    def look_at(self, runs: Iterable[RunKey]) -> None:
-        """Note which runs are on the screen: they are judged before the others."""
+    def put_first(self, runs: Iterable[RunKey]) -> None:
+        """Judge these runs before the others: they are on the screen."""
         self._in_sight = tuple(runs)
 
     def judge(
@@ -135,8 +138,8 @@ class Judging:
         """
         now = self._clock.now()
         for key in self._grown:
-            with self._views[key].walled("progress could not be read"):
-                self._update_progress(self._views[key], now)
+            with self._runs.all[key].walled("progress could not be read"):
+                self._update_progress(self._runs.all[key], now)
         self._young.update(dict.fromkeys(self._grown))
         self._grown.clear()
         if not verdicts:
@@ -160,7 +163,7 @@ class Judging:
             return pace and self._clock.monotonic() - begun >= _SLICE_S
 
         for key in self._in_turn():
-            view = self._views[key]
+            view = self._runs.all[key]
             may_be = _may_be_judged(view)
             if may_be and view.report is not None and resting:
                 continue
@@ -191,7 +194,7 @@ class Judging:
     @property
     def recent(self) -> list[RunView]:
         """The runs that may have been written a short while ago."""
-        return [self._views[key] for key in self._young]
+        return [self._runs.all[key] for key in self._young]
 
     def _update_progress(self, view: RunView, now: float) -> None:
         known, lost_at = view.progress, self._lost.get(view.key.logdir)
@@ -204,7 +207,7 @@ class Judging:
 
     def _renew_progress(self, view: RunView, now: float) -> None:
         data, points = view.data, view.points
-        if data.memory.unloaded:
+        if data.unloaded:
             if view.progress is not None:
                 view.progress = renewed(view.progress, data, now, view.facts)
             return
@@ -239,7 +242,8 @@ class Judging:
         report = engine.advance(view.data, view.infos, view.recognition, now, enough)
         if report is None:
             return False
-        view.reference = None if self._reference is view else self._reference
+        reference = None if self._reference is None else self._runs.twin(self._reference)
+        view.reference = None if reference is view else reference
         view.full_report = report
         self._note_stall(view)
         view.version += 1
@@ -249,7 +253,6 @@ class Judging:
         """Report a run that stopped writing, or that it goes on."""
         if view.full_report is None or view.progress is None:
             return
-        from rltui.session.stall import with_stall
 
         mute = self._config.rules.mute
         report = with_stall(
@@ -292,9 +295,9 @@ class Judging:
         not old."""
         if anew or now >= self._all_aged_at:
             self._all_aged_at = now + _OLD_EVERY_S
-            self._young = dict.fromkeys(k for k, v in self._views.items() if not _is_old(v))
-            return list(self._views.values())
-        return [self._views[key] for key in self._young]
+            self._young = dict.fromkeys(k for k, v in self._runs.all.items() if not _is_old(v))
+            return list(self._runs.all.values())
+        return [self._runs.all[key] for key in self._young]
 
 
 def _is_old(view: RunView) -> bool:
@@ -305,5 +308,82 @@ def _is_old(view: RunView) -> bool:
 def _may_be_judged(view: RunView) -> bool:
     """Whether all points of a run are in memory, and known what they mean."""
     data = view.data
-    unread = data.memory.unloaded or data.files.reading
+    unread = data.unloaded or data.files.reading
     return not unread and view.recognition is not None
+
+
+def with_stall(
+    report: Report,
+    progress: Progress,
+    known: StallRule,
+    *,
+    watches: bool = True,
+    mute: Collection[str] = (),
+) -> Report:
+    """``report`` with the finding that the run is stalled or stopped too early, or without when it
+    is neither; the same object when nothing changes. It stands behind all that fires: the state of
+    the run shows it already, and it must not hide what went wrong before. A single look
+    (``watches`` is false) cannot find a stall, but such a run is not ok either."""
+    ids = [rule.id for rule in known.rules]
+    held = next((f for f in report.findings if f.rule in ids), None)
+    found = _finding(progress, known)
+    if found is not None and found.rule in mute:
+        found = None
+    told = found if found is not None and (watches or held or found.rule == ids[1]) else None
+    findings, level = report.findings, found.level if found is not None else Level.UNKNOWN
+    if told != held:
+        others = tuple(f for f in report.findings if f.rule not in ids)
+        before = replace(report, findings=others)
+        findings = others if told is None else (*before.firing(), told, *before.over())
+        level = Level.UNKNOWN
+    level = max(report.level_with(findings), level)
+    if findings is report.findings and level is report.level:
+        return report
+    return replace(report, findings=findings, level=level)
+
+
+def _finding(progress: Progress, known: StallRule) -> Finding | None:
+    step, at = progress.last_step or 0, (progress.last_step, progress.written_at)
+    if progress.state is RunState.STALLED:
+        limit = progress.quiet_s
+        age = max(progress.age_s or 0.0, limit)  # the age that is shown is rounded down
+        pace: dict[str, float | int | str | None]
+        pace = {"interval_s": progress.interval_s, "limit_s": limit}
+        evidence = Evidence("seconds since the newest write", age, limit, step, step, pace)
+        rule, level, advice = known.rule, known.level, known.advice
+    elif progress.state is RunState.STOPPED and progress.total_steps:
+        total = progress.total_steps
+        evidence = Evidence("last step", step, total, step, step, {"total_steps": total})
+        rule, level, advice = known.stopped.rule, known.stopped.level, known.stopped.advice
+    else:
+        return None
+    return Finding(
+        *(rule.id, rule.title, level, FindingState.FIRING, None, None),
+        *(*at, None, evidence, None, advice),
+    )
+
+
+def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
+    """The shipped rules with the user's files, additions, overrides and mutes."""
+    from rltui.health.rules import load_rules, without  # heavy: all detectors
+
+    silent = open_stall_rule(config).rules
+    override = {k: v for k, v in config.rules.override.items() if k != silent[0].id}
+    rules = load_rules(config.rule_files, (), override, catalogue.metrics, config.rules.add)
+    known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
+    known += [rule.id for rule in silent]
+    for name in config.rules.mute:
+        if name not in known:
+            message, hint = f"unknown rule {name!r}", nearest(name, known)
+            node = config.rules.mute_node
+            for item in () if node is None else node.items():
+                if item.value == name:
+                    item.fail(message, hint=hint)
+            raise UsageError(message, hint=hint)
+    loud = (rule for rule in silent if rule.id not in config.rules.mute)
+    return (*without(rules, config.rules.mute), *loud)
+
+
+def open_stall_rule(config: Config) -> StallRule:
+    """When a silent run counts as stalled, with the user's limits. Raises DocumentError."""
+    return with_override(config.rules.override.get(stall_rule().rule.id))

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
-from rltui.catalogue import Catalogue
+from rltui.catalogue import Catalogue, Range, load_catalogue
 from rltui.catalogue.catalogue import GENERIC
 from rltui.catalogue.guess import (
     distinct_titles,
@@ -18,14 +19,15 @@ from rltui.catalogue.guess import (
 )
 from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo, select
 from rltui.catalogue.resolve import Resolver
-from rltui.config import Config
+from rltui.config import Config, MetricOverride
 from rltui.core.batch import Note
+from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.session.documents import overridden
+from rltui.core.yaml_document import nearest
 from rltui.session.run import RunView
-from rltui.store.derived import Derived
 from rltui.store.point_table import PointTable
 from rltui.store.run import RunData
+from rltui.store.series import Derived
 
 
 def derive(
@@ -119,7 +121,13 @@ _MOST_KEPT = 32
 MOST_SHOWN = 10_000
 _NOT_SHOWN = "tags are shown and judged; all are read and exported"
 
-_Names = tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]
+
+class _Names(NamedTuple):
+    """What the meaning of a run depends on."""
+
+    tags: tuple[str, ...]
+    hyperparameters: tuple[str, ...]
+    formats: frozenset[str]
 
 
 class Interpreter:
@@ -146,56 +154,44 @@ class Interpreter:
         tags = table.some_tags(MOST_SHOWN)
         if not tags:
             return
-        formats = frozenset(s.format for s in points.files.sources.values())
-        others = tuple(view.hyperparameters.values), formats
-        view.recognition, known = self._meaning(tags, *others)
+        formats = frozenset(f.source.format for f in points.files.by_path.values())
+        names = _Names(tags, tuple(view.hyperparameters.values), formats)
+        view.recognition, known = self._meaning(names)
         if table.tag_count > len(tags):
-            named = self._resolver(view.recognition).names
-            more = table.some_tags(MOST_SHOWN, named)
-            view.recognition, known = self._meaning(more, *others)
+            more = table.some_tags(MOST_SHOWN, self._resolver(view.recognition).names)
+            view.recognition, known = self._meaning(names._replace(tags=more))
             _note_cap(points, len(known))
         infos = dict(known)
         infos.update(derive(table, infos, self._catalogue.metrics))
         view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
 
-    def _meaning(
-        self, tags: tuple[str, ...], hyperparameters: tuple[str, ...], formats: frozenset[str]
-    ) -> tuple[Recognition, dict[str, TagInfo]]:
-        names = tags, hyperparameters, formats
+    def _meaning(self, names: _Names) -> tuple[Recognition, dict[str, TagInfo]]:
         if names not in self._kept:
             while len(self._kept) >= _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[names] = self._made(*names)
+            self._kept[names] = self._made(names)
         return self._kept[names]
 
     def _resolver(self, known: Recognition) -> Resolver:
         return self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
 
-    def _made(
-        self, tags: tuple[str, ...], hyperparameters: tuple[str, ...], formats: frozenset[str]
-    ) -> tuple[Recognition, dict[str, TagInfo]]:
-        known, infos = self._looked_up(tags, hyperparameters, formats, "")
+    def _made(self, names: _Names) -> tuple[Recognition, dict[str, TagInfo]]:
+        known, infos = self._looked_up(names, "")
         nameless = [tag for tag, info in infos.items() if info.metric is None]
         aside = sum(info.category in _ASIDE for info in infos.values() if info.metric)
-        ours = known.framework == GENERIC and len(nameless) + aside == len(tags)
+        ours = known.framework == GENERIC and len(nameless) + aside == len(names.tags)
         if ours and (head := shared_head(nameless)):
-            without = self._looked_up(tags, hyperparameters, formats, head)
+            without = self._looked_up(names, head)
             if sum(without[1][tag].metric is not None for tag in nameless) > _BY_CHANCE:
                 known, infos = without
         return known, distinguished(_with_guess(_ranked(infos), known.scenario, self._catalogue))
 
-    def _looked_up(
-        self,
-        tags: tuple[str, ...],
-        hyperparameters: tuple[str, ...],
-        formats: frozenset[str],
-        head: str,
-    ) -> tuple[Recognition, dict[str, TagInfo]]:
+    def _looked_up(self, names: _Names, head: str) -> tuple[Recognition, dict[str, TagInfo]]:
         """Framework and meaning by the tags without what all of them have in front."""
-        bare = {tag: tag.removeprefix(head) for tag in tags}
+        bare = {tag: tag.removeprefix(head) for tag in names.tags}
         known = self._catalogue.recognise(
-            [*bare.values(), *(f"hyperparameter/{name}" for name in hyperparameters)],
-            formats=formats,
+            [*bare.values(), *(f"hyperparameter/{name}" for name in names.hyperparameters)],
+            formats=names.formats,
             framework=self._framework,
             algorithm=self._algorithm,
         )
@@ -214,3 +210,39 @@ def _note_cap(points: RunData, shown: int) -> None:
     widest = max(branches, key=lambda b: len(b.columns))
     message = f"{shown:,} of {table.tag_count:,} {_NOT_SHOWN}"
     notes.append(Note(widest.path, None, Level.WATCH, message))
+
+
+def open_catalogue(config: Config) -> Catalogue:
+    """The shipped dialects, then the user's."""
+    for override in config.metrics.values():
+        _category(override)
+    return load_catalogue(config.dialect_dirs)
+
+
+def overridden(info: TagInfo, config: Config) -> TagInfo:
+    """``info`` with what the user says of the tag, or else of its metric."""
+    override = config.metrics.get(info.tag)
+    if override is None and info.metric is not None:
+        override = config.metrics.get(info.metric.key)
+    if override is None:
+        return info
+    category = _category(override)
+    ranged = override.low is not None or override.high is not None
+    return replace(
+        info,
+        title=override.title or info.title,
+        category=category or info.category,
+        healthy=Range(override.low, override.high) if ranged else info.healthy,
+    )
+
+
+def _category(override: MetricOverride) -> Category | None:
+    if override.category is None:
+        return None
+    words = [c.value for c in Category]
+    if override.category in words:
+        return Category(override.category)
+    message = f"unknown category {override.category!r}; one of {', '.join(words)}"
+    if override.category_node is not None:
+        override.category_node.fail(message, hint=nearest(override.category, words))
+    raise UsageError(message)

@@ -8,17 +8,16 @@ needs other points of it, or when it grows. Points are never thinned.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from rltui.core import heap
-from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import Batch, Note, RunKey
+from rltui.core.clock import Clock
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.core.level import Level, RunState
 from rltui.session.run import RunView
-from rltui.sources.follow.reading import Arriving
-from rltui.store import RunData
-from rltui.store.run import Unloading
+from rltui.sources.follow.reading import Arriving, Reading
 
 #: Bytes to read before the budget is checked again.
 _STEP = 32 << 20
@@ -49,27 +48,30 @@ _ATTEMPTS = 3
 
 _OUT_OF_REACH = "its points were unloaded to save memory, and cannot be read again now: "
 
-_Ask = tuple[RunKey, Mapping[Path, SourceInfo], Iterable[int]]
-ReadAgain = Callable[[RunKey, Mapping[Path, SourceInfo], Iterable[int]], Iterator[Batch] | None]
-Rereadable = Callable[[RunKey, Mapping[Path, SourceInfo], Iterable[int]], "bool | None"]
+
+class _Load(NamedTuple):
+    """A run that is being read again."""
+
+    batches: Iterator[Batch]
+    taken: Iterator[None]
+    """Takes one batch in at each step."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether nobody has to wait for the next batch."""
+        return not isinstance(self.batches, Arriving) or self.batches.ready
 
 
 class Memory:
     """Owned by the session; main thread only."""
 
     def __init__(
-        self,
-        budget_bytes: int,
-        views: Mapping[RunKey, RunView],
-        read_again: ReadAgain,
-        rereadable: Rereadable,
+        self, budget_bytes: int, views: Mapping[RunKey, RunView], reader: Reading, clock: Clock
     ) -> None:
-        """``read_again`` returns the batches of a run from its files, None when these no longer
-        have all of its points; ``rereadable`` whether it would, None while that is being asked."""
         self._budget = budget_bytes
         self._views = views
-        self._read_again = read_again
-        self._rereadable = rereadable
+        self._reader = reader
+        self._clock = clock
         self._undecided = False
         """Whether a run may be unloaded as soon as its host has answered."""
         self._loading: dict[RunKey, _Load] = {}
@@ -80,11 +82,11 @@ class Memory:
         self._fresh: set[RunKey] = set()
         """Runs that were loaded since the last check of the budget: they are needed."""
         self._shown_at: dict[RunKey, float] = {}
-        """When a screen last showed a run, monotonic seconds."""
+        """When a screen last showed a run, by the monotonic clock."""
         self._grew_at: dict[RunKey, float] = {}
-        """When a run last grew after it had been read, monotonic seconds."""
+        """When a run last grew after it had been read."""
         self._tried = -math.inf
-        """When runs that batches are held back for were last asked for, monotonic seconds."""
+        """When runs that batches are held back for were last asked for."""
         self._read = 0
         self._checked = 0
         self._released = 0
@@ -112,13 +114,13 @@ class Memory:
         """Whether more than the budget is held."""
         return sum(v.data.table.nbytes for v in self._views.values()) > self._budget
 
-    def shown(self, key: RunKey, now: float) -> None:
-        """Note that a screen shows a run. ``now``: monotonic seconds."""
-        self._shown_at[key] = now
+    def shown(self, key: RunKey) -> None:
+        """Note that a screen shows a run: its points stay in memory."""
+        self._shown_at[key] = self._clock.monotonic()
 
-    def grew(self, key: RunKey, now: float) -> None:
-        """Note that a run grew after it had been read. ``now``: monotonic seconds."""
-        self._grew_at[key] = now
+    def grew(self, key: RunKey) -> None:
+        """Note that a run grew after it had been read."""
+        self._grew_at[key] = self._clock.monotonic()
 
     def hold(self, batch: Batch, key: RunKey) -> bool:
         """Hold back a batch whose run is not loaded, and load that run; whether it was held.
@@ -127,7 +129,7 @@ class Memory:
         knows, and continues with the first batch that was held.
         """
         view = self._views.get(key)
-        if view is None or not view.data.memory.unloaded:
+        if view is None or not view.data.unloaded:
             return False
         if not _has_rows(batch) and key not in self._held and key not in self._loading:
             return False  # only a note, a time, a size, or an exit status
@@ -141,16 +143,18 @@ class Memory:
     def want(self, key: RunKey) -> None:
         """Begin to load a run, if its files still have what was read."""
         view = self._views[key]
-        if not view.data.memory.unloaded or key in self._loading:
+        if not view.data.unloaded or key in self._loading:
             return
-        batches = None if key in self._lost else self._batches(view.data)
+        files = view.data.files
+        asked = None if key in self._lost else (key, files.sources, files.generations)
+        batches = None if asked is None else self._reader.read_again(*asked)
         if batches is None:
             self._lost.add(key)
             self._note(key, _LOST)
             if key not in self._held:
                 return  # the summary stays
             batches = iter(())
-        self._loading[key] = _Load(view.data.memory, batches)
+        self._loading[key] = _Load(batches, view.data.load(batches))
 
     def load(self, key: RunKey) -> list[Batch]:
         """Load a run at once; returns the batches that were held back."""
@@ -159,13 +163,14 @@ class Memory:
             self.want(key)
             while key in self._loading:
                 held += self._step(key)[1]
-            if not self._views[key].data.memory.unloaded or key in self._lost:
+            if not self._views[key].data.unloaded or key in self._lost:
                 break
         return held
 
-    def step(self, now: float) -> tuple[RunKey | None, list[Batch]]:
+    def step(self) -> tuple[RunKey | None, list[Batch]]:
         """Go on loading by one batch, if one is there. Returns the run that is loaded now, or
-        None, and the batches that were held back for it. ``now``: monotonic seconds."""
+        None, and the batches that were held back for it."""
+        now = self._clock.monotonic()
         if now - self._tried >= _RETRY_S:
             self._tried = now
             for key in self._held:
@@ -196,7 +201,8 @@ class Memory:
     def _give_up(self, key: RunKey) -> list[Batch]:
         """Leave a run as it was before it was read again; returns the batches that were held back,
         if none of them has a row: then they need not wait for it."""
-        self._loading.pop(key).give_up()
+        del self._loading[key]
+        self._views[key].data.give_up()
         if any(map(_has_rows, self._held.get(key, ()))):
             return []
         return self._held.pop(key, [])
@@ -218,7 +224,7 @@ class Memory:
         self._checked = self._read - self._budget  # others may have to make room
         return self._held.pop(key, [])
 
-    def took(self, batch: Batch) -> None:
+    def count(self, batch: Batch) -> None:
         """Count what was read."""
         self._read += sum(b.nbytes for b in batch.blocks)
 
@@ -229,71 +235,43 @@ class Memory:
             self._released = self._read
             heap.release()
 
-    def enforce(self, now: float) -> bool:
-        """Unload runs until the budget is met; whether any was. ``now``: monotonic seconds."""
+    def enforce(self) -> bool:
+        """Unload runs until the budget is met; whether any was."""
         self._checked = self._read
         held = {k: v.data.table.nbytes for k, v in self._views.items()}
         total = sum(held.values())
         asked = 0
         self.over = unloaded = False
-        for view in sorted(self._views.values(), key=lambda v: self._shown(v.key)):
+        for key in sorted(self._views, key=lambda k: self._shown_at.get(k, -math.inf)):
             if total - asked <= self._budget:
                 break
-            may_go = view.key not in self._fresh and self._may_go(view, now)
+            view = self._views[key]
+            may_go = key not in self._fresh and self._may_go(view)
             if may_go is None:
-                asked += held[view.key]  # if the answer is yes
+                asked += held[key]  # if the answer is yes
             elif may_go:
-                self._unload(view)
+                headline = view.headline()
+                view.data.unload([headline] if headline is not None else [])
+                view.version += 1
                 unloaded = True
-                total += view.data.table.nbytes - held[view.key]
+                total += view.data.table.nbytes - held[key]
         self._undecided = asked > 0
         if not asked:
             self._fresh.clear()
         self.over = total > self._budget and not asked
         return unloaded
 
-    def _may_go(self, view: RunView, now: float) -> bool | None:
+    def _may_go(self, view: RunView) -> bool | None:
         """None while its host is being asked whether it can be read again."""
-        data = view.data
-        if data.memory.unloaded or data.files.reading or view.report is None:
+        data, now = view.data, self._clock.monotonic()
+        if data.unloaded or data.files.reading or view.report is None:
             return False
-        if now - self._shown(view.key) < _SHOWN_S:
+        if now - self._shown_at.get(view.key, -math.inf) < _SHOWN_S:
             return False
         live = view.progress is not None and view.progress.state is RunState.LIVE
         if live or now - self._grew_at.get(view.key, -math.inf) < _QUIET_S:
             return False  # the next row would cause it to be read again
-        return self._rereadable(*_ask(data))
-
-    def _shown(self, key: RunKey) -> float:
-        return self._shown_at.get(key, -math.inf)
-
-    def _batches(self, data: RunData) -> Iterator[Batch] | None:
-        return self._read_again(*_ask(data))
-
-    def _unload(self, view: RunView) -> None:
-        headline = view.headline()
-        view.data.memory.unload([headline] if headline is not None else [])
-        view.version += 1
-
-
-class _Load:
-    """A run that is being read again."""
-
-    def __init__(self, memory: Unloading, batches: Iterator[Batch]) -> None:
-        self.taken = memory.load(batches)
-        """Takes one batch in at each step."""
-        self.give_up = memory.give_up
-        """Leaves the run as it was."""
-        self._batches = batches
-
-    @property
-    def ready(self) -> bool:
-        """Whether nobody has to wait for the next batch."""
-        return not isinstance(self._batches, Arriving) or self._batches.ready
-
-
-def _ask(data: RunData) -> _Ask:
-    return data.key, data.files.sources, data.files.generations
+        return self._reader.rereadable(view.key, data.files.sources, data.files.generations)
 
 
 def _has_rows(batch: Batch) -> bool:

@@ -37,7 +37,8 @@ class Naming:
     def __init__(self, labels: Sequence[str] = (), chosen: str | None = None) -> None:
         """``labels``: the names of the logdirs; ``chosen``: the name or glob of the runs to
         read, None for all."""
-        self._labels = tuple(labels)
+        self.labels = tuple(labels)
+        """Names of the logdirs for people."""
         self._chosen = chosen
         self._lock = Lock()
         self._names: Mapping[RunKey, str] = {}
@@ -89,7 +90,7 @@ class Naming:
 
     def _add(self, keys: Collection[RunKey]) -> None:
         if not all(key in self._names for key in keys):
-            self._names = _unique_names((*self._names, *keys), self._labels)
+            self._names = _unique_names((*self._names, *keys), self.labels)
 
     def name_of(self, key: RunKey) -> str:
         """The first folder below the logdir where no other run lies in it, else the whole path.
@@ -97,13 +98,25 @@ class Naming:
         The name of the logdir stands for the logdir itself, and in front of a generic name and
         of one that another run has.
         """
-        return self._names.get(key) or _full_path(key, self._labels)
+        return self._names.get(key) or _full_path(key, self.labels)
 
     def names_of(self, key: RunKey) -> tuple[str, ...]:
         """What a run answers to: its name, its path below the logdir, the first folder of that,
         and its path with the name of the logdir."""
         path = key.name.rstrip("/")
-        return (self.name_of(key), path, _head(path), _full_path(key, self._labels))
+        return (self.name_of(key), path, _head(path), _full_path(key, self.labels))
+
+    def names(self, keys: Collection[RunKey]) -> list[str]:
+        """Names of runs for people, also of runs that another session read."""
+        for key in keys:
+            self.add(key)
+        return [self.name_of(key) for key in keys]
+
+    def chosen(self, keys: Collection[RunKey]) -> set[RunKey]:
+        """Those of the runs, which another session read, that are to be shown."""
+        for key in keys:
+            self.add(key)
+        return {key for key in keys if self.is_chosen(key)}
 
     def called(self, text: str) -> list[RunKey]:
         """The runs to read that ``text`` means, no glob: see :func:`called`."""

@@ -2,23 +2,32 @@
 
 Many text logs carry no time. Then elapsed and ETA come from the sum of step times and are
 marked as derived; age is always that of the newest known write.
+
+The change time of a file is new after a copy, so the times that the log itself has decide when a
+run was last written. They are of the clock of the training machine, which may be off: a file that
+is written while it is watched is alive, whatever they say.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.model import Roles, TagInfo
+from rltui.catalogue.model import Category, Roles, TagInfo
+from rltui.core.batch import LogTail
+from rltui.core.block import FloatArray
 from rltui.core.level import ExitKind, RunState
+from rltui.core.medians import median
 from rltui.health.stalled import StallLimits
-from rltui.session.last_write import last_write
-from rltui.session.planned import RECENT, median, planned_beside, planned_steps, stride_of
-from rltui.sources.beside.facts import NO_FACTS, Facts
+from rltui.session.hyperparameters import positive
+from rltui.sources.beside.facts import NO_FACTS, STOP, Facts
 from rltui.store import RunData, Series
 
 if TYPE_CHECKING:
@@ -28,6 +37,23 @@ if TYPE_CHECKING:
 _LATER_S = 60.0
 #: Ages are shown in days from here on.
 OLD_S = 86_400.0
+#: Newest intervals that the usual one is taken from, so that a slow start does not count.
+_RECENT = 200
+#: Clocks of two machines differ by less, and writers hold rows back for less, seconds.
+_SKEW_S = 900.0
+#: ... or for this many usual intervals: a file may be written between two rows.
+_INTERVALS = 5.0
+#: The same while there is no usual interval.
+_UNKNOWN_INTERVAL_S = 24 * 3600.0
+#: A time without a zone is off by less than this, seconds.
+_ZONES_S = 26 * 3600.0
+#: Last lines of a console log that are searched for a time.
+_LINES = 8
+_STAMP = re.compile(
+    r"(?:^.{0,24}?|CANCELLED AT )(20\d\d)[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)"
+)
+#: Number of tags, the densest first, among which the run's own clock is searched.
+_CLOCKS = 40
 
 
 def exit_status_of(
@@ -38,30 +64,22 @@ def exit_status_of(
     ``copied``: whether the change times of its files say nothing; ``facts``: what lies beside its
     logs.
     """
-    files, logged = run.files, bool(run.tags)
-    last = -math.inf if copied else (files.modified or 0.0)
-    found = [f for f in files.by_path.values() if f.source.modified >= last - _LATER_S]
+    last = -math.inf if copied else (run.files.modified or 0.0)
+    found = [f for f in run.files.by_path.values() if f.source.modified >= last - _LATER_S]
     found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
-    codes = [f.exit_code for f in found if f.exit_code is not None]
-    code = codes[-1] if codes else None
+    found.reverse()
+    code = next((f.exit_code for f in found if f.exit_code is not None), None)
     if code is None and facts.recorded_at >= last - _LATER_S:  # else it was restored and goes on
         code = facts.exit_code
-    logs = [f for f in reversed(found) if f.tail is not None]
+    logs = [(f.source.path.with_suffix(""), f.tail) for f in found if f.tail is not None]
     if not logs and code is None:
         return None
-    from rltui.health.crash import exit_status
+    from rltui.health.crash import exit_status  # heavy: most runs go on
 
-    if not logs:
-        return exit_status(None, code, logged=logged)
-    job = logs[0].source.path.with_suffix("")
     # what a job printed may be parted: slurm-7.out, slurm-7.err
-    tails = [f.tail for f in logs if f.source.path.with_suffix("") == job]
-    endings = (exit_status(tail, code, logged=logged) for tail in tails)
+    tails = [tail for job, tail in logs if job == logs[0][0]]
+    endings = (exit_status(tail, code, logged=bool(run.tags)) for tail in tails or (None,))
     return next((e for e in endings if e is not None), None)
-
-
-#: Number of tags, the densest first, among which the run's own clock is searched.
-_CLOCKS = 40
 
 
 class Look(NamedTuple):
@@ -153,17 +171,20 @@ def progress(
     interval, per_step, pause = _intervals(clock)
     elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
     if interval is None and (times := _values(run, infos, roles.step_time)) is not None:
-        interval = median(times[-RECENT:])
+        interval = median(times[-_RECENT:])
         per_step = interval
-    written = last_write(run, interval, now)
+    written = _last_write(run, interval, now)
     last = run.last_step
-    total = planned_steps(hyper, roles.total_steps)
-    total = total or planned_beside(run, infos, facts.plan, roles.total_steps)
+    planned = (positive(hyper.get(name)) for name in roles.total_steps)
+    total = next(filter(None, planned), None)
+    total = total or _planned_beside(run, infos, facts.plan, roles.total_steps)
     eta = None
     if total and last is not None and per_step is not None:
         eta = max(0.0, (total - last) * per_step)
-    done = bool(total and last is not None and last + stride_of(run, infos) > total)
-    done = done or _has_summary(run, infos, roles.closing)
+    done = bool(total and last is not None and last + _stride_of(run, infos) > total)
+    # a trainer's closing row (train_runtime, ...) is the newest that was logged
+    ends = (s.last for s in _series_of(run, infos, roles.closing))
+    done = done or any(end is not None and end[0] == last for end in ends)
     fresh = Progress(
         run.first_step,
         last,
@@ -190,7 +211,7 @@ def progress(
 def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) -> Progress:
     """``known`` with everything updated that needs no points: the newest write, the exit
     status, whether the logs are gone."""
-    written = last_write(run, known.interval_s, now)
+    written = _last_write(run, known.interval_s, now)
     times = (known.written_at, written.at)
     fresh = replace(
         known,
@@ -271,7 +292,7 @@ def _intervals(clock: Series | None) -> tuple[float | None, float | None, float 
     """Seconds: usual between two logged rows, usual per step, second longest between two rows."""
     if clock is None or clock.count < 2:
         return None, None, None
-    steps, walls = clock.steps[-RECENT:], clock.wall_times[-RECENT:]
+    steps, walls = clock.steps[-_RECENT:], clock.wall_times[-_RECENT:]
     ahead = np.diff(steps) > 0
     gaps = np.diff(walls)[ahead]
     keep = gaps > 0
@@ -296,22 +317,118 @@ def _elapsed(
     return (total, True) if np.isfinite(total) else (None, False)
 
 
-def _values(
-    run: RunData, infos: Mapping[str, TagInfo], key: str
-) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+def _series_of(run: RunData, infos: Mapping[str, TagInfo], key: str) -> Iterator[Series]:
+    """The series that log a metric."""
     for tag, info in infos.items():
         if info.metric is not None and info.metric.key == key:
-            _, values = run.series(tag).finite()
-            if len(values):
-                return np.asarray(values * info.scale, dtype=np.float64)
+            yield run.series(tag)
+
+
+def _values(run: RunData, infos: Mapping[str, TagInfo], key: str) -> FloatArray | None:
+    """The finite values of a metric, in its unit."""
+    for series in _series_of(run, infos, key):
+        _, values = series.finite()
+        if len(values):
+            return np.asarray(values * infos[series.tag].scale, dtype=np.float64)
     return None
 
 
-def _has_summary(run: RunData, infos: Mapping[str, TagInfo], closing: str) -> bool:
-    """Whether a trainer's closing row (train_runtime, ...) is the newest that was logged."""
+def _planned_beside(
+    run: RunData,
+    infos: Mapping[str, TagInfo],
+    plan: Mapping[str, object],
+    names: tuple[str, ...],
+) -> int | None:
+    """The planned total from files beside the logs: unless the run has gone beyond it, for then it
+    counts something else. Tune's criteria name what they count."""
+    last = run.last_step
+    if last is None:
+        return None
+    stops = [n for n in plan if n.startswith(STOP)]
+    for name in (*stops, *names):
+        total = positive(plan.get(name))
+        if not total or last >= total + _stride_of(run, infos):
+            continue
+        if name in names or _is_axis(run, name.removeprefix(STOP)):
+            return total
+    return None
+
+
+def _stride_of(run: RunData, infos: Mapping[str, TagInfo]) -> int:
+    """Usual steps between two updates: a run ends when the next one would pass the total.
+
+    CleanRL and SB3 log environment steps in strides of a rollout, which rarely hit the total.
+    """
+    strides = [1]
     for tag, info in infos.items():
-        if info.metric is not None and info.metric.key == closing:
-            last = run.series(tag).last
-            if last is not None and last[0] == run.last_step:
-                return True
+        if info.category is Category.ACTOR and tag not in run.off_axis:
+            gaps = np.diff(run.series(tag).steps[-_RECENT:])
+            gaps = gaps[gaps > 0]
+            if len(gaps) > 3:
+                strides.append(int(median(gaps)))
+    return max(strides)
+
+
+def _is_axis(run: RunData, name: str) -> bool:
+    """Whether the steps of a run are what its tag of this name counts."""
+    for tag in run.tags:
+        if tag == name or tag.endswith(f"/{name}"):
+            series = run.series(tag)
+            return bool(series.count) and np.array_equal(series.steps, series.values)
     return False
+
+
+class _LastWrite(NamedTuple):
+    """The newest write of a run; times in seconds since the epoch."""
+
+    at: float | None
+    """None without files."""
+    row_at: float | None
+    """Newest time that a row has; None where rows have none."""
+    copied: bool
+    """Whether the change times of the files are those of a copy."""
+
+
+def _last_write(run: RunData, interval: float | None, now: float) -> _LastWrite:
+    """When a run was last written; ``interval``: usual seconds between two rows."""
+    files = run.files
+    # a time in the future is no time
+    walls = {p: t for p, t in run.extent.last_wall_times.items() if t <= now + _SKEW_S}
+    own = row_at = max(walls.values(), default=None)
+    copied = False
+    if own is not None:
+        allowed = _UNKNOWN_INTERVAL_S if interval is None else _INTERVALS * interval
+        newest = max(walls, key=lambda p: walls[p])
+        source = files.sources.get(newest)
+        copied = source is not None and source.modified - own > max(_SKEW_S, allowed)
+    else:
+        own = _stamp_in(run)
+        copied = own is not None
+    times = (own, None if copied else files.modified, files.grown_at)
+    return _LastWrite(max((t for t in times if t is not None), default=None), row_at, copied)
+
+
+def _stamp_in(run: RunData) -> float | None:
+    """The time in the last lines of the console log that was written last, where it is so much
+    older than the file that no time zone explains it."""
+    logs = [f for f in run.files.by_path.values() if f.tail is not None]
+    last = max(logs, key=lambda f: f.source.modified, default=None)
+    if last is None or last.tail is None:
+        return None
+    stamp = _stamp_of(last.tail)
+    return stamp if stamp is not None and last.source.modified - stamp > _ZONES_S else None
+
+
+@lru_cache(maxsize=16)
+def _stamp_of(tail: LogTail) -> float | None:
+    """The last time in the last lines, taken as UTC."""
+    for line in reversed(tail.lines[-_LINES:]):
+        found = _STAMP.search(line)
+        if found is not None:
+            try:
+                year, month, day, hour, minute, second = map(int, found.groups())
+                moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
+            except ValueError:
+                continue
+            return moment.timestamp()
+    return None

@@ -8,45 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import IntArray
 from rltui.core.clock import Clock
-from rltui.health.stalled import StallLimits
+from rltui.session.judging import Judge
 from rltui.session.progress import progress
 from rltui.session.run import RunView
+from rltui.session.run_list import RunList
 from rltui.store.prefix import RunPrefix
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
 
 
-class Holder(Protocol):
-    """What lets the runs to show stand still: the session."""
-
-    clock: Clock
-
-    def hold(self) -> None:
-        """Begin."""
-
-    def release(self) -> None:
-        """End."""
-
-
 class Replay:
     """Owned by the session; main thread only. One run at a time."""
 
-    def __init__(self, session: Holder, engine: Callable[[], Engine], stall: StallLimits) -> None:
-        """``engine`` makes one that judges as the session does, with a memory of its own.
-
-        ``stall``: how long a run may be silent.
-        """
-        self._session = session
-        self._stall = stall
-        self._new_engine = engine
+    def __init__(self, runs: RunList, judge: Judge, clock: Clock) -> None:
+        self._runs = runs
+        self._judge = judge
+        self._clock = clock
         self._engine: Engine | None = None
         self._data: RunPrefix | None = None
         self._infos: dict[str, TagInfo] = {}
@@ -77,8 +62,8 @@ class Replay:
         infos = {t: info for t, info in self._infos.items() if data.series(t).count}
         if infos.keys() != run.infos.keys() or run.data is not data:
             run.infos = infos
-        moment = data.last_wall_time or data.files.modified or self._session.clock.now()
-        roles, limits = run.catalogue.roles, self._stall
+        moment = data.extent.last_wall_time or data.files.modified or self._clock.now()
+        roles, limits = run.catalogue.roles, self._judge.stall_limits
         run.data, run.sample, run.full_report = data, None, None
         run.as_of = data.step
         hyper = run.hyperparameters.values
@@ -88,15 +73,15 @@ class Replay:
     def _begin(self, run: RunView) -> None:
         self.end()
         data = run.data
-        if run.sample is not None or data.files.reading or data.memory.unloaded:
+        if run.sample is not None or data.files.reading or data.unloaded:
             raise ValueError("the run is still being read")
         if data.last_step is None:
             raise ValueError("the run has no step yet")
-        self._session.hold()
+        self._runs.hold()
         self._infos = dict(run.infos)
         self._data = RunPrefix(data, data.last_step)
         self.steps = self._data.table.steps
-        self._engine = self._new_engine()
+        self._engine = self._judge.prepare().apart()  # which judges with a memory of its own
         self.run = run
 
     def move(self, by: int) -> bool:
@@ -132,6 +117,6 @@ class Replay:
             return
         version = run.version
         self.run, self._data, self._engine = None, None, None
-        self._session.release()
+        self._runs.release()
         run.as_of = None
         run.version = max(run.version, version) + 1

@@ -20,7 +20,7 @@ from rltui.core.clock import Clock
 from rltui.core.level import RunState
 from rltui.core.stdin import PIPE
 from rltui.files.trouble import contained
-from rltui.session.progress import Look
+from rltui.session.progress import Look, Progress
 from rltui.session.run import RunView
 from rltui.sources.beside.facts import FactFiles, Facts
 from rltui.sources.discovery.holders import Hold, look
@@ -50,9 +50,9 @@ class _Known:
     pause_s: float = _PAUSE_S
 
 
-@dataclass(frozen=True, slots=True)
-class _Wish:
-    """What a look is to find out about one run."""
+@dataclass(slots=True)
+class _Look:
+    """What a look is to find out about one run, and what it has found."""
 
     key: RunKey
     written_at: float | None
@@ -62,17 +62,12 @@ class _Wish:
     """Whether the run has fallen silent."""
     beside: tuple[Path, list[Path]] | None
     """Where facts lie beside the logs, see :meth:`FactFiles.read`; None where they are known."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    wish: _Wish
-    holds: Mapping[Path, Hold]
-    facts: Facts | None
+    holds: Mapping[Path, Hold] = field(default_factory=dict)
+    facts: Facts | None = None
 
 
 class Vitals:
-    """Owned by the session; main thread only, but for what :func:`_looked` does."""
+    """Owned by the session; main thread only, but for what :meth:`_look` does."""
 
     def __init__(
         self,
@@ -90,134 +85,129 @@ class Vitals:
         self._clock = clock
         self._tell = tell
         self._known: dict[RunKey, _Known] = {}
-        self._found: SimpleQueue[list[_Seen]] = SimpleQueue()
+        self._found: SimpleQueue[list[_Look]] = SimpleQueue()
         self._looking = False
         self._not_before = 0.0
 
-    def take_turn(self, runs: Iterable[RunView], *, live: bool) -> bool:
+    def renew(self, runs: Iterable[RunView], *, live: bool) -> bool:
         """Take in what a look has found, and take the next one if it is due, on a thread while
         runs are ``live``; returns whether more is known of any run."""
-        news = self._take()
+        news = self._learn_all()
         now = self._clock.monotonic()
-        wishes = [] if self._looking else self._wishes(runs, now, rests=live)
-        if not wishes:
+        looks = [] if self._looking else self._due(runs, now, rests=live)
+        if not looks:
             return news
-        if not all(wish.silent for wish in wishes):
+        if not all(look.silent for look in looks):
             self._not_before = now + _PAUSE_S
-        if not live:
-            self._found.put(_looked(wishes, self._plan))
-            return self._take() or news
-        self._looking = True
-        target = lambda: self._found.put(_looked(wishes, self._plan))  # noqa: E731
-        thread = threading.Thread(target=target, name="rltui-vitals", daemon=True)
-        thread.start()
-        if any(wish.silent for wish in wishes):
-            thread.join(_PATIENCE_S)
-        return self._take() or news
+        if live:
+            self._looking = True
+            thread = threading.Thread(
+                target=self._look, args=(looks,), name="rltui-vitals", daemon=True
+            )
+            thread.start()
+            if any(look.silent for look in looks):
+                thread.join(_PATIENCE_S)
+        else:
+            self._look(looks)
+        return self._learn_all() or news
 
-    def _take(self) -> bool:
+    def _learn_all(self) -> bool:
         news = False
         while not self._found.empty():
             self._looking = False
-            for seen in self._found.get():
-                view = self._views.get(seen.wish.key)
-                if view is not None and view.progress is not None and self._learn(view, seen):
+            for wish in self._found.get():
+                view = self._views.get(wish.key)
+                if view is not None and view.progress is not None and self._learn(view, wish):
                     self._tell(view)
                     news = True
         return news
 
-    def _learn(self, view: RunView, seen: _Seen) -> bool:
+    def _learn(self, view: RunView, look: _Look) -> bool:
         """Note what was seen of a run; returns whether that may change what is said of it."""
-        known, wish = self._known[view.key], seen.wish
-        news = seen.facts is not None and seen.facts != view.facts
-        view.facts = seen.facts or view.facts
-        if not wish.files or view.progress is None:
+        known = self._known[view.key]
+        news = look.facts is not None and look.facts != view.facts
+        view.facts = look.facts or view.facts
+        if not look.files or view.progress is None:
             return news
-        known.seen_held |= {path for path, hold in seen.holds.items() if hold.held}
-        held = _held(view, wish, seen.holds, known.seen_held)
+        known.seen_held |= {path for path, hold in look.holds.items() if hold.held}
+        held = _held(view, look, known.seen_held)
         known.pause_s = min(_LONGEST_S, 2 * known.pause_s) if held else _PAUSE_S
         known.again_at = self._clock.monotonic() + known.pause_s
-        if wish.silent:
-            view.progress = replace(view.progress, look=Look(wish.written_at, held))
-        return news or wish.silent
+        if look.silent:
+            view.progress = replace(view.progress, look=Look(look.written_at, held))
+        return news or look.silent
 
-    def _wishes(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Wish]:
+    def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Look]:
         """What is to be looked at; while it ``rests``, only what has just fallen silent."""
-        wishes, homes = [], None
+        found = []
         rests = rests and now < self._not_before
         for view in runs:
-            progress, files = view.progress, view.data.files
-            if progress is None or progress.gone or files.reading:
+            progress, path = view.progress, view.data.path
+            if progress is None or progress.gone or view.data.files.reading:
                 continue
-            if is_remote(view.data.path) or view.data.path == PIPE:
+            if is_remote(path) or path == PIPE:
                 continue
-            known = self._known.setdefault(view.key, _Known())
-            silent = progress.silent(self._clock.now())
-            fresh = silent and not _is_looked_at(view)
-            if rests and not fresh:
-                continue
-            look_at = fresh or self._looks(view, known, now, silent=silent)
-            beside = fresh or not (known.beside or progress.total_steps)
-            if not (look_at or beside):
-                continue
-            known.beside = True
-            homes = homes or _Homes(self._logdirs, self._views.values())
-            place = (view.data.path, homes.above(view)) if beside else None
-            kinds = {p: f.source.format for p, f in files.by_path.items() if not f.gone}
-            if look_at and not silent:
-                known.files = frozenset(kinds)
-            looked_at = kinds if look_at else {}
-            wishes.append(_Wish(view.key, progress.written_at, looked_at, silent, place))
-        return wishes
+            look = self._due_of(view, progress, now, rests=rests)
+            if look is not None:
+                found.append(look)
+        if any(look.beside for look in found):
+            homes = _Homes(self._logdirs, self._views.values())
+            for look in found:
+                if look.beside is not None:
+                    look.beside[1].extend(homes.above(self._views[look.key]))
+        return found
 
-    def _looks(self, view: RunView, known: _Known, now: float, *, silent: bool) -> bool:
-        """Whether to look again who writes a run, or for the first time while it is live."""
-        progress = view.progress
-        assert progress is not None
+    def _due_of(
+        self, view: RunView, progress: Progress, now: float, *, rests: bool
+    ) -> _Look | None:
+        known = self._known.setdefault(view.key, _Known())
+        files = view.data.files.by_path
+        silent = progress.silent(self._clock.now())
+        look = progress.look
+        fresh = silent and (look is None or look.written_at != progress.written_at)
+        if rests and not fresh:
+            return None
         if silent:
-            return bool(progress.held) and now >= known.again_at
-        paths = view.data.files.by_path.keys()
-        return progress.state is RunState.LIVE and not known.files >= paths
+            looks = fresh or bool(progress.held and now >= known.again_at)
+        else:  # for the first time while it is live
+            looks = progress.state is RunState.LIVE and not known.files >= files.keys()
+        beside = fresh or not (known.beside or progress.total_steps)
+        if not (looks or beside):
+            return None
+        known.beside = True
+        kinds = {p: f.source.format for p, f in files.items() if not f.gone}
+        if looks and not silent:
+            known.files = frozenset(kinds)
+        place: tuple[Path, list[Path]] | None = (view.data.path, []) if beside else None
+        return _Look(view.key, progress.written_at, kinds if looks else {}, silent, place)
+
+    def _look(self, looks: list[_Look]) -> None:
+        """Look, on any thread. Where it fails nothing is found: that must not end what reads the
+        logs."""
+        files = {path: kind for wish in looks for path, kind in wish.files.items()}
+        try:
+            with contained():
+                holds, beside = look(files) if files else {}, FactFiles(self._plan)
+                found = [
+                    replace(
+                        wish,
+                        holds={path: holds[path] for path in wish.files if path in holds},
+                        facts=None if wish.beside is None else beside.read(*wish.beside),
+                    )
+                    for wish in looks
+                ]
+        except OSError:
+            found = looks
+        self._found.put(found)
 
 
-def _is_looked_at(view: RunView) -> bool:
-    """Whether somebody has looked since the newest write of a silent run."""
-    progress = view.progress
-    if progress is None or progress.look is None:
-        return False
-    return progress.look.written_at == progress.written_at
-
-
-def _looked(wishes: Sequence[_Wish], plan: Container[str]) -> list[_Seen]:
-    """What a look finds; nothing where it fails: that must not end what reads the logs."""
-    try:
-        with contained():
-            return _look(wishes, plan)
-    except OSError:
-        return [_Seen(wish, {}, None) for wish in wishes]
-
-
-def _look(wishes: Sequence[_Wish], plan: Container[str]) -> list[_Seen]:
-    files = {path: kind for wish in wishes for path, kind in wish.files.items()}
-    holds, beside = look(files) if files else {}, FactFiles(plan)
-    return [
-        _Seen(
-            wish,
-            {path: holds[path] for path in wish.files if path in holds},
-            None if wish.beside is None else beside.read(*wish.beside),
-        )
-        for wish in wishes
-    ]
-
-
-def _held(
-    view: RunView, wish: _Wish, holds: Mapping[Path, Hold], seen_held: set[Path]
-) -> bool | None:
+def _held(view: RunView, look: _Look, seen_held: set[Path]) -> bool | None:
     """Whether a process writes a run; None where that cannot be told. That nobody does is told by
     the file that the training wrote last, or about then."""
+    holds = look.holds
     if any(hold.held for hold in holds.values()):
         return True
-    if holds.keys() < wish.files.keys() or any(hold.held is None for hold in holds.values()):
+    if holds.keys() < look.files.keys() or any(hold.held is None for hold in holds.values()):
         return None
     modified = {p: f.source.modified for p, f in view.data.files.by_path.items() if p in holds}
     newest = max(modified.values(), default=0.0)
@@ -229,14 +219,12 @@ class _Homes:
     """Which directories hold only one run."""
 
     def __init__(self, logdirs: Sequence[Path], views: Iterable[RunView]) -> None:
-        self._logdirs = logdirs
-        self._above = {v.key: self._all_above(v) for v in views}
+        self._above: dict[RunKey, list[Path]] = {}
+        for view in views:
+            path, logdir = view.data.path, logdirs[view.key.logdir]
+            depth = max(0, len(path.parts) - len(logdir.parts))
+            self._above[view.key] = list(path.parents)[:depth]
         self._runs = Counter((k.logdir, p) for k, above in self._above.items() for p in above)
-
-    def _all_above(self, view: RunView) -> list[Path]:
-        parents = view.data.path.parents
-        depth = len(view.data.path.parts) - len(self._logdirs[view.key.logdir].parts)
-        return [parents[i] for i in range(min(depth, len(parents)))]
 
     def above(self, view: RunView) -> list[Path]:
         """Those above the path of a run, up to the logdir, the nearest first."""

@@ -7,16 +7,18 @@ training. They are compared once a run has been read, and again for as long as n
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from rltui.core.batch import Joined, SourceInfo
+from rltui.core.block import FloatArray
 from rltui.store.branch import Branch
-from rltui.store.continuation import NONE, attempts, continued
 from rltui.store.lineage import Lineage
-from rltui.store.merge import Agreement, agreement
+from rltui.store.merge import agreement
 from rltui.store.points import concatenate
 from rltui.store.run import RunData
 
@@ -75,26 +77,20 @@ class RunIdentity:
         lineage = self._run.table.lineages[source.format]
         newer = lineage.branches_of(path)
         own = attempts(lineage.branches, newer)
-        beside = self._beside(path, source.format, runs)
-        found = continued(newer, [*own, *(there.branches for _, there in beside)])
+        elsewhere = [
+            (run, run.table.lineages[source.format])
+            for run in runs
+            if run is not self._run
+            and source.format in run.table.lineages
+            and any(other.parent == path.parent for other in run.files.by_path)
+        ]
+        found = continued(newer, [*own, *(there.branches for _, there in elsewhere)])
         if found is None or (found == NONE and source.joined is Joined.OWN):
             return []
         if found == NONE or found >= len(own):
-            return [([path], None if found == NONE else beside[found - len(own)][0])]
+            return [([path], None if found == NONE else elsewhere[found - len(own)][0])]
         gone = [attempt for number, attempt in enumerate(own) if number != found]
         return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in gone]
-
-    def _beside(
-        self, path: Path, form: str, runs: Iterable[RunData]
-    ) -> list[tuple[RunData, Lineage]]:
-        """The other runs with logs of a format in the directory of a file."""
-        return [
-            (run, run.table.lineages[form])
-            for run in runs
-            if run is not self._run
-            and form in run.table.lineages
-            and any(other.parent == path.parent for other in run.files.by_path)
-        ]
 
     def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
         found = []
@@ -105,9 +101,13 @@ class RunIdentity:
         for path in dict.fromkeys(b.path for b in lineage.branches):
             if path in self._compared and path != newest:
                 continue
+            rows = self._run.files.by_path[path].source.records
             if path in lineage.copies and self._is_copy_still(lineage, path):
                 continue
-            original = self._original(path, lineage)
+            original = None
+            if rows >= 2 * self._searched_at.get(path, 0):
+                self._searched_at[path] = rows
+                original = _original(path, lineage)
             duplicate = _coinciding(path, lineage.branches, self._compared)
             if original is None and duplicate is not None:
                 if not _equal_points(lineage.branches_of(path)[0], duplicate):
@@ -117,14 +117,6 @@ class RunIdentity:
             if original is not None:
                 self._run.table.touch(lineage.mark_copy(path, original))
         return found
-
-    def _original(self, path: Path, lineage: Lineage) -> Path | None:
-        """The file of which another one is a copy; searched when its rows have doubled."""
-        rows = self._run.files.by_path[path].source.records
-        if rows < 2 * self._searched_at.get(path, 0):
-            return None
-        self._searched_at[path] = rows
-        return _original(path, lineage)
 
     def _is_copy_still(self, lineage: Lineage, path: Path) -> bool:
         """Whether a copy still has the same points; checked when its rows have doubled."""
@@ -159,61 +151,53 @@ class RunIdentity:
             self._compared_at[path] = math.inf  # the same values on another axis
             return False
         answer = same_training(path, lineages, sources)
-        proven = answer is not Agreement.UNKNOWN
-        self._compared_at[path] = math.inf if proven else sources[path].records
-        return answer is Agreement.NO
+        self._compared_at[path] = sources[path].records if answer is None else math.inf
+        return answer is False
 
 
 def same_training(
     path: Path, lineages: Mapping[str, Lineage], sources: Mapping[Path, SourceInfo]
-) -> Agreement:
-    """Whether a file has the same values as the logs of the run in other formats."""
+) -> bool | None:
+    """Whether a file has the same values as the logs of the run in other formats; None when that
+    is not known yet."""
+    source = sources[path]
     own = {s.format for s in sources.values() if s.joined is Joined.OWN and s.path != path}
-    others = [name for name in lineages if name != sources[path].format]
-    shared = 0
+    branches, shared = lineages[source.format].branches_of(path), 0
     # what makes the run decides; logs that only lie beside may be of that other training, too
-    for names in ([n for n in others if n in own], [n for n in others if n not in own]):
-        answer, compared = _vote(path, {n: lineages[n] for n in names}, lineages, sources[path])
-        if answer is not Agreement.UNKNOWN:
+    for decides in (True, False):
+        names = [n for n in lineages if n != source.format and (n in own) is decides]
+        answer, compared = _vote(branches, source, [lineages[n] for n in names])
+        if answer is not None:
             return answer
         shared += compared
-    if not shared and sources[path].joined is Joined.MAYBE and _have_shown(path, sources):
-        return Agreement.NO
-    return Agreement.UNKNOWN
+    # one may begin with an evaluation, the other with a loss: both need rows to show their tags
+    rows = max((s.records for p, s in sources.items() if p != path), default=0)
+    shown = min(rows, source.records) >= _ROWS
+    return False if not shared and source.joined is Joined.MAYBE and shown else None
 
 
 def _vote(
-    path: Path, others: Mapping[str, Lineage], lineages: Mapping[str, Lineage], source: SourceInfo
-) -> tuple[Agreement, int]:
+    branches: Sequence[Branch], source: SourceInfo, others: Sequence[Lineage]
+) -> tuple[bool | None, int]:
     """The majority of the tags that a file shares with some lineages, and their number."""
-    own = lineages[source.format].branches_of(path)
-    votes = {Agreement.YES: 0, Agreement.NO: 0}
+    votes: Counter[bool | None] = Counter()
     shared = 0
-    for lineage in others.values():
+    tags = dict.fromkeys(t for b in branches for t in b.columns)
+    for lineage in others:
         if lineage.trust.off_axis or source.steps_are_row_numbers:
             continue
         rank = min(lineage.trust.precision_rank, source.precision_rank)
-        for tag in [t for t in dict.fromkeys(t for b in own for t in b.columns) if lineage.has(t)]:
+        for tag in filter(lineage.has, tags):
             shared += 1
             if tag in source.guessed or lineage.guesses(tag):
                 continue
-            if shared > 4 * _TAGS or sum(votes.values()) >= _TAGS:
+            if shared > 4 * _TAGS or votes[True] + votes[False] >= _TAGS:
                 break
-            mine = concatenate([b.points(tag) for b in own])
-            answer = agreement(mine, lineage.series(tag).points, rank)
-            if answer in votes:
-                votes[answer] += 1
-    if not any(votes.values()):
-        return Agreement.UNKNOWN, shared
-    better = votes[Agreement.YES] >= votes[Agreement.NO]
-    return (Agreement.YES if better else Agreement.NO), shared
-
-
-def _have_shown(path: Path, sources: Mapping[Path, SourceInfo]) -> bool:
-    """Whether a file and the others have enough rows to have logged all of their tags: one may
-    begin with an evaluation, the other with a loss."""
-    others = [s.records for p, s in sources.items() if p != path]
-    return sources[path].records >= _ROWS and max(others, default=0) >= _ROWS
+            mine = concatenate([b.points(tag) for b in branches])
+            votes[agreement(mine, lineage.series(tag).points, rank)] += 1
+    if not votes[True] and not votes[False]:
+        return None, shared
+    return votes[True] >= votes[False], shared
 
 
 def _original(path: Path, lineage: Lineage) -> Path | None:
@@ -304,3 +288,90 @@ def _coincide(branch: Branch, older: Branch, compared: set[Path]) -> bool:
     near = longest > 1 and abs(branch.last_step - older.last_step) <= 0.02 * longest
     tags, others = branch.columns.keys(), older.columns.keys()
     return near and 2 * len(tags & others) > len(tags | others)
+
+
+#: Points on both sides of the seam that are compared, and the least of them.
+_NEAR, _LEAST = 5, 3
+
+
+#: Tags that are compared.
+_COMPARED_TAGS = 64
+
+
+#: Distances between points after which an attempt has ended too early to be continued.
+_GAP = 3
+
+
+#: How many times the noise two attempts must differ by, and how many times nearer one must be.
+_APART, _NEARER = 3.0, 3.0
+
+
+def attempts(branches: Sequence[Branch], newer: Sequence[Branch]) -> list[list[Branch]]:
+    """The branches older than a log, parted where one begins as early as the first."""
+    found: list[list[Branch]] = []
+    for branch in branches:
+        if branch.begin is None or branch in newer or branch.rank > newer[0].rank:
+            continue
+        if not found or branch.begin <= (found[0][0].begin or 0) + _spacing(branch):
+            found.append([])
+        found[-1].append(branch)
+    return found
+
+
+#: What :func:`continued` returns where a log goes on with none of several attempts, or with any.
+NONE = -1
+
+
+def continued(newer: Sequence[Branch], older: Sequence[Sequence[Branch]]) -> int | None:
+    """The number of the attempt that a log continues, by the majority of its tags, or NONE; None
+    where fewer than two reach to where it begins."""
+    votes = [0] * len(older)
+    compared = False
+    for tag in islice(newer[0].columns, _COMPARED_TAGS):
+        steps, _, values = newer[0].points(tag)
+        if len(steps) < _LEAST:
+            continue
+        spacing = float(np.median(np.abs(np.diff(steps))))
+        ends = [_before(a, tag, int(steps[0]), spacing) for a in older]
+        known = [(n, e) for n, e in enumerate(ends) if e is not None and np.isfinite(e).all()]
+        compared = compared or len(known) > 1
+        winner = _nearest(values[:_NEAR].astype(float), known)
+        if winner is not None:
+            votes[winner] += 1
+    if not compared:
+        return None
+    best = max(votes)
+    return votes.index(best) if 2 * best > sum(votes) else NONE
+
+
+def _spacing(branch: Branch) -> float:
+    """The usual distance between two rows."""
+    tag = next(iter(branch.columns))
+    steps = branch.points(tag)[0]
+    return float(np.median(np.abs(np.diff(steps)))) if len(steps) > 1 else 0.0
+
+
+def _before(attempt: Sequence[Branch], tag: str, step: int, spacing: float) -> FloatArray | None:
+    """The last values before a step; None where the attempt does not reach it."""
+    held = [b.points(tag) for b in attempt if tag in b.columns]
+    if not held:
+        return None
+    steps, _, values = concatenate(held)
+    own = np.median(np.abs(np.diff(steps))) if len(steps) > 1 else 0
+    kept = steps < step
+    if np.count_nonzero(kept) < _LEAST or steps[kept].max() < step - _GAP * max(spacing, own, 1):
+        return None
+    order = np.argsort(steps[kept], kind="stable")[-2 * _NEAR :]
+    return values[kept][order].astype(float)
+
+
+def _nearest(first: FloatArray, ends: Sequence[tuple[int, FloatArray]]) -> int | None:
+    """Which of some numbered courses the first values go on with; None where two would do."""
+    if len(ends) < 2 or not np.isfinite(first).all():
+        return None
+    noise = max(float(np.median(np.abs(np.diff(end)))) for _, end in ends)
+    noise = max(noise, float(np.median(np.abs(np.diff(first)))))
+    centre = float(np.median(first))
+    away = sorted((abs(centre - float(np.median(end[-_NEAR:]))), n) for n, end in ends)
+    (near, winner), (far, _) = away[:2]
+    return winner if far > _APART * noise and far > _NEARER * near and far > 0 else None

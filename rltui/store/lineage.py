@@ -13,12 +13,14 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
+from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from rltui.core.batch import SourceInfo
-from rltui.core.block import Block
+from rltui.core.block import Block, IntArray
 from rltui.store.branch import Branch
 from rltui.store.points import (
     GrowingPoints,
@@ -31,7 +33,6 @@ from rltui.store.points import (
     sharing_axes,
 )
 from rltui.store.series import Series
-from rltui.store.step_trust import StepTrust
 from rltui.store.takeover import resumptions, starts
 
 
@@ -57,6 +58,7 @@ class _Assembled:
 
 #: Series that grow of which the next ones may share the steps: as many sets of tags are usual.
 _MOST_AXES = 8
+_rank = attrgetter("rank")
 #: Below any step.
 _NOWHERE = -(1 << 63)
 _NONE = np.empty(0, np.int64)
@@ -75,7 +77,6 @@ class Lineage:
         it counts."""
         self.freed: set[Path] = set()
         """Copies whose originals were written anew, to be compared again."""
-        self._tags: dict[str, None] = {}
         self._structure = 0
         """Grows with every change of the branches other than an appended block."""
         self._assembled: dict[str, _Assembled] = {}
@@ -112,7 +113,7 @@ class Lineage:
 
     def register(self, source: SourceInfo) -> bool:
         """Take the state of a file; returns whether this changes what the steps mean."""
-        changed = self.trust.take(source)
+        changed = self.trust.update(source)
         self._structure += changed
         return changed and bool(self.branches)
 
@@ -123,7 +124,6 @@ class Lineage:
             self.begin(source, generation, None)
             branch = self._open[source.path]
         branch.append(block)
-        self._tags.update(dict.fromkeys(block.tags))
 
     def begin(
         self, source: SourceInfo, generation: int, declared_start: int | None
@@ -136,18 +136,20 @@ class Lineage:
         self._open[source.path] = branch
         insort(self.branches, branch, key=_rank)
         self._structure += 1
-        return () if declared_start is None else self._tags
+        return () if declared_start is None else self.tags
 
-    def replace(self, source: SourceInfo, generation: int = 0, *, older_too: bool) -> set[str]:
+    def replace(self, source: SourceInfo, generation: int, *, older_too: bool) -> set[str]:
         """Drop the points of a file, and those of older files when it is the newest state of one
         document; returns their tags. Content that is read once more leaves that of earlier
         generations alone, which is nowhere else."""
-        rank = source.order if older_too else -1
-        own = self.branches_of(source.path)
-        kept = range(generation) if any(b.rank[1] == generation for b in own) else ()
-        dropped = [b for b in self.branches if b.rank[0] < rank]
-        dropped += [b for b in own if b not in dropped and b.rank[1] not in kept]
-        self.branches = [b for b in self.branches if b not in dropped]
+        again = any(b.rank[1] == generation for b in self.branches_of(source.path))
+        kept: list[Branch] = []
+        dropped: list[Branch] = []
+        for branch in self.branches:
+            own = branch.path == source.path and not (again and 0 <= branch.rank[1] < generation)
+            older = older_too and branch.rank[0] < source.order
+            (dropped if own or older else kept).append(branch)
+        self.branches = kept
         self._structure += 1
         for branch in dropped:
             self._open.pop(branch.path, None)
@@ -160,9 +162,8 @@ class Lineage:
             if branch.path in freed:  # what they hold was written before
                 branch.rank = (source.order, -1, branch.rank[2])
         self.branches.sort(key=_rank)
-        return {t for b in dropped for t in b.columns}.union(
-            *(b.columns for path in freed for b in self.branches_of(path))
-        )
+        freed_too = (b for b in self.branches if b.path in freed)
+        return {t for b in (*dropped, *freed_too) for t in b.columns}
 
     def mark_copy(self, path: Path, of: Path | None) -> set[str]:
         """Count only what a file has beyond another one (None: all); returns its tags."""
@@ -189,7 +190,6 @@ class Lineage:
         into._structure += 1
         for branch in moved:
             into._open[branch.path] = branch
-            into._tags.update(dict.fromkeys(branch.columns))
         return moved
 
     def clear(self) -> None:
@@ -344,5 +344,70 @@ def _pieces(branch: Branch, tag: str) -> list[Points]:
     return [choose(points, slice(a, b)) for a, b in pairwise(ends)]
 
 
-def _rank(branch: Branch) -> tuple[int, int, int]:
-    return branch.rank
+class Scale(NamedTuple):
+    """The steps of one axis on another one: those of every row lie on a straight line."""
+
+    begin: int
+    to: int
+    factor: int
+
+    def of(self, steps: IntArray) -> IntArray:
+        """Steps (n,) of the log as steps of the run."""
+        scaled: IntArray = self.to + (steps - self.begin) * self.factor
+        return scaled
+
+
+class StepTrust:
+    """What the files of one lineage say of their own steps. Owned by the Lineage."""
+
+    def __init__(self) -> None:
+        self.precision_rank = 0
+        """Of several lineages the highest wins (see ``Format``)."""
+        self.aside_of: str | None = None
+        """The log format that has the same values at other steps, where this one stands aside
+        (see :mod:`rltui.store.axes`)."""
+        self.scale: Scale | None = None
+        """How its steps become those of the other log, if that is certain."""
+        self.exact = True
+        """Whether all of its files give the steps of all tags."""
+        self._said: dict[Path, tuple[bool, frozenset[str]]] = {}
+        """File -> whether its steps are row numbers, and the tags whose steps it does not give."""
+
+    def update(self, source: SourceInfo) -> bool:
+        """Take the state of a file; returns whether this changes what its steps mean."""
+        before, known = self.off_axis, self._said.get(source.path)
+        new = source.steps_are_row_numbers, source.guessed
+        self.precision_rank = source.precision_rank
+        if known == new:
+            return False
+        self._said[source.path] = new
+        self._weigh()
+        return known is not None or bool(source.guessed) or self.off_axis is not before
+
+    def _weigh(self) -> None:
+        self.exact = not any(rows or guessed for rows, guessed in self._said.values())
+
+    def forget(self, path: Path) -> None:
+        """A file has gone to another run."""
+        self._said.pop(path, None)
+        self._weigh()
+
+    @property
+    def off_axis(self) -> bool:
+        """Whether the steps are not those of the run."""
+        return self.aside_of is not None or self.row_numbered
+
+    @property
+    def is_known(self) -> bool:
+        """Whether any file has said what its steps are."""
+        return bool(self._said)
+
+    @property
+    def row_numbered(self) -> bool:
+        """Whether none of its files has steps of its own."""
+        return bool(self._said) and all(rows for rows, _ in self._said.values())
+
+    def guesses(self, path: Path, tag: str) -> bool:
+        """Whether a file does not give the steps of a tag."""
+        rows, guessed = self._said.get(path, (False, frozenset[str]()))
+        return rows or tag in guessed

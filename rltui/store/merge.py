@@ -8,8 +8,6 @@ left out: its x axis means something else.
 
 from __future__ import annotations
 
-from enum import Enum
-
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
@@ -33,68 +31,59 @@ _IN_ORDER = 3
 _ALL_BUT_TORN, _STARTS = 0.9, 64
 
 
-class Agreement(Enum):
-    """Whether two logs have the same values."""
-
-    YES = "yes"
-    NO = "no"
-    UNKNOWN = "unknown"
-    """They share no steps, or only values that prove nothing (all equal, all tiny)."""
-
-
-def agreement(points: Points, others: Points, precision_rank: int) -> Agreement:
-    """Whether two logs have the same values at the steps that they share."""
+def agreement(points: Points, others: Points, precision_rank: int) -> bool | None:
+    """Whether two logs have the same values at the steps that they share; None where they share no
+    steps, or only values that prove nothing (all equal, all tiny)."""
     if not len(points[0]) or not len(others[0]):
-        return Agreement.UNKNOWN
+        return None
     end = min(points[0].max(), others[0].max())
-    points, others = _newest(points, end), _newest(others, end)
+    points, others = (
+        choose(choose(p, p[0] <= end), slice(-_COMPARED, None)) for p in (points, others)
+    )
     _, i, j = np.intersect1d(points[0], others[0], return_indices=True)
     if len(i) < 2:
-        return Agreement.UNKNOWN
+        return None
     a: FloatArray = points[2][i].astype(np.float64)
     b: FloatArray = others[2][j].astype(np.float64)
     known = np.isfinite(a) & np.isfinite(b)
     if np.count_nonzero(known) < 2:
-        return Agreement.UNKNOWN
+        return None
     a, b = a[known], b[known]
-    margin = np.maximum(_margin(b, precision_rank), _printed_margin(a, b))
+    margin = np.maximum(_margin(b, precision_rank), np.maximum(_half_unit(a), _half_unit(b)))
     if float(np.ptp(b)) <= 4 * median(margin):
-        return Agreement.UNKNOWN
+        return None
     share = float(np.mean(np.abs(a - b) <= margin))
     if share >= _AGREE:
-        return Agreement.YES
-    return Agreement.NO if share < _DISAGREE else Agreement.UNKNOWN
+        return True
+    return False if share < _DISAGREE else None
 
 
 def same_in_order(
     values: ValueArray, others: ValueArray, precision_rank: int, *, need_change: bool = True
-) -> tuple[Agreement, int]:
+) -> tuple[bool | None, int]:
     """Whether two logs have the same values in the same order, whatever the steps; and with
     which of the other values the first ones begin (negative: how many come before them).
 
-    Values that hardly change prove nothing, unless ``need_change`` is False.
+    None: values that hardly change prove nothing, unless ``need_change`` is False.
     """
     a: FloatArray = values[:_COMPARED].astype(np.float64)
     b: FloatArray = others[:_COMPARED].astype(np.float64)
     needed = _IN_ORDER if precision_rank > 1 else 2 * _IN_ORDER
     if need_change and min(_changes(a, precision_rank), _changes(b, precision_rank)) < needed - 1:
-        return Agreement.UNKNOWN, 0
+        return None, 0
     if min(len(a), len(b)) < needed:
-        return Agreement.UNKNOWN, 0
-    places = [_places_of(a[0], b, precision_rank), -_places_of(b[0], a, precision_rank)]
-    for start in (0, *np.concatenate(places)[:_STARTS].tolist()):
+        return None, 0
+    later = np.flatnonzero(_equal(np.full(len(b), a[0]), b, precision_rank))
+    earlier = np.flatnonzero(_equal(np.full(len(a), b[0]), a, precision_rank))
+    for start in (0, *np.concatenate([later, -earlier])[:_STARTS].tolist()):
         mine, theirs = (a, b[start:]) if start >= 0 else (a[-start:], b)
         size = min(len(mine), len(theirs))
         if size < needed or 2 * size < min(len(a), len(b)):
             continue
         same = _equal(mine[:size], theirs[:size], precision_rank)
         if float(np.mean(same)) >= _ALL_BUT_TORN:
-            return Agreement.YES, start
-    return Agreement.NO, 0
-
-
-def _places_of(value: float, values: FloatArray, precision_rank: int) -> IntArray:
-    return np.flatnonzero(_equal(np.full(len(values), value), values, precision_rank))
+            return True, start
+    return False, 0
 
 
 def _changes(values: FloatArray, precision_rank: int) -> int:
@@ -113,7 +102,7 @@ def _equal(a: FloatArray, b: FloatArray, precision_rank: int) -> BoolArray:
     with np.errstate(invalid="ignore", over="ignore"):
         same: BoolArray = np.abs(a - b) <= margin
         if not same.all():
-            same = np.abs(a - b) <= np.maximum(margin, _printed_margin(a, b))
+            same = np.abs(a - b) <= np.maximum(margin, np.maximum(_half_unit(a), _half_unit(b)))
     same |= ~np.isfinite(a) & ~np.isfinite(b)
     return same
 
@@ -155,11 +144,6 @@ def _places(steps: IntArray, others: IntArray) -> IntArray:
     return np.minimum(np.searchsorted(steps, others), len(steps) - 1)
 
 
-def _newest(points: Points, end: int) -> Points:
-    """The last points up to a step."""
-    return tuple(column[-_COMPARED:] for column in choose(points, points[0] <= end))  # type: ignore[return-value]
-
-
 def _fits(
     base: Points, other: Points, at: IntArray, shared: BoolArray, precision_rank: int
 ) -> bool:
@@ -195,14 +179,9 @@ def _margin(values: FloatArray, precision_rank: int) -> FloatArray:
     return margin
 
 
-def _printed_margin(a: FloatArray, b: FloatArray) -> FloatArray:
-    """(n,) half a unit of the last digit with which the coarser of two columns was printed, zero
-    where neither was rounded to so few digits."""
-    return np.maximum(_half_unit(a), _half_unit(b))
-
-
 def _half_unit(values: FloatArray) -> FloatArray:
-    """(n,) half a unit of the last of the fewest significant digits that give all the values."""
+    """(n,) half a unit of the last digit with which values were printed: of the fewest significant
+    digits that give all of them. Zero where they were not rounded to so few."""
     telling = np.isfinite(values) & (np.abs(values) > _TINY) & (np.abs(values) < 1 / _TINY)
     power = np.floor(np.log10(np.where(telling, np.abs(values), 1.0)))
     sample, size = values[telling], power[telling]

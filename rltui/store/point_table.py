@@ -8,15 +8,13 @@ from itertools import chain, islice
 from pathlib import Path
 
 from rltui.core.batch import Batch, Restart, SourceInfo
-from rltui.store.axis import Axes, AxisCheck
+from rltui.store.axes import AxisCheck, MainAxis
 from rltui.store.branch import Branch
-from rltui.store.derived import Derived, DerivedSeries
-from rltui.store.extent import Extent, extent_of, ranked
 from rltui.store.lineage import Lineage
-from rltui.store.main_axis import MainAxis
 from rltui.store.merge import filled
 from rltui.store.points import Points
-from rltui.store.series import Series
+from rltui.store.series import Derived, DerivedSeries, Series
+from rltui.store.takeover import first_step, last_step, restarts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,9 +46,9 @@ class PointTable:
 
     # -- taking in --------------------------------------------------------------------------
 
-    def take(self, batch: Batch) -> frozenset[str]:
+    def add(self, batch: Batch) -> frozenset[str]:
         """Take the points of one batch in; returns the tags that changed."""
-        changed = self._take(batch)
+        changed = self._add(batch)
         self.touch(changed)
         if len(self.lineages) > 1 and self._axes.settle():
             changed = dict.fromkeys(self._changed_at)
@@ -64,11 +62,11 @@ class PointTable:
     def reload(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Take in what was read again, one batch at each step; the tags stay as they are."""
         for batch in batches:
-            self._take(batch)
+            self._add(batch)
             yield batch
         self._series, self._extent = {}, None
 
-    def _take(self, batch: Batch) -> dict[str, None]:
+    def _add(self, batch: Batch) -> dict[str, None]:
         changed: dict[str, None] = {}  # a set would lose the order of the log
         if not batch.items and not batch.replaced:
             return changed
@@ -113,10 +111,14 @@ class PointTable:
     def clear(self, keep: Iterable[str]) -> None:
         """Drop the points, but for detached series of some tags; the set of tags stays."""
         kept = {tag: self.series(tag).detached() for tag in keep if tag in self._changed_at}
-        for lineage in self.lineages.values():
-            lineage.clear()
+        self.clear_logs()
         self._series = {t: _Kept(s, self._changed_at[t], False) for t, s in kept.items()}
         self._derived = {t: DerivedSeries(d.derived) for t, d in self._derived.items()}
+
+    def clear_logs(self) -> None:
+        """Drop what was read of every log, nothing else."""
+        for lineage in self.lineages.values():
+            lineage.clear()
 
     def _forget_lost_tags(self) -> None:
         kept = {t for b in self._branches() for t in b.columns}
@@ -233,7 +235,7 @@ class PointTable:
             return _Kept(first, changed_at, False)
         points = _scaled(best, first.points)
         for other in others:
-            proven = other.trust.scale is not None or self._axes.between(best, other) is Axes.SAME
+            proven = other.trust.scale is not None or self._axes.on_one_axis(best, other)
             more, rank = _scaled(other, other.series(tag).points), other.trust.precision_rank
             points = filled(points, more, rank, proven=proven)
         old = (_scaled(best, piece) for piece in first.superseded)
@@ -252,3 +254,62 @@ def _scaled(lineage: Lineage, points: Points) -> Points:
     """Points with the steps of the run."""
     scale = lineage.trust.scale
     return points if scale is None else (scale.of(points[0]), points[1], points[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """From where to where the points of a run go; all that stays of points that are unloaded."""
+
+    first_step: int | None
+    """Lowest step of any tag on the axis of the run."""
+    last_step: int | None
+    """Newest step on that axis: the highest one that no later branch has superseded."""
+    restarts: tuple[int, ...]
+    """Steps at which a later branch took over, for any tag, ascending: those of the most
+    precise log format that has any."""
+    first_wall_time: float | None
+    """Oldest wall time in the logs, or None."""
+    last_wall_times: Mapping[Path, float]
+    """Newest wall time in each log that has times."""
+
+    @property
+    def last_wall_time(self) -> float | None:
+        """Newest wall time in the logs, or None."""
+        return max(self.last_wall_times.values(), default=None)
+
+
+def extent_of(lineages: Mapping[str, Lineage], off_axis: Collection[str] = ()) -> Extent:
+    """The extent of all points of a run; ``off_axis``: tags whose steps are not those of it."""
+    found = ranked(lineages)
+    # the lineages with real steps, if any
+    stepped = [s for s in found if not s.trust.off_axis and s.branches] or found
+    branches = [b for s in found for b in s.branches]
+    firsts = (first_step(s.branches, off_axis) for s in stepped)
+    lasts = (_last_step(s, off_axis) for s in stepped)
+    timed = [b for b in branches if b.earliest <= b.latest]
+    ended: dict[Path, float] = {}
+    for branch in timed:
+        ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
+    return Extent(
+        min((x for x in firsts if x is not None), default=None),
+        max((x for x in lasts if x is not None), default=None),
+        next((r for s in stepped if (r := restarts(_originals(s)))), ()),
+        min((b.earliest for b in timed), default=None),
+        ended,
+    )
+
+
+def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:
+    """The most precise first; those whose steps are not those of the run last."""
+    return sorted(lineages.values(), key=lambda s: (s.trust.off_axis, -s.trust.precision_rank))
+
+
+def _last_step(lineage: Lineage, off_axis: Collection[str]) -> int | None:
+    copies = ([b] for b in lineage.branches if b.path in lineage.copies)
+    lasts = (last_step(part, off_axis) for part in (_originals(lineage), *copies))
+    return max((x for x in lasts if x is not None), default=None)
+
+
+def _originals(lineage: Lineage) -> list[Branch]:
+    """The branches, oldest first, without those of copies."""
+    return [b for b in lineage.branches if b.path not in lineage.copies]

@@ -13,13 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.block import IntArray
-from rltui.store.derived import Derived, DerivedSeries
-from rltui.store.extent import Extent
-from rltui.store.files import LogFile
-from rltui.store.point_table import PointTable
+from rltui.store.point_table import Extent, PointTable
 from rltui.store.points import choose, distinct
-from rltui.store.run import RunData, Unloading
-from rltui.store.series import Series
+from rltui.store.run import LogFile, RunData
+from rltui.store.series import Derived, DerivedSeries, Series
 
 
 class PrefixTable(PointTable):
@@ -130,7 +127,6 @@ class RunPrefix(RunData):
         super().__init__(whole.key, whole.path)
         self.whole = whole
         self.table: PrefixTable = PrefixTable(whole.table, step)
-        self.memory = Unloading(self.table, self.files)
         self.move_to(step)
 
     @property

@@ -2,64 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
 
-from rltui.core.batch import Batch, RunKey
-from rltui.store.extent import Extent
-from rltui.store.files import RunFiles
-from rltui.store.point_table import PointTable
+from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
+from rltui.store.point_table import Extent, PointTable
 from rltui.store.series import Series
 
 
-class Unloading:
-    """Frees the points of a run to save memory, and takes them in again. Owned by one RunData."""
-
-    def __init__(self, table: PointTable, files: RunFiles) -> None:
-        self._table = table
-        self._files = files
-        self.summary: Extent | None = None
-        """The extent of the points while they are not in memory."""
-        self.counts: dict[str, int] = {}
-        """Number of points by tag then, derived series included."""
-        self.loading = False
-        """Whether the points are being taken in again."""
-        self.on_missing: Callable[[], None] | None = None
-        """Called when points are read that were unloaded."""
-
-    @property
-    def unloaded(self) -> bool:
-        """Whether the points are not in memory."""
-        return self.summary is not None
-
-    def unload(self, keep: Iterable[str]) -> None:
-        """Give the points up, but for the series of a few tags; they can be read again."""
-        table = self._table
-        self.summary = table.extent
-        self.counts = {t: table.series(t).count for t in (*table.tags, *table.derived)}
-        table.clear(keep)
-
-    def load(self, batches: Iterable[Batch]) -> Iterator[None]:
-        """Take in what was read again, one batch at each step; loaded after the last one."""
-        for lineage in self._table.lineages.values():
-            lineage.clear()
-        self.loading = True
-        notes = self._files.notes
-        for batch in self._table.reload(batches):
-            notes.extend(n for n in batch.notes if n not in notes)
-            yield
-        self.summary, self.loading = None, False
-
-    def give_up(self) -> None:
-        """End a :meth:`load` before its end: the points are not in memory, as before it."""
-        for lineage in self._table.lineages.values():
-            lineage.clear()
-        self.loading = False
-
-
 class RunData:
-    """Owned by the Store. Reads of points answer from a summary while they are unloaded."""
+    """Owned by the Store. Its points can be unloaded to save memory, and read again; reads of them
+    answer from a summary meanwhile."""
 
     def __init__(self, key: RunKey, path: Path) -> None:
         self.key = key
@@ -68,7 +23,15 @@ class RunData:
         """Grows with every batch."""
         self.files = RunFiles()
         self.table = PointTable()
-        self.memory = Unloading(self.table, self.files)
+        self.unloaded = False
+        """Whether the points are not in memory."""
+        self.loading = False
+        """Whether they are being taken in again."""
+        self.on_missing: Callable[[], None] | None = None
+        """Called when points are read that were unloaded."""
+        self._summary: Extent | None = None
+        self._counts: dict[str, int] = {}
+        """Number of points by tag when they were unloaded, derived series included."""
 
     def copy(self) -> RunData:
         """The run as it is now, whatever this one takes in later. The points are shared."""
@@ -77,9 +40,9 @@ class RunData:
     def apply(self, batch: Batch) -> bool:
         """Take one batch in; returns whether the set of tags grew."""
         self.version += 1
-        self.files.take(batch)
+        self.files.update(batch)
         known = self.table.tag_count
-        self.table.take(batch)
+        self.table.add(batch)
         return self.table.tag_count != known
 
     def move(self, path: Path, into: RunData) -> None:
@@ -87,6 +50,28 @@ class RunData:
         self.version += 1
         into.version += 1
         self.table.move(self.files.move(path, into.files), into.table)
+
+    def unload(self, keep: Iterable[str]) -> None:
+        """Give the points up, but for the series of a few tags; they can be read again."""
+        table = self.table
+        self._counts = {t: table.series(t).count for t in (*table.tags, *table.derived)}
+        self._summary, self.unloaded = table.extent, True
+        table.clear(keep)
+
+    def load(self, batches: Iterable[Batch]) -> Iterator[None]:
+        """Take in what was read again, one batch at each step; loaded after the last one."""
+        self.table.clear_logs()
+        self.loading = True
+        notes = self.files.notes
+        for batch in self.table.reload(batches):
+            notes.extend(n for n in batch.notes if n not in notes)
+            yield
+        self._summary, self.unloaded, self.loading = None, False, False
+
+    def give_up(self) -> None:
+        """End a :meth:`load` before its end: the points are not in memory, as before it."""
+        self.table.clear_logs()
+        self.loading = False
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -98,22 +83,21 @@ class RunData:
 
         Empty for an unknown tag, and for points that were unloaded and are not back yet.
         """
-        if self.memory.unloaded and not self.table.is_kept(tag):
-            if self.memory.on_missing is not None:
-                self.memory.on_missing()
-            if self.memory.unloaded:
+        if self.unloaded and not self.table.is_kept(tag):
+            if self.on_missing is not None:
+                self.on_missing()
+            if self.unloaded:
                 return Series.empty(tag)
         return self.table.series(tag)
 
     def count(self, tag: str) -> int:
         """Number of points of a tag, without the superseded ones; also while unloaded."""
-        if self.memory.unloaded:
-            return self.memory.counts.get(tag, 0)
-        return self.series(tag).count
+        return self._counts.get(tag, 0) if self.unloaded else self.series(tag).count
 
     @property
-    def _extent(self) -> Extent:
-        return self.memory.summary or self.table.extent
+    def extent(self) -> Extent:
+        """From where to where the points go, and when they were logged; also while unloaded."""
+        return self._summary or self.table.extent
 
     @property
     def off_axis(self) -> frozenset[str]:
@@ -123,17 +107,12 @@ class RunData:
     @property
     def first_step(self) -> int | None:
         """Lowest step of any tag on the axis of the run."""
-        return self._extent.first_step
+        return self.extent.first_step
 
     @property
     def last_step(self) -> int | None:
         """Newest step on that axis: the highest one that no later branch has superseded."""
-        return self._extent.last_step
-
-    @property
-    def restarts(self) -> tuple[int, ...]:
-        """Steps at which a later branch took over, for any tag, ascending."""
-        return self._extent.restarts
+        return self.extent.last_step
 
     def start_of(self, path: Path) -> int | None:
         """Lowest step in one of the files; None while its points are not in memory."""
@@ -141,17 +120,109 @@ class RunData:
         steps = [b.first_step for b in branches if b.path == path and b.first_step is not None]
         return min(steps, default=None)
 
-    @property
-    def first_wall_time(self) -> float | None:
-        """Oldest wall time in the logs, or None."""
-        return self._extent.first_wall_time
+
+@dataclass(slots=True)
+class LogFile:
+    """One file of a run, as of its newest batch."""
+
+    source: SourceInfo
+    generation: int = 0
+    """How often its content began anew."""
+    has_more: bool = False
+    """Whether it has not been read to its end yet."""
+    gone: bool = False
+    """Whether it has vanished."""
+    tail: LogTail | None = None
+    """Its last lines, if it is a console log."""
+    exit_code: int | None = None
+    """Exit status of the training, if it is a tracker's and records it."""
+    _read: bool = False
+    """Whether it has been read to its end, at least once."""
+    _complete: bool = False
+    """Whether it had been read to its end when the exit status came."""
+
+    def update(self, batch: Batch) -> bool:
+        """Take one batch in; returns whether the file was written since it was read."""
+        before, now = self.source, batch.source
+        moved = now.modified > before.modified or now.size > before.size
+        grew = self._read and moved and not batch.gone
+        self._read = self._read or not batch.more
+        self.source = now
+        self.generation = batch.generation
+        self.has_more, self.gone = batch.more, batch.gone
+        if batch.tail is not None:
+            self.tail = batch.tail
+        if batch.exit_code is not None:
+            self.exit_code, self._complete = batch.exit_code, not batch.more
+        elif batch.items and self._complete:
+            self.exit_code = None  # it is written to again: the training was resumed
+        elif not batch.more:
+            self._complete = self.exit_code is not None
+        return grew
+
+
+class RunFiles:
+    """Owned by one RunData."""
+
+    def __init__(self) -> None:
+        self.by_path: dict[Path, LogFile] = {}
+        self.notes: list[Note] = []
+        self.waiting = 0
+        """Further files of the run that have not been read to their end, as of the newest
+        batch."""
+        self.grew = False
+        """Whether the newest batch shows that its file was written while it was watched."""
+        self.grown_at: float | None = None
+        """When that was last so, seconds since the epoch by the clock of the session."""
 
     @property
-    def last_wall_time(self) -> float | None:
-        """Newest wall time in the logs, or None."""
-        return self._extent.last_wall_time
+    def sources(self) -> dict[Path, SourceInfo]:
+        """State of each file."""
+        return {path: f.source for path, f in self.by_path.items()}
 
     @property
-    def last_wall_times(self) -> Mapping[Path, float]:
-        """Newest wall time in each log that has times."""
-        return self._extent.last_wall_times
+    def tails(self) -> dict[Path, LogTail]:
+        """The last lines of each console log."""
+        return {path: f.tail for path, f in self.by_path.items() if f.tail is not None}
+
+    @property
+    def generations(self) -> tuple[int, ...]:
+        """How often the content of each file began anew."""
+        return tuple(f.generation for f in self.by_path.values())
+
+    @property
+    def reading(self) -> bool:
+        """Whether some file has not been read to its end: no verdict yet."""
+        return self.waiting > 0 or any(f.has_more for f in self.by_path.values())
+
+    @property
+    def all_gone(self) -> bool:
+        """Whether every file has vanished."""
+        return bool(self.by_path) and all(f.gone for f in self.by_path.values())
+
+    @property
+    def modified(self) -> float | None:
+        """Newest modification time, seconds since the epoch; None without files."""
+        return max((f.source.modified for f in self.by_path.values()), default=None)
+
+    def expect(self, source: SourceInfo) -> None:
+        """Note a file that will be read: until then the run is not complete."""
+        self.by_path.setdefault(source.path, LogFile(source)).has_more = True
+
+    def update(self, batch: Batch) -> None:
+        """Take everything but the points of a batch in."""
+        path = batch.source.path
+        file = self.by_path.get(path)
+        if file is None:
+            file = self.by_path[path] = LogFile(batch.source)
+        self.grew = file.update(batch)
+        self.waiting = batch.waiting
+        # a file that is read again says the same of the same place
+        self.notes.extend(n for n in batch.notes if n.offset is None or n not in self.notes)
+
+    def move(self, path: Path, into: RunFiles) -> SourceInfo:
+        """Give a file with its notes to another run; returns its state."""
+        file = into.by_path[path] = self.by_path.pop(path)
+        into.notes.extend(n for n in self.notes if n.path == path)
+        self.notes = [n for n in self.notes if n.path != path]
+        return file.source

@@ -97,7 +97,7 @@ class Pump:
 
     def start(self) -> None:
         """Start reading and ticking."""
-        self._session.on_news(self._wake)
+        self._session.reader.on_batch = self._wake
         self._session.start()
         self._owner.set_interval(_AGE_INTERVAL_S, self.age)
         self.pull()
@@ -130,7 +130,7 @@ class Pump:
         """Drain, and paint if that is due."""
         self._due = False
         session = self._session
-        if session.judging and self._input_times.recent and self._put_off < _MOST_PUT_OFF:
+        if session.judge.unfinished and self._input_times.recent and self._put_off < _MOST_PUT_OFF:
             self._put_off += 1
             self._pull_in(_JUDGING_S)
             return
@@ -147,9 +147,9 @@ class Pump:
         if session.busy:
             # More is queued: take it in soon, let keys in between, paint now and then.
             self._pull_in(_BUSY_S)
-        elif session.judging:
+        elif session.judge.unfinished:
             self._pull_in(_JUDGING_S)
-        loading = session.busy or session.judging or session.reading() is not None
+        loading = session.busy or session.judge.unfinished or session.reading() is not None
         if self._unpainted and (not loading or now - self._last_paint >= self._rest_s):
             self._paint(now)
         self._collect()
@@ -183,7 +183,7 @@ class Pump:
         """Let what is shown stand still, or go on; logs are read and judged in any case."""
         self.paused = not self.paused
         if self.paused:
-            self._session.hold()
+            self._session.run_list.hold()
         else:
-            self._session.release()
+            self._session.run_list.release()
             self._pull_in(0.0)

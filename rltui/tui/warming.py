@@ -9,7 +9,6 @@ from textual.message_pump import MessagePump
 
 #: Modules that are imported on first use, those that are needed soonest first.
 LATER = (
-    "rltui.session.stall",
     "rltui.pages.metric.related",
     "rltui.pages.findings.findings_detail",
     "rltui.pages.metric.screen",

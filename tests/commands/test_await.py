@@ -9,7 +9,7 @@ import pytest
 from rltui.commands.check import await_any
 from rltui.core.address import parse_logdir
 from rltui.session import Session
-from rltui.session.choice import Choice
+from rltui.session.session import Choice
 from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
 
@@ -69,12 +69,12 @@ def test_a_session_that_waits_reads_it_when_it_is_there(tmp_path: Path) -> None:
     path = tmp_path / "rnu-7"
     session = Session([path], choice=Choice(waits=True, partial=True, absent=True))
     session.scan()
-    assert session.awaited == {path: tmp_path / "run-7"}
+    assert session.reach.awaited == {path: tmp_path / "run-7"}
     write_jsonl(path / "a.jsonl", {"loss": [1.0, 0.5]})
     session.scan()
     session.read_all()
     assert [r.key.name for r in session.runs()] == ["a"]
-    assert not session.awaited
+    assert not session.reach.awaited
     session.stop()
 
 

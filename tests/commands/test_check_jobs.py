@@ -24,7 +24,7 @@ from rltui.commands.check_share import Judged, judged, shares_of
 from rltui.commands.worker_processes import in_processes
 from rltui.config import load_config
 from rltui.session import Session
-from rltui.session.choice import Choice
+from rltui.session.session import Choice
 from tests.places import ROOT
 
 FIXTURES = ROOT / "tests" / "fixtures"

@@ -22,7 +22,7 @@ from rltui.core.installation import to_add
 from rltui.files.output_target import target_file
 from rltui.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
-from rltui.session.judging import Judging
+from rltui.session.judging import Judge
 from tests.builders import LOGDIR, a_batch, a_block, a_source
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import a_session
@@ -202,7 +202,7 @@ def long_series(points: int, old: int = 0) -> Session:
 
 def test_no_run_is_judged(cli: Cli, bad_logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[object] = []
-    monkeypatch.setattr(Judging, "judge", lambda *_, **__: judged.append(1))
+    monkeypatch.setattr(Judge, "judge", lambda *_, **__: judged.append(1))
     monkeypatch.setattr("rltui.session.memory._STEP", 1)
     assert cli("export", bad_logs).out.count("\n") > 10
     assert judged == []

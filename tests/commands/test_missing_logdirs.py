@@ -13,7 +13,7 @@ from rltui.config import Config
 from rltui.config.records import WatchConfig
 from rltui.core.address import parse_logdir
 from rltui.session import Session
-from rltui.session.choice import Choice
+from rltui.session.session import Choice
 from tests.commands.conftest import Cli, write_jsonl
 from tests.remote.ssh.far_host import PATIENCE_S, FarHost, far_host
 
@@ -110,7 +110,7 @@ def test_a_live_session_waits_for_an_empty_file(
     for waits in (True, False):
         session = Session(logdirs, choice=Choice(waits=waits, partial=True))
         session.scan()
-        assert [n.message for n in session.unread] == ([] if waits else ["empty so far"])
+        assert [n.message for n in session.reader.unread] == ([] if waits else ["empty so far"])
         session.stop()
 
 
@@ -123,27 +123,27 @@ def test_a_live_session_shows_the_others_and_waits(
     choice = Choice(waits=True, partial=True)
     session = Session([parse_logdir(p) for p in logdirs], quick, choice=choice)
     session.scan()
-    assert [(str(n.path), n.message) for n in session.unread] == [
+    assert [(str(n.path), n.message) for n in session.reader.unread] == [
         (logdirs[1], "no such file or directory")
     ]
-    assert session.notes == session.unread
+    assert session.reach.notes == session.reader.unread
     session.start()
     try:
         write_jsonl(missing / "b.jsonl", {"loss": [1.0, 2.0]})
         while len(session.views) < 2:
-            assert session._reader.wait(PATIENCE_S)
+            assert session.reader.wait(PATIENCE_S)
             session.drain()
     finally:
         session.stop()
     assert [r.key.name for r in session.runs()] == ["a", "b"]
-    assert not session.unread
-    assert not session.out_of_reach
+    assert not session.reader.unread
+    assert not session.reader.out_of_reach
 
 
 def test_who_serves_says_what_is_missing(
     cli: Cli, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.session.following.turns", interrupted)
+    monkeypatch.setattr("rltui.session.event.turns", interrupted)
     result = cli("serve-metrics", runs, tmp_path / "none", "--listen", "127.0.0.1:0")
     assert result.code == 0
     assert f"rltui: {tmp_path / 'none'}: no such file or directory\n" in result.err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.session import Session
-from rltui.session.choice import Choice
+from rltui.session.session import Choice
 from tests.commands.conftest import Cli, write_jsonl
 
 
@@ -80,13 +80,13 @@ def test_a_live_session_hides_what_was_not_chosen(two: Path) -> None:
     session.start()
     try:
         while not session.runs():
-            assert session._reader.wait(60)
+            assert session.reader.wait(60)
             session.drain()
     finally:
         session.stop()
     assert [run.name for run in session.runs()] == ["ppo"]
-    assert list(session.views) == [run.key for run in session.runs_now()]
+    assert list(session.views) == [run.key for run in session.run_list.in_order(now=True)]
     assert session.run_count == 1
-    assert not session.unmatched
-    session.hold()
+    assert not session.naming.missed
+    session.run_list.hold()
     assert [run.name for run in session.runs()] == ["ppo"]

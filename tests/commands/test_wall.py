@@ -18,7 +18,7 @@ from rltui.formats.base import Decoded
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
 from rltui.health.detectors.registry import Detector
 from rltui.health.engine import Engine
-from rltui.session import Session, following
+from rltui.session import Session, event
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 
@@ -30,7 +30,7 @@ PLACES = {
     "store": ("rltui.store.run.RunData.apply", lambda run, *_: run.key),
     "names": ("rltui.session.meaning.Interpreter.interpret", lambda _, view: view.key),
     "progress": (
-        "rltui.session.judging.Judging._renew_progress",
+        "rltui.session.judging.Judge._renew_progress",
         lambda _, view, now: view.key,
     ),
     "rules": ("rltui.health.engine.Engine.advance", lambda _, run, *__: run.key),
@@ -232,14 +232,14 @@ def test_following_goes_on(
         )
     )
     break_in(monkeypatch, *PLACES[place])
-    works = following.turns
+    works = event.turns
 
     def few(session: Session, **options: Any) -> Iterator[None]:
         turns = works(session, **options)
         yield from islice(turns, 3)
         turns.close()
 
-    monkeypatch.setattr(following, "turns", few)
+    monkeypatch.setattr(event, "turns", few)
     found = cli("check", "--follow", two)
     assert "well" in found.out
     assert "not finite" in found.out.lower() or "nan" in found.out.lower()

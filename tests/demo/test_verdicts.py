@@ -28,7 +28,7 @@ def judged(logdir: Path, scenario: str, history: int, total: int) -> list[RunVie
             for path in run.directory.iterdir():
                 os.utime(path, (NOW, NOW))
     session = Session([logdir], clock=clock)
-    session.prepare()
+    session.judge.prepare()
     session.scan()
     session.read_all()
     session.refresh_progress()  # as watching does

@@ -19,7 +19,7 @@ from rltui.health.reference import Alignment, Reference
 from rltui.health.rule import Rule, Variant
 from rltui.health.rules import load_rules
 from rltui.store import RunData
-from rltui.store.derived import Derived
+from rltui.store.series import Derived
 from tests.builders import START, a_batch, a_block, a_run, steps
 
 RULES = load_rules()

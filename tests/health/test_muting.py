@@ -90,13 +90,13 @@ def test_a_session_mutes_for_all_runs_also_those_to_come() -> None:
     session = a_session(grpo_batch(60), clock=grpo_clock())
     (run,) = session.runs()
     version = run.version
-    session.mutes.replace(names(run))
+    session.run_list.mutes.replace(names(run))
     assert run.version > version
     assert run.verdict.level is Level.OK
-    session.hold()
+    session.run_list.hold()
     assert run.verdict.level is Level.OK
-    assert session.runs_now()[0].verdict.level is Level.OK
-    session.mutes.replace(())
+    assert session.run_list.in_order(now=True)[0].verdict.level is Level.OK
+    session.run_list.mutes.replace(())
     assert run.verdict.level is Level.BAD
-    session.release()
+    session.run_list.release()
     assert run.verdict.level is Level.BAD

@@ -131,7 +131,7 @@ async def test_p_pins_a_metric_and_overview_leads_with_it(sick: tuple[Any, ...])
     async with open_app(*sick, size=(120, 36)) as hand:
         await hand.press("3", "g", "P", "6", "v", "P")
         assert "pinned to the Overview" in hand.notices
-        pinned = hand.app.session.pins.tags
+        pinned = hand.app.session.run_list.pins.tags
         assert len(pinned) == 2
         await hand.press("1")
         assert hand.ids[:2] == list(pinned)
@@ -143,7 +143,7 @@ async def test_p_pins_a_metric_and_overview_leads_with_it(sick: tuple[Any, ...])
         assert "unpinned" in hand.notices
         assert hand.ids == list(pinned[1:])
         await hand.press("enter", "P", "escape")
-        assert hand.app.session.pins.tags == ()
+        assert hand.app.session.run_list.pins.tags == ()
         assert len(hand.ids) > 6, "without pins the questions of Overview"
 
 

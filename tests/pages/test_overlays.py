@@ -122,9 +122,9 @@ def test_a_legend_follows_hyperparameters() -> None:
     view = View(marked=marked([two]))
     assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "(lr 2)")]
     restarted = a_batch({}, run=names[1], source="two/events.1", order=1, hparams={"lr": 3})
-    assert two.hyperparameters.take(restarted)
+    assert two.hyperparameters.add(restarted)
     assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "(lr 3)")]
-    assert two.hyperparameters.take(replace(restarted, hparams={"lr": 1}))
+    assert two.hyperparameters.add(replace(restarted, hparams={"lr": 1}))
     assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "")]
 
 

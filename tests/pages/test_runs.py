@@ -15,7 +15,7 @@ from rltui.core.level import Level
 from rltui.files.trouble import READABLE
 from rltui.pages.app import RltuiApp
 from rltui.session import Session
-from rltui.session.choice import Choice
+from rltui.session.session import Choice
 from tests.builders import LOGDIR, a_batch, a_block
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags

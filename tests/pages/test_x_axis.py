@@ -61,7 +61,7 @@ def test_most_of_the_screen_stays_when_a_step_is_added() -> None:
         return [plain(fit_line(line, 160)) for lines in parts for line in lines]
 
     before = screen()
-    session._reader.queue.append(grpo_batch(1, first=59, collapse=None))  # type: ignore[attr-defined]
+    session.reader.queue.append(grpo_batch(1, first=59, collapse=None))  # type: ignore[attr-defined]
     session.drain()
     after = screen()
     cells = sum(

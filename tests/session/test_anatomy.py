@@ -159,29 +159,6 @@ def test_a_stage_without_usual_time_counts_as_unchanged() -> None:
     assert np.isnan(the_anatomy({**short, "actor/entropy": [1.0] * 5}).whole.usual)
 
 
-def test_profiling_of_trl() -> None:
-    head = "profiling/Time taken: GRPOTrainer."
-    found = the_anatomy(
-        {
-            "train/step_time": [10.0] * N,
-            "train/reward": [1.0] * N,
-            "train/completions/mean_length": [9.0] * N,
-            "train/rewards/exact/mean": [1.0] * N,
-            f"{head}_prepare_inputs": [6.0] * N,
-            f"{head}transformers.generate": [5.0] * N,
-            f"{head}_calculate_rewards": [0.5] * N,
-            f"{head}compute_loss": [2.0] * N,
-        }
-    )
-    assert {s.tag.rpartition(".")[2]: s.depth for s in found.stages} == {
-        "_prepare_inputs": 0,
-        "generate": 1,
-        "_calculate_rewards": 1,
-        "compute_loss": 0,
-    }
-    assert found.other == pytest.approx(2.0)
-
-
 @pytest.mark.parametrize(
     "tags",
     [

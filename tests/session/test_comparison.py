@@ -10,7 +10,7 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.facts.sentences import summary
 from rltui.session import Session
-from rltui.session.choice import Choice
+from rltui.session.session import Choice
 from tests.builders import a_batch
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_tags

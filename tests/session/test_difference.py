@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -62,31 +61,3 @@ def test_many_runs_are_compared_by_a_sample_of_the_ways(shift: float) -> None:
     assert found is not None
     assert found.is_real == (shift > 0)
     assert found.chance > 0
-
-
-def test_as_many_as_are_tried_are_drawn_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chance that is large is known early, and one that was found is kept."""
-    drawn: list[int] = []
-    draw = np.random.default_rng
-
-    class Counting:
-        def __init__(self, seed: int) -> None:
-            self._random = draw(seed)
-
-        def integers(self, low: int, high: int, size: tuple[int, int], kind: Any) -> Any:
-            drawn.append(size[0] * size[1])
-            return self._random.integers(low, high, size, kind)
-
-    random = draw(11)
-    first, second = random.normal(size=300), random.normal(size=300)
-    monkeypatch.setattr(np.random, "default_rng", Counting)
-    found = difference(first, second)
-    assert found is not None
-    assert not found.is_real
-    assert max(drawn) <= 1 << 17
-    assert sum(drawn) < 4_000_000
-    count = len(drawn)
-    assert difference(first.copy(), second.copy()) is found
-    assert len(drawn) == count
-    assert difference(first + 1, second).is_real  # type: ignore[union-attr]
-    assert sum(drawn[count:]) == pytest.approx(4_000_000, rel=0.01)

@@ -11,17 +11,12 @@ from rltui.config import Config, RulesConfig
 from rltui.core.batch import Batch, LogTail, RunKey
 from rltui.core.level import Level, RunState
 from rltui.core.yaml_document import parse_document
-from rltui.draw.view import View
-from rltui.facts import numbers
 from rltui.facts.runs import why_unknown
 from rltui.facts.sentences import summary
-from rltui.health.stalled import stall_rule
 from rltui.output.json_document import event_line, event_message
 from rltui.output.text_report import check_text, event_text, verdict_line
-from rltui.pages.run.header import verdict_spans
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
-from rltui.session.stall import with_stall
 from tests.builders import a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_tags
@@ -160,45 +155,6 @@ def test_an_event_names_its_cause() -> None:
     assert "cause" not in event_text(over, 0.0)
 
 
-def test_an_event_without_a_cause_names_none() -> None:
-    _, _, watcher, _ = watched(rows(1, 120, collapse=61))
-    event = next(e for e in watcher.events() if e.finding.rule == "entropy_collapse")
-    assert "cause" not in event_text(event, 0.0)
-    assert json.loads(event_line(event))["cause"] is None
-
-
-def test_a_stalled_run_is_never_ok_for_who_watches_it() -> None:
-    session, _, watcher, clock = watched(rows(1, 60))
-    (run,) = session.runs()
-    assert run.verdict.level is Level.OK
-    clock.advance(3600)
-    session.refresh_progress()
-    assert run.verdict.level is Level.WATCH
-    assert run.report is not None
-    assert [f.rule for f in run.report.firing()] == ["stalled"]
-    assert "stalled (watch since step 60)" in verdict_line(session)
-    chip = "".join(text for text, _ in verdict_spans(run, View(), words=True))
-    assert "1 watch" in chip
-    assert "ok" not in chip
-    (event,) = watcher.events()
-    assert "nothing written for 59 m; rows usually come every 1 s" in event_text(event, clock.now())
-
-
-def test_a_stall_stands_behind_all_that_fires() -> None:
-    session, _, _, clock = watched(rows(1, 120, collapse=61))
-    (run,) = session.runs()
-    assert run.report is not None
-    mild = tuple(replace(f, level=Level.WATCH) for f in run.report.findings)
-    report = replace(run.report, findings=mild, level=Level.WATCH)
-    fired = [f.rule for f in report.firing()]
-    clock.advance(3600)
-    session.refresh_progress()
-    assert run.progress is not None
-    stalled = with_stall(report, run.progress, stall_rule())
-    assert [f.rule for f in stalled.firing()] == [*fired, "stalled"]
-    assert stalled.over() == report.over()
-
-
 def test_a_run_that_ended_long_ago_is_not_stalled() -> None:
     session, _, watcher, clock = watched(rows(1, 60))
     clock.advance(25 * 3600)
@@ -239,23 +195,6 @@ def test_a_log_that_was_old_when_it_was_opened_is_not_stalled() -> None:
         assert run.verdict.level is Level.OK
         clock.advance(60)
         session.refresh_progress()
-
-
-def test_the_age_in_the_sentence_is_that_of_the_header() -> None:
-    session, _, watcher, clock = watched(rows(1, 60))
-    watcher.events()
-    (run,) = session.runs()
-    for seconds, age in ((600, "9 m"), (7200, "2 h"), (3600, "3 h")):
-        clock.advance(seconds)
-        session.refresh_progress()
-        (finding,) = run.report.firing() if run.report else ()
-        assert summary(finding).startswith(f"nothing written for {age};")
-        assert run.progress is not None
-        assert numbers.age(run.progress.age_s) == age
-        assert finding.evidence.value is not None
-        assert finding.evidence.threshold is not None
-        assert finding.evidence.value >= finding.evidence.threshold
-    assert len(watcher.events()) == 1, "that it goes on is no news"
 
 
 def test_a_configuration_says_when_a_run_is_stalled() -> None:

@@ -60,11 +60,6 @@ def test_the_exit_code_of_a_tracker(code: int, expected: RunState) -> None:
     assert state(replace(a_batch(steps(1, grpo_tags(30))), exit_code=code)) is expected
 
 
-def test_a_training_that_goes_on_elsewhere_did_not_end() -> None:
-    later = a_batch(steps(1, grpo_tags(40)), source=a_source(modified=START + 500))
-    assert state(a_console(*OOM, modified=START), later) is not RunState.CRASHED
-
-
 @pytest.mark.parametrize("later", [-5, 0, 5])
 def test_the_errors_of_a_job_end_the_run_of_its_output(tmp_path: Path, later: int) -> None:
     output, errors = tmp_path / "slurm-7.out", tmp_path / "slurm-7.err"
@@ -73,7 +68,7 @@ def test_the_errors_of_a_job_end_the_run_of_its_output(tmp_path: Path, later: in
     os.utime(output, (START, START))
     os.utime(errors, (START + later, START + later))
     session = Session([tmp_path], clock=ManualClock(START + 100))
-    session.prepare()
+    session.judge.prepare()
     session.read_all()
     (run,) = session.runs()
     assert run.progress is not None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from rltui.core.batch import TextPoint
 from rltui.core.level import Level
 from rltui.session import RunView, Session
@@ -24,7 +22,7 @@ def held(*batches: Any) -> tuple[Session, FakeReader, RunView]:
     session = a_session(*batches, reader=reader, clock=grpo_clock())
     session.start()
     session.drain()
-    session.hold()
+    session.run_list.hold()
     return session, reader, session.runs()[0]
 
 
@@ -39,38 +37,11 @@ def test_what_is_shown_stays_and_catches_up() -> None:
     assert run.series("actor/lr").count == 60, "also what nobody has read before"
     assert run.data.last_step == 60
     assert run.data.files.sources == files
-    session.release()
+    session.run_list.release()
     assert session.runs() == [run]
     assert run.series("actor/entropy").count == 120
     assert run.report is not None
     assert run.report.level is Level.BAD
-
-
-def test_the_runs_as_they_are_go_on() -> None:
-    session, reader, run = held(rows(1, 60))
-    reader.feed(rows(61, 60, collapse=61))
-    session.drain()
-    (now,) = session.runs_now()
-    assert now is not run
-    assert now.report is not None
-    assert now.report.level is Level.BAD
-    assert now.series("actor/entropy").count == 120
-
-
-def test_it_ends_as_if_it_had_never_been() -> None:
-    session, reader, run = held(rows(1, 60))
-    other_reader = FakeReader()
-    other = a_session(rows(1, 60), reader=other_reader, clock=grpo_clock())
-    other.start()
-    for first in (61, 71, 81):
-        for each, feed in ((session, reader), (other, other_reader)):
-            feed.feed(rows(first, 10, collapse=61))
-            each.drain()
-    session.release()
-    (expected,) = other.runs()
-    assert repr(run.report) == repr(expected.report)
-    for tag in expected.data.tags:
-        assert np.array_equal(run.series(tag).values, expected.series(tag).values, equal_nan=True)
 
 
 def test_a_run_that_is_new_waits() -> None:
@@ -79,38 +50,38 @@ def test_a_run_that_is_new_waits() -> None:
     session.drain()
     assert session.runs() == [run]
     assert len(session.views) == 1
-    session.release()
+    session.run_list.release()
     assert [r.name for r in session.runs()] == ["grpo", "new"]
 
 
 def test_the_reference_is_the_run_that_is_shown() -> None:
     session, reader, first = held(rows(1, 60, "a"), rows(1, 60, "b"))
-    session.release()
+    session.run_list.release()
     second = session.runs()[1]
     session.reference.choose(first)
     session.drain()
-    session.hold()
+    session.run_list.hold()
     for run in ("a", "b"):
         reader.feed(rows(61, 5, run))
     session.drain()
     assert second.reference is first
-    now = session.runs_now()
+    now = session.run_list.in_order(now=True)
     assert [r.reference for r in now] == [None, now[0]]
     session.reference.choose(second)
     session.drain()
     assert second.reference is first, "what is shown stands still"
-    session.release()
+    session.run_list.release()
     assert (first.reference, second.reference) == (second, None)
 
 
 def test_holding_twice_and_releasing_twice_is_once() -> None:
     session, reader, run = held(rows(1, 60))
-    session.hold()
+    session.run_list.hold()
     reader.feed(rows(61, 5))
     session.drain()
     assert run.data.last_step == 60
     session.stop()
-    session.release()
+    session.run_list.release()
     assert run.data.last_step == 65
 
 
@@ -125,7 +96,7 @@ def test_texts_and_hyperparameters_stay_and_catch_up() -> None:
     assert [s.steps for s in run.texts.sets()] == [[60]]
     assert run.hyperparameters.values == {"lr": 1.0}
     assert run.hyperparameters.changes() == []
-    session.release()
+    session.run_list.release()
     assert [s.steps for s in run.texts.sets()] == [[60, 61]]
     assert run.hyperparameters.values == {"lr": 2.0, "seed": 3}
     assert len(run.hyperparameters.changes()) == 1

@@ -74,11 +74,6 @@ def test_a_url_gets_the_event_as_json(inbox: Inbox) -> None:
     assert json.loads(body) == {"text": "✖ run: nan fired"}
 
 
-def test_a_url_gets_text(inbox: Inbox) -> None:
-    assert deliver(HooksConfig(on_finding=(inbox.url,), format="text"), MESSAGE) is None
-    assert inbox.bodies == [("text/plain; charset=utf-8", "✖ run: nan fired")]
-
-
 def test_errors_name_the_host_and_no_secret(inbox: Inbox) -> None:
     inbox.answer = 500
     assert deliver(HooksConfig(on_finding=(inbox.url,)), MESSAGE) == "127.0.0.1 answered 500"

@@ -38,23 +38,23 @@ def session(tmp_path: Path) -> Session:
 def pulls(session: Session) -> int:
     """Judge with pauses until all is done; how many times it took."""
     count = 1
-    session._judging.judge(pace=True)
-    while session._judging.waiting:
+    session.judge.judge(pace=True)
+    while session.judge.waiting:
         count += 1
-        session._judging.judge(pace=True)
+        session.judge.judge(pace=True)
     return count
 
 
 def test_a_new_reference_is_judged_bit_by_bit(session: Session) -> None:
     first, other, _ = session.runs()
     session.reference.choose(first)
-    session._judging.judge(pace=True)
-    assert session.judging, "there is more to do"
+    session.judge.judge(pace=True)
+    assert session.judge.unfinished, "there is more to do"
     assert other.reference is None, "not judged with it yet"
     assert other.report is not None, "the last verdict holds"
     assert other.report.reference is None
     assert pulls(session) > 3
-    assert not session.judging
+    assert not session.judge.unfinished
     assert other.reference is first
     assert other.report.reference == first.name
 
@@ -72,9 +72,9 @@ def test_a_slice_that_ends_within_a_run_begins_no_other(
     monkeypatch.setattr(Engine, "advance", seen)
     session.reference.choose(session.runs()[0])
     per_slice = []
-    while session._judging.waiting:
+    while session.judge.waiting:
         begun.clear()
-        session._judging.judge(pace=True)
+        session.judge.judge(pace=True)
         per_slice.append(len(begun))
     assert len(per_slice) > 3
     assert max(per_slice) <= 2, "the rest of one run, and the begin of another"
@@ -82,32 +82,22 @@ def test_a_slice_that_ends_within_a_run_begins_no_other(
 
 def test_slices_update_no_progress_anew(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     session.reference.choose(session.runs()[0])
-    session._judging.judge(pace=True)
+    session.judge.judge(pace=True)
     before = [run.progress for run in session.runs()]
     pulls(session)
     assert all(run.progress is known for run, known in zip(session.runs(), before, strict=True))
-    session._judging.mark(session.views)
-    session._judging.judge()
+    session.judge.mark(session.views)
+    session.judge.judge()
     assert all(run.progress is not known for run, known in zip(session.runs(), before, strict=True))
-
-
-def test_without_pauses_all_is_judged_at_once(session: Session) -> None:
-    first, other, third = session.runs()
-    session.reference.choose(first)
-    assert session._judging.judge() == frozenset(session.views)
-    assert not session.judging
-    assert other.report is not None
-    assert third.report is not None
-    assert other.report.reference == third.report.reference == first.name
 
 
 def test_bit_by_bit_the_verdict_is_the_same(session: Session) -> None:
     first, other, _ = session.runs()
     session.reference.choose(first)
-    session._judging.judge()
+    session.judge.judge()
     at_once = other.report
     session.reference.choose(None)
-    session._judging.judge()
+    session.judge.judge()
     session.reference.choose(first)
     pulls(session)
     assert other.report == at_once
@@ -120,7 +110,7 @@ def test_the_rest_is_as_long_as_all_slices_together(
     session.reference.choose(session.runs()[0])
     slices = pulls(session)
     assert slices > 3
-    rest = session._judging._not_before - session.clock.monotonic()
+    rest = session.judge._not_before - session.clock.monotonic()
     assert 0.02 * slices < rest < 2.0, "a slice takes 0.03 s at least"
 
 
@@ -131,34 +121,15 @@ def test_polls_with_nothing_to_judge_do_not_lengthen_the_rest(
 
     def rest() -> float:
         session.clock.advance(10.0)
-        session._judging.mark(session.views)
+        session.judge.mark(session.views)
         pulls(session)
-        return session._judging._not_before - session.clock.monotonic()
+        return session.judge._not_before - session.clock.monotonic()
 
     busy = rest()
     session.clock.advance(10.0)
     for _ in range(50):
-        session._judging.judge(pace=True)
+        session.judge.judge(pace=True)
     assert rest() == pytest.approx(busy)
-
-
-def test_judging_anew_forgets_how_long_the_last_verdicts_took(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rltui.session.judging._REST", 1.0)
-
-    def rest(given_up: int) -> float:
-        session.reference.choose(None)
-        session._judging.judge()
-        for _ in range(given_up):
-            session.reference.choose(session.runs()[0])
-            session._judging.judge(pace=True)
-            assert session.judging
-        session.reference.choose(session.runs()[0])
-        pulls(session)
-        return session._judging._not_before - session.clock.monotonic()
-
-    assert rest(given_up=8) == pytest.approx(rest(given_up=0))
 
 
 def test_no_rule_waits_after_the_last_row(tmp_path: Path) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rltui.core.batch import RunKey
-from rltui.session import RunView, Session, judging
-from rltui.session.event import EventKind, Watcher
+from rltui.session import Session, judging
 from tests.builders import START, a_batch
 from tests.bytecodes import bytecodes
 from tests.clock import ManualClock
@@ -40,41 +38,14 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
     return calls
 
 
-@pytest.mark.parametrize("count", [5, 50])
-def test_a_slice_of_verdicts_looks_at_the_runs_that_it_judges(
-    monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
-    session = waiting_runs(count)
-    looks = counted(monkeypatch, "_may_be_judged")
-    while not session._judging.judge(pace=True):
-        pass
-    assert session.judging
-    assert len({view.key for view in looks}) <= 2
-
-
 def test_runs_in_sight_are_judged_first() -> None:
     session = waiting_runs(9)
     wanted = [RunKey(0, "run-007"), RunKey(0, "run-004")]
-    session.judge_first([*wanted, RunKey(0, "not there")])
+    session.judge.put_first([*wanted, RunKey(0, "not there")])
     judged: list[RunKey] = []
     while len(judged) < 3:
-        judged += session._judging.judge(pace=True)
+        judged += session.judge.judge(pace=True)
     assert judged == [*wanted, RunKey(0, "run-000")]
-
-
-def test_progress_is_updated_once_for_each_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = waiting_runs(8)
-    made = counted(monkeypatch, "progress")
-    while session._judging.waiting:
-        session._judging.judge(pace=True)
-    assert not made
-    first = session.runs()[0]
-    session.reference.choose(first)
-    assert session._judging.waiting
-    while session._judging.waiting:
-        session._judging.judge(pace=True)
-    assert not made, "another reference changes no progress"
-    assert all(r.reference is first for r in session.runs()[1:])
 
 
 def test_a_run_that_is_still_read_waits_without_being_looked_at(
@@ -111,43 +82,27 @@ def test_runs_stay_sorted_when_some_are_added() -> None:
     session.drain()
     assert [r.name for r in session.runs()] == ["b", "d"]
     session.runs().clear()
-    session.hold()
+    session.run_list.hold()
     reader.feed(grpo_batch(5, run="a"))
     session.drain()
     assert [r.name for r in session.runs()] == ["b", "d"]
-    assert [r.name for r in session.runs_now()] == ["a", "b", "d"]
-    assert all(a is not b for a, b in zip(session.runs(), session.runs_now()[1:], strict=True))
-    session.release()
+    assert [r.name for r in session.run_list.in_order(now=True)] == ["a", "b", "d"]
+    assert all(
+        a is not b
+        for a, b in zip(session.runs(), session.run_list.in_order(now=True)[1:], strict=True)
+    )
+    session.run_list.release()
     assert [r.name for r in session.runs()] == ["a", "b", "d"]
-    assert session.runs() == session.runs_now()
+    assert session.runs() == session.run_list.in_order(now=True)
 
 
 def test_runs_that_go_on_elsewhere_during_a_hold_are_those_of_now() -> None:
     session = waiting_runs(3)
-    before = session.runs_now()
-    session.hold()
-    assert all(a is not b for a, b in zip(before, session.runs_now(), strict=True))
-    session.release()
-    assert session.runs_now() == before
-
-
-def test_changes_are_looked_for_in_runs_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = a_session(*(grpo_batch(60, run=f"run-{n}") for n in range(9)))
-    watcher = Watcher(session)
-    watcher.events()
-    looks: list[RunKey] = []
-    real = RunView.verdict.fget
-    assert real is not None
-    verdict = property(lambda run: looks.append(run.key) or real(run))
-    monkeypatch.setattr(RunView, "verdict", verdict)
-    assert watcher.events() == []
-    assert not looks
-    run = session.runs()[4]
-    assert run.full_report is not None
-    run.full_report = replace(run.full_report, findings=())
-    run.version += 1
-    assert {e.kind for e in watcher.events()} == {EventKind.RESOLVED}
-    assert set(looks) == {run.key}
+    before = session.run_list.in_order(now=True)
+    session.run_list.hold()
+    assert all(a is not b for a, b in zip(before, session.run_list.in_order(now=True), strict=True))
+    session.run_list.release()
+    assert session.run_list.in_order(now=True) == before
 
 
 def test_ages_of_old_runs_are_updated_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:

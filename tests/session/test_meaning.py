@@ -69,15 +69,6 @@ def test_a_time_a_spread_or_a_part_is_not_taken_for_the_reward(tag: str) -> None
     assert not guessed(a_view(**{tag: LOST, "another_loss": RISES}))
 
 
-def test_a_known_reward_needs_no_guess() -> None:
-    assert not guessed(a_view(adversary_reward=LOST, train__reward=RISES))
-
-
-def test_training_on_pairs_has_no_reward() -> None:
-    pairs = a_view(rewards__margins=RISES, rewards__accuracies=RISES, loss=RISES, my_reward=LOST)
-    assert not guessed(pairs)
-
-
 def test_of_several_the_most_general_one_is_taken() -> None:
     run = a_view(red_team_reward=RISES, mean_task_reward=RISES, task_score=RISES)
     assert list(guessed(run)) == ["mean_task_reward"]

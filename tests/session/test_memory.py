@@ -56,26 +56,26 @@ def view(session: Session, name: str):  # type: ignore[no-untyped-def]
 
 def test_what_was_shown_least_recently_goes() -> None:
     session, reader, clock = live("a")
-    session.look_at(view(session, "a"))
+    session.memory.shown(view(session, "a").key)
     clock.advance(60)
     for name in "bc":
         reader.feed(grown(name))
         session.drain()
         clock.advance(60)
-    unloaded = {v.name for v in session.runs() if v.data.memory.unloaded}
+    unloaded = {v.name for v in session.runs() if v.data.unloaded}
     assert "b" in unloaded
     assert "a" not in unloaded
 
 
 def test_verdict_progress_and_headline_stay() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.memory.unloaded)
+    gone = next(v for v in session.runs() if v.data.unloaded)
     kept = a_session(grown(gone.name)).views[RunKey(0, gone.name)]
     assert gone.report is not None
     assert kept.report is not None
     assert [f for f in gone.report.findings if f.rule != "stalled"] == list(kept.report.findings)
     assert (gone.data.first_step, gone.data.last_step) == (1, ROWS)
-    assert gone.data.last_wall_time == kept.data.last_wall_time
+    assert gone.data.extent.last_wall_time == kept.data.extent.last_wall_time
     assert gone.data.tags == kept.data.tags
     reader.calls.clear()
     headline = gone.headline()
@@ -84,19 +84,9 @@ def test_verdict_progress_and_headline_stay() -> None:
     assert reader.calls == []  # nobody had to read for that
 
 
-def test_points_are_read_again_when_they_are_asked_for() -> None:
-    session, _, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.memory.unloaded)
-    assert gone.series("x/7").count == 0
-    assert session.drain()
-    assert not gone.data.memory.unloaded
-    series = gone.series("x/7")
-    assert (series.count, series.last) == (ROWS, (ROWS, series.wall_times[-1], 7.0))
-
-
 def test_a_run_that_grows_is_loaded_and_judged_whole() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.memory.unloaded)
+    gone = next(v for v in session.runs() if v.data.unloaded)
     reader.feed(grown(gone.name, ROWS + 1, 5))
     session.drain()
     assert gone.data.last_step == ROWS + 5
@@ -106,10 +96,10 @@ def test_a_run_that_grows_is_loaded_and_judged_whole() -> None:
 def test_a_headless_command_reads_again_at_once() -> None:
     clock = ManualClock(LONG_AFTER)
     session = a_session(reader=FakeReader(), config=small(), clock=clock)
-    fake = session._reader
+    fake = session.reader
     fake.queue.extend(grown(n) for n in "abc")  # type: ignore[attr-defined]
     session.read_all()
-    assert any(v.data.memory.unloaded for v in session.runs())
+    assert any(v.data.unloaded for v in session.runs())
     assert all(v.report is not None for v in session.runs())
     assert [v.series("x/3").count for v in session.runs()] == [ROWS] * 3
     held = sum(v.data.table.nbytes for v in session.runs())
@@ -123,15 +113,9 @@ def test_what_cannot_be_read_again_stays() -> None:
     for name in "abc":
         reader.feed(replace(grown(name), generation=1))  # its file was written anew
         session.drain()
-    assert not any(v.data.memory.unloaded for v in session.runs())
-    assert session._memory.over
+    assert not any(v.data.unloaded for v in session.runs())
+    assert session.memory.over
     assert "watch.memory_bytes" in session.troubles()[0].message
-
-
-def test_nothing_is_unloaded_within_the_budget() -> None:
-    session = a_session(*(grown(n) for n in "abc"))
-    assert not any(v.data.memory.unloaded for v in session.runs())
-    assert not session._memory.over
 
 
 def test_a_run_that_is_being_written_stays() -> None:
@@ -141,13 +125,13 @@ def test_a_run_that_is_being_written_stays() -> None:
     for name in "abc":
         reader.feed(grown(name))
         session.drain()
-    assert not any(v.data.memory.unloaded for v in session.runs())
-    assert session._memory.over
+    assert not any(v.data.unloaded for v in session.runs())
+    assert session.memory.over
 
 
 def test_lines_between_rows_that_wait_for_the_run_double_nothing() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.memory.unloaded)
+    gone = next(v for v in session.runs() if v.data.unloaded)
     row = grown(gone.name, ROWS + 1, 1)
     line = replace(row, items=(), source=replace(row.source, offset=row.source.offset + 80))
     reader.feed(row, line, grown(gone.name, ROWS + 2, 1))
@@ -158,29 +142,29 @@ def test_lines_between_rows_that_wait_for_the_run_double_nothing() -> None:
 
 def test_the_death_of_an_unloaded_run_is_seen() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.memory.unloaded)
+    gone = next(v for v in session.runs() if v.data.unloaded)
     reader.feed(replace(grown(gone.name, ROWS, 1), items=(), exit_code=1))
     session.drain()
-    assert gone.data.memory.unloaded
+    assert gone.data.unloaded
     assert gone.progress is not None
     assert gone.progress.state is RunState.CRASHED
 
 
 def test_points_that_are_in_no_file_any_more_are_reported() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.memory.unloaded)
+    gone = next(v for v in session.runs() if v.data.unloaded)
     reader.given.clear()
-    session._memory._read_again = lambda *_: None
+    session.reader.read_again = lambda *_: None
     assert gone.series("x/7").count == 0
     session.drain()
-    assert gone.data.memory.unloaded
+    assert gone.data.unloaded
     assert gone.data.last_step == ROWS
     assert any("does not hold them any more" in n.message for n in gone.data.files.notes)
 
 
 def test_a_run_whose_log_was_written_anew_begins_anew() -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.memory.unloaded)
+    gone = next(v for v in session.runs() if v.data.unloaded)
     reader.feed(replace(grown(gone.name, 1, 7), generation=1))
     session.drain()
     series = gone.series("actor/entropy")
@@ -189,9 +173,9 @@ def test_a_run_whose_log_was_written_anew_begins_anew() -> None:
 
 def test_a_run_whose_host_is_lost_halfway_is_as_it_was() -> None:
     session, reader, clock = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.memory.unloaded)
+    gone = next(v for v in session.runs() if v.data.unloaded)
     report, headline = gone.report, gone.headline()
-    works = session._memory._read_again
+    works = session.reader.read_again
 
     def half(key: RunKey, sources: Mapping[Path, SourceInfo], generations: object) -> Arriving:
         def batches() -> Iterator[Batch]:
@@ -200,18 +184,18 @@ def test_a_run_whose_host_is_lost_halfway_is_as_it_was() -> None:
 
         return Arriving(batches(), lambda: True)
 
-    session._memory._read_again = half
+    session.reader.read_again = half
     reader.feed(grown(gone.name, ROWS + 1, 1))
     session.drain()
-    assert gone.data.memory.unloaded
-    assert not gone.data.memory.loading
+    assert gone.data.unloaded
+    assert not gone.data.loading
     assert gone.report is report
     assert headline is not None
     assert gone.series(headline).count == ROWS
     assert [n.message for n in gone.data.files.notes] == [
         "its points were unloaded to save memory, and cannot be read again now: no route"
     ]
-    session._memory._read_again = works
+    session.reader.read_again = works
     assert session.unsettled
     clock.advance(1)
     session.drain()
@@ -222,18 +206,18 @@ def test_a_run_whose_host_is_lost_halfway_is_as_it_was() -> None:
 
 def test_nobody_waits_for_what_has_not_arrived() -> None:
     session, _, _ = live("a", "b", "c", "d")
-    first, second = [v for v in session.runs() if v.data.memory.unloaded]
-    works, come = session._memory._read_again, [False]
+    first, second = [v for v in session.runs() if v.data.unloaded]
+    works, come = session.reader.read_again, [False]
 
     def read_again(key: RunKey, *rest: object) -> Iterator[Batch] | None:
         found = works(key, *rest)  # type: ignore[arg-type]
         assert found is not None
         return Arriving(found, lambda: come[0]) if key == first.key else found
 
-    session._memory._read_again = read_again
+    session.reader.read_again = read_again
     assert not first.series("x/7").count + second.series("x/7").count
     session.drain()
-    assert (first.data.memory.unloaded, second.data.memory.unloaded) == (True, False)
+    assert (first.data.unloaded, second.data.unloaded) == (True, False)
     assert session.unsettled
     assert not session.busy
     come[0] = True
@@ -250,17 +234,17 @@ def test_a_run_goes_once_its_host_has_said_that_it_keeps_it() -> None:
         asked.append(key.name)
         return answers[key.name]
 
-    session._memory._rereadable = rereadable
+    session.reader.rereadable = rereadable
     session.start()
     for name in "abc":
         reader.feed(grown(name))
         clock.advance(60)
         session.drain()
     assert asked == ["a"]  # whose points would be enough
-    assert not session._memory.over
+    assert not session.memory.over
     answers["a"] = False
     session.drain()
-    assert [v.name for v in session.runs() if v.data.memory.unloaded] == ["c"]
+    assert [v.name for v in session.runs() if v.data.unloaded] == ["c"]
 
 
 @pytest.mark.parametrize("error", [VanishedError("gone"), UnreachableError("no route")])
@@ -268,20 +252,20 @@ def test_news_of_no_rows_cost_no_summary_while_a_run_cannot_be_read_again(
     error: SourceError,
 ) -> None:
     session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.memory.unloaded)
+    gone = next(v for v in session.runs() if v.data.unloaded)
     come = [False]
 
     def batches() -> Iterator[Batch]:
         yield from ()
         raise error
 
-    session._memory._read_again = lambda *_: Arriving(batches(), lambda: come[0])
+    session.reader.read_again = lambda *_: Arriving(batches(), lambda: come[0])
     assert gone.series("x/7").count == 0
     reader.feed(replace(grown(gone.name, ROWS, 1), items=(), gone=True))
     session.drain()
     come[0] = True
     session.drain()
-    assert gone.data.memory.unloaded
+    assert gone.data.unloaded
     assert gone.data.count("x/7") == ROWS
     assert gone.data.files.all_gone
     assert not session.unsettled

@@ -19,18 +19,9 @@ def names_of(*keys: str | tuple[int, str], labels: tuple[str, ...] = ("logs", "m
     return [naming.name_of(run) for run in runs]
 
 
-def test_the_first_folder_is_the_name_where_one_run_lies_in_it() -> None:
-    assert names_of("a/out/tb", "b/out/tb", "b/eval", "c") == ["a", "b/out/tb", "b/eval", "c"]
-
-
 def test_a_run_keeps_its_path_where_nothing_stands_beside_its_folder() -> None:
     assert names_of("ppo/CartPole_1") == ["ppo/CartPole_1"]
     assert names_of("ppo/CartPole_1", "ppo/CartPole_2") == ["ppo/CartPole_1", "ppo/CartPole_2"]
-
-
-def test_a_folder_with_a_generic_name_distinguishes_nothing() -> None:
-    assert names_of("runs/a", "b/tb") == ["runs/a", "b"]
-    assert names_of("tb", "b/tb") == ["logs/tb", "b"]
 
 
 def test_a_logdir_gives_its_name_to_itself_and_to_equal_names() -> None:
@@ -124,13 +115,6 @@ def test_names_that_would_be_one_begin_with_the_logdir(
     keys: list[tuple[int, str]], names: list[str]
 ) -> None:
     assert names_of(*keys, labels=("foo", "A", "B")) == names
-
-
-def test_a_run_once_chosen_stays_so() -> None:
-    tb, exp = RunKey(0, "exp/tb"), RunKey(0, "exp")
-    naming = Naming(("logs",), "exp")
-    assert naming.choose([tb, RunKey(0, "b")]) == {tb}
-    assert naming.choose([tb, exp]) == {tb, exp}
 
 
 @pytest.mark.parametrize(

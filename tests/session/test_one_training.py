@@ -79,30 +79,6 @@ def test_a_table_and_numbered_events_in_any_order_of_arrival(first: str, tmp_pat
     np.testing.assert_allclose(only(store).series("approxkl").values, KL, rtol=1e-5)
 
 
-def test_the_run_has_the_name_of_its_directory(tmp_path: Path) -> None:
-    training = Baselines(tmp_path / "exp")
-    for path in (training.table, training.events):
-        training.write(path, range(40))
-    session = Session([tmp_path / "exp"])
-    session.read_all()
-    assert [run.name for run in session.runs()] == ["exp"]
-
-
-def test_a_speed_without_a_step_adds_nothing_to_that_of_the_event_file(tmp_path: Path) -> None:
-    lines, events = [], encode.header()
-    for i in range(30):
-        lines += [f"global_step={512 * i + 7}, episodic_return=[{i}.]", f"SPS: {3000 + i}"]
-        events += event(512 * i + 7, charts__episodic_return=float(i))
-        events += event(512 * (i + 1), charts__SPS=3000.0 + i)
-    (tmp_path / "stdout.log").write_text("\n".join(lines) + "\n")
-    (tmp_path / "events.out.tfevents.1780000000.h").write_bytes(events)
-    session = Session([tmp_path])
-    session.read_all()
-    (view,) = session.runs()
-    assert view.data.series("charts/SPS").steps.tolist() == [512 * (i + 1) for i in range(30)]
-    assert view.data.series("charts/episodic_return").count == 30
-
-
 def test_a_resume_on_two_axes_hides_nothing(tmp_path: Path) -> None:
     for number, episodes in enumerate((range(5, 505, 5), range(505, 1000, 5))):
         rows = (event(e, Episodic=e) + event(e * 2000, Average=e) for e in episodes)
@@ -112,4 +88,4 @@ def test_a_resume_on_two_axes_hides_nothing(tmp_path: Path) -> None:
     session.read_all()
     (view,) = session.runs()
     assert [view.data.series(t).count for t in ("Episodic", "Average")] == [199, 199]
-    assert view.data.restarts == ()
+    assert view.data.extent.restarts == ()

@@ -14,8 +14,8 @@ from rltui.core.batch import Batch, LogTail, Note
 from rltui.core.errors import UsageError
 from rltui.core.level import Level, RunState
 from rltui.session import Progress, RunView, Session
-from rltui.session.choice import Choice
 from rltui.session.progress import aged
+from rltui.session.session import Choice
 from rltui.sources.follow.reader import Reader
 from tests.builders import LOGDIR, START, Tags, a_batch, a_block, a_source
 from tests.clock import ManualClock
@@ -87,15 +87,6 @@ def test_the_usual_interval_is_the_median() -> None:
     assert progress.age_s == 360.0  # shown in whole minutes
 
 
-def test_the_clock_is_the_densest_tag_however_many_are_logged_before_it() -> None:
-    every_fifth = [1.0 if i % 5 == 0 else None for i in range(40)]
-    tags: Tags = {f"eval/{i}": every_fifth for i in range(60)}
-    tags = {**tags, "train/loss": [1.0] * 40}
-    progress = progress_of(rows(40, tags=tags), at=390)
-    assert progress.interval_s == 10
-    assert progress.quiet_s == progress_of(rows(40), at=390).quiet_s
-
-
 def test_a_run_that_reached_its_total_is_finished_at_any_age() -> None:
     batch = rows(20, hparams={"max_steps": 20})
     for at in (190.0, 400.0, 50 * HOUR):
@@ -111,26 +102,9 @@ def test_the_closing_row_of_a_trainer_finishes_a_run() -> None:
     assert progress_of(*both, at=100).state is RunState.FINISHED
 
 
-def test_a_run_without_a_point_is_of_unknown_state() -> None:
-    assert progress_of(a_batch(), at=1).state is RunState.UNKNOWN
-
-
 def test_a_clock_that_lies_behind_the_log_gives_age_zero() -> None:
     progress = progress_of(rows(20), at=-5000)
     assert (progress.age_s, progress.state) == (0.0, RunState.LIVE)
-
-
-def test_states_move_with_the_clock_alone() -> None:
-    clock = ManualClock(START + 190)
-    session = a_session(rows(20), clock=clock)
-    run = session.runs()[0]
-    seen = []
-    for seconds in (0, 100, 24 * HOUR):
-        clock.advance(seconds)
-        session.refresh_progress()
-        assert run.progress is not None
-        seen.append(run.progress.state)
-    assert seen == [RunState.LIVE, RunState.STALLED, RunState.UNKNOWN]
 
 
 def test_a_run_that_was_seen_live_is_stalled_for_a_day() -> None:
@@ -207,15 +181,6 @@ def test_only_what_may_go_on_is_unreachable(rest: dict[str, int], word: str) -> 
     assert run.verdict.state_word == word
 
 
-def test_a_copy_without_times_is_not_stalled_some_minutes_after() -> None:
-    """The change time of a file alone does not show that a run was ever live."""
-    clock = ManualClock(START + 600)
-    session = a_session(rows(20, every=None), clock=clock)
-    (run,) = session.runs()
-    assert run.progress is not None
-    assert run.progress.state is RunState.UNKNOWN
-
-
 # -- time ----------------------------------------------------------------------------------
 
 
@@ -224,12 +189,6 @@ def test_elapsed_and_eta_from_wall_times() -> None:
     assert (progress.elapsed_s, progress.elapsed_derived) == (200.0, False)
     assert progress.eta_s == pytest.approx(79 * 10)
     assert progress.share == pytest.approx(0.21)
-
-
-def test_eta_counts_steps_and_not_rows() -> None:
-    progress = progress_of(rows(11, stride=5, hparams={"max_steps": 101}), at=100)
-    assert progress.last_step == 51
-    assert progress.eta_s == pytest.approx(50 * 2.0)
 
 
 def test_progress_and_eta_count_the_axis_of_most_tags() -> None:
@@ -254,16 +213,10 @@ def test_without_wall_times_elapsed_is_the_sum_of_step_times_and_marked() -> Non
     run = view_of(rows(10, every=None, tags=tags, hparams={"total_training_steps": 20}), at=30)
     progress = run.progress
     assert progress is not None
-    assert run.data.last_wall_time is None
+    assert run.data.extent.last_wall_time is None
     assert (progress.elapsed_s, progress.elapsed_derived) == (40.0, True)
     assert progress.eta_s == pytest.approx(40.0)
     assert progress.age_s == 30.0
-
-
-def test_without_any_time_there_is_no_elapsed_and_no_eta() -> None:
-    progress = progress_of(rows(10, every=None, hparams={"max_steps": 20}), at=5)
-    assert (progress.elapsed_s, progress.eta_s) == (None, None)
-    assert progress.age_s == 5.0
 
 
 def test_one_row_has_no_pace() -> None:
@@ -303,11 +256,6 @@ def total_of(tmp_path: Path, raw: str) -> int | None:
     found = session.runs()[0].progress
     assert found is not None
     return found.total_steps
-
-
-def test_totals_from_the_json_of_a_hugging_face_trainer(tmp_path: Path) -> None:
-    given = {"learning_rate": 1e-6, "max_steps": 240, "output_dir": "x"}
-    assert total_of(tmp_path, json.dumps(given, indent=2)) == 240
 
 
 def test_totals_from_json_with_backslashes_and_escapes_in_it(tmp_path: Path) -> None:
@@ -364,26 +312,6 @@ def test_the_verdict_stays_while_more_of_a_known_run_is_read() -> None:
     reader.feed(grpo_batch(10, first=61, more=True))
     session.drain()
     assert run.report is before
-
-
-def test_an_idle_drain_changes_nothing() -> None:
-    session = a_session(grpo_batch(60), clock=grpo_clock())
-    run = session.runs()[0]
-    version, report = run.version, run.report
-    assert not session.drain()
-    assert (run.version, run.report) == (version, report)
-
-
-def test_a_batch_of_one_run_leaves_the_others_alone() -> None:
-    reader = FakeReader()
-    batches = (grpo_batch(60, run="a"), grpo_batch(60, run="b"))
-    session = a_session(*batches, reader=reader, clock=grpo_clock())
-    one, other = session.runs()
-    version, report = other.version, other.report
-    reader.feed(grpo_batch(5, run="a", first=61))
-    changes = session.drain()
-    assert changes.runs == {one.key}
-    assert (other.version, other.report) == (version, report)
 
 
 def test_a_drain_ends_when_its_time_is_over() -> None:
@@ -448,15 +376,6 @@ def test_framework_and_algorithm_of_the_command_line_win() -> None:
     assert (known.framework, known.algorithm) == ("generic", "PPO")
 
 
-def test_a_session_starts_and_stops_its_reader() -> None:
-    reader = FakeReader()
-    session = a_session(reader=reader)
-    session.start()
-    assert reader.running
-    session.stop()
-    assert not reader.running
-
-
 def test_the_fake_reader_has_the_face_of_the_real_one() -> None:
     face = {n for n in vars(FakeReader()) | vars(FakeReader) if not n.startswith("_")}
     extra = {"queue", "share", "running", "calls", "feed", "given", "lost", "replaced"}
@@ -510,20 +429,10 @@ def test_a_coarse_age_does_not_hide_that_a_run_has_ended() -> None:
     assert aged(known, START + 2.1 * DAY).age_s == 2 * DAY
 
 
-def test_where_the_log_has_no_times_its_file_has() -> None:
-    found = progress_of(copied(at=30 * DAY, every=None), at=30 * DAY)
-    assert (found.state, found.written_at) == (RunState.LIVE, START + 30 * DAY)
-
-
 def test_output_between_two_rows_is_a_sign_of_life() -> None:
     """Rows come each half hour; the file was written an hour after the last one."""
     at = 19 * 1800.0 + HOUR
     assert progress_of(copied(every=1800.0, at=at), at=at).state is RunState.LIVE
-
-
-def test_a_single_row_says_little_of_the_time_between_rows() -> None:
-    assert progress_of(copied(1, at=2 * HOUR), at=2 * HOUR).state is RunState.LIVE
-    assert progress_of(copied(1, at=3 * DAY), at=3 * DAY).state is RunState.UNKNOWN
 
 
 def test_a_clock_that_is_some_minutes_off_does_not_stall_a_run() -> None:

@@ -11,8 +11,8 @@ from rltui.core.batch import RunKey, TextPoint
 from rltui.core.stdin import PIPE
 from rltui.facts.samples import SampleBrowser, folders_of, root_of
 from rltui.session import RunView
-from rltui.session import texts as texts_module
-from rltui.session.texts import Texts
+from rltui.session import hyperparameters as texts_module
+from rltui.session.hyperparameters import Texts
 from rltui.sources.beside.sample import Sample, SampleRow
 from tests.builders import a_batch
 from tests.fakes import a_session, grpo_batch
@@ -142,10 +142,10 @@ def test_texts_of_the_logs_stand_behind_files(tmp_path: Path) -> None:
 def test_texts_stay_within_bounds_and_go_with_their_file() -> None:
     texts, other = Texts(), Texts()
     for step in range(30):
-        texts.take(a_batch(texts=(a_text(step, "x" * 400_000),)))
+        texts.add(a_batch(texts=(a_text(step, "x" * 400_000),)))
     (found,) = texts.sets()
     assert found.steps == list(range(20, 30))
-    texts.take(a_batch(texts=(a_text(99, "y"),), source="events.1"))
+    texts.add(a_batch(texts=(a_text(99, "y"),), source="events.1"))
     texts.move(a_batch().source.path, other)
     assert [s.steps for s in texts.sets()] == [[99]]
     assert [s.steps for s in other.sets()] == [list(range(20, 30))]
@@ -180,12 +180,12 @@ def test_a_text_stays_itself_while_older_ones_are_dropped(
     browser = SampleBrowser(view, lambda: tmp_path, 3)
     settle(browser)
     (row,) = browser.rows
-    view.texts.take(a_batch(texts=(a_text(7, "text 7"), a_text(8, "text 8"))))
+    view.texts.add(a_batch(texts=(a_text(7, "text 7"), a_text(8, "text 8"))))
     view.version += 1
     settle(browser, row, now=60.0)
     assert browser.sample(row) == Sample((("val/generations", "text 3"),), ())
     for step in range(9, 13):
-        view.texts.take(a_batch(texts=(a_text(step, "later", tag="other"),)))
+        view.texts.add(a_batch(texts=(a_text(step, "later", tag="other"),)))
     (held,) = (k for k in browser.kinds or () if k.name == "val/generations")
     assert held.read(3, row).texts[0][1] == "text 3", "what was listed can be read"
     now = next(k for k in view.texts.sets() if k.name == "val/generations")
@@ -236,8 +236,8 @@ def test_the_texts_of_all_runs_stay_within_bounds(monkeypatch: pytest.MonkeyPatc
 
 def test_texts_of_a_file_that_was_replaced_go_with_it() -> None:
     texts = Texts()
-    texts.take(a_batch(texts=(a_text(1, "old"),)))
-    texts.take(a_batch(replaced=True))
+    texts.add(a_batch(texts=(a_text(1, "old"),)))
+    texts.add(a_batch(replaced=True))
     assert texts.sets() == []
     assert texts.nbytes == 0
 

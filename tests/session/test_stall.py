@@ -8,7 +8,7 @@ from rltui.core.level import Level, RunState
 from rltui.health.model import Report
 from rltui.health.stalled import stall_rule
 from rltui.session import RunView
-from rltui.session.stall import with_stall
+from rltui.session.judging import with_stall
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_tags
 

@@ -94,15 +94,6 @@ def test_a_run_that_a_process_holds_is_stalled(processes: Processes) -> None:
     assert rules(run) == []
 
 
-@pytest.mark.parametrize("hold", [UNKNOWN, CLOSED, Hold(None, False)])
-def test_where_nothing_is_known_a_silent_run_is_stalled(
-    processes: Processes, hold: Hold | None
-) -> None:
-    processes.hold = hold
-    session, clock = watched()
-    assert state_after(session, clock, 100) is RunState.STALLED
-
-
 def test_a_writer_that_was_seen_to_keep_its_file_open(processes: Processes) -> None:
     session, clock = watched()
     processes.hold = CLOSED
@@ -149,26 +140,6 @@ def test_a_run_that_goes_on_after_all(processes: Processes) -> None:
     assert (run.progress.state, rules(run)) == (RunState.LIVE, [])
     processes.hold = HELD
     assert state_after(session, clock, 100) is RunState.STALLED
-
-
-def test_a_single_look_knows_who_stopped(processes: Processes) -> None:
-    """Also a while ago, when it may have ended without a sign."""
-    processes.hold = GONE
-    for silent, planned in ((100, {}), (2 * HOUR, {}), (2 * HOUR, {"max_steps": 50})):
-        session = a_session(rows(20, hparams=planned), clock=ManualClock(START + 190 + silent))
-        (run,) = session.runs()
-        assert run.progress is not None
-        assert run.progress.state is RunState.STOPPED
-        assert rules(run) == (["stopped"] if planned else [])
-
-
-def test_a_log_without_times_that_nobody_watched_may_be_a_copy(processes: Processes) -> None:
-    processes.hold = GONE
-    session = a_session(rows(20, every=None), clock=ManualClock(START + 600))
-    found = session.runs()[0].progress
-    assert found is not None
-    assert found.state is RunState.UNKNOWN
-    assert not processes.looks
 
 
 def test_the_log_that_was_written_last_tells_who_is_gone(processes: Processes) -> None:
@@ -284,18 +255,6 @@ def test_planned_steps_beside_the_logs(
     write_rows(tmp_path / "run" / "train.jsonl", 40)
     (tmp_path / "run" / name).write_text(text)
     assert total_of(tmp_path) == [(total, RunState.LIVE)]
-
-
-def test_a_run_that_reached_what_is_planned_beside_it_is_finished(tmp_path: Path) -> None:
-    write_rows(tmp_path / "train.jsonl", 40)
-    (tmp_path / "config.json").write_text('{"max_steps": 40}')
-    assert total_of(tmp_path) == [(40, RunState.FINISHED)]
-
-
-def test_what_the_log_says_is_right(tmp_path: Path) -> None:
-    write_rows(tmp_path / "train.jsonl", 40, config={"max_steps": 80})
-    (tmp_path / "config.json").write_text('{"max_steps": 70}')
-    assert total_of(tmp_path) == [(80, RunState.LIVE)]
 
 
 def test_settings_above_several_runs_are_of_none(tmp_path: Path) -> None:

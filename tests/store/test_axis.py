@@ -62,7 +62,7 @@ def check_once(run: RunData) -> None:
         series = run.series(tag)
         assert series.steps.tolist() == FRAMES
         assert series.values.tolist() == pytest.approx(values, rel=1e-5)
-    assert (run.first_step, run.last_step, run.restarts) == (2048, 122_880, ())
+    assert (run.first_step, run.last_step, run.extent.restarts) == (2048, 122_880, ())
 
 
 @pytest.mark.parametrize("table_first", [True, False])
@@ -80,46 +80,11 @@ def test_the_precision_of_the_coarser_log_decides(digits: int) -> None:
     assert only(store).series("approxkl").steps.tolist() == FRAMES
 
 
-def test_axes_that_share_steps_are_one_training_too() -> None:
-    """Row numbers 1 to 60 beside steps 10, 20, ..: six of them are equal, with other values."""
-    tens = list(range(10, 610, 10))
-    store = store_of(a_batch(table(steps=tens), source=CSV), a_batch(events(), source=TB))
-    assert only(store).series("approxkl").steps.tolist() == tens
-
-
 def test_steps_that_are_no_multiple_of_the_row() -> None:
     odd = np.cumsum(RNG.integers(100, 900, 60)).tolist()
     run = only(store_of(a_batch(table(steps=odd), source=CSV), a_batch(events(), source=TB)))
     assert run.series("approxkl").steps.tolist() == odd
     assert run.series("total_timesteps").steps.tolist() == list(range(1, 61))
-
-
-def test_names_that_are_nearly_the_same_are_listed_once() -> None:
-    named = events(approxkl="Approx/KL", eprewmean="EpRewMean", explained_variance="ex_var")
-    run = only(store_of(a_batch(table(), source=CSV), a_batch(named, source=TB)))
-    assert set(run.tags) == {*VALUES, "ex_var", "total_timesteps"}
-    assert run.series("ex_var").steps.tolist() == FRAMES
-
-
-def test_what_is_logged_and_printed_is_there_once() -> None:
-    """``Average Reward`` is printed at iterations 1 to 60, ``train/average_reward`` logged from 0
-    on: the steps of what was only printed stay."""
-    logged = a_block({"train/average_reward": REWARD, "train/approxkl": KL}, first=0)
-    shown = {"Average Reward": printed(REWARD, 3), "ApproxKL": printed(KL, 3), "Time": KL[::-1]}
-    console = a_source("output.log", 1, format="console", precision_rank=1, joined=Joined.SURELY)
-    run = only(store_of(a_batch(logged, source=CSV), a_batch(a_block(shown), source=console)))
-    assert set(run.tags) == {"train/average_reward", "train/approxkl", "Time"}
-    assert run.series("train/average_reward").steps.tolist() == list(range(60))
-    assert run.series("Time").steps.tolist() == list(range(1, 61))
-
-
-def test_tags_of_one_log_on_several_axes_stay() -> None:
-    """rl_games logs each reward over frames, epochs and seconds."""
-    run = RunData(only(store_of(a_batch(table(), source=CSV))).key, CSV.path)
-    for tag, factor in (("rewards/step", 2048), ("rewards/iter", 1), ("rewards/time", 3)):
-        at = [factor * k for k in range(1, 61)]
-        run.apply(a_batch(a_block({tag: KL}, steps=at), source=TB))
-    assert [run.series(t).last[0] for t in run.tags] == [122_880, 60, 180]  # type: ignore[index]
 
 
 def test_constant_values_prove_nothing() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rltui.store import RunData
 from tests.builders import START, a_batch, a_run, steps
 
@@ -35,13 +33,3 @@ def test_a_superseded_point_costs_no_more_than_another() -> None:
         write(run, file, 1)
     assert (run.series("t0").count, run.series("t0").old_count) == (ROWS, 2 * ROWS)
     assert run.table.nbytes < ROOM * POINT * 3 * ROWS * len(TAGS)
-
-
-@pytest.mark.parametrize("kept", [0.5, 0.9])
-def test_the_points_before_a_checkpoint_are_held_twice(kept: float) -> None:
-    run, resumed = a_run(), int(kept * ROWS)
-    write(run, 0, 1)
-    write(run, 1, 1 + resumed)
-    live = ROWS + resumed
-    assert (run.series("t0").count, run.series("t0").old_count) == (live, ROWS - resumed)
-    assert run.table.nbytes < ROOM * POINT * (ROWS * 2 + live) * len(TAGS)

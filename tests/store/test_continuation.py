@@ -77,7 +77,7 @@ def test_a_log_goes_on_with_the_attempt_whose_values_it_continues(
     assert len(found) == 2
     assert found[0][0] == int(other.steps[-1])
     assert found[0][1] < 0.4
-    assert all(run.restarts == () for run in store.runs.values())
+    assert all(run.extent.restarts == () for run in store.runs.values())
 
 
 def test_what_follows_goes_where_its_log_went() -> None:

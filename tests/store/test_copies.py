@@ -44,7 +44,7 @@ def check_whole(store: Store, restarts: tuple[int, ...] = ()) -> None:
     series = only(store).series("loss")
     assert series.steps.tolist() == list(range(1, 61))
     np.testing.assert_array_equal(series.values, LOSS)
-    assert only(store).restarts == restarts
+    assert only(store).extent.restarts == restarts
     assert only(store).last_step == 60
 
 
@@ -54,23 +54,11 @@ def test_a_copy_made_at_any_time_counts_once(first: int, second: int, backwards:
     check_whole(read([losses(1, first)], [losses(1, second)], backwards=backwards))
 
 
-def test_a_copy_of_a_resumed_part() -> None:
-    parts = [losses(1, 30)], [losses(31, 60)]
-    check_whole(read(*parts, parts[1], parts[0]))
-
-
 def test_a_copy_of_a_log_that_has_restarted() -> None:
     whole = [losses(1, 35), Restart(31), losses(31, 60)]
     store = read(whole, whole)
     check_whole(store, restarts=(31,))
     assert only(store).series("loss").old_points[0].tolist() == [31, 32, 33, 34, 35]
-
-
-def test_what_a_copy_has_beyond_a_resume_is_superseded_with_its_original() -> None:
-    resumed = a_block({"loss": [0.5] * 10}, first=20)
-    run = only(read([losses(1, 25)], [resumed], [losses(1, 28)]))
-    assert run.series("loss").steps.tolist() == list(range(1, 30))
-    assert run.series("loss").old_points[0].tolist() == list(range(20, 29))
 
 
 def test_what_only_a_copy_has_is_read_on_each_axis() -> None:
@@ -91,7 +79,7 @@ def test_the_same_values_at_another_time_are_a_resumed_run() -> None:
     later = [START + 9000 + s for s in range(1, 21)]
     run = only(read([losses(1, 60)], [a_block({"loss": LOSS[:20]}, walls=later)]))
     assert run.series("loss").steps.tolist() == list(range(1, 21))
-    assert (run.restarts, run.last_step) == ((1,), 20)
+    assert (run.extent.restarts, run.last_step) == ((1,), 20)
 
 
 @given(st.lists(st.integers(5, 60), min_size=1, max_size=4), st.booleans())
@@ -129,17 +117,3 @@ def test_a_file_that_is_written_anew_with_the_same_rows_doubles_nothing() -> Non
     store.apply(a_file("progress.csv", 0, losses(1, 60), replaced=True))
     check_whole(store)
     assert not only(store).series("loss").old_count
-
-
-def test_a_file_that_is_moved_away_twice() -> None:
-    store = Store()
-    store.apply(a_file("progress.csv", 0, losses(1, 60)))
-    store.apply(a_file("old.csv", 1, losses(1, 60)))
-    second = a_block({"loss": [20.0 + i for i in range(50)]})
-    store.apply(a_file("progress.csv", 0, second, replaced=True))
-    store.apply(a_file("older.csv", 2, second))
-    third = a_block({"loss": [90.0, 91.0, 92.0]})
-    store.apply(a_file("progress.csv", 0, third, replaced=True))
-    series = only(store).series("loss")
-    assert series.values.tolist() == [90.0, 91.0, 92.0]
-    assert series.old_count == 110

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import Batch, Restart, RunKey
 from rltui.core.block import Block
 from rltui.store import RunData, Series, Store
-from rltui.store.derived import Derived
+from rltui.store.series import Derived
 from tests.builders import LOGDIR, a_batch, a_block, a_run, a_source, steps
 
 TAGS = ("a", "b")
@@ -146,32 +146,6 @@ def live(run: RunData, first: int, rows: int) -> list[Series]:
     return out
 
 
-def test_live_rows_keep_the_epoch() -> None:
-    run = a_run({"a": [1, 2], "b": [1, 2]})
-    epoch = run.series("a").epoch
-    assert {s.epoch for s in live(run, 3, 100)} == {epoch}
-
-
-def test_live_rows_behind_a_restart_keep_the_epoch() -> None:
-    run = a_run({"a": range(50)}, a_block({"a": range(20)}, first=30))
-    epoch = run.series("a").epoch
-    source = "events.1"
-    for step in range(50, 90):
-        run.apply(a_batch(steps(step, {"a": [step]}), source=source, order=1))
-    assert (run.series("a").epoch, run.series("a").restarts.tolist()) == (epoch, [30])
-
-
-def test_live_rows_of_two_logs_keep_the_epoch() -> None:
-    run = RunData(RunKey(0, "."), LOGDIR)
-    console = a_source("stdout.log", format="console", precision_rank=1)
-    epochs = set()
-    for step in range(1, 60):
-        run.apply(a_batch(steps(step, {"a": [step]})))
-        run.apply(a_batch(steps(step, {"a": [step]}), source=console))
-        epochs.add(run.series("a").epoch)
-    assert len(epochs) <= 2  # the second log may make another series of it, once
-
-
 def test_a_derived_series_keeps_its_epoch() -> None:
     run = a_run({"a": [1, 2], "b": [1, 2]})
     run.table.derive(Derived("difference", "a", "b"))
@@ -194,11 +168,11 @@ def test_a_late_value_of_a_known_step_changes_the_epoch_of_what_is_derived() -> 
 def test_unloaded_points_have_no_history() -> None:
     run = a_run({"a": [1, 2], "b": [1, 2]})
     kept = run.series("a")
-    run.memory.unload(["a"])
+    run.unload(["a"])
     assert run.series("a").epoch == kept.epoch
     assert (run.series("b").count, run.series("b").epoch) == (0, 0)
     assert (run.count("b"), run.last_step) == (2, 2)
-    for _ in run.memory.load([a_batch({"a": [1, 2], "b": [1, 2]})]):
+    for _ in run.load([a_batch({"a": [1, 2], "b": [1, 2]})]):
         pass
     assert run.series("b").count == 2
     assert run.series("a").epoch != kept.epoch

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import pytest
-
 from rltui.core.batch import SourceInfo
 from rltui.store.lineage import Lineage
-from tests.builders import LOGDIR, START, a_block, a_source, steps
+from tests.builders import LOGDIR, a_block, a_source, steps
 
 
 def a_lineage(*files: Sequence[float]) -> Lineage:
@@ -36,51 +34,12 @@ def lost(lineage: Lineage, tag: str = "loss") -> list[float]:
 # -- taking in ------------------------------------------------------------------------------------
 
 
-def test_tags_are_in_the_order_in_which_they_came() -> None:
-    lineage = Lineage()
-    lineage.append(source(0), 0, a_block({"b": [1.0], "a": [2.0]}))
-    lineage.append(source(0), 0, steps(2, {"c": [1.0], "a": [2.0]}))
-    assert lineage.tags == ["b", "a", "c"]
-    assert lineage.has("c")
-    assert not lineage.has("d")
-
-
-def test_a_rewritten_file_is_another_branch() -> None:
-    lineage = a_lineage([1.0, 2.0, 3.0])
-    lineage.append(source(0), 1, steps(2, {"loss": [9.0]}))
-    assert [b.rank for b in lineage.branches] == [(0, 0, 0), (0, 1, 0)]
-    assert points(lineage) == [(1, 1.0), (2, 9.0)]
-    assert lost(lineage) == [2.0, 3.0]
-
-
-def test_a_declared_restart_changes_all_tags() -> None:
-    lineage = a_lineage([1.0, 2.0, 3.0])
-    lineage.append(source(0), 0, steps(4, {"other": [1.0, 2.0]}))
-    assert set(lineage.begin(source(0), 0, 2)) == {"loss", "other"}
-    assert lineage.branches[-1].rank == (0, 0, 1)
-    assert points(lineage) == [(1, 1.0)]
-    assert points(lineage, "other") == []
-    assert list(lineage.begin(source(0), 0, 2)) == ["loss", "other"]
-    assert lineage.branches[-1].rank == (0, 0, 2)
-    assert lineage.begin(source(1), 0, None) == ()
-    lineage.begin(source(0), 1, None)
-    assert [b.rank for b in lineage.branches[-2:]] == [(0, 1, 0), (1, 0, 0)]
-
-
-def test_files_are_in_their_order_however_they_came() -> None:
-    lineage = Lineage()
-    lineage.append(source(1), 0, steps(2, {"loss": [9.0]}))
-    lineage.append(source(0), 0, a_block({"loss": [1.0, 2.0, 3.0]}))
-    assert [b.rank[0] for b in lineage.branches] == [0, 1]
-    assert points(lineage) == [(1, 1.0), (2, 9.0)]
-
-
 def test_a_document_replaces_itself_and_what_is_older() -> None:
     lineage = a_lineage([1.0], [2.0, 2.0], [3.0, 3.0, 3.0])
     lineage.append(source(1), 0, steps(9, {"other": [1.0]}))
-    assert lineage.replace(source(1), older_too=False) == {"loss", "other"}
+    assert lineage.replace(source(1), 0, older_too=False) == {"loss", "other"}
     assert [b.path.name for b in lineage.branches] == ["events.0", "events.2"]
-    assert lineage.replace(source(2), older_too=True) == {"loss"}
+    assert lineage.replace(source(2), 0, older_too=True) == {"loss"}
     assert lineage.branches == []
     assert points(lineage) == []
     lineage.append(source(2), 0, a_block({"loss": [4.0]}))
@@ -89,26 +48,10 @@ def test_a_document_replaces_itself_and_what_is_older() -> None:
 
 def test_a_newer_document_outlives_an_older_one() -> None:
     lineage = a_lineage([1.0], [2.0, 2.0])
-    assert lineage.replace(source(0), older_too=True) == {"loss"}
+    assert lineage.replace(source(0), 0, older_too=True) == {"loss"}
     assert points(lineage) == [(1, 2.0), (2, 2.0)]
     lineage.append(source(0), 0, a_block({"loss": [7.0, 7.0, 7.0]}))
     assert [b.rank[0] for b in lineage.branches] == [0, 1]
-
-
-def test_a_document_between_others_replaces_only_what_is_older() -> None:
-    lineage = a_lineage([1.0], [2.0, 2.0], [3.0, 3.0, 3.0])
-    lineage.replace(source(1), older_too=True)
-    assert [b.path.name for b in lineage.branches] == ["events.2"]
-
-
-def test_a_restart_further_back_supersedes_all_before_it() -> None:
-    lineage = a_lineage([1.0, 2.0, 3.0, 4.0, 5.0])
-    lineage.append(source(1), 0, steps(4, {"loss": [14.0, 15.0, 16.0]}))
-    assert points(lineage) == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 14.0), (5, 15.0), (6, 16.0)]
-    lineage.append(source(2), 0, steps(2, {"loss": [22.0, 23.0]}))
-    assert points(lineage) == [(1, 1.0), (2, 22.0), (3, 23.0)]
-    assert lost(lineage) == [2.0, 3.0, 4.0, 5.0, 14.0, 15.0, 16.0]
-    assert lineage.series("loss").restarts.tolist() == [2]
 
 
 def test_after_clearing_files_begin_anew() -> None:
@@ -155,21 +98,6 @@ def test_a_change_of_what_is_guessed_is_one_of_the_points() -> None:
 # -- the same object until the points change ------------------------------------------------------
 
 
-def test_what_is_appended_extends_the_series() -> None:
-    lineage = a_lineage([1.0, 2.0])
-    before = lineage.series("loss")
-    assert lineage.series("loss") is before
-    lineage.append(source(0), 0, steps(2, {"loss": [2.5, 3.0]}))
-    after = lineage.series("loss")
-    assert after is not before
-    assert (after.epoch, after.count) == (before.epoch, 4)
-    assert lineage.series("loss") is after
-    assert before.count == 2
-    lineage.append(source(0), 0, steps(4, {"loss": [4.0]}))
-    assert lineage.series("loss").epoch == before.epoch
-    assert [v for _, v in points(lineage)] == [1.0, 2.0, 2.5, 3.0, 4.0]
-
-
 def test_a_long_tag_is_seen_through_the_block_that_grows() -> None:
     lineage = a_lineage([0.0] * 5000)
     lineage.append(source(0), 0, steps(5001, {"loss": [1.0]}))
@@ -184,32 +112,6 @@ def test_a_long_tag_is_seen_through_the_block_that_grows() -> None:
     assert lineage.series("loss").values[-2:].tolist() == [2.0, 3.0]
 
 
-@pytest.mark.parametrize("first", [1, 2])
-def test_rows_between_others_are_sorted_in(first: int) -> None:
-    lineage = Lineage()
-    lineage.append(source(0), 0, a_block({"loss": [1.0, 3.0]}, steps=[first, 5]))
-    before = lineage.series("loss")
-    lineage.append(source(0), 0, a_block({"loss": [2.0, 4.0]}, steps=[4, 6]))
-    assert [s for s, _ in points(lineage)] == [first, 4, 5, 6]
-    assert lineage.series("loss").epoch != before.epoch
-
-
-def test_new_rows_out_of_order_are_sorted() -> None:
-    lineage = a_lineage([1.0])
-    lineage.series("loss")
-    lineage.append(source(0), 0, a_block({"loss": [4.0, 3.0]}, steps=[4, 3]))
-    assert points(lineage) == [(1, 1.0), (3, 3.0), (4, 4.0)]
-
-
-def test_times_out_of_order_move_no_row() -> None:
-    lineage = a_lineage([1.0])
-    before = lineage.series("loss")
-    walls = [START + 9, START + 5]
-    lineage.append(source(0), 0, a_block({"loss": [2.0, 3.0]}, first=2, walls=walls))
-    assert lineage.series("loss").epoch == before.epoch
-    assert points(lineage) == [(1, 1.0), (2, 2.0), (3, 3.0)]
-
-
 def test_a_tag_that_began_in_an_older_file_goes_on_there() -> None:
     lineage = a_lineage([1.0], [])
     lineage.append(source(1), 0, steps(5, {"other": [1.0]}))
@@ -222,16 +124,6 @@ def test_a_tag_that_began_in_an_older_file_goes_on_there() -> None:
     assert lost(lineage) == [3.0, 4.0]
 
 
-def test_of_two_files_that_both_grow_nothing_is_missed() -> None:
-    lineage = a_lineage([1.0, 2.0])
-    lineage.append(source(1), 0, steps(3, {"loss": [3.0]}))
-    lineage.series("loss")
-    lineage.append(source(0), 0, steps(3, {"loss": [9.0]}))
-    lineage.append(source(1), 0, steps(4, {"loss": [4.0]}))
-    assert [v for _, v in points(lineage)] == [1.0, 2.0, 3.0, 4.0]
-    assert lost(lineage) == [9.0]
-
-
 def test_tags_of_one_log_share_their_steps() -> None:
     lineage = Lineage()
     for row in range(1, 4):
@@ -242,57 +134,7 @@ def test_tags_of_one_log_share_their_steps() -> None:
     assert a.values.tolist() == [1.0] * 3
 
 
-def test_tags_that_came_in_blocks_of_their_own_share_equal_steps() -> None:
-    lineage = Lineage()
-    for row in range(1, 4):
-        for value, tag in enumerate("abc"):
-            lineage.append(source(0), 0, steps(row, {tag: [float(value)]}))
-    lineage.append(source(0), 0, steps(4, {"c": [2.0]}))
-    series = {tag: lineage.series(tag) for tag in "abc"}
-    assert series["a"].steps is series["b"].steps
-    assert series["a"].wall_times is series["b"].wall_times
-    assert [s.values.tolist() for s in series.values()] == [[0.0] * 3, [1.0] * 3, [2.0] * 4]
-    assert {tag: s.tag for tag, s in series.items()} == {"a": "a", "b": "b", "c": "c"}
-    assert series["c"].steps.tolist() == [1, 2, 3, 4]
-
-
-@pytest.mark.parametrize(
-    "other", [{"steps": [1, 2, 4]}, {"walls": [START, START + 1, START + 9]}, {"steps": [1, 2]}]
-)
-def test_tags_with_other_steps_or_times_do_not(other: dict[str, list[float]]) -> None:
-    lineage = a_lineage([1.0, 2.0, 3.0])
-    lineage.series("loss")
-    block = a_block({"b": [4.0, 5.0, 6.0][: len(other.get("steps", "abc"))]}, **other)  # type: ignore[arg-type]
-    lineage.append(source(0), 0, block)
-    series = lineage.series("b")
-    assert series.steps.tolist() == block.steps.tolist()
-    assert series.wall_times.tolist() == block.wall_times.tolist()
-
-
 # -- copies ---------------------------------------------------------------------------------------
-
-
-def test_of_a_copy_counts_what_lies_beyond() -> None:
-    lineage = a_lineage([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 5.0])
-    whole = points(lineage)
-    one, two = source(0).path, source(1).path
-    assert lineage.mark_copy(two, one) == {"loss"}
-    assert points(lineage) == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0), (5, 5.0)]
-    assert lost(lineage) == []
-    lineage.append(source(1), 0, steps(6, {"loss": [6.0], "other": [7.0]}))
-    assert points(lineage)[-1] == (6, 6.0)
-    assert points(lineage, "other") == [(6, 7.0)]
-    assert lineage.mark_copy(two, None) == {"loss", "other"}
-    assert points(lineage)[:5] == whole
-    assert lost(lineage) == [1.0, 2.0, 3.0]
-    assert lineage.mark_copy(two, None) == {"loss", "other"}, "once more changes nothing"
-
-
-def test_two_copies_add_each_point_once() -> None:
-    lineage = a_lineage([1.0, 2.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0, 5.0])
-    lineage.mark_copy(source(1).path, source(0).path)
-    lineage.mark_copy(source(2).path, source(0).path)
-    assert points(lineage) == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0), (5, 5.0)]
 
 
 # -- another run ----------------------------------------------------------------------------------
@@ -322,12 +164,6 @@ def test_a_file_goes_to_another_run() -> None:
     one.append(source(1), 0, steps(3, {"loss": [3.0]}))
     assert points(one) == [(1, 1.0), (2, 2.0), (3, 3.0)]
     assert len(other.branches) == 4
-
-
-def test_a_file_without_points_goes_to_another_run() -> None:
-    one, other = a_lineage([1.0]), Lineage()
-    assert one.move(LOGDIR / "never read", other) == []
-    assert points(one) == [(1, 1.0)]
 
 
 def test_bytes_of_branches_and_of_what_grew() -> None:

@@ -10,7 +10,7 @@ import pytest
 from rltui.core.batch import Restart, RunKey
 from rltui.core.block import Block
 from rltui.store import RunData
-from tests.builders import LOGDIR, START, a_batch, a_block, a_run, a_source
+from tests.builders import LOGDIR, START, a_batch, a_block, a_source
 
 ITERATIONS = ("Loss/surrogate", "Loss/value_function", "Policy/mean_std", "Train/mean_reward")
 SECONDS = ("Train/mean_reward/time",)
@@ -61,17 +61,6 @@ def test_of_two_axes_with_about_as_many_tags_the_finer_one_counts() -> None:
     assert (run.first_step, run.last_step) == (900, 27_000)
 
 
-def test_the_axis_is_known_while_a_run_grows() -> None:
-    run = RunData(RunKey(0, "."), LOGDIR)
-    lasts = []
-    for n in range(40):
-        for tags, step in ((ITERATIONS, n), (SECONDS, round(2.5 * n))):
-            row = rows(tags, lambda _, step=step: step, [n])
-            run.apply(a_batch(row, source="events.0"))
-        lasts.append(run.last_step)
-    assert lasts[12:] == list(range(12, 40))
-
-
 def test_a_resume_continues_both_axes() -> None:
     run = RunData(RunKey(0, "."), LOGDIR)
     for order, numbers in enumerate((range(30), range(20, 50))):
@@ -113,13 +102,6 @@ def test_a_tag_that_ended_early_or_is_logged_rarely(seconds: float | None) -> No
     assert one_axis(many, early, rare).last_step == 399
 
 
-@pytest.mark.parametrize("seconds", [2.5, None])
-def test_few_tags_that_go_on_after_all_others_ended(seconds: float | None) -> None:
-    early = by_iteration(last=100, seconds=seconds)
-    long = rows(["score"], lambda n: n, range(900), seconds)
-    assert one_axis(early, long).last_step == 899
-
-
 def test_an_evaluation_that_lags_behind() -> None:
     late = rows(["eval/score"], lambda n: round(0.8 * n), range(50, 400, 10))
     assert one_axis(by_iteration(last=400), late).last_step == 399
@@ -131,11 +113,6 @@ def test_a_log_that_was_converted_tag_by_tag() -> None:
     walls = [START + 1 + 1e-3 * n for n in range(400)]
     second = a_block({"b": [1.0] * 400, "c": [1.0] * 400}, steps=range(400), walls=walls)
     assert one_axis(first, second).last_step == 399
-
-
-def test_rows_of_one_log_with_all_tags() -> None:
-    run = a_run({"loss": [1.0] * 50, "sparse": [1.0, *[None] * 48, 1.0]})
-    assert (run.off_axis, run.last_step) == (frozenset(), 50)
 
 
 def test_tags_of_which_a_restart_left_no_point_have_no_axis() -> None:

@@ -128,13 +128,6 @@ def test_guessed_steps_add_nothing_to_a_tag_that_has_its_own(exact_first: bool) 
     assert only(store).table.origins("loss")[0].name == "tfevents"
 
 
-def test_guessed_steps_are_shown_until_a_source_has_the_true_ones() -> None:
-    store = store_of(near_a_row(rounded(LOSS)))
-    assert only(store).series("loss").count == 60
-    store.apply(batch("tfevents", a_block({"loss": LOSS[:3]}, steps=[0, 10, 20])))
-    assert only(store).series("loss").values.tolist() == LOSS[:3]
-
-
 def test_of_two_files_of_one_format_the_one_with_steps_counts() -> None:
     true = batch("console", a_block({"loss": LOSS}, steps=range(0, 600, 10)), name="true.log")
     store = store_of(near_a_row(LOSS), true)
@@ -158,14 +151,6 @@ def test_each_tag_says_where_it_comes_from() -> None:
     assert [p.name for p in run.table.origins("memory")] == ["console"]
 
 
-def test_restarts_are_given_once() -> None:
-    events = batch("tfevents", rows(LOSS))
-    resumed = batch("tfevents", rows(LOSS[:30], 40), name="second", order=1)
-    lines = batch("jsonl", rows(LOSS[:39]), rows(LOSS[:30], 40))
-    run = only(store_of(events, resumed, lines))
-    assert run.restarts == (40,)
-
-
 # -- misplaced files ----------------------------------------------------------------------------
 
 
@@ -181,31 +166,10 @@ def test_a_file_with_other_values_is_a_run_of_its_own(how: Joined) -> None:
     assert store.runs[RunKey(0, "other")].last_step == 60
 
 
-@pytest.mark.parametrize("how", [Joined.SURELY, Joined.MAYBE])
-def test_a_file_with_the_same_values_stays(how: Joined) -> None:
-    store = store_of(batch("tfevents", rows(LOSS)), joined(rounded(LOSS), how))
-    assert len(store.runs) == 1
-
-
 @pytest.mark.parametrize(("how", "runs"), [(Joined.SURELY, 1), (Joined.MAYBE, 2)])
 def test_a_file_of_which_nothing_can_be_said(how: Joined, runs: int) -> None:
     store = store_of(batch("tfevents", rows(LOSS)), joined(LOSS, how, tag="unlike"))
     assert len(store.runs) == runs
-
-
-def test_what_grows_in_a_file_that_left_goes_to_its_own_run() -> None:
-    store = store_of(batch("tfevents", rows(LOSS)), joined([v + 1 for v in LOSS], Joined.MAYBE))
-    more = batch("console", rows([9.0], 61), joined=Joined.MAYBE, alone="other", records=61)
-    store.apply(more)
-    assert store.runs[RunKey(0, "other")].last_step == 61
-    assert store.runs[RunKey(0, ".")].last_step == 60
-
-
-def test_of_two_that_disagree_one_stays() -> None:
-    first = batch("tfevents", rows(LOSS), joined=Joined.SURELY, alone="a")
-    store = store_of(first, joined([v + 1 for v in LOSS], Joined.SURELY))
-    assert [k.name for k in store.runs] == [".", "other"]
-    assert store.runs[RunKey(0, ".")].last_step == 60
 
 
 def test_two_logs_of_another_training_leave_together() -> None:
@@ -216,27 +180,13 @@ def test_two_logs_of_another_training_leave_together() -> None:
     assert len(store.runs[RunKey(0, "other")].files.by_path) == 2
 
 
-def test_constant_values_tell_nothing() -> None:
-    flat = [1.0] * 60
-    store = store_of(batch("tfevents", rows(flat)), joined(flat, Joined.SURELY))
-    assert len(store.runs) == 1
-
-
-def test_a_copy_of_a_log_is_counted_once() -> None:
-    first = batch("console", rows(LOSS), name="stdout.log")
-    copy = batch("console", rows(LOSS), name="log.txt", order=1)
-    run = only(store_of(first, copy))
-    assert run.series("loss").count == 60
-    assert run.restarts == ()
-
-
 def test_a_copy_that_goes_on_is_read_on() -> None:
     first = batch("console", rows(LOSS[:30]), name="stdout.log")
     copy = batch("console", rows(LOSS[:30]), name="log.txt", order=1)
     store = store_of(first, copy)
     store.apply(batch("console", rows(LOSS[30:], 31), name="log.txt", order=1, records=60))
     run = only(store)
-    assert (run.series("loss").count, run.last_step, run.restarts) == (60, 60, ())
+    assert (run.series("loss").count, run.last_step, run.extent.restarts) == (60, 60, ())
     assert run.series("loss").values.tolist() == LOSS
 
 
@@ -250,29 +200,6 @@ def test_a_copy_that_differs_later_is_another_run() -> None:
     assert len(store.runs) == 2
 
 
-def test_nothing_in_common_says_nothing_of_the_first_rows() -> None:
-    """TensorBoard begins with an evaluation, the console with a loss."""
-    events = batch("tfevents", rows([0.1], tag="eval/acc"))
-    console = batch("console", rows(LOSS[:1]), joined=Joined.MAYBE, alone="other")
-    store = store_of(events, console)
-    assert len(store.runs) == 1
-    store.apply(batch("tfevents", rows(LOSS[1:], 2), records=60))
-    more = batch("console", rows(rounded(LOSS[1:]), 2), joined=Joined.MAYBE, records=60)
-    store.apply(more)
-    assert len(store.runs) == 1
-
-
-def test_what_a_misplaced_file_holds_goes_with_it() -> None:
-    ended = joined([v + 1 for v in LOSS], Joined.SURELY)
-    store = store_of(
-        batch("tfevents", rows(LOSS)),
-        replace(ended, exit_code=1),
-    )
-    host, other = store.runs[RunKey(0, ".")], store.runs[RunKey(0, "other")]
-    assert [f.exit_code for f in host.files.by_path.values()] == [None]
-    assert [f.exit_code for f in other.files.by_path.values()] == [1]
-
-
 # -- files that are rewritten ------------------------------------------------------------------
 
 
@@ -282,21 +209,7 @@ def test_a_file_that_was_rewritten_with_the_same_rows_is_no_restart() -> None:
     store.apply(again)
     series = only(store).series("loss")
     assert series.values.tolist() == LOSS
-    assert (series.old_count, only(store).restarts) == (0, ())
-
-
-def test_a_table_that_gets_a_column_leaves_the_other_tables_alone() -> None:
-    monitor = batch("jsonl", rows(LOSS, tag="monitor/r"), name="0.monitor")
-    store = store_of(monitor, batch("jsonl", rows(LOSS), name="progress", order=1))
-    store.apply(batch("jsonl", rows(LOSS), name="progress", order=1, generation=1, replaced=True))
-    assert set(only(store).tags) == {"monitor/r", "loss"}
-
-
-def test_tags_that_a_rewritten_file_has_no_more_are_gone() -> None:
-    store = store_of(batch("jsonl", rows(LOSS, tag="old")))
-    changes = store.apply(batch("jsonl", rows(LOSS), generation=1, replaced=True))
-    assert only(store).tags == ("loss",)
-    assert changes.runs == {RunKey(0, ".")}
+    assert (series.old_count, only(store).extent.restarts) == (0, ())
 
 
 def test_the_newest_of_several_documents_counts() -> None:
@@ -305,5 +218,5 @@ def test_the_newest_of_several_documents_counts() -> None:
     late = batch("jsonl", rows(LOSS), name="checkpoint-60", order=1, **given)
     run = only(store_of(early, late))
     assert run.series("loss").count == 60
-    assert run.restarts == ()
+    assert run.extent.restarts == ()
     assert Path("/logs/checkpoint-30") in run.files.sources

@@ -74,7 +74,7 @@ def test_what_was_overwritten_is_kept_apart() -> None:
     assert series.steps.tolist() == list(range(1, 121))
     assert [len(p[0]) for p in series.superseded] == [41]
     assert series.values[59] == pytest.approx(10.0)
-    assert run.restarts == (60,)
+    assert run.extent.restarts == (60,)
     assert run.last_step == 120
 
 
@@ -89,9 +89,4 @@ def test_it_does_not_matter_in_which_pieces_rows_come(cuts: list[int]) -> None:
         assert run.series(tag).steps.tolist() == whole.series(tag).steps.tolist()
         assert run.series(tag).values.tolist() == whole.series(tag).values.tolist()
         assert run.series(tag).old_count == whole.series(tag).old_count
-    assert run.restarts == whole.restarts
-
-
-def test_a_live_run_is_where_it_is_now() -> None:
-    run = a_run(a_block({"kl": [0.0] * 103}, steps=rows(range(1, 101), range(60, 63))))
-    assert run.last_step == 62
+    assert run.extent.restarts == whole.extent.restarts

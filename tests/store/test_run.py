@@ -22,7 +22,7 @@ GROWTH = {
 def content(run: RunData) -> object:
     series = {t: [x.tolist() for x in (*run.series(t).points, *run.series(t).old_points)]
               for t in run.tags}  # fmt: skip
-    return series, run.last_step, run.restarts, list(run.files.sources)
+    return series, run.last_step, run.extent.restarts, list(run.files.sources)
 
 
 @given(st.lists(st.sampled_from(sorted(GROWTH)), min_size=1, max_size=4), st.booleans())

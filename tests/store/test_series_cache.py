@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 
 from rltui.store import Series
-from rltui.store.series_cache import SeriesCache
+from rltui.store.series import SeriesCache
 from tests.builders import a_batch, a_block, a_run, steps
 
 
@@ -73,11 +73,3 @@ def test_appended_points_extend_and_everything_else_makes_anew() -> None:
     assert cache.get(run.series("a"), make, extend=extend) == ["made 3", "extended 4"]
     run.apply(a_batch(a_block({"a": [20]}, first=2), source="events.1", order=1))
     assert cache.get(run.series("a"), make, extend=extend) == ["made 2"]
-
-
-def test_series_of_other_runs_are_never_mistaken() -> None:
-    cache: SeriesCache[float] = SeriesCache()
-    one, other = a_run({"a": [1, 2]}), a_run({"a": [3, 4]}, name="other")
-    assert cache.get(one.series("a"), total) == 3.0
-    assert cache.get(other.series("a"), total) == 7.0
-    assert cache.get(other.series("a").negated(), total) == -7.0

@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.core.batch import Batch, Note, Restart, RunKey, TextPoint
+from rltui.core.batch import Batch, Note, Restart, RunKey
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.store import Changes, Moved, RunData, Series, Store
-from rltui.store.derived import Derived
+from rltui.store.series import Derived
 from tests.blocks import make_block
-from tests.builders import LOGDIR, START, a_batch, a_block, a_run, a_store, steps
+from tests.builders import LOGDIR, START, a_batch, a_block, a_run, steps
 
 KEY = RunKey(0, ".")
 
@@ -38,8 +37,8 @@ def test_points_of_one_file() -> None:
     assert xy(run.series("kl")) == [(1, 0), (3, 5)]
     assert run.series("kl").wall_times.tolist() == [START + 1, START + 3]
     assert run.series("loss").last == (3, START + 3, 1.0)
-    assert (run.first_step, run.last_step, run.restarts) == (1, 3, ())
-    assert run.last_wall_time == START + 3
+    assert (run.first_step, run.last_step, run.extent.restarts) == (1, 3, ())
+    assert run.extent.last_wall_time == START + 3
 
 
 def test_unknown_tag_is_an_empty_series() -> None:
@@ -92,48 +91,7 @@ def test_blocks_of_a_live_run_are_merged() -> None:
     assert run.series("b").values.tolist() == list(range(0, 3000, 2))
 
 
-def test_an_empty_block_is_nothing() -> None:
-    run = a_run(make_block(("a",), [], None, []))
-    assert run.tags == ()
-    assert (run.first_step, run.last_step, run.last_wall_time) == (None, None, None)
-
-
 # --- versions and caching
-
-
-def test_only_series_with_new_points_change() -> None:
-    run = a_run({"a": [1], "b": [1]})
-    a, b = run.series("a"), run.series("b")
-    assert run.series("a") is a
-    assert not run.apply(a_batch(steps(2, {"a": [2]})))
-    assert run.series("b") is b
-    assert (run.series("a").epoch, run.series("a").count) == (a.epoch, 2)
-    assert xy(a) == [(1, 1)]  # what was handed out does not change
-    assert run.apply(a_batch(steps(3, {"c": [2]})))
-    assert run.series("c").epoch not in (a.epoch, b.epoch)
-
-
-def test_a_batch_without_points_changes_no_series() -> None:
-    run = a_run({"a": [1]})
-    before = run.series("a")
-    note = Note(LOGDIR / "events.0", 12, Level.WATCH, "torn record")
-    text = TextPoint("sample", 1, START, "hello")
-    assert not run.apply(a_batch(notes=(note,), texts=(text,), hparams={"lr": 1}))
-    assert run.series("a") is before
-    assert run.files.notes == [note]
-
-
-def test_reading_until_no_file_has_more() -> None:
-    store = Store()
-    store.apply(a_batch({"a": [1]}, more=True))
-    run = store.runs[KEY]
-    assert run.files.reading
-    store.apply(a_batch(steps(2, {"a": [2]}), gone=True))
-    assert not run.files.reading
-    assert run.files.all_gone
-    store.apply(a_batch(steps(3, {"a": [3]})))
-    assert not run.files.all_gone
-    assert run.files.modified == START
 
 
 # --- restarts
@@ -146,14 +104,7 @@ def test_a_later_file_that_overlaps_supersedes() -> None:
     assert old(series) == [(4, 4), (5, 5)]
     assert series.old_points[1].tolist() == [START + 4, START + 5]
     assert series.restarts.tolist() == [4]
-    assert (run.first_step, run.last_step, run.restarts) == (1, 6, (4,))
-
-
-def test_a_later_file_that_continues_is_no_restart() -> None:
-    run = a_run({"a": [1, 2]}, steps(3, {"a": [3, 4]}))
-    assert xy(run.series("a")) == [(1, 1), (2, 2), (3, 3), (4, 4)]
-    assert run.restarts == ()
-    assert not len(run.series("a").restarts)
+    assert (run.first_step, run.last_step, run.extent.restarts) == (1, 6, (4,))
 
 
 def test_superseded_only_for_the_tags_that_the_later_file_logs() -> None:
@@ -164,28 +115,8 @@ def test_superseded_only_for_the_tags_that_the_later_file_logs() -> None:
 
 def test_files_with_other_tags_live_side_by_side() -> None:
     run = a_run({"train": [1, 2, 3, 4, 5]}, {"val": [1, 2]})
-    assert run.restarts == ()
+    assert run.extent.restarts == ()
     assert run.last_step == 5
-
-
-def test_after_a_restart_the_last_step_is_the_new_one() -> None:
-    assert a_run({"a": [1] * 100}, steps(50, {"a": [2, 2]})).last_step == 51
-
-
-def test_three_branches() -> None:
-    run = a_run({"a": [1] * 10}, steps(8, {"a": [2] * 5}), steps(5, {"a": [3] * 2}))
-    series = run.series("a")
-    assert xy(series) == [(s, 1) for s in range(1, 5)] + [(5, 3), (6, 3)]
-    assert old(series) == [(s, 1) for s in range(5, 11)] + [(s, 2) for s in range(8, 13)]
-    assert run.last_step == 6
-    assert run.restarts == (5, 8)
-
-
-def test_the_order_of_files_counts_not_of_reading() -> None:
-    run = RunData(KEY, LOGDIR)
-    run.apply(a_batch(steps(4, {"a": [40]}), source="new", order=1))
-    run.apply(a_batch({"a": [1, 2, 3, 4]}, source="old", order=0))
-    assert xy(run.series("a")) == [(1, 1), (2, 2), (3, 3), (4, 40)]
 
 
 def test_a_writer_that_says_where_it_starts_supersedes_all_tags() -> None:
@@ -197,7 +128,7 @@ def test_a_writer_that_says_where_it_starts_supersedes_all_tags() -> None:
     assert xy(run.series("b")) == [(1, 1), (2, 2)]
     assert old(run.series("b")) == [(3, 3)]
     assert run.series("b").epoch != b.epoch
-    assert run.restarts == (3,)
+    assert run.extent.restarts == (3,)
     assert run.last_step == 3
 
 
@@ -216,18 +147,6 @@ def test_a_rewritten_file_is_a_later_branch() -> None:
     assert old(run.series("a")) == [(1, 1), (2, 2), (3, 3)]
     run.apply(a_batch(steps(2, {"a": [20]}), generation=1))
     assert xy(run.series("a")) == [(1, 10), (2, 20)]
-
-
-def test_where_a_branch_begins_does_not_depend_on_the_pieces() -> None:
-    later = a_block({"a": [70, 60, 80]}, steps=[7, 6, 8])
-    whole = a_run({"a": [1] * 9}, later)
-    pieces = a_run({"a": [1] * 9})
-    for row in range(3):
-        cut = make_block(("a",), later.steps[row : row + 1], None, later.values[row : row + 1])
-        pieces.apply(a_batch(cut, source="events.1", order=1))
-    assert xy(whole.series("a")) == xy(pieces.series("a"))
-    assert xy(whole.series("a"))[-4:] == [(6, 1), (6, 60), (7, 70), (8, 80)]
-    assert whole.restarts == pieces.restarts == (7,)
 
 
 # --- two runs in one directory
@@ -249,7 +168,7 @@ def test_two_files_that_coincide_are_two_runs() -> None:
     assert [k.name for k in store.runs] == [".", ".#2"]
     one, two = store.runs.values()
     assert one.series("a").count == two.series("a").count == 100
-    assert (one.restarts, two.restarts) == ((), ())
+    assert (one.extent.restarts, two.extent.restarts) == ((), ())
     assert not one.series("a").old_count
     assert set(one.files.sources) == {LOGDIR / "one"}
     assert set(two.files.sources) == {LOGDIR / "two"}
@@ -282,18 +201,6 @@ def test_a_misplaced_file_is_reported_as_moved() -> None:
     assert not store.runs[KEY].files.all_gone
 
 
-@pytest.mark.parametrize("other_rows", [50, 90, 120])
-def test_files_of_different_length_are_one_run(other_rows: int) -> None:
-    assert len(twins(other_rows=other_rows).runs) == 1
-
-
-def test_files_with_other_tags_are_one_run() -> None:
-    store = Store()
-    store.apply(a_batch({"train/a": [1] * 50}, source="one"))
-    store.apply(a_batch({"eval/a": [1] * 50}, source="two", order=1))
-    assert len(store.runs) == 1
-
-
 def test_no_split_before_all_is_read() -> None:
     store = Store()
     store.apply(a_batch({"a": [1] * 50}, source="one", more=True))
@@ -312,16 +219,7 @@ def test_a_resumed_run_that_passes_the_place_of_death_stays_one_run() -> None:
         store.apply(a_batch(row, source="anew", order=1))
     (run,) = store.runs.values()
     assert run.series("a").values.tolist() == [2] * 149
-    assert run.restarts == (1,)
-
-
-def test_two_runs_that_grow_together_are_split_when_they_can_be_told_apart() -> None:
-    store = Store()
-    for step in range(1, 60):
-        store.apply(a_batch(a_block({"a": [1]}, first=step), source="one"))
-        store.apply(a_batch(a_block({"a": [2]}, first=step), source="two", order=1))
-    assert len(store.runs) == 2
-    assert [set(r.series("a").values.tolist()) for r in store.runs.values()] == [{1.0}, {2.0}]
+    assert run.extent.restarts == (1,)
 
 
 # --- the store
@@ -346,10 +244,6 @@ def test_a_run_may_exist_before_its_first_point() -> None:
     assert store.add_run(KEY, LOGDIR) is run
     assert (run.tags, run.first_step, run.last_step, run.files.modified) == ((), None, None, None)
     assert not store.apply(a_batch({"a": [1]})).new_runs
-
-
-def test_runs_keep_the_order_in_which_they_came() -> None:
-    assert [k.name for k in a_store(b={"x": [1]}, a={"x": [1]}).runs] == ["b", "a"]
 
 
 # --- pieces do not matter
@@ -418,7 +312,10 @@ def test_any_pieces_give_equal_series(
             for column, same in columns:
                 np.testing.assert_array_equal(column, same, err_msg=name)
     assert (whole.first_step, whole.last_step) == (cut.first_step, cut.last_step)
-    assert (whole.restarts, whole.last_wall_time) == (cut.restarts, cut.last_wall_time)
+    assert (whole.extent.restarts, whole.extent.last_wall_time) == (
+        cut.extent.restarts,
+        cut.extent.last_wall_time,
+    )
 
 
 @given(files())

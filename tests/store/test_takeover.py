@@ -40,24 +40,14 @@ def test_episodes_beside_environment_steps_hide_nothing() -> None:
         assert (series.count, series.old_count, series.restarts.tolist()) == (199, 0, [])
         assert series.last is not None
         assert series.last[0] == last
-    assert (run.restarts, run.last_step) == ((), 1_990_000)
-
-
-def test_each_axis_overlaps_by_itself() -> None:
-    run = read([*two_axes(5, 500)], [*two_axes(490, 600)])
-    for tag, scale in ((EPISODE, 1), (STEP, 2000)):
-        series = run.series(tag)
-        assert series.steps.tolist() == [scale * s for s in range(5, 601, 5)]
-        assert series.old_points[0].tolist() == [scale * s for s in (490, 495, 500)]
-        assert series.restarts.tolist() == [490 * scale]
-    assert run.restarts == (490,)
+    assert (run.extent.restarts, run.last_step) == ((), 1_990_000)
 
 
 def test_a_declared_restart_counts_on_its_own_axis() -> None:
     run = read([*two_axes(5, 500)], [Restart(490), *two_axes(490, 600)])
     assert run.series(STEP).old_points[0].tolist() == [980_000, 990_000, 1_000_000]
     assert run.series(EPISODE).old_points[0].tolist() == [490, 495, 500]
-    assert (run.restarts, run.last_step) == ((490,), 1_200_000)
+    assert (run.extent.restarts, run.last_step) == ((490,), 1_200_000)
 
 
 def test_a_declared_restart_supersedes_what_a_tag_has_not_logged_again() -> None:
@@ -141,4 +131,4 @@ def test_any_order_of_arrival_gives_the_points_of_the_model(
         assert series.steps.tolist() == kept
         assert sorted(series.old_points[0].tolist()) == lost
     assert run.last_step == max(expected(files, t)[0][-1] for t in run.tags)
-    assert bool(run.restarts) == any(expected(files, t)[1] for t in run.tags)
+    assert bool(run.extent.restarts) == any(expected(files, t)[1] for t in run.tags)

@@ -123,7 +123,7 @@ async def test_a_verdict_that_waits_does_not_change_a_paused_view(rich: tuple[An
         await hand.feed(grpo_batch(1, first=61))
         await hand.press("p")
         before = view.version
-        session._judging.mark(session.views)
+        session.judge.mark(session.views)
         hand.clock.advance(60)
         assert session.unsettled
         hand.app.pump.pull()
@@ -179,8 +179,8 @@ async def test_a_paused_view_loads_points_that_are_not_in_memory(
         hand.reader.feed(grpo_batch(5, first=61))
         monkeypatch.setattr(type(session), "unsettled", True)
         loaded: list[None] = []
-        load = session._load_some
-        monkeypatch.setattr(session, "_load_some", lambda: loaded.append(None) or load())
+        load = session._intake.load_some
+        monkeypatch.setattr(session._intake, "load_some", lambda: loaded.append(None) or load())
         pump.pull()
         assert loaded
         assert "step 60" in hand.lines[0], "nothing new is taken in"
@@ -197,7 +197,8 @@ async def test_a_paused_view_paints_what_was_loaded_while_logs_are_read(
         monkeypatch.setattr(session, "reading", lambda: 0.5)
         pump._rest_s, pump._last_paint = 5.0, session.clock.monotonic()
         loaded = [Changes(frozenset(session.views))]
-        monkeypatch.setattr(session, "_load_some", lambda: loaded.pop() if loaded else Changes())
+        load_some = lambda: loaded.pop() if loaded else Changes()  # noqa: E731
+        monkeypatch.setattr(session._intake, "load_some", load_some)
         with monkeypatch.context() as patched:
             patched.setattr(type(session), "unsettled", True)
             pump.pull()

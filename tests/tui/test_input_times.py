@@ -164,7 +164,7 @@ async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever()
         session = app.session
         slices = []
         session.drain = lambda **_: slices.append(1) or Changes()  # type: ignore[method-assign]
-        session._judging.unfinished = True
+        session.judge.unfinished = True
         await hand.press("down")
         slices.clear()
         for _ in range(40):
@@ -172,6 +172,6 @@ async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever()
         assert not slices
         app.pump.pull()
         assert slices == [1]
-        session._judging.unfinished = False
+        session.judge.unfinished = False
         app.pump.pull()
         assert slices == [1, 1], "news are taken in"

@@ -51,14 +51,14 @@ async def test_tab_options_filter_and_mutes_come_back(tmp_path: Path) -> None:
     after = await visit(tmp_path)
     assert after.seen == before.seen  # type: ignore[attr-defined]
     assert after.app.view == before.app.view != View()
-    assert len(after.app.session.mutes) == 1
+    assert len(after.app.session.run_list.mutes) == 1
 
 
 async def test_pins_come_back(tmp_path: Path) -> None:
     before = await visit(tmp_path, "3", "P", "1")
-    assert before.app.session.pins.tags
+    assert before.app.session.run_list.pins.tags
     after = await visit(tmp_path)
-    assert after.app.session.pins.tags == before.app.session.pins.tags
+    assert after.app.session.run_list.pins.tags == before.app.session.run_list.pins.tags
     assert after.seen == before.seen  # type: ignore[attr-defined]
 
 

@@ -30,9 +30,9 @@ from rltui.tui.warming import LATER
 
 session = Session([Path(sys.argv[1])])
 session.scan()
-for batch in session._reader.read_all():
+for batch in session.reader.read_all():
     session._intake.apply(batch)
-session._judging.judge(verdicts=False)
+session.judge.judge(verdicts=False)
 session.start = session.stop = lambda: None  # no thread: what it imports comes later
 app = RltuiApp(session, Look(View(), load_theme("dark")))
 loaded = []
@@ -58,7 +58,7 @@ asyncio.run(show())
 _LATER = (
     "watchdog", "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
     "rltui.health.rules", "rltui.health.report", "rltui.health.diagnoses", "rltui.health.crash",
-    "rltui.health.projection", "rltui.health.detectors.registry", "rltui.session.stall",
+    "rltui.health.projection", "rltui.health.detectors.registry",
     "rltui.tui.help", "rltui.pages.metric.lines", "rltui.pages.metric.explain",
     "rltui.pages.metric.related", "rltui.output.text_report",
     "rltui.sources.beside.sample_files", "rltui.sources.follow.stdin_feed",

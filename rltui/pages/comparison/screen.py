@@ -124,7 +124,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     def update(self) -> None:
         self._compare()
         for run in self._comparison.runs:
-            self._session.look_at(run)
+            self._session.memory.shown(run.key)
         self._lay_out()
         rows, width = self._rows, self.size.width
         layout = table_layout(self._comparison, self._chosen, width)
@@ -180,7 +180,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def _draw_header(self, width: int, _: int) -> list[Line]:
         session = self._session
-        label, total = ", ".join(session.labels), len(session.views)
+        label, total = ", ".join(session.naming.labels), len(session.views)
         return [comparison_header(self._comparison, total, label, self.shell.view, width)]
 
     def _draw_head(self, width: int, _: int) -> list[Line]:

@@ -79,7 +79,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         return "  ".join(filter(None, (words, "smooth auto" if auto else "")))
 
     def update(self) -> None:
-        self.session.look_at(self.run)
+        self.session.memory.shown(self.run.key)
         width, height = self.size
         bare = width < LEAST[0] or height < LEAST[1]
         tiny = width < TINY[0] or height < TINY[1]

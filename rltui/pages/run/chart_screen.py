@@ -52,7 +52,7 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
         if tag is None:
             self.shell.say(NO_METRIC)
         else:
-            pinned = self.session.pins.toggle(tag)
+            pinned = self.session.run_list.pins.toggle(tag)
             title = self.run.infos[tag].title
             self.shell.say(f"{title}: pinned to the Overview" if pinned else f"{title}: unpinned")
             self.update()

@@ -158,7 +158,7 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
     """Line 1 for one run, ``width`` cells."""
     wide = width >= 150
     right = verdict_spans(run, view, words=width >= 110)
-    if run.data.files.reading or run.data.memory.loading:
+    if run.data.files.reading or run.data.loading:
         share = "" if reading is None else f" {numbers.percent(reading)}"
         right = [(f"{view.glyphs.badge(Level.UNKNOWN)} reading{share}", MUTED)]
     if width < 40:

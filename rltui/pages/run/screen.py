@@ -149,7 +149,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def update(self) -> None:
         self._remember()
-        self.session.look_at(self.run)
+        self.session.memory.shown(self.run.key)
         body = self._lay_out()
         if body.height > 0:
             if self.tab == FINDINGS_TAB:
@@ -305,7 +305,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         if self.tab != FINDINGS_TAB or row is None:
             super().action_mute()
             return
-        muted = self.session.mutes.toggle(MutedFinding.of(row.finding))
+        muted = self.session.run_list.mutes.toggle(MutedFinding.of(row.finding))
         self.app_of_session.remember()
         self.update()
         again = "muted in all runs here; M on it, at the end of the list, unmutes"

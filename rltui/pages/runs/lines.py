@@ -38,7 +38,7 @@ from rltui.pages.run.header import state_spans
 from rltui.pages.run.metric_table import spark_line
 from rltui.pages.runs.waiting import search_lines
 from rltui.session import RunView
-from rltui.session.reach import Search
+from rltui.session.session import Search
 
 #: Cells for the worst finding beside the number of unreadable files in words.
 _WORST_AND_COUNT = 50

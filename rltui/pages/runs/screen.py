@@ -97,11 +97,11 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             view, share, reference = self.shell.view, session.reading(), session.reference.run
             everyone = self._listed.names
             self._rows = RunRows(self._shown, view, width, share, reference, everyone)
-            entries = self._rows.entries(hidden, session.notes, session.searching)
+            entries = self._rows.entries(hidden, session.reach.notes, session.reach.searching)
             room = height - 4 - sum(heights_of(entries))
             self._make_room(preview_height(width, room) if share is None else 0)
             self.items.show(entries)
-            session.judge_first(self.items.ids_in_view)
+            session.judge.put_first(self.items.ids_in_view)
             self._update_preview()
         else:
             self._make_room(0)
@@ -121,7 +121,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         preview, run = self.query_one("#preview", Lines), self._run_at_cursor
         if preview.display:
             if run is not None:
-                self._session.look_at(run)
+                self._session.memory.shown(run.key)
             preview.update()
 
     def _preview(self, width: int, height: int) -> list[Line]:
@@ -136,14 +136,14 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._update_preview()
 
     def on_line_list_scrolled(self) -> None:
-        self._session.judge_first(self.items.ids_in_view)
+        self._session.judge.put_first(self.items.ids_in_view)
 
     def _header(self, width: int, _: int) -> list[Line]:
         session = self._session
         if not session.views:
             line: Line = [(" rltui", style(Token.ACCENT, bold=True))]
             return [with_ground(fit_line(line, width), Token.RAISED)]
-        label = ", ".join(session.labels)
+        label = ", ".join(session.naming.labels)
         return [runs_header(self._listed.counts, label, self.shell.view, width, session.run_count)]
 
     def _instead(self, width: int, height: int) -> list[Line]:
@@ -151,7 +151,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         session = self._session
         if width >= LEAST[0] and self.size.height >= LEAST[1]:
             found, troubles = session.run_count, session.troubles()
-            more = session.unmatched, session.searching, session.awaited
+            more = session.naming.missed, session.reach.searching, session.reach.awaited
             return waiting_lines(session.logdirs, found, troubles, width, height, *more)
         return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
 
@@ -167,7 +167,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if self._settled or not session.views:
             return
         self._settled = True
-        more = session.searching or session.unread or session.out_of_reach
+        more = session.reach.searching or session.reader.unread or session.reader.out_of_reach
         if session.run_count == 1 and not more:
             self.open_run(next(iter(session.views)))
 

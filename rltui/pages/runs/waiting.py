@@ -17,7 +17,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.pages.run.header import run_header
 from rltui.session import RunView
-from rltui.session.reach import Search
+from rltui.session.session import Search
 
 #: Hosts that are named while their search is under way.
 _MOST_SEARCHES = 8

@@ -145,10 +145,10 @@ def test_a_chosen_run_is_read_and_read_again(nodes: Nodes) -> None:
         ((key, run),) = store.runs.items()
         assert [key] == chosen
         before = run.series("loss").values.tolist()
-        run.memory.unload(())
+        run.unload(())
         again = reader.read_again(key, run.files.sources, run.files.generations)
         assert again is not None
-        for _ in run.memory.load(again):
+        for _ in run.load(again):
             pass
         assert run.series("loss").values.tolist() == before
         assert len(before) >= 10

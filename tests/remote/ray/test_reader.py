@@ -225,7 +225,7 @@ class Watch:
         self.clock = ManualClock(time.time())
         self.session = Session([parse_logdir(ADDRESS)], small, clock=self.clock)
         self._news = threading.Event()
-        self.session.on_news(self._news.set)
+        self.session.reader.on_batch = self._news.set
         self.session.scan()
         self.session.start()
 
@@ -243,7 +243,7 @@ class Watch:
         raise AssertionError(self.session.troubles())
 
     def unloaded(self) -> list[RunView]:
-        return [v for v in self.session.runs() if v.data.memory.unloaded]
+        return [v for v in self.session.runs() if v.data.unloaded]
 
     @property
     def held(self) -> int:
@@ -256,7 +256,7 @@ class Watch:
             lambda: (
                 len(runs()) == 4
                 and all(r.report is not None and not r.data.files.reading for r in runs())
-                and not self.session._memory.is_full
+                and not self.session.memory.is_full
             )
         )
 
@@ -298,7 +298,7 @@ def test_a_small_memory_suffices_and_shows_the_same(large: SimulatedCluster, rig
     with watching(1 << 30) as whole, watching() as small:
         assert not whole.unloaded()
         assert small.held <= BUDGET < whole.held
-        assert not small.session._memory.over
+        assert not small.session.memory.over
         for view in whole.session.runs():
             other = small.session.views[view.key]
             assert other.report is not None
@@ -320,7 +320,7 @@ def test_a_headless_command_reads_again_what_it_unloaded(large: SimulatedCluster
     session.scan()
     session.read_all()
     try:
-        assert [v.data.memory.unloaded for v in session.runs()].count(True) >= 2
+        assert [v.data.unloaded for v in session.runs()].count(True) >= 2
         assert [v.series("x/7").count for v in session.runs()] == [ROWS] * 4
         assert not session.troubles()
     finally:
@@ -335,7 +335,7 @@ def test_a_run_of_a_node_that_has_left_stays_as_it_was(large: SimulatedCluster, 
         watch.until(lambda: any("has left" in n.message for n in view.data.files.notes))
         assert view.series("x/7").count == 0
         watch.until(lambda: any("cannot be read again now" in n.message for n in notes_of(view)))
-        assert view.data.memory.unloaded
+        assert view.data.unloaded
         assert (view.data.count("x/7"), view.report and view.report.level) == (ROWS, level)
         large.roots["n1"] = root
         watch.until(lambda: view.data.files.notes[-1].level is Level.OK)

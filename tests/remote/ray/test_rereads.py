@@ -31,14 +31,14 @@ def values(watcher: Watcher) -> list[float]:
 def reload(watcher: Watcher) -> None:
     """Unload the run, and load it again from its node."""
     run = run_of(watcher)
-    if not run.memory.unloaded:
-        run.memory.unload(())
-    assert run.memory.unloaded
+    if not run.unloaded:
+        run.unload(())
+    assert run.unloaded
     requests = watcher.places.requests(run.files.sources)
     assert requests is not None
-    for _ in run.memory.load(watcher.rereads.batches(requests)):
+    for _ in run.load(watcher.rereads.batches(requests)):
         pass
-    assert not run.memory.unloaded
+    assert not run.unloaded
 
 
 @pytest.mark.parametrize("task", [Task.ONCE, Task.FOLLOW], ids=["once", "live"])
@@ -117,7 +117,7 @@ def reloaded(watcher: Watcher) -> bool:
     try:
         reload(watcher)
     except UnreachableError:
-        run_of(watcher).memory.give_up()
+        run_of(watcher).give_up()
         watcher.driver.step()
         return False
     return True

@@ -51,7 +51,7 @@ class Watch:
         self.clock = ManualClock(time.time())
         self.session = Session([parse_logdir(address)], small, clock=self.clock)
         self._news = threading.Event()
-        self.session.on_news(self._news.set)
+        self.session.reader.on_batch = self._news.set
         self.session.scan()
         self.session.start()
 
@@ -74,7 +74,7 @@ class Watch:
             lambda: (
                 len(runs()) == RUNS
                 and all(r.report is not None and not r.data.files.reading for r in runs())
-                and not self.session._memory.is_full
+                and not self.session.memory.is_full
             )
         )
 
@@ -83,13 +83,13 @@ class Watch:
         return sum(v.data.table.nbytes for v in self.session.runs())
 
     def unloaded(self) -> list[RunView]:
-        return [v for v in self.session.runs() if v.data.memory.unloaded]
+        return [v for v in self.session.runs() if v.data.unloaded]
 
     def loaded(self, name: str) -> RunView:
         """A run with its points."""
         view = self.session.views[RunKey(0, name)]
         view.series("x/7")
-        self.until(lambda: not view.data.memory.unloaded)
+        self.until(lambda: not view.data.unloaded)
         return view
 
 
@@ -108,7 +108,7 @@ def test_a_small_memory_suffices_and_shows_the_same(tmp_path: Path, far_host: Fa
     with watching(str(tmp_path), 1 << 30) as here, watching(f"node7:{tmp_path}") as there:
         assert not here.unloaded()
         assert there.held <= BUDGET < here.held
-        assert not there.session._memory.over
+        assert not there.session.memory.over
         for view in here.session.runs():
             other = there.session.views[view.key]
             assert other.report is not None
@@ -150,11 +150,11 @@ def test_out_of_reach_a_run_stays_as_it_was_until_the_host_is_back(
         assert view.series("x/7").count == 0
         there.until(lambda: any("cannot be read again now" in n.message for n in notes_of(view)))
         assert any("no route" in n.message for n in notes_of(view))
-        assert view.data.memory.unloaded
-        assert not view.data.memory.loading
+        assert view.data.unloaded
+        assert not view.data.loading
         assert (view.data.count("x/7"), view.report and view.report.level) == (ROWS, level)
         there.session.drain()
-        assert not there.session._memory.waits  # only who looks asks again
+        assert not there.session.memory.waits  # only who looks asks again
         ssh.write_text(works)
         there.clock.advance(60)
         assert there.loaded(view.name).series("x/7").count == ROWS
@@ -170,7 +170,7 @@ def test_a_run_that_grows_is_loaded_and_judged_whole(tmp_path: Path, far_host: F
     with watching(f"node7:{tmp_path}") as there:
         view = there.unloaded()[0]
         write(tmp_path, ROWS, 5, view.name)
-        there.until(lambda: view.data.last_step == ROWS + 4 and not view.data.memory.unloaded)
+        there.until(lambda: view.data.last_step == ROWS + 4 and not view.data.unloaded)
         assert list(view.series("loss").steps) == list(range(ROWS + 5))
 
 
@@ -181,7 +181,7 @@ def test_what_the_files_there_no_longer_hold_is_reported(tmp_path: Path, far_hos
         (tmp_path / view.name / "metrics.jsonl").unlink()
         assert view.series("x/7").count == 0
         there.until(lambda: any("does not hold them any more" in n.message for n in notes_of(view)))
-        assert view.data.memory.unloaded
+        assert view.data.unloaded
         assert view.data.last_step == ROWS - 1
 
 
@@ -192,7 +192,7 @@ def test_an_older_rltui_there_has_its_runs_stay(
     write(tmp_path / "logs")
     with watching(f"node7:{tmp_path}/logs") as there:
         assert not there.unloaded()
-        assert there.session._memory.over
+        assert there.session.memory.over
         assert there.held > BUDGET
 
 
@@ -203,10 +203,10 @@ def test_a_headless_command_keeps_the_limit(host: str, tmp_path: Path, far_host:
     small = replace(config, watch=replace(config.watch, memory_bytes=BUDGET // 50))
     session = Session([parse_logdir(f"{host}{tmp_path}")], small)
     session.scan()
-    session._memory._checked = -BUDGET  # as after many bytes
+    session.memory._checked = -BUDGET  # as after many bytes
     session.read_all()
-    session._memory.enforce(session.clock.monotonic())
-    assert [v.data.memory.unloaded for v in session.runs()] == [True] * RUNS
+    session.memory.enforce(session.clock.monotonic())
+    assert [v.data.unloaded for v in session.runs()] == [True] * RUNS
     assert [v.series("x/3").count for v in session.runs()] == [ROWS] * RUNS
     assert not any(map(notes_of, session.runs()))
     session.stop()

@@ -248,7 +248,7 @@ def test_a_completed_row_keeps_what_was_there_before_the_file_began_anew(tmp_pat
     series = data.series("reward")
     assert list(series.steps) == list(range(480))
     assert (series.values[0], series.values[-1]) == (60_000.5, 70_479.5)
-    assert (data.restarts, data.files.generations) == ((200,), (1,))
+    assert (data.extent.restarts, data.files.generations) == ((200,), (1,))
 
 
 def test_a_completed_row_says_nothing_twice(tmp_path: Path) -> None:

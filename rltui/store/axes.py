@@ -1,0 +1,323 @@
+"""What steps count: which tags are on another x axis than their run, and which logs are.
+
+Tags of one log may count something else than most of it: seconds, episodes, epochs. rsl_rl logs its
+return by iteration and, under another tag, by second; others number episodes beside environment
+steps. The axis with most tags is that of the run; of several with about as many, the finest. Two
+tags are on different axes when they have different steps at the same time; where a log has no
+times, when both count from the beginning and reach different steps in as many points.
+
+Two logs may have the same values at other steps: OpenAI baselines writes ``total_timesteps`` into
+its table and numbers the rows of its event file. Merged by step, each of the points would be there
+twice. The log whose steps are row numbers stands aside then, and if neither is, the less precise
+one: it adds nothing to a tag of the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations, islice
+
+import numpy as np
+
+from rltui.core.block import IntArray
+from rltui.store.branch import Reach
+from rltui.store.lineage import Lineage, Scale
+from rltui.store.merge import agreement, same_in_order
+from rltui.store.points import choose
+from rltui.store.series import Series
+
+#: Points from which a tag is compared.
+_POINTS = 5
+#: Tags whose last steps differ by no more than this factor are not compared.
+_NEAR = 1.1
+#: At one time, a tag is that far ahead of another axis, or that far behind it (an evaluation
+#: that runs beside the training lags, too).
+_AHEAD, _BEHIND = 1.1, 0.5
+#: Share of the later half of the points for which that holds.
+_MOST_APART = 0.8
+#: Share of the tags of the largest axis that a finer one needs to be that of the run.
+_ENOUGH = 0.5
+#: Without times: share of equally many points, and factor between the last steps.
+_AS_MANY, _FARTHER = 0.8, 2.0
+
+
+class MainAxis:
+    """Compares the tags of a run while it is being read. Owned by one PointTable."""
+
+    def __init__(self, lineages: Mapping[str, Lineage]) -> None:
+        self._lineages = lineages
+        self._rows = 0
+        self._compare_at = _POINTS
+        self.others: frozenset[str] = frozenset()
+        """Tags that are on another axis than that of the run."""
+
+    def count(self, rows: int) -> None:
+        """Note that rows were read."""
+        self._rows += rows
+
+    def forget(self) -> None:
+        """Compare everything anew: files have left, or come from another run."""
+        self._compare_at = 0
+
+    def settle(self) -> bool:
+        """Compare again if the rows have doubled; returns whether other tags are off now."""
+        if self._rows < self._compare_at:
+            return False
+        self._compare_at = max(_POINTS, 2 * self._rows)
+        before = self.others
+        self.others = frozenset(
+            tag
+            for lineage in self._lineages.values()
+            if not lineage.trust.row_numbered
+            for tag in tags_off_axis(lineage)
+        )
+        return self.others != before
+
+
+def tags_off_axis(lineage: Lineage) -> frozenset[str]:
+    """The tags of a log whose steps are not those of most tags."""
+    reaches: dict[str, Reach] = {}
+    for branch in lineage.branches:
+        for tag, reach in branch.reaches.items():
+            reaches[tag] = reaches[tag].joined(reach) if tag in reaches else reach
+    axes: list[tuple[Series, list[str]]] = []  # the longest series of each axis, and its tags
+    for group in _by_last_step({t: r for t, r in reaches.items() if r.count >= _POINTS}):
+        longest = sorted(group, key=lambda t: reaches[t].count, reverse=True)
+        clock = next((s for s in map(lineage.series, longest) if s.count), None)
+        if clock is None:
+            continue  # a restart superseded all their points
+        tags = next((tags for known, tags in axes if not are_apart(clock, known)), None)
+        if tags is None:
+            axes.append((clock, group))
+        else:
+            tags += group
+    if len(axes) < 2:
+        return frozenset()
+    enough = _ENOUGH * max(len(tags) for _, tags in axes)
+    main = max((s for s, tags in axes if len(tags) >= enough), key=lambda s: int(s.steps[-1]))
+    others = [lineage.series(t) for clock, tags in axes if clock is not main for t in tags]
+    return frozenset(s.tag for s in others if s.count and are_apart(s, main))
+
+
+def _by_last_step(reaches: Mapping[str, Reach]) -> list[list[str]]:
+    """The tags in groups with nearly the same last step, the largest group first; a single group
+    needs no comparison, so that there is none then."""
+    groups: list[list[str]] = []
+    last = -1.0
+    for tag, reach in sorted(reaches.items(), key=lambda item: item[1].last):
+        if not groups or reach.last > _NEAR * max(last, 1.0):
+            groups.append([])
+        groups[-1].append(tag)
+        last = reach.last
+    return sorted(groups, key=len, reverse=True) if len(groups) > 1 else []
+
+
+def are_apart(one: Series, other: Series) -> bool:
+    """Whether two series count different things."""
+    few, many = sorted((one, other), key=lambda s: s.count)
+    points, clock = (choose(s.points, np.isfinite(s.wall_times)) for s in (few, many))
+    if min(len(points[0]), len(clock[0])) < _POINTS:
+        return _reach_differs(few.steps, many.steps)
+    steps, walls, _ = clock
+    walls = np.maximum.accumulate(walls)
+    meanwhile = (points[1] >= walls[0]) & (points[1] <= walls[-1])
+    own, at, _ = choose(points, meanwhile)
+    if len(own) < _POINTS:
+        return False  # one after the other
+    later = slice(len(own) // 2, None)
+    expected = np.interp(at[later], walls, steps)
+    slack = 2 * (steps[-1] - steps[0]) / len(steps)
+    ahead = own[later] > _AHEAD * expected + slack
+    behind = own[later] < _BEHIND * expected - slack
+    return float(np.mean(ahead | behind)) >= _MOST_APART
+
+
+def _reach_differs(few: IntArray, many: IntArray) -> bool:
+    if len(few) < max(_POINTS, _AS_MANY * len(many)):
+        return False
+    low, high = sorted((int(few[-1]), int(many[-1])))
+    # each begins within two strides of step 0
+    begin = all(0 <= s[0] <= 2 * (s[-1] - s[0]) / (len(s) - 1) for s in (few, many))
+    return begin and high > _FARTHER * low
+
+
+#: At most this many tags are compared, and this many with values that prove something.
+_TAGS, _TELLING = 48, 12
+
+
+#: Rows from which two logs are compared.
+_ROWS = 3
+
+
+#: Steps between two rows, beyond which they are no steps.
+_MOST = 1 << 40
+
+
+_SIGNS = re.compile(r"[\W_]+")
+
+
+class AxisCheck:
+    """Compares the log formats of a run while it is being read. Owned by one PointTable."""
+
+    def __init__(self, lineages: Mapping[str, Lineage]) -> None:
+        self._lineages = lineages
+        self._rows: dict[str, int] = {}
+        """Format -> rows read so far."""
+        self._compared_at: dict[frozenset[str], float] = {}
+        """Two formats -> rows that both had when they were last compared."""
+        self._found: dict[frozenset[str], bool | None] = {}
+        """Two formats -> what :func:`are_on_two_axes` says of them."""
+        self.doubles: frozenset[str] = frozenset()
+        """Tags of logs that stand aside, with the values of a tag that the other log calls
+        nearly the same."""
+
+    def count(self, form: str, rows: int) -> None:
+        """Note that rows were read."""
+        self._rows[form] = self._rows.get(form, 0) + rows
+
+    def forget(self) -> None:
+        """Compare everything anew: files have left, or come from another run."""
+        self._compared_at, self._found, self.doubles = {}, {}, frozenset()
+        for lineage in self._lineages.values():
+            lineage.trust.aside_of = lineage.trust.scale = None
+
+    def on_one_axis(self, one: Lineage, other: Lineage) -> bool:
+        """Whether two logs are known to have the same steps."""
+        names = {id(s): form for form, s in self._lineages.items()}
+        return self._found.get(frozenset((names[id(one)], names[id(other)]))) is False
+
+    def settle(self) -> bool:
+        """Compare the logs whose rows have doubled; returns whether some stand aside now that
+        did not, or have other doubles."""
+        before = self._state()
+        for names in combinations(self._lineages, 2):
+            pair = frozenset(names)
+            rows = min(self._rows.get(n, 0) for n in names)
+            if rows >= max(_ROWS, self._compared_at.get(pair, 0)):
+                self._compared_at[pair] = 2 * rows
+                self._compare(*names)
+        return before != self._state()
+
+    def _state(self) -> object:
+        trusts = [s.trust for s in self._lineages.values()]
+        return self.doubles, [(t.aside_of, t.scale) for t in trusts]
+
+    def _compare(self, name: str, other: str) -> None:
+        pair, one, two = frozenset((name, other)), self._lineages[name], self._lineages[other]
+        if one.trust.row_numbered or two.trust.row_numbered:
+            return
+        if not self._found.get(pair):
+            self._found[pair] = are_on_two_axes(one, two)
+        if self._found[pair] is False:
+            self._compared_at[pair] = max(self._compared_at[pair], 64)
+        if not self._found[pair]:
+            return
+        if one.trust.aside_of is None and two.trust.aside_of is None:
+            loser, winner = sorted((name, other), key=lambda n: (_authority(self._lineages[n]), n))
+            self._lineages[loser].trust.aside_of = winner
+        for loser, winner in ((name, other), (other, name)):
+            if self._lineages[loser].trust.aside_of == winner:
+                aside, trusted = self._lineages[loser], self._lineages[winner]
+                self.doubles |= {t for t in _doubles(aside, trusted) if not trusted.has(t)}
+                aside.trust.scale = _scale(aside, trusted)
+
+
+def are_on_two_axes(one: Lineage, other: Lineage) -> bool | None:
+    """Whether two logs have the same values in the same order at other steps; None while no tag
+    shows it."""
+    rank = min(one.trust.precision_rank, other.trust.precision_rank)
+    same, elsewhere, different = 0, 0, 0
+    for tag, twin in islice(_pairs(one, other), _TAGS):
+        if same + elsewhere + different >= _TELLING:
+            break
+        points, others = one.series(tag).points, other.series(twin).points
+        if agreement(points, others, rank):
+            same += 1
+            continue
+        answer, _ = same_in_order(points[2], others[2], rank)
+        elsewhere += answer is True
+        different += answer is False
+    if elsewhere > same and elsewhere >= different:
+        return True
+    return False if same or different else None
+
+
+def _pairs(one: Lineage, other: Lineage, *, by_last_part: bool = True) -> Iterator[tuple[str, str]]:
+    """Tags of two logs with the same name, or nearly the same one, that have true steps.
+
+    Where no two names are alike, ``by_last_part`` takes those that end alike: a trainer prints
+    ``Average Reward`` and logs ``train/average_reward``.
+    """
+    found = list(_twins(one, other, _plain))
+    if by_last_part and not found:
+        found = list(_twins(one, other, lambda tag: _plain(tag.rpartition("/")[2])))
+    for tag, twin in found:
+        if not one.guesses(tag) and not other.guesses(twin):
+            yield tag, twin
+
+
+def _twins(
+    one: Lineage, other: Lineage, name_of: Callable[[str], str]
+) -> Iterator[tuple[str, str]]:
+    """Tags of two logs with the same name in the sense of ``name_of``, where only one has it."""
+    by_name: dict[str, list[str]] = {}
+    for tag in other.tags:
+        by_name.setdefault(name_of(tag), []).append(tag)
+    for tag in one.tags:
+        twins = [tag] if other.has(tag) else by_name.get(name_of(tag), [])
+        if len(twins) == 1:
+            yield tag, twins[0]
+
+
+def _plain(tag: str) -> str:
+    """A tag without what logs write differently: ``Ep_Rew/Mean`` is ``eprewmean``."""
+    return _SIGNS.sub("", tag.lower()) or tag
+
+
+def _authority(lineage: Lineage) -> tuple[bool, int, int]:
+    """What decides which of two axes counts, the higher one: true steps rather than row numbers,
+    then precision, then the finer unit."""
+    lasts = (b.last_step for b in lineage.branches if b.last_step is not None)
+    return not _is_counted(lineage), lineage.trust.precision_rank, max(lasts, default=0)
+
+
+def _is_counted(lineage: Lineage) -> bool:
+    """Whether the steps of most tags rise by one from point to point."""
+    steps = (lineage.series(t).steps for t in lineage.tags[:_TELLING])
+    votes = [bool((np.diff(s) == 1).all()) for s in steps if len(s) > 1]
+    return 2 * sum(votes) > len(votes)
+
+
+def _doubles(aside: Lineage, trusted: Lineage) -> Iterator[str]:
+    """Tags of a log that stands aside with the values of a tag of the trusted one."""
+    rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
+    for tag, twin in _pairs(aside, trusted):
+        values, others = aside.series(tag).values, trusted.series(twin).values
+        if same_in_order(values, others, rank, need_change=False)[0]:
+            yield tag
+
+
+def _scale(aside: Lineage, trusted: Lineage) -> Scale | None:
+    """How the steps of a log become those of the trusted one: the same for all tags that prove
+    anything. None when they are not in proportion, or when the log restarted."""
+    if len(aside.branches) != 1:
+        return None
+    rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
+    found: set[Scale | None] = set()
+    for tag, twin in islice(_pairs(aside, trusted, by_last_part=False), _TAGS):
+        points, others = aside.series(tag), trusted.series(twin)
+        answer, start = same_in_order(points.values, others.values, rank)
+        if answer:
+            steps, to = points.steps[max(0, -start) :], others.steps[max(0, start) :]
+            found.add(_line(steps[: len(to)], to[: len(steps)]))
+    return found.pop() if len(found) == 1 else None
+
+
+def _line(steps: IntArray, others: IntArray) -> Scale | None:
+    """The line through the rows of two logs, if all lie on it and it meets no fraction."""
+    rise, over = int(others[1] - others[0]), int(steps[1] - steps[0])
+    if not (over > 0 and 0 < rise < _MOST) or rise % over:
+        return None
+    scale = Scale(int(steps[0]), int(others[0]), rise // over)
+    return scale if np.array_equal(scale.of(steps), others) else None
