@@ -154,6 +154,7 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
         room -= taken
     if room > 0:  # a wide character did not fit
         out.append((" " * room, TEXT))
+
     return out
 
 

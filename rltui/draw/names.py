@@ -48,6 +48,7 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
         cut if alike[cut] <= given[name] else _window(name, ordered, width, ellipsis)
         for cut, name in zip(best, names, strict=True)
     )
+
     return _unique(names, cuts, width, ellipsis)
 
 
@@ -67,6 +68,7 @@ def _unique(
             free = next((c for c in parts if c not in owners), "")
             held[name] = free or _numbered(name, next(numbers), width, ellipsis)
             owners.setdefault(held[name], name)
+
     return tuple(held[name] for name in names)
 
 
@@ -132,6 +134,7 @@ def _own_names(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ..
         last = cuts.get(own, own)
         found = distinct(folders, width - 1 - cell_width(last), ellipsis)[folders.index(folder)]
         out[name] = f"{found}/{last}".replace(f"{ellipsis}/{ellipsis}", ellipsis)
+
     return tuple(out.get(n, n) for n in names)
 
 
@@ -188,4 +191,5 @@ def _window(name: str, ordered: Sequence[str], width: int, ellipsis: str) -> str
     start = shared - 1
     while start > 0 and cell_width(name[start - 1 :]) <= room:
         start -= 1
+
     return head + fit(name[start:], room, ellipsis=ellipsis)

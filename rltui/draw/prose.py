@@ -53,6 +53,7 @@ def wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "â€
         if not kept[-1].endswith(ellipsis):
             kept[-1] = fit(kept[-1], width - 1, ellipsis="") + ellipsis
         return kept
+
     return lines
 
 

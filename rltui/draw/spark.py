@@ -89,6 +89,7 @@ def _cells(digest: Digest, used: int) -> tuple[FloatArray, IntArray]:
             count=digest.count[filled],
             newest_finite=np.isfinite(held),
         )
+
     return shown, kind
 
 
@@ -182,6 +183,7 @@ def _paint(
         look = now
         run.append(char)
     spans.append(("".join(run), look))
+
     return spans
 
 

@@ -213,6 +213,7 @@ def _entry(node: Node, token: Token) -> _Entry:
     if not _is_ansi(ansi):
         options = (*ANSI_COLOURS, DEFAULT, "none", *sorted(_ATTRIBUTES))
         parts[2].fail(f"unknown ANSI colour {ansi!r}", hint=nearest(ansi, options))
+
     return colour.lower(), index, ansi
 
 

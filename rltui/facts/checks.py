@@ -105,6 +105,7 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
     step = None if last is None else last[0]
     is_setting = info.category is Category.HYPER
     level, then = _past(run, tag, diagnosis)
+
     return CheckItem(
         check, key, info.title, tag, max(row.level, level), row.value, step, hint, then,
         is_effect, is_setting, _answer(run, check, tag),
@@ -135,6 +136,7 @@ def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[in
     alike = abs(value - now) <= _OTHER * max(abs(value), abs(now))
     if alike or (math.isnan(value) and math.isnan(now)):
         return level, None
+
     return level, (int(series.steps[row]), value)
 
 

@@ -216,6 +216,7 @@ def verdict_words(row: Row) -> str:
     if state in _ALARMING:
         return state
     words = _level_word(row.level)
+
     return f"{words}, {state}" if state in _OVER else words
 
 

@@ -90,6 +90,7 @@ def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
         name = FindingId(worst.rule, worst.title, places[id(worst)])
         rows.append(FindingRow(name, tuple(group), about in shown, earlier[id(worst)]))
         shown.add(about)
+
     return rows
 
 
@@ -109,6 +110,7 @@ def _newest(
         same.sort(key=lambda g: (g[0].state is FindingState.FIRING, g[0].since_step or 0))
         newest.append(same[-1])
         earlier[id(same[-1][0])] = tuple(g[0] for g in reversed(same[:-1]))
+
     return newest, earlier
 
 
@@ -258,6 +260,7 @@ def summary_of(run: RunView, diagnosis: Diagnosis) -> str:
         text = diagnosis.symptom.title
         text += f" since step {since}" if diagnosis.since_step is not None else ""
     effects = effects_of(run, diagnosis)
+
     return f"{text}; then {', '.join(effects)}" if effects else text
 
 

@@ -170,6 +170,7 @@ class Sweep:
             if shared[key] > 1:
                 name = f"{name} ({algorithm or 'algorithm unknown'})"
             groups.append(Group(name, tuple(self.runs[n] for n in some)))
+
         return Grouping(title, tuple(groups)) if groups else None
 
 
@@ -246,6 +247,7 @@ def _difference(one: bytes, other: bytes) -> Difference:
         tried += len(sums)
         if extreme >= _ENOUGH and ways > _MOST_WAYS:
             break
+
     return Difference(found, max(extreme, 1) / tried, (2 if n == m else 1) / ways)
 
 

@@ -127,6 +127,7 @@ def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[Row]
             low, high = members[_LOW], members[_HIGH]
             bands[members[_CENTRE]] = (low, high)
             hidden.update(t for t in (low, high) if run.verdict.judgement(t).level < Level.WATCH)
+
     return [make_row(run, t, bands.get(t), valued=valued) for t in ordered if t not in hidden]
 
 
@@ -217,6 +218,7 @@ def overview_sections(run: RunView) -> Sequence[Section]:
     if not sections and run.infos:
         return [section_of("Logged", fold(run, run.infos))]
     others = [make_row(run, tag, _band_of(run, tag)) for tag in _firing(run) if tag not in shown]
+
     return [section_of(_ELSEWHERE, others), *sections] if others else sections
 
 
@@ -310,6 +312,7 @@ def trend(series: Series) -> float | None:
         return None
     ordered = np.sort(values)
     spread = _quantile(ordered, 0.95) - _quantile(ordered, 0.05)
+
     return None if abs(change) < _MATERIAL * spread else change
 
 
@@ -388,6 +391,7 @@ def _extent(series: Series, begin: int, end: int | None) -> Extent:
         return Extent(points, nonfinite)
     at, known = steps[finite], values[finite].astype(np.float64)
     low, high = int(known.argmin()), int(known.argmax())
+
     return Extent(
         points,
         nonfinite,

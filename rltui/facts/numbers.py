@@ -141,6 +141,7 @@ def plain(x: SupportsFloat) -> str:
         return sign + _si(size, _exponent(size))
     if size < 9.995e-4:
         return sign + _scientific(size)
+
     return f"{number:.0f}" if size >= 99.95 else f"{number:.3g}"
 
 
@@ -185,6 +186,7 @@ def _factor_body(number: float) -> str:
     if exponent < 4:
         return f"{sign}{rounded:,.0f}"
     group, digits = divmod(exponent, 3)
+
     return f"{sign}{rounded / 10.0 ** (3 * group):.{1 if digits == 0 else 0}f}{_SUFFIXES[group]}"
 
 
@@ -232,6 +234,7 @@ def duration(seconds: SupportsFloat | None, tenths: bool = False) -> str:
         return f"{whole} s"
     if whole < _HOUR:
         return f"{whole // _MINUTE}m{whole % _MINUTE:02d}s"
+
     return _hours_and_days(whole)
 
 
@@ -320,6 +323,7 @@ def ticks(values: Sequence[float], step: float) -> list[str]:
     if places > 2 and group and biggest < 1e9:
         group, unit, places = 0, 1.0, _decimals(step)
     suffix = _SUFFIXES[group]
+
     return [f"{v / unit:,.{places}f}{suffix}" if abs(v) > step * 1e-6 else "0" for v in values]
 
 

@@ -171,6 +171,7 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
     level, state, reading = verdict.level, verdict.state_word, files.reading
     firing = run.report.firing() if run.report else ()
     more = reading or verdict.crash is not None or not run.infos or firing
+
     return ListedRun(
         run,
         stamp,
@@ -236,6 +237,7 @@ def why_unknown(run: RunView) -> str:
         return sentences.too_few(report.few_rows)
     if report.judged:
         return "no rule knows its metrics; none has a value that is not finite"
+
     return "no rule can judge this run"
 
 

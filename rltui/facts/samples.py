@@ -170,6 +170,7 @@ class SampleBrowser:
             return partial(self._load, current, step)
         if row is not None and self.sample(row) is None:
             return partial(self._read, current, step, row, self._made_of)
+
         return None
 
     def _is_old(self, now: float) -> bool:

@@ -94,6 +94,7 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
         **evidence.facts,
     }
     out["note"] = "".join(_filled(note, out) for note in evidence.notes)
+
     return out
 
 

@@ -307,6 +307,7 @@ def _fitting(run: RunView, total: str, tags: list[str]) -> list[str]:
             break
         kept.remove(tag)
         regular = [t for t in regular if t != tag]
+
     return kept
 
 

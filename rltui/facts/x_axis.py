@@ -120,6 +120,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
             steps_at, tokens = run.series(tag).finite()
             if len(tokens) > 1:
                 return Axis("number", "tokens", steps_at.astype(np.float64), tokens)
+
     return Axis(unit=run.step_word)
 
 
@@ -205,6 +206,7 @@ def bundle(runs: Sequence[Points]) -> Bundle | None:
         return Bundle(np.array([low]), np.array([[float(y.mean())] for _, y in kept]))
     edges = np.linspace(low, high, count + 1)
     places = (edges[1:] + edges[:-1]) / 2
+
     return Bundle(places, np.stack([_at(places, edges, x, y) for x, y in kept]))
 
 

@@ -65,6 +65,7 @@ def _doubts() -> _Doubts:
     lost.finish()
     fallen.finish()
     table.finish()
+
     return found
 
 
@@ -89,6 +90,7 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     if not reason and info.direction is Direction.UP and _is_gain(info):
         recent = series.values[-1 - _BEFORE :].astype(np.float64)
         reason = _lost_gain(_thinned(series) * info.sign, now, recent * info.sign)
+
     return reason
 
 
@@ -188,6 +190,7 @@ def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
     fallen = median(before) - float(recent[-1]) if len(before) else 0.0
     if fallen > max(limits.fallen_share * gain, least):
         return f"it has just lost {min(fallen / gain, 9.99):.0%} of its gain"
+
     return ""
 
 

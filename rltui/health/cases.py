@@ -122,6 +122,7 @@ def case_run(
     run.apply(Batch(run.key, path, source, tuple(blocks)))
     infos = {key: case_info(key, estimator) for key in series}
     kind = Scenario(scenario, scenario, (), (), ())
+
     return run, infos, Recognition(framework, framework, None, kind, ())
 
 

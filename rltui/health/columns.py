@@ -83,6 +83,7 @@ def judged_rows(
             aligned[role] = _beside(own.steps, found)
     others_x = {role: beside.x for role, beside in aligned.items()}
     kept_of = {role: beside.kept for role, beside in aligned.items()}
+
     return Rows(own.x, own.steps, others_x, own.kept, kept_of), own.walls
 
 

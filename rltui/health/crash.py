@@ -180,6 +180,7 @@ def _from_lines(
         if not later:
             return None
         thrown = []  # the process went on after these; something stopped it later
+
     return None
 
 
@@ -239,6 +240,7 @@ def _raised(lines: list[str], known: _Knowledge) -> list[_Raised]:
             out.append(_Raised(at, False, _leads_on(lines, at)))  # began before the tail
         if line:
             before = line
+
     return out
 
 
@@ -282,6 +284,7 @@ def read_exit_signs(path: Path) -> _Knowledge:
         codes,
     )
     table.finish()
+
     return known
 
 
@@ -301,6 +304,7 @@ def _sign(node: Node) -> _Sign:
         rowless.boolean() if rowless else False,
     )
     table.finish()
+
     return sign
 
 

@@ -103,6 +103,7 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     moves = _moves(settings, step, facts, _vital(_stories(found)[0], facts, present))
     if not moves or min(m.step for m in moves) > step + pace.stride:
         return Diagnosed(tuple(ordered))  # the symptom itself moved first
+
     return Diagnosed(tuple(ordered), moves, min(step, *(m.step for m in moves)))
 
 
@@ -228,6 +229,7 @@ def _settings(found: list[Diagnosis], facts: Facts, present: Mapping[str, str]) 
             moves = settings_changed(series, begun, rates)
             if moves:
                 return moves
+
     return []
 
 
@@ -261,6 +263,7 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
             advice = knowledge().too_high if low is None else knowledge().too_low
             advice = advice.format(setting=facts.infos[tag].title)
             out.setdefault(tag, Suspect(tag, below, above, advice))
+
     return tuple(out.values())
 
 
@@ -280,6 +283,7 @@ def _below_setting(
         for d in found
     ]
     symptom = symptoms()[SETTING_CHANGED]
+
     return [Diagnosis(symptom, Level.OK, (), setting.step, until), *out]
 
 
@@ -336,6 +340,7 @@ def _moves(settings: list[Move], step: int, facts: Facts, vital: list[str]) -> t
             break
         step = first
         moved = moved_first(series, step, limits)
+
     return (*settings, *(m for m in moved if not _is_gain(m, facts.infos[m.tag])))
 
 

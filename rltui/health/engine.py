@@ -138,6 +138,7 @@ class Engine:
         memory.report = make_report(run, infos, answers, vital)
         if compared and self._reference is not None:
             memory.report = replace(memory.report, reference=self._reference.name)
+
         return memory.report
 
     def _answer_all(self, memory: _Memory, now: float, enough: Callable[[], bool]) -> bool:
@@ -156,6 +157,7 @@ class Engine:
             memory.answers[item.key] = Kept.of(answer, item.series, now)
             done, last = done + 1, item.tag
         memory.waiting = memory.waiting or done < len(stale) + len(due)
+
         return done >= len(stale)
 
     def _plan(
@@ -177,6 +179,7 @@ class Engine:
             while len(self._plans) >= _MOST_PLANS:
                 del self._plans[next(iter(self._plans))]
             self._plans[key] = make_plan(self.rules, tags, infos, recognition, compared=compared)
+
         return self._plans[key]
 
     def _recall(
@@ -225,6 +228,7 @@ def _work(memory: _Memory, now: float) -> tuple[list[_Item], list[_Item]]:
                 memory.waiting = True
     stale.sort(key=lambda item: item.tag)
     due.sort(key=lambda item: (item.made_at, item.tag))
+
     return stale, due
 
 

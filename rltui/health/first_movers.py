@@ -85,6 +85,7 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
         return None
     with np.errstate(divide="ignore"):
         row = int(max(rows, key=lambda r: abs(np.log(ratio[r - 1]))))
+
     return Move(series.tag, int(steps[row]), float(values[row - 1]), float(values[row]), True)
 
 
@@ -119,6 +120,7 @@ def _move(series: Series, step: int) -> Move | None:
     row = begin + int(far[0])
     after = values[row:]
     farthest = after[int(np.argmax(np.abs(after - centre)))]
+
     return Move(series.tag, int(steps[row]), float(values[row - 1]), float(farthest))
 
 

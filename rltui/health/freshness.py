@@ -79,6 +79,7 @@ class Kept:
         patience = PATIENCE_S * rows / 10_000
         if max(added) >= _GROWTH * rows or not 0 <= now - self.made_at < patience:
             return Freshness.DUE
+
         return Freshness.WAITS
 
 

@@ -125,6 +125,7 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
     begin = min(_onset(case, span), row)
     evidence = _evidence(case, signal, span, row, begin, worst)
     wall = float(case.walls[begin])
+
     return Finding(
         rule=case.rule.id,
         title=case.variant.title,
@@ -233,6 +234,7 @@ def _evidence(
         "tag": case.info.tag,
         **({"guessed": True} if case.info.guessed else {}),
     }
+
     return Evidence(
         statistic=signal.name,
         value=finite(signal.statistic[row]),

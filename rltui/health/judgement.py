@@ -48,6 +48,7 @@ def judgement(case: Evaluation, level: Level) -> Judgement:
         bad = _values(case, Level.BAD, _names(words.healthy))
         worse = _beyond((low, high), _limits(case, Level.BAD))
     bad_low, bad_high = case.info.logged_limits(*worse)
+
     return Judgement(
         level, *case.info.logged_limits(low, high), (case.rule.id,),
         _if_known(words.healthy, values), _if_known(words.healthy_short, values), values,

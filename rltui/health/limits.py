@@ -96,4 +96,5 @@ def read_limits(node: Node, record: type[_Limits]) -> _Limits:
             reason.fail("the reason is missing")
         entry.finish()
     table.finish()
+
     return record(**values)

@@ -81,6 +81,7 @@ def _diagnosed(diagnosed: Diagnosed, names: Collection[MutedFinding]) -> Diagnos
         )
         for d in by_cause
     }
+
     return _in_order(diagnosed, [replace(d, level=levels[d.symptom.id]) for d in by_cause])
 
 

@@ -63,6 +63,7 @@ def project(series: Series, judgement: Judgement) -> Projection | None:
         return None
     at = float(x[-1])
     earliest = max(int(steps[-1]) + 1, round(at + soonest))
+
     return Projection(series.tag, limit, falling, earliest, max(earliest, round(at + last)))
 
 

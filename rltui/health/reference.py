@@ -141,6 +141,7 @@ class Reference:
         ends = np.quantile(middle, (0.02, 0.98))
         spread = _MAD * median(np.abs(x - np.interp(places, at, middle)))
         own = _own_extremes(at, places, rolling_median(x, COMPARED_ROWS))
+
         return _Course(at, low, high, *own, spread, float(ends[1] - ends[0]))
 
     def _places(
@@ -161,6 +162,7 @@ class Reference:
                 if len(tokens) > 1:
                     tokens = np.maximum.accumulate(tokens) * info.scale
                     return _interpolated(series.steps, steps, tokens)
+
         return None
 
 

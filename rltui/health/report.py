@@ -313,6 +313,7 @@ def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skippe
         else:
             missing = dict.fromkeys(k for t, _ in parts for k in t.variant.metrics)
             skipped.append(_lacking(rule_id, rule.title, tuple(missing)))
+
     return tuple(judged), tuple(skipped)
 
 

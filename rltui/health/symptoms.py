@@ -139,6 +139,7 @@ def _read(node: Node, order: int) -> Symptom:
         source=table.need("source").text(),
     )
     table.finish()
+
     return symptom
 
 

@@ -96,10 +96,12 @@ def _contents(
         notes.append(window_words() + (", ± standard deviation over runs" if by else ""))
     if any(comparison.best(m) is not None for m in metrics):
         notes.append("* the best")
+
     return heads, rows, notes
 
 
 def _cell(comparison: Comparison, row: Row, metric: Column) -> str:
+    """The value of a metric in a row, or the mean and the spread of its runs."""
     value = comparison.value(row, metric)
     text = numbers.value(value)
     if comparison.grouping is not None:

@@ -108,6 +108,7 @@ def _logdir(facts: Mapping[str, Any]) -> list[str]:
     lines += [_wrong(f"no permission to read {path}") for path in facts["unreadable"]]
     unread = [f"{n['path']}: {n['reason']}" for n in facts["not_read"]]
     lines += [_fact("not read", text) for text in _first(unread, facts["not_named"])]
+
     return lines
 
 
@@ -126,6 +127,7 @@ def _requests(costs: Mapping[str, Any] | None) -> list[str]:
         lines.append(
             _fact("", "the server sends whole files only: each read costs all of the file")
         )
+
     return lines
 
 
@@ -144,6 +146,7 @@ def _cluster(cluster: Mapping[str, Any] | None) -> list[str]:
     memory = max((node["memory_bytes"] for node in readers), default=0) >> 20
     size = numbers.exact(cluster["bytes_received"])
     actors = f"{_count(len(readers), 'actor')} without a CPU, each of at most {memory} MiB"
+
     return [*lines, _fact("cost", f"{actors}; {size} bytes received for this search")]
 
 
@@ -175,6 +178,7 @@ def _runs(runs: list[Mapping[str, Any]]) -> list[str]:
         lines.append(_fact("", f"{run['run']}: {words}" if words else run["run"]))
     if len(runs) > _LISTED:
         lines.append(_fact("", f"and {len(runs) - _LISTED} more"))
+
     return lines
 
 

@@ -89,6 +89,7 @@ def _described(
         document["rule"] = _rule(rules[name])
     if name in symptoms():
         document["symptom"] = symptom_document(catalogue, symptoms()[name])
+
     return document
 
 
@@ -139,6 +140,7 @@ def _answers(found: Explanation, rules: Iterable[Rule]) -> list[Json]:
                 "rules": list(dict.fromkeys(rule for ids in read for rule in ids)),
             }
         )
+
     return answers
 
 
@@ -247,6 +249,7 @@ def _limit(variant: Variant, level: Level) -> str:
     template = variant.words.healthy
     known = all(isinstance(x, str) or values.get(x.name) is not None for x in parse(template))
     rules = (variant.id,)
+
     return sentences.healthy(
         Judgement(level, None, None, rules, template if known else "", "", values)
     )
@@ -278,6 +281,7 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
         lines += ["", *wrap(f"judged by {names}", _WIDTH)]
     if document.get("unread"):
         lines += ["", *wrap(f"judged by no rule: {document['unread']}", _WIDTH)]
+
     return "\n".join(lines).strip("\n") + "\n"
 
 
@@ -336,6 +340,7 @@ def _tag_lines(group: list[Json], rules: Mapping[str, str], *, reasons: bool) ->
         lines.append("  logged with the opposite sign")
     names = [x["framework"] for x in group if x["framework"] != GENERIC]
     names += [f"no known framework{f' ({kinds})' if kinds else ''}"] if own else []
+
     return lines + _facts(_tag_facts(group, names, rules, reasons=reasons))
 
 

@@ -129,6 +129,7 @@ def _faults(run: RunView) -> list[Json]:
 
 
 def _entry(run: RunView) -> Json:
+    """The verdict on one run."""
     report, known, progress = run.report, run.recognition, run.progress
     return {
         "run": run.key.name,
@@ -176,6 +177,7 @@ def _diagnoses(run: RunView) -> list[Diagnosis]:
 
 
 def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
+    """A symptom with its findings, what to check and what to do."""
     symptom = diagnosis.symptom
     return {
         "id": symptom.id,
@@ -230,6 +232,7 @@ def _projection(projection: Projection) -> Json:
 
 
 def _ending(run: RunView, ending: ExitStatus | None) -> Json | None:
+    """How the job ended; None where that is not known."""
     if ending is None:
         return None
     return {
@@ -289,6 +292,7 @@ def _event_line(event: Event, words: str) -> str:
 
 
 def _finding(finding: Finding) -> Json:
+    """One fact about one tag, with its evidence."""
     return {
         "rule": finding.rule,
         "title": finding.title,
@@ -307,6 +311,7 @@ def _finding(finding: Finding) -> Json:
 
 
 def _evidence(evidence: Evidence) -> Json:
+    """The numbers on which a finding rests."""
     others, worst = evidence.others, evidence.worst
     return {
         **sentences.facts(evidence),
@@ -322,10 +327,12 @@ def _evidence(evidence: Evidence) -> Json:
 
 
 def _metric(run: RunView, tag: str) -> Json:
+    """The meaning of a tag, its level and its newest value."""
     info, series = run.infos[tag], run.series(tag)
     _, values = series.finite()
     last = series.last
     wall = None if last is None or math.isnan(last[1]) else last[1]
+
     return {
         "tag": tag,
         "metric": info.metric.key if info.metric else None,

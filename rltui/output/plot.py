@@ -126,6 +126,7 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
             text = str(plotext.uncolorize(text))
     finally:
         plotext.clear_figure()
+
     return text.rstrip("\n") + "\n" + _left_out(curves)
 
 
@@ -158,6 +159,7 @@ def _legend(drawn: Sequence[_Drawn], width: int) -> str:
             used = 0
         rows[-1] += "   " + str(plotext.colorize(text, line.paint))
         used += cells
+
     return "\n".join(rows) + "\n"
 
 
@@ -190,6 +192,7 @@ def _span(lines: Sequence[Points]) -> tuple[float, float]:
 
 
 def _title(runs: Sequence[RunView], tag: str) -> str:
+    """The title of the metric, its unit and the tag."""
     info = runs[0].infos[tag] if runs else None
     if info is None:
         return tag
@@ -256,10 +259,12 @@ def _of_runs(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[_Drawn]:
         for n, values in enumerate(rest.extremes()):
             curve = _curve(rest.x, values, shape)
             drawn.append(_Drawn(curve, "" if n else label, _COLOURS[-1], marker="dot"))
+
     return drawn
 
 
 def _of_groups(groups: Grouping, tag: str, shape: _Shape) -> list[_Drawn]:
+    """A line and a band for each group of runs."""
     drawn = []
     for n, group in enumerate(groups.groups):
         having = _lines([r for r in group.runs if tag in r.infos], tag, shape)
@@ -304,4 +309,5 @@ def _curve(steps: FloatArray | IntArray, values: FloatArray, shape: _Shape) -> _
         picked.add(int(start + part.argmin()))
         picked.add(int(start + part.argmax()))
     index = np.array(sorted(picked))
+
     return _Curve(x[index], values[index], points, left_out)

@@ -182,6 +182,7 @@ def _joined(
     parts[1::3] = axis
     parts[2::3] = values
     parts.append(ends[rows.superseded is not None and bool(rows.superseded[-1])])
+
     return b"".join(parts)
 
 

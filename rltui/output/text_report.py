@@ -82,10 +82,12 @@ def run_verdict(run: RunView) -> str:
         what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
     if not what:
         what = why_unknown(run) or "nothing to report"
+
     return f"{glyph} {run.name}{_standing(run)}: {what}"
 
 
 def _standing(run: RunView) -> str:
+    """What trains, how far it is and in which state, in brackets."""
     known, progress = run.recognition, run.progress
     words = []
     if known is not None:
@@ -177,6 +179,7 @@ def event_words(event: Event) -> str:
 
 
 def _ending_lines(run: RunView) -> list[str]:
+    """How the job ended, and what to do about it."""
     ending = run.verdict.crash
     if ending is None:
         return []
@@ -189,6 +192,7 @@ def _ending_lines(run: RunView) -> list[str]:
 
 
 def _finding_lines(run: RunView) -> list[str]:
+    """The findings below their causes, and what else the log shows."""
     report = run.report
     if report is None:
         return _rowless_lines(run)
@@ -217,6 +221,7 @@ def _finding_lines(run: RunView) -> list[str]:
         count = len(report.skipped)
         rules = "rule" if count == 1 else "rules"
         lines.append(f"    {count} {rules} could not judge it (--json names them)")
+
     return lines
 
 
@@ -236,6 +241,7 @@ def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
     facts = [*check_facts(run, lead, _GLYPHS.badge), *facts]
     if lead is top:  # what began it stands above
         facts = [f for f in facts if f[0] != "began with"]
+
     return [*lines, *(f"      {name}: {text}" for name, text in facts)]
 
 
@@ -275,6 +281,7 @@ def _rowless_lines(run: RunView) -> list[str]:
 
 
 def _when(run: RunView, finding: Finding) -> str:
+    """The steps at which a finding held, in words."""
     if finding.since_step is None:
         return "whole run"
     if finding.state is not FindingState.FIRING:
@@ -284,6 +291,7 @@ def _when(run: RunView, finding: Finding) -> str:
 
 
 def _note_lines(run: RunView) -> list[str]:
+    """The first notes about files that could not be read in full."""
     notes = run.troubles
     lines = [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
     if len(notes) > 5:

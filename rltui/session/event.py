@@ -87,6 +87,7 @@ class Watcher:
         if not first:
             changes += _passed(seen, now.findings)
         self._seen[run.key] = now
+
         return [Event(k, run, f, not first or self._is_new(run, f)) for k, f in changes]
 
     def _is_new(self, run: RunView, finding: Finding) -> bool:

@@ -55,6 +55,7 @@ class Intake:
             with self._runs.all[key].walled("names could not be interpreted"):
                 self._interpreter.interpret(self._runs.all[key])
         self._judge.mark(changes.runs)
+
         return changes
 
     def load_some(self) -> Changes:

@@ -247,6 +247,7 @@ class Judge:
         view.full_report = report
         self._note_stall(view)
         view.version += 1
+
         return True
 
     def _note_stall(self, view: RunView) -> None:
@@ -339,6 +340,7 @@ def with_stall(
     level = max(report.level_with(findings), level)
     if findings is report.findings and level is report.level:
         return report
+
     return replace(report, findings=findings, level=level)
 
 
@@ -381,6 +383,7 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
                     item.fail(message, hint=hint)
             raise UsageError(message, hint=hint)
     loud = (rule for rule in silent if rule.id not in config.rules.mute)
+
     return (*without(rules, config.rules.mute), *loud)
 
 

@@ -86,6 +86,7 @@ def logdir_facts(
     unreadable = tuple(p for p in dict.fromkeys(files) if not os.access(p, os.R_OK))
     not_read, more = _not_read(found)
     not_read += _lost_lines(found.runs, Options(step_keys=tuple(step_keys)))
+
     return LogdirFacts(path, kind, woken, why, found.runs, unreadable, not_read, more)
 
 

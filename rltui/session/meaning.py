@@ -73,6 +73,7 @@ def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
             taken.add(longer_title)
             if longer_title != title:
                 out[tag] = replace(out[tag], title=longer_title if unique else f"{title}, {tag}")
+
     return out
 
 
@@ -104,6 +105,7 @@ def _with_guess(
     if tag is None:
         return infos
     info = TagInfo.of_metric(tag, catalogue.metrics[scenario.reward[0]])
+
     return infos | {tag: replace(info, title=guessed_title(info.title), guessed=True)}
 
 

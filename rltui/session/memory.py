@@ -138,6 +138,7 @@ class Memory:
             self._lost.add(key)  # what was read before is no longer in any file
         self._held.setdefault(key, []).append(batch)
         self.want(key)
+
         return True
 
     def want(self, key: RunKey) -> None:
@@ -259,6 +260,7 @@ class Memory:
         if not asked:
             self._fresh.clear()
         self.over = total > self._budget and not asked
+
         return unloaded
 
     def _may_go(self, view: RunView) -> bool | None:

@@ -153,6 +153,7 @@ def _unique_names(keys: Iterable[RunKey], labels: Sequence[str]) -> dict[RunKey,
             number += 1
         names[key] = name
         taken.add(name)
+
     return names
 
 
@@ -173,6 +174,7 @@ def _short_names(keys: Collection[RunKey], labels: Sequence[str]) -> dict[RunKey
         names[key] = head if short else path
         if folders[key.logdir, _head(key.name)] == 1 and path != key.name and not _is_nameless(key):
             names[key] = _with_label(_head(key.name), key, labels)
+
     return names
 
 

@@ -205,6 +205,7 @@ def progress(
         exit_status_of(run, copied=written.copied, facts=facts),
         None if before is None else before.look,
     )
+
     return aged(fresh, now)
 
 
@@ -351,6 +352,7 @@ def _planned_beside(
             continue
         if name in names or _is_axis(run, name.removeprefix(STOP)):
             return total
+
     return None
 
 
@@ -405,6 +407,7 @@ def _last_write(run: RunData, interval: float | None, now: float) -> _LastWrite:
         own = _stamp_in(run)
         copied = own is not None
     times = (own, None if copied else files.modified, files.grown_at)
+
     return _LastWrite(max((t for t in times if t is not None), default=None), row_at, copied)
 
 

@@ -226,6 +226,7 @@ class Session:
             changes |= Changes(frozenset(self.run_list.all))
         if not (self.busy or self.unsettled):
             self.memory.release()
+
         return changes
 
     def finish(self) -> None:

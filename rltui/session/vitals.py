@@ -109,6 +109,7 @@ class Vitals:
                 thread.join(_PATIENCE_S)
         else:
             self._look(looks)
+
         return self._learn_all() or news
 
     def _learn_all(self) -> bool:
@@ -155,6 +156,7 @@ class Vitals:
             for look in found:
                 if look.beside is not None:
                     look.beside[1].extend(homes.above(self._views[look.key]))
+
         return found
 
     def _due_of(
@@ -179,6 +181,7 @@ class Vitals:
         if looks and not silent:
             known.files = frozenset(kinds)
         place: tuple[Path, list[Path]] | None = (view.data.path, []) if beside else None
+
         return _Look(view.key, progress.written_at, kinds if looks else {}, silent, place)
 
     def _look(self, looks: list[_Look]) -> None:

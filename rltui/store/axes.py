@@ -97,6 +97,7 @@ def tags_off_axis(lineage: Lineage) -> frozenset[str]:
     enough = _ENOUGH * max(len(tags) for _, tags in axes)
     main = max((s for s, tags in axes if len(tags) >= enough), key=lambda s: int(s.steps[-1]))
     others = [lineage.series(t) for clock, tags in axes if clock is not main for t in tags]
+
     return frozenset(s.tag for s in others if s.count and are_apart(s, main))
 
 
@@ -130,6 +131,7 @@ def are_apart(one: Series, other: Series) -> bool:
     slack = 2 * (steps[-1] - steps[0]) / len(steps)
     ahead = own[later] > _AHEAD * expected + slack
     behind = own[later] < _BEHIND * expected - slack
+
     return float(np.mean(ahead | behind)) >= _MOST_APART
 
 
@@ -240,6 +242,7 @@ def are_on_two_axes(one: Lineage, other: Lineage) -> bool | None:
         different += answer is False
     if elsewhere > same and elsewhere >= different:
         return True
+
     return False if same or different else None
 
 

@@ -202,6 +202,7 @@ class Branch:
             surplus = max(0, len(piece[0]) - missing)
             missing -= len(piece[0])
             pieces.append(choose(piece, slice(surplus, None)) if surplus else piece)
+
         return concatenate(pieces[::-1])
 
     def _gather(self, tag: str) -> None:

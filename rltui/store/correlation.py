@@ -104,6 +104,7 @@ def sample(series: Series, steps: IntArray) -> Sample | None:
     memory = float(left[1:] @ left[:-1]) / len(left)
     jump, up = _jump(present)
     at = None if jump is None else int(np.flatnonzero(there)[jump])
+
     return Sample(values, ranks, rest, min(max(memory, 0.0), 0.99), at, up)
 
 
@@ -143,6 +144,7 @@ def compare(mine: Sample, others: Sequence[Sample], steps: IntArray) -> list[Cor
         value, common = float(r[at, column]), float(trend[column])
         answer = Correlation(value, common, lag, n, same, jump, round(apart * stride))
         out.append(answer if counts[at, column] >= FEWEST else None)
+
     return out
 
 
@@ -177,6 +179,7 @@ def _jump(values: FloatArray) -> tuple[int | None, bool]:
     # the shift grows until all points of its later side are beyond the jump
     first = int(large.argmax())
     first += int(np.abs(shifts[first : first + _SIDE]).argmax())
+
     return first + _SIDE, bool(shifts[first] > 0)
 
 

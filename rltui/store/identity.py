@@ -56,6 +56,7 @@ class RunIdentity:
         for path in reversed(self._joined_files()):
             if self._is_misplaced(path):
                 return [path]
+
         return []
 
     def resumes(self, path: Path) -> bool:
@@ -90,6 +91,7 @@ class RunIdentity:
         if found == NONE or found >= len(own):
             return [([path], None if found == NONE else elsewhere[found - len(own)][0])]
         gone = [attempt for number, attempt in enumerate(own) if number != found]
+
         return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in gone]
 
     def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
@@ -116,6 +118,7 @@ class RunIdentity:
                 original = duplicate.path
             if original is not None:
                 self._run.table.touch(lineage.mark_copy(path, original))
+
         return found
 
     def _is_copy_still(self, lineage: Lineage, path: Path) -> bool:
@@ -173,6 +176,7 @@ def same_training(
     # one may begin with an evaluation, the other with a loss: both need rows to show their tags
     rows = max((s.records for p, s in sources.items() if p != path), default=0)
     shown = min(rows, source.records) >= _ROWS
+
     return False if not shared and source.joined is Joined.MAYBE and shown else None
 
 
@@ -197,6 +201,7 @@ def _vote(
             votes[agreement(mine, lineage.series(tag).points, rank)] += 1
     if not votes[True] and not votes[False]:
         return None, shared
+
     return votes[True] >= votes[False], shared
 
 
@@ -341,6 +346,7 @@ def continued(newer: Sequence[Branch], older: Sequence[Sequence[Branch]]) -> int
     if not compared:
         return None
     best = max(votes)
+
     return votes.index(best) if 2 * best > sum(votes) else NONE
 
 

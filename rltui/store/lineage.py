@@ -163,6 +163,7 @@ class Lineage:
                 branch.rank = (source.order, -1, branch.rank[2])
         self.branches.sort(key=_rank)
         freed_too = (b for b in self.branches if b.path in freed)
+
         return {t for b in (*dropped, *freed_too) for t in b.columns}
 
     def mark_copy(self, path: Path, of: Path | None) -> set[str]:
@@ -232,6 +233,7 @@ class Lineage:
         self._assembled[tag] = _Assembled(
             self._structure, holding, series, total, branch, taken, alone
         )
+
         return series
 
     def _extended(self, known: _Assembled, total: int) -> bool:
@@ -256,6 +258,7 @@ class Lineage:
             known.growing.append(new)
             known.series = series.extended(known.growing.points)
         known.total, known.taken = total, branch.count(series.tag)
+
         return True
 
     def _sharing(self, series: Series) -> Series:
@@ -316,6 +319,7 @@ class Lineage:
         kept = [p for p in kept if len(p[0])]
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
         unique = np.array(sorted(taken_over), dtype=np.int64)
+
         return Series.of(tag, by_step(concatenate(kept)), lost, unique)
 
     def _beyond(self, counting: Iterable[Branch], tag: str) -> dict[Path, list[Points]]:

@@ -55,6 +55,7 @@ def agreement(points: Points, others: Points, precision_rank: int) -> bool | Non
     share = float(np.mean(np.abs(a - b) <= margin))
     if share >= _AGREE:
         return True
+
     return False if share < _DISAGREE else None
 
 
@@ -127,6 +128,7 @@ def filled(base: Points, other: Points, precision_rank: int, *, proven: bool = T
     if shared.all():
         return base
     more = choose(other, ~shared)
+
     return by_step(
         (
             np.concatenate([base[0], more[0]]),

@@ -86,6 +86,7 @@ class PointTable:
                 self._axes.count(source.format, len(item.steps))
                 self._main_axis.count(len(item.steps))
                 changed.update(dict.fromkeys(item.tags))
+
         return changed
 
     def touch(self, tags: Iterable[str]) -> None:
@@ -242,6 +243,7 @@ class PointTable:
         series = Series.of(tag, points, old, first.restarts)
         if known is not None and known.is_merged:
             series = series.with_history(known.series)
+
         return _Kept(series, changed_at, True)
 
 
@@ -290,6 +292,7 @@ def extent_of(lineages: Mapping[str, Lineage], off_axis: Collection[str] = ()) -
     ended: dict[Path, float] = {}
     for branch in timed:
         ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
+
     return Extent(
         min((x for x in firsts if x is not None), default=None),
         max((x for x in lasts if x is not None), default=None),

@@ -108,6 +108,7 @@ class PrefixTable(PointTable):
                 return before
             if same and 0 < before.count < count:
                 return before.extended(points)
+
         return Series.of(whole.tag, points, [lost], restarts)
 
     def is_finite(self, tag: str) -> bool:

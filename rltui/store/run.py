@@ -158,6 +158,7 @@ class LogFile:
             self.exit_code = None  # it is written to again: the training was resumed
         elif not batch.more:
             self._complete = self.exit_code is not None
+
         return grew
 
 

@@ -288,6 +288,7 @@ class DerivedSeries:
             return False
         self._growing.append(choose(new, slice(len(again[0]), None)))
         self._series = self._series.extended(self._growing.points)
+
         return True
 
 

@@ -92,6 +92,7 @@ class Store:
                     changes |= self._move(run, path, self._free_key(run, path))
         if not batch.more and not run.files.reading:
             changes |= self._resume(run, batch)
+
         return changes
 
     def _resume(self, run: RunData, batch: Batch) -> Changes:
@@ -117,6 +118,7 @@ class Store:
                 for moved in paths:
                     resumed.pop(moved, None)
                     changes |= self._move(its_run, moved, target)
+
         return changes
 
     def _move(self, run: RunData, path: Path, key: RunKey) -> Changes:

@@ -43,6 +43,7 @@ def resumptions(steps: IntArray) -> list[int]:
         if repeated >= _LEAST and repeated >= _SHARE * before > 0:
             found.append(at)
     anew = [at for at in found if steps[at] <= steps[0]]
+
     return found if len(anew) < _EPOCHS else [at for at in found if at not in anew]
 
 
@@ -123,6 +124,7 @@ def restarts(branches: Sequence[Branch]) -> tuple[int, ...]:
             reach = branch.reaches.get(tag)
             if reach is not None:
                 last = reach.last if last is None else max(last, reach.last)
+
     return tuple(sorted(set(found.values())))
 
 

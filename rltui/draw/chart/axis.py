@@ -71,6 +71,7 @@ def linear_scale(low: float, high: float, rows: int) -> Scale:
         found = _fitted(low, high, gaps, rows_per_tick, wanted)
         if found is not None and (best is None or found[0] < best[0]):
             best = found
+
     return best[1] if best else Scale(low, high, rows)
 
 
@@ -105,6 +106,7 @@ def _fitted(
     )
     cost += 0.01 * max(map(len, labels))
     scale = Scale(bottom * unit, (bottom + gaps) * unit, gaps + 1)
+
     return cost, Scale(scale.low, scale.high, gaps + 1, ticks=tuple(zip(rows, labels, strict=True)))
 
 
@@ -150,6 +152,7 @@ def log_scale(low: float, high: float, rows: int, *, ends: bool = False) -> Scal
             found.append((row, label))
     if len(found) < 2:
         found = [(0, numbers.value(_power(bottom))), (rows - 1, numbers.value(_power(top)))]
+
     return Scale(bottom, top, rows, log=True, ticks=tuple(found))
 
 
@@ -183,6 +186,7 @@ def _log_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
             return [(t, numbers.short(_power(t))) for t in inside]
     stride = next(s for s in (1, 2, 3, 5, 10, 20, 50, 100, 200, 400) if (last - first) < s * most)
     powers = range(-(-first // stride) * stride, last + 1, stride)
+
     return [(float(p), _decade(p)) for p in powers]
 
 
@@ -241,6 +245,7 @@ def x_ticks(first: float, last: float, cells: int, kind: str = "step") -> list[t
         widest = max((len(label) for label in labels), default=0)
         if step / span * (cells - 1) >= widest + 2 or len(places) < 2:
             return list(zip(places, labels, strict=True))
+
     return []
 
 

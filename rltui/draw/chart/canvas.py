@@ -140,6 +140,7 @@ def place(width: int, parts: list[tuple[int, str, Style]]) -> Line:
         at = column + cell_width(text)
     if at < width:
         line.append((" " * (width - at), TEXT))
+
     return line
 
 
@@ -192,6 +193,7 @@ def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
     both = left | right << 3
     bits = both[0::4] | both[1::4] << 1 | both[2::4] << 2 | left[3::4] << 6 | right[3::4] << 7
     braille: CodeArray = _BRAILLE[bits]
+
     return braille
 
 
@@ -213,6 +215,7 @@ def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool
         if after:
             out.append((after, own))
         at += len(part)
+
     return out
 
 

@@ -47,6 +47,7 @@ def axis_lines(
     head = " " * (span.left - 1) + glyphs.corner if span.left else ""
     tail = " " * (span.width - span.left - span.cells)
     upper: Line = [(head, RULE), (body, RULE), (tail, TEXT)]
+
     return [[s for s in upper if s[0]], _label_line(chart, span, glyphs, ticks, parts)]
 
 
@@ -71,6 +72,7 @@ def _label_line(
         fits = 0 <= begin <= span.width - cell_width(unit)
         if unit and fits and not _near(begin, unit, placed):
             return place(span.width, [*placed, (begin, unit, MUTED)])
+
     return place(span.width, placed)
 
 
@@ -261,6 +263,7 @@ def strip_lines(
     view: Line = [(glyphs.rule * begin, RULE), (glyphs.bar * (stop - begin), ACCENT)]
     view.append((glyphs.rule * (span.cells - stop), RULE))
     margin: Line = [(" " * span.left, TEXT)]
+
     return [
         [*margin, *spark, (" run", MUTED)],
         [*margin, *(part for part in view if part[0]), (" view", MUTED)],

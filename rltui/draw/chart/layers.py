@@ -133,6 +133,7 @@ def _grades(plot: Plot, curve: Curve) -> IntArray:
             last = plot.x1 if until is None else min(until, plot.x1)
             end = round((last - plot.x0) / span * (width - 1))
         out[begin : end + 1] = np.maximum(out[begin : end + 1], int(level))
+
     return out
 
 

@@ -116,6 +116,7 @@ def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphS
         lines.append(line)
     if rest and lines:
         lines[-1].append((f"+{rest}", MUTED))
+
     return [fit_line(x, width, ellipsis=glyphs.ellipsis) for x in lines]
 
 
@@ -157,6 +158,7 @@ def _items(chart: Chart, glyphs: GlyphSet) -> list[_Item]:
             sample = f"{glyphs.bar} {sign} " if sign else f"{glyphs.bar} "
         name, text = glyphs.text(safe(label)), glyphs.text(safe(note))
         items.append(_Item(sample, style(token), name, text, is_band))
+
     return items
 
 
@@ -175,6 +177,7 @@ def _rows(items: Sequence[_Item], room: int, count: int) -> tuple[list[list[_Ite
             return rows, more + 1
         rows[row].append(item)
         used += item.cells + _GAP
+
     return rows, 0
 
 

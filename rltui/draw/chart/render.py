@@ -140,6 +140,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     if strip:
         below += strip_lines(chart, ready.raw, whole_run(chart, ready), span, glyphs)
     below = [fit_line(line, width, ellipsis=glyphs.ellipsis) for line in below]
+
     return [*legend_lines(chart, frame.left, width, named, glyphs), *lines[:height], *below]
 
 
@@ -180,6 +181,7 @@ def _layout(
     columns = width - left - margin
     if columns != guess:
         shown = show(ready, window, 2 * columns)
+
     return _Frame(left, margin, columns, rows, axis_rows, foot), shown, scale, note
 
 
@@ -241,6 +243,7 @@ def _plot_lines(
                 right = [(glyphs.newest, STRONG), (text[: frame.margin - 1], look)]
             line += fit_line(right, frame.margin, ellipsis=glyphs.ellipsis)
         lines.append(line)
+
     return lines
 
 
@@ -284,4 +287,5 @@ def _readout(chart: Chart, x: float) -> Sequence[Line]:
     if found.low is not None and found.high is not None:
         both = f"{numbers.value(found.low)} to {numbers.value(found.high)}"
         lines.append([("min, max ", MUTED), (both, STRONG)])
+
     return lines

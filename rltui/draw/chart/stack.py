@@ -57,6 +57,7 @@ def stack_cells(stack: Stack, rows: int, glyphs: GlyphSet) -> list[Line]:
                     found = known[parts] = _cell(parts, glyphs)
                 line.add(*found)
         lines.append(line.spans())
+
     return lines
 
 
@@ -139,6 +140,7 @@ def bar_line(parts: Sequence[tuple[str, float, int]], width: int, glyphs: GlyphS
             if not text:  # blocks keep their colour where a terminal has no grounds
                 text, look = "█" * count, style(STAGE_TOKENS[colour])
             line.append((text.ljust(count), look))
+
     return [span for span in line if span[0]]
 
 

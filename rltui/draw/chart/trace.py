@@ -127,6 +127,7 @@ def _smooth_finite(values: FloatArray, weight: float) -> FloatArray:
     out[:young] /= -np.expm1(np.arange(1, young + 1) * math.log(weight))
     out = np.clip(out, -1.0, 1.0)
     out *= biggest
+
     return out
 
 
@@ -189,6 +190,7 @@ def _gather(
         broken = np.zeros(max(0, len(at) - 1), dtype=np.bool_)
     else:
         broken = index[starts[1:]] - index[ends[:-1] - 1] > 1
+
     return Columns(at, first, last, low, high, broken, inside)
 
 
@@ -235,6 +237,7 @@ def _edges(columns: Columns, first: FloatArray, last: FloatArray, width: int) ->
     if columns.broken.any():
         line[columns.broken[s]] = np.nan
     edge[begin:end] = line
+
     return edge
 
 
@@ -273,6 +276,7 @@ def gap_cells(data: Points, x0: float, x1: float, cells: int) -> IntArray:
     out[(broken > 0) & (broken == count)] = 2
     out[(count == 0) & last_bad] = 2
     out[cell[onset]] = 1
+
     return out
 
 
@@ -319,6 +323,7 @@ def averaged(
     parts = np.split(means, cuts) if len(cuts) else [means]
     line = np.concatenate([_smoothed(part, reach) for part in parts]) * size
     at = np.interp(below.at, filled, line)
+
     return Columns(below.at, at, at, at, at, below.broken, below.inside)
 
 
@@ -428,6 +433,7 @@ def _reduced(y: NDArray[np.generic], places: IntArray, block: IntArray) -> IntAr
     keep = broken[number]
     for places_kept in (starts, ends - 1, lowest, highest):
         keep[places_kept] = True
+
     return np.flatnonzero(keep)
 
 

@@ -233,6 +233,7 @@ def y_scale(
     if low == high:
         return _constant(chart, low, rows), note
     low, high = _with_limits(chart, *_around_zero(low, high))
+
     return (end_scale if chart.ends else linear_scale)(low, high, rows), note
 
 

@@ -307,6 +307,7 @@ def diverged(
         beyond &= middle - best >= noise * rows.once("usual step", lambda: usual_step(x))
     if spared > 0 and reward is not None:
         beyond &= ~at_its_best(reward, spared)
+
     return Signal(
         beyond=beyond,
         statistic=middle,

@@ -160,6 +160,7 @@ def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Sig
     held, origin = latched(climb >= amount, middle, base + 0.5 * amount)
     came_from = base[origin]
     quick = last_run_start(rows.x - base >= 0.75 * amount, within)
+
     return Signal(
         beyond=held,
         statistic=np.where(held, middle - came_from, climb),

@@ -50,6 +50,7 @@ def above_best(rows: Rows, *, factor: float, window: Window = 10) -> Signal:
         limit = factor * best * growth
     with np.errstate(invalid="ignore"):
         beyond = times >= factor
+
     return Signal(
         beyond=beyond,
         statistic=times,

@@ -125,6 +125,7 @@ def overtaken(
         part = np.where(then > 0, train / then, np.nan)
         beyond = (times >= factor) & (part <= train_share) & (np.arange(n) >= least_rows - 1)
         beyond &= rows.x - best >= noise * rows.once("usual step", lambda: usual_step(rows.x))
+
     return Signal(
         beyond=beyond,
         statistic=times,
@@ -153,6 +154,7 @@ def dominates(rows: Rows, *, share: float, window: Window = 10) -> Signal:
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(size > 0, middle / size, np.nan)
         beyond = (part >= share) & ("score" in rows.others)
+
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -216,6 +218,7 @@ def pinned(rows: Rows, *, share: float, window: int = 10, below: float = 0.8) ->
         at_limit = (part >= share) & (known >= limit)
         was_below = np.minimum.accumulate(np.where(np.isfinite(part), part, np.inf)) <= below
     held = _run_length(at_limit) >= window
+
     return Signal(
         beyond=held & was_below,
         statistic=least,

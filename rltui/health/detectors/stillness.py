@@ -209,6 +209,7 @@ def constant_so_far(
     if spread is not None:
         known = np.where(np.isfinite(spread), np.abs(spread), 0.0)
         beyond &= np.maximum.accumulate(known) <= tiny
+
     return Signal(
         beyond=beyond,
         statistic=np.where(size <= tiny, count, np.nan),
