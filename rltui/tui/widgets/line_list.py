@@ -107,7 +107,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         wanted = [i for i in (self.chosen, prefer) if i is not None and i in self._places]
         self._cursor = wanted[0] if wanted else ids[0] if ids else None
         self._drawn.clear()
-        self.virtual_size = Size(self.cells, total)
+        # a width that never changes: with another one Textual would lay out and paint again
+        self.virtual_size = Size(1, total)
         self._show_bar(total)
         if in_sight:
             self._reveal()
@@ -221,7 +222,6 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def on_resize(self, event: events.Resize) -> None:
         super().on_resize(event)
-        self.virtual_size = Size(self.cells, self.virtual_size.height)
         self._reveal()
         self._tell("on_line_list_scrolled")
 

@@ -34,6 +34,8 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         self._painted: dict[int, tuple[Line, Line, Strip | None]] = {}
         """Row of the widget -> its line as drawn, as painted, and the strip; without a strip: what
         is about to be. The region of one change is not yet painted when the next one comes."""
+        self._rows_seen: set[int] = set()
+        """Rows of the widget that were painted in full since it was hidden."""
         self._painted_for: Size | None = None
         """The size of the widget when these lines were drawn."""
         self._finished_for: object = None
@@ -106,6 +108,8 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             self._palette = palette
             self._painted.clear()
         width, finished, found = self.size.width, self._finisher(), []
+        if crop.width >= width:
+            self._rows_seen.update(range(crop.y, crop.bottom))
         for y in range(crop.y, crop.bottom):
             drawn, line, strip = self._painted.get(y) or (None, None, None)
             if drawn is None or line is None:
@@ -132,9 +136,14 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     def on_resize(self, _: events.Resize) -> None:
         self._fit()
 
+    def on_hide(self) -> None:
+        self._rows_seen.clear()
+
     def on_show(self) -> None:
-        """Textual paints a widget that is shown again only where it changed while hidden."""
-        self.refresh()
+        """Paint the lines that Textual has left out, which may paint a widget that is shown again
+        only where it changed while hidden."""
+        if len(self._rows_seen) < self.size.height:
+            self.refresh()
 
 
 class Lines(LinePainter):
