@@ -220,7 +220,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
     """Wait until one of the paths exists, if they are of this machine and none does; say so."""
-    from rltui.pages.runs.waiting import absent_words
+    from rltui.pages.runs.lines import absent_words
     from rltui.sources.discovery.unread import similar_to
 
     if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
@@ -272,7 +272,7 @@ def _document(options: argparse.Namespace, session: Session) -> str:
 
         return openmetrics(session, options.metrics)
     if options.format == "line":
-        from rltui.output.status_line import status_line
+        from rltui.output.text_report import status_line
 
         return status_line(session) + "\n"
     if not any(r.is_readable for r in session.runs()):

@@ -31,7 +31,7 @@ from rltui.core.text import cell_width, clean, fit
 
 if TYPE_CHECKING:
     from rltui.config import Config
-    from rltui.pages.picker.suggestion_lines import PathDisplay
+    from rltui.pages.picker.lines import PathDisplay
     from rltui.session import Session
     from rltui.tui.playback import ReplayStart
     from rltui.tui.shell import Look
@@ -120,7 +120,7 @@ def _watch_pipe(options: argparse.Namespace, departure: Departure) -> int:
 
 def _path_display() -> PathDisplay:
     """The working directory and the home directory, as far as there are any."""
-    from rltui.pages.picker.suggestion_lines import PathDisplay
+    from rltui.pages.picker.lines import PathDisplay
 
     directory = home = None
     with suppress(OSError):
@@ -133,7 +133,7 @@ def _path_display() -> PathDisplay:
 def _list_suggestions() -> int:
     """Without a terminal: what could be watched, on standard error."""
     from rltui.core.clock import SystemClock
-    from rltui.pages.picker.suggestion_lines import suggestions_text
+    from rltui.pages.picker.lines import suggestions_text
     from rltui.sources.discovery.suggestions import LogdirFinder
 
     paths = _path_display()
@@ -150,7 +150,7 @@ def _pick(config: Config, departure: Departure, before: Path | None) -> tuple[in
     """Exit code, and the path that the user chose on a screen; None when they left it.
     ``before`` is what they chose the last time: the cursor is there."""
     from rltui.core.clock import SystemClock
-    from rltui.pages.picker.app import PickerApp
+    from rltui.pages.picker.screen import PickerApp
     from rltui.sources.discovery.suggestions import LogdirFinder
 
     paths = _path_display()

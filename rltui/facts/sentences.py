@@ -1,4 +1,6 @@
-"""The sentences about findings and limits: templates of the rules, filled with evidence."""
+"""The sentences about findings and limits: templates of the rules, filled with evidence; and the
+copied text of what the cursor is on.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from collections.abc import Callable, Mapping
 from rltui.core.template import fill
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
+from rltui.session import RunView
 
 Fact = float | int | str | None
 
@@ -183,3 +186,30 @@ def _shown(value: Fact, form: str, number: Callable[[float], str]) -> str:
     if form == "d" or isinstance(value, int):
         return numbers.step(round(value) if math.isfinite(value) else value)
     return number(value)
+
+
+def run_text(run: RunView) -> str:
+    """A run: name, level and path."""
+    return f"{run.name}\t{run.verdict.level.word}\t{run.data.path}"
+
+
+def finding_text(run: RunView, finding: Finding) -> str:
+    """A finding in one line."""
+    return f"{run.name}: {finding.title} ({finding.rule}): {summary(finding)}"
+
+
+def metric_text(run: RunView, tag: str, at: int | None = None) -> str:
+    """The newest value of ``tag`` with full precision, or that at the step ``at``."""
+    series = run.series(tag)
+    point = series.last
+    if at is not None:
+        for step, wall, value in zip(
+            series.steps.tolist(), series.wall_times.tolist(), series.values.tolist(), strict=True
+        ):
+            if step == at:
+                point = (step, wall, value)
+    if point is None:
+        return f"{run.name}\t{tag}"
+    step, wall, value = point
+    when = "" if math.isnan(wall) else f"\t{wall:.3f}"
+    return f"{run.name}\t{tag}\t{run.step_word} {step}\t{value!r}{when}"

@@ -12,7 +12,7 @@ from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
-from rltui.core.text import cell_width, pad
+from rltui.core.text import cell_width, clean, fit, pad
 from rltui.draw.glyph import glyph_set
 from rltui.draw.prose import note_text
 from rltui.facts import numbers, sentences
@@ -33,7 +33,14 @@ from rltui.facts.findings import (
     summary_of,
 )
 from rltui.facts.metrics import Row, fold
-from rltui.facts.runs import exit_words, last_lines, since_step, state_words, why_unknown
+from rltui.facts.runs import (
+    by_verdict,
+    exit_words,
+    last_lines,
+    since_step,
+    state_words,
+    why_unknown,
+)
 from rltui.health.model import Diagnosis, Finding, FindingState, lead_of
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.session import RunView, Session
@@ -48,6 +55,8 @@ _COLOURS = {Level.OK: 32, Level.WATCH: 33, Level.BAD: 31}
 _CODES = {glyph_set("braille").badge(level): code for level, code in _COLOURS.items()}
 #: A badge after the indent, or after the time of an event.
 _BADGE = re.compile(rf"^( *(?:\d\d:\d\d:\d\d )?)([{''.join(_CODES)}])(?= )", re.MULTILINE)
+#: Cells of the line.
+WIDTH = 80
 
 
 def verdict_line(session: Session) -> str:
@@ -358,3 +367,36 @@ def painter(colour: bool) -> Callable[[str], str]:
 
 def _painted(text: str) -> str:
     return _BADGE.sub(lambda m: f"{m[1]}\x1b[{_CODES[m[2]]}m{m[2]}\x1b[0m", text)
+
+
+def status_line(session: Session) -> str:
+    """At most :data:`WIDTH` cells: how many runs are how well, and what to look at first."""
+    runs = session.runs()
+    if not runs:
+        return "rltui: no runs"
+    worst = min(runs, key=by_verdict)
+    if len(runs) == 1:
+        return fit(f"{_GLYPHS.badge(worst.verdict.level)} {_words(worst)}", WIDTH)
+    counts = Counter(r.verdict.level for r in runs)
+    badges = [f"{_GLYPHS.badge(x)} {counts[x]}" for x in sorted(Level, reverse=True) if counts[x]]
+    head = " ".join(badges)
+    return fit(f"{head}  {_words(worst)}" if worst.verdict.level >= Level.WATCH else head, WIDTH)
+
+
+def _words(run: RunView) -> str:
+    """Name, step and what is the matter."""
+    step = "" if run.data.last_step is None else f" {numbers.step(run.data.last_step)}"
+    total = run.progress.total_steps if run.progress else None
+    if step and total:
+        step += f"/{numbers.step(total)}"
+    what = _matter(run)
+    return clean(f"{run.name}{step}{': ' if what else ''}{what}")
+
+
+def _matter(run: RunView) -> str:
+    if run.verdict.crash is not None:
+        return exit_words(run.verdict.crash)
+    if (cause := cause_of(run)) is not None:
+        return f"{run.infos[cause.tag].title} {change_words(cause)}"
+    firing = run.report.worst(2) if run.report else ()
+    return ", ".join(finding.title for finding in firing)

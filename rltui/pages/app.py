@@ -20,11 +20,10 @@ from rltui.tui.alerts import Alerts
 from rltui.tui.input_times import Collecting, InputTimes
 from rltui.tui.keys import EVERYWHERE
 from rltui.tui.playback import Playback, ReplayStart
-from rltui.tui.pump import Pump
+from rltui.tui.pump import Pump, Warming
 from rltui.tui.remembered import RememberedView, SavedMark
 from rltui.tui.screen import ShellScreen
 from rltui.tui.shell import Look, ShellApp
-from rltui.tui.warming import Warming
 
 
 class RltuiApp(ShellApp[bool], places=EVERYWHERE):

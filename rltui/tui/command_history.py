@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from textual.command import CommandPalette
+from textual.css.query import NoMatches
 
 from rltui.core.home import state_directory, write_private
 from rltui.core.text import clean, kept_clean
@@ -111,3 +116,12 @@ def _unique(texts: Iterable[str]) -> list[str]:
     """Without empty and repeated ones; of equal ones the last stays."""
     kept = dict.fromkeys(reversed([t for t in texts if t]))
     return list(reversed(kept))
+
+
+class CommandSearch(CommandPalette):
+    """Textual's search may end just after it was closed. It then finds no list to show its results
+    in, which would end the app."""
+
+    def _refresh_command_list(self, *args: Any) -> None:
+        with suppress(NoMatches):
+            super()._refresh_command_list(*args)

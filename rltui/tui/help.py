@@ -26,6 +26,9 @@ from rltui.facts.timeline import LEGEND
 from rltui.tui.keys import PICKER, Key
 from rltui.tui.overlay import Overlay
 
+#: What only this screen has stands first, at the left; what every screen has at the right.
+_LEFT, _RIGHT = ("This screen", "Chart"), ("Move", "Everywhere", "Replay")
+
 
 class HelpScreen(Overlay):
     """Two columns of keys and the legend."""
@@ -47,10 +50,6 @@ class HelpScreen(Overlay):
 
     def text(self, width: int) -> list[Line]:
         return help_lines(self._shown, self._of, self.shell.view, width)
-
-
-#: What only this screen has stands first, at the left; what every screen has at the right.
-_LEFT, _RIGHT = ("This screen", "Chart"), ("Move", "Everywhere", "Replay")
 
 
 def help_lines(keys: Sequence[Key], place: str, view: View, width: int) -> list[Line]:

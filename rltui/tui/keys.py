@@ -5,13 +5,16 @@ One row per action. Alt-keys and ctrl+/ are avoided: tmux and ssh lose them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from rltui.config import Config
 from rltui.core.errors import UsageError
+from rltui.core.text import cell_width, fit
 from rltui.core.yaml_document import nearest
+from rltui.draw.line import ACCENT, MUTED, TEXT, Line, Token, fit_line, style, with_ground
+from rltui.draw.view import View
 
 #: Screens on which a key can work; a tab of findings has keys of its own.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
@@ -37,6 +40,12 @@ _CHARTS = (LIST, GRID, METRIC)
 _CURVES = (*_CHARTS, COMPARISON)
 _SETTINGS = (RUNS, *_RUN, COMPARISON, SETTINGS)
 _SCROLLED = (*_LISTS, *_OVERLAYS)
+MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
+_REPLAY = "Replay"
+#: Actions whose words stand in the footer during a replay only.
+REPLAYED = ("replay_back", "pause")
+#: Actions whose keys mean something by themselves (the digits of the tabs).
+_FIXED = ("tab",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +74,6 @@ class Key:
     by_key: bool = False
     """The handler gets the key that was pressed."""
 
-
-MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
-_REPLAY = "Replay"
-#: Actions whose words stand in the footer during a replay only.
-REPLAYED = ("replay_back", "pause")
 
 KEYS: tuple[Key, ...] = (
     Key("help", ("question_mark",), "?", "this help", _ALL, _ALWAYS, "help", 0),
@@ -277,10 +281,6 @@ KEYS: tuple[Key, ...] = (
 )
 
 
-#: Actions whose keys mean something by themselves (the digits of the tabs).
-_FIXED = ("tab",)
-
-
 def keys_of(config: Config) -> tuple[Key, ...]:
     """The table of keys with the user's own keys: bindings, footer and help come from it.
 
@@ -327,3 +327,39 @@ def _unknown(config: Config, action: str, hint: str | None) -> NoReturn:
             if key.value == action:
                 key.fail(message, hint=hint)
     raise UsageError(message + (f"; did you mean {hint!r}?" if hint else ""))
+
+
+def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") -> Line:
+    """The footer words of ``keys`` as far as they fit, and ``right`` at the right end."""
+    words = view.glyphs.text
+    shown, right = [replace(k, footer_key=words(_name(k))) for k in keys if k.footer], words(right)
+    order = {k.action: i for i, k in enumerate(shown)}
+    room = width - (cell_width(right) + 3 if right else 1) - 1
+    while len(shown) > 2 and _width(shown) > room:
+        shown.remove(max(shown, key=lambda k: k.rank))
+    shown.sort(key=lambda k: (k.action != "help", k.action == "quit", k.rank, order[k.action]))
+    line: Line = [(" ", TEXT)]
+    for i, key in enumerate(shown):
+        line.append((("  " if i else "") + _name(key), style(Token.ACCENT, bold=True)))
+        line.append((f" {key.footer}", TEXT))
+    line = fit_line(line, width - cell_width(right) - 1) if right else line
+    if right:
+        line = [*line, (fit(right, width), MUTED)]
+    return with_ground(fit_line(line, width), Token.RAISED)
+
+
+def filter_line(text: str, width: int, right: str) -> Line:
+    """A filter that stays in force after it was typed."""
+    line: Line = [(" /", ACCENT), (text, style(Token.STRONG))]
+    gap = width - sum(cell_width(t) for t, _ in line) - cell_width(right) - 1
+    if gap > 0:
+        line = [*line, (" " * gap, TEXT), (right, MUTED)]
+    return with_ground(fit_line(line, width), Token.SEL)
+
+
+def _name(key: Key) -> str:
+    return key.footer_key or key.shown.split("  ")[0]
+
+
+def _width(keys: Sequence[Key]) -> int:
+    return sum(cell_width(_name(k)) + 1 + cell_width(k.footer) + 2 for k in keys)

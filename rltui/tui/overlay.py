@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
@@ -15,6 +15,7 @@ from textual.screen import ModalScreen
 
 from rltui.draw.entries import Entry, fixed, indented
 from rltui.draw.line import Line, Token, line_width, style
+from rltui.draw.view import View
 from rltui.tui.elsewhere import covered
 from rltui.tui.keys import OVERLAY, Key
 from rltui.tui.screen import ShellScreen
@@ -157,3 +158,23 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
 
     def action_last(self) -> None:
         self.lines.move_to_end(True)
+
+
+class ExplainScreen(Overlay):
+    """An explanation; the first two lines, its title, do not scroll."""
+
+    MOST = 100
+
+    def __init__(self, explain: Callable[[View, int], list[Line]]) -> None:
+        """``explain`` makes the lines at a width."""
+        super().__init__()
+        self._explain = explain
+
+    def action_explain(self) -> None:
+        self.action_close()
+
+    def head(self, width: int) -> list[Line]:
+        return self._explain(self.shell.view, width)[:2]
+
+    def text(self, width: int) -> list[Line]:
+        return self._explain(self.shell.view, width)[2:]

@@ -7,7 +7,9 @@ ages, which move on their own, are renewed once a second.
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Callable
+from importlib import import_module
 
 from textual.message_pump import MessagePump
 
@@ -32,6 +34,26 @@ _APART_S = 0.5
 #: spell is shown at once, a stream of steps about once a second. That is as fast as anybody
 #: reads, and half the work on the machine that trains.
 _BURST, _EVERY_S = 3, 0.95
+#: Modules that are imported on first use, those that are needed soonest first.
+LATER = (
+    "rltui.pages.metric.related",
+    "rltui.pages.findings.findings_detail",
+    "rltui.pages.metric.screen",
+    "rltui.pages.timing.timing_plot",
+    "rltui.tui.help",
+    "rltui.tui.overlay",
+    "rltui.pages.log.screen",
+    "rltui.pages.comparison.open_comparison",
+    "rltui.pages.hyperparameters.screen",
+    "rltui.pages.samples.screen",
+    "rltui.tui.writing",
+    "rltui.output.text_report",
+    "rltui.output.json_document",
+    "rltui.health.muting",
+    "rltui.health.crash",
+)
+#: Pause before each of them, seconds: a key waits for one at most.
+_PAUSE_S = 0.05
 
 
 class Pace:
@@ -187,3 +209,20 @@ class Pump:
         else:
             self._session.run_list.release()
             self._pull_in(0.0)
+
+
+class Warming:
+    """Imports one module at a time on the loop of ``owner``."""
+
+    def __init__(self, owner: MessagePump) -> None:
+        self._owner = owner
+        self._left = deque(LATER)
+
+    def go_on(self) -> None:
+        """Import the rest, a module after each pause."""
+        if self._left:
+            self._owner.set_timer(_PAUSE_S, self._next)
+
+    def _next(self) -> None:
+        import_module(self._left.popleft())
+        self.go_on()

@@ -25,6 +25,8 @@ from rltui.health.model import MutedFinding
 _SCHEMA = "rltui.view/1"
 #: Longer files are none of ours, bytes.
 _MOST_BYTES = 1 << 20
+#: Options of the view that keys change, with the type of each.
+_OPTIONS: dict[str, type] = {"axis": str, "smooth": float, "log_y": bool, "outliers": bool}
 
 
 class SavedMark(NamedTuple):
@@ -148,10 +150,6 @@ class RememberedView:
         state.mutes = sorted((m.rule, m.title) for m in mutes)
         with contextlib.suppress(OSError):
             write_private(path, state.document())
-
-
-#: Options of the view that keys change, with the type of each.
-_OPTIONS: dict[str, type] = {"axis": str, "smooth": float, "log_y": bool, "outliers": bool}
 
 
 def _option(name: object, value: object) -> object:

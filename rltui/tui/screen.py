@@ -18,8 +18,7 @@ from rltui.core.fault import NOT_SHOWN
 from rltui.draw.line import Line
 from rltui.session import RunView, Session
 from rltui.tui.elsewhere import elsewhere
-from rltui.tui.footer import footer_line
-from rltui.tui.keys import KEYS, MOVE, REPLAYED, Key, keys_for
+from rltui.tui.keys import KEYS, MOVE, REPLAYED, Key, footer_line, keys_for
 from rltui.tui.shell import ShellApp, check_handler, shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.status import Status

@@ -24,8 +24,7 @@ from rltui.draw.theme import DEFAULT, Theme, list_themes, load_theme
 from rltui.draw.view import View
 from rltui.tui import clipboard
 from rltui.tui.cell_diff import CellDiffApp
-from rltui.tui.command_history import CommandHistory
-from rltui.tui.command_search import CommandSearch
+from rltui.tui.command_history import CommandHistory, CommandSearch
 from rltui.tui.keys import KEYS, Key
 from rltui.tui.remembered import ViewState
 from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, tokens_of

@@ -20,7 +20,7 @@ from rich.cells import cell_len
 from rich.color import ColorSystem
 from textual.strip import Strip
 
-from rltui.tui.ink import START, Ink, InkTable
+from rltui.tui.theming import START, Ink, InkTable
 
 #: Characters that every terminal shows in exactly one cell: Latin, Greek, Cyrillic, punctuation,
 #: arrows, operators, box drawing, blocks, braille.

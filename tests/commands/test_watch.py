@@ -14,7 +14,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from rltui.pages.app import RltuiApp
-from rltui.pages.picker.app import PickerApp
+from rltui.pages.picker.screen import PickerApp
 from rltui.session import Session
 from rltui.tui.widgets.line_list import LineList
 from tests import heap

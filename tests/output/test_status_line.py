@@ -12,7 +12,7 @@ from rltui.core.batch import Batch, RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.facts.runs import ListedRuns
-from rltui.output.status_line import WIDTH, status_line
+from rltui.output.text_report import WIDTH, status_line
 from tests.builders import a_batch
 from tests.fakes import a_session
 from tests.hostile import PAYLOADS

@@ -8,7 +8,6 @@ from typing import Any
 
 from rltui.core.text import cell_width
 from rltui.draw.entries import Entry
-from rltui.draw.grid_layout import grid_layout
 from rltui.draw.line import Line, fit_line, plain
 from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, TABS, tab_sections
@@ -22,10 +21,9 @@ from rltui.pages.log.lines import log_head, log_lines
 from rltui.pages.metric.explain import explain_finding, explain_tag
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
-from rltui.pages.run.grid import grid_lines
+from rltui.pages.run.grid import grid_layout, grid_lines
 from rltui.pages.run.header import run_header, runs_header
-from rltui.pages.run.metric_columns import columns_of
-from rltui.pages.run.metric_table import list_head, section_entries
+from rltui.pages.run.metric_table import columns_of, list_head, section_entries
 from rltui.pages.run.tab import (
     empty_lines,
     hidden_lines,

@@ -17,11 +17,11 @@ from rltui.facts import numbers, sentences
 from rltui.facts.metrics import Row, make_row
 from rltui.health.model import Judgement
 from rltui.pages.metric.metric_chart import chart_lines
-from rltui.pages.run.metric_columns import columns_for
 from rltui.pages.run.metric_table import (
     _heads,
     _row_line,
     _spark_head,
+    columns_for,
     section_line,
 )
 from rltui.pages.run.tab import side_lines

@@ -9,7 +9,7 @@ import pytest
 from rltui.core.batch import LogTail
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
-from rltui.pages.findings.events import event_lines
+from rltui.pages.findings.lines import event_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.draw.grid_layout import grid_layout
 from rltui.draw.line import ACCENT, Line, Token, plain
 from rltui.draw.view import View
 from rltui.facts.groups import toggled
 from rltui.facts.metrics import Row, tab_sections
 from rltui.pages.run import grid
-from rltui.pages.run.grid import Pace, grid_lines, in_sight
+from rltui.pages.run.grid import Pace, grid_layout, grid_lines, in_sight
 from rltui.pages.run.tab import tab_layout
 from rltui.pages.run.tab_below import below_lines
 from rltui.session import RunView

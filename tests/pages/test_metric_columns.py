@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from rltui.draw.grid_layout import grid_layout
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.metrics import Row, tab_sections
-from rltui.pages.run.grid import grid_lines
-from rltui.pages.run.metric_columns import columns_for, columns_of, row_names, short_titles
-from rltui.pages.run.metric_table import row_entries, section_line
+from rltui.pages.run.grid import grid_layout, grid_lines
+from rltui.pages.run.metric_table import (
+    columns_for,
+    columns_of,
+    row_entries,
+    row_names,
+    section_line,
+    short_titles,
+)
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_tags

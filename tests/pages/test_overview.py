@@ -7,7 +7,7 @@ import pytest
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, tab_sections
-from rltui.pages.findings.first_movers import first_mover_lines
+from rltui.pages.findings.lines import first_mover_lines
 from rltui.pages.run.tab import overview_entries, tab_layout
 from tests.fakes import a_session, grpo_batch
 

@@ -12,11 +12,12 @@ from rltui.draw.view import View
 from rltui.formats import FORMATS
 from rltui.pages.picker.lines import (
     Choices,
+    PathDisplay,
     choices_of,
     picker_header,
     suggestion_entries,
+    suggestions_text,
 )
-from rltui.pages.picker.suggestion_lines import PathDisplay, suggestions_text
 from rltui.sources.discovery.log_writers import LogWriter
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.sources.discovery.tree import Candidate

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from rltui.pages.picker.app import PickerApp
-from rltui.pages.picker.screen import PickerScreen
-from rltui.pages.picker.suggestion_lines import PathDisplay
+from rltui.pages.picker.lines import PathDisplay
+from rltui.pages.picker.screen import PickerApp, PickerScreen
 from rltui.sources.discovery.suggestions import Suggestions
 from rltui.sources.discovery.tree import Candidate
 from tests.clock import ManualClock

@@ -9,8 +9,7 @@ from rltui.draw.view import View
 from rltui.facts import metrics as extent_module
 from rltui.facts.metrics import extent_between, extent_of, make_row
 from rltui.pages.metric.lines import metric_lines
-from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
-from rltui.pages.metric.statistics import statistics
+from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom, statistics
 from rltui.pages.run.tab import tab_layout
 from rltui.pages.run.tab_below import below_lines
 from rltui.session import RunView, Session

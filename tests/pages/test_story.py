@@ -15,7 +15,7 @@ from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.findings_list import CauseId, EndingId, finding_entries
-from rltui.pages.findings.story import story_lines
+from rltui.pages.findings.lines import story_lines
 from rltui.pages.metric.explain import explain_tag
 from rltui.session import RunView
 from tests.builders import a_batch, a_source, steps

@@ -6,8 +6,7 @@ from rltui.catalogue.model import Category
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.metrics import tab_sections
-from rltui.pages.run.metric_columns import columns_for
-from rltui.pages.run.metric_table import list_head, section_entries
+from rltui.pages.run.metric_table import columns_for, list_head, section_entries
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
 from tests.fakes import a_session

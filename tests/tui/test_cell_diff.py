@@ -27,7 +27,7 @@ from textual.widgets import Input, Static
 
 from rltui.tui import cell_diff
 from rltui.tui.cell_diff import CellDiffApp
-from rltui.tui.command_search import CommandSearch
+from rltui.tui.command_history import CommandSearch
 from rltui.tui.terminal_cells import (
     PLAIN,
     TerminalCells,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.command import CommandList
 
-from rltui.tui.command_search import CommandSearch
+from rltui.tui.command_history import CommandSearch
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
 

@@ -12,7 +12,7 @@ import pytest
 
 import rltui
 from rltui.commands.watch import reading
-from rltui.tui.warming import LATER
+from rltui.tui.pump import LATER
 
 #: The work of a start up to the first paint, and then what it took to get there.
 _FIRST_PAINT = """
@@ -26,7 +26,7 @@ from rltui.draw.view import View
 from rltui.session import Session
 from rltui.pages.app import RltuiApp
 from rltui.tui.shell import Look
-from rltui.tui.warming import LATER
+from rltui.tui.pump import LATER
 
 session = Session([Path(sys.argv[1])])
 session.scan()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.entries import Entry, longest, with_margin
+from rltui.draw.entries import Entry, indented, longest, with_margin
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -23,6 +23,7 @@ from rltui.draw.line import (
     with_ground,
 )
 from rltui.draw.names import distinct
+from rltui.draw.prose import paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.comparison import (
@@ -30,6 +31,9 @@ from rltui.facts.comparison import (
     Comparison,
     Row,
     RowId,
+    ends_words,
+    group_words,
+    settings_words,
     window_words,
 )
 from rltui.facts.groups import slot_sign
@@ -40,6 +44,8 @@ _METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20
 _VERDICT = 28
 #: Cells of the difference, beside the metric that is chosen.
 _DIFFERENCE = 13
+#: Lines of the sentences on groups, and the width from which two suffice.
+_ON_GROUPS, _WIDE = 3, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +239,25 @@ def comparison_text(comparison: Comparison, rows: list[Row]) -> str:
         values = [comparison.value(row, m) for m in comparison.columns]
         lines.append([row.name, comparison.verdict_words(row), *(numbers.value(v) for v in values)])
     return "\n".join("\t".join(line) for line in lines)
+
+
+def count_of_lines(comparison: Comparison, width: int) -> int:
+    """Lines that the sentences take."""
+    if comparison.grouping is not None:
+        return _ON_GROUPS - (width >= _WIDE)
+    return 1 if comparison.sweep.settings or ends_words(comparison) else 0
+
+
+def lines_of_words(
+    comparison: Comparison, metric: Column, here: Row | None, view: View, width: int, height: int
+) -> list[Line]:
+    """All sentences in at most ``height`` lines of ``width`` cells."""
+    found = (
+        group_words(comparison, comparison.ordered("metric", metric), metric, here),
+        settings_words(comparison, here),
+        ends_words(comparison),
+    )
+    text = view.glyphs.text("; ".join(x for x in found if x))
+    margin = 2 if width >= 110 else 1
+    lines = paragraph(text, width - margin - 1, MUTED, limit=height) if text else []
+    return indented(lines, margin)

@@ -17,11 +17,12 @@ from rltui.pages.comparison.comparison_chart import Curves, comparison_charts
 from rltui.pages.comparison.comparison_table import (
     comparison_header,
     comparison_text,
+    count_of_lines,
+    lines_of_words,
     table_entries,
     table_head,
     table_layout,
 )
-from rltui.pages.comparison.comparison_words import count_of_lines, lines_of_words
 from rltui.pages.run.chart_screen import Then
 from rltui.session import RunView, Session
 from rltui.tui.chart_options import ChartOptions

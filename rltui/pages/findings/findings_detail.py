@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from rltui.core.text import cell_width
-from rltui.draw.line import LEVEL_TOKEN, MUTED, RULE, STRONG, TEXT, Line, line_width, style
+from rltui.core.level import Level
+from rltui.core.text import cell_width, fit
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    Line,
+    Style,
+    column,
+    fit_line,
+    line_width,
+    style,
+)
 from rltui.draw.names import distinct
 from rltui.draw.prose import fact_table, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
+from rltui.facts.checks import CheckItem, check_items, then_words
 from rltui.facts.findings import (
     FindingRow,
     advice_of,
@@ -26,7 +40,6 @@ from rltui.facts.findings import (
 from rltui.facts.metrics import fold
 from rltui.facts.runs import exit_words
 from rltui.health.model import Diagnosis, Skipped
-from rltui.pages.findings.checks import check_table
 from rltui.pages.findings.findings_list import (
     AheadId,
     CauseId,
@@ -36,12 +49,13 @@ from rltui.pages.findings.findings_list import (
     row_of,
     why_skipped,
 )
-from rltui.pages.findings.first_movers import first_mover_lines
-from rltui.pages.findings.lines import badge_of, heading, since_words, span_words
+from rltui.pages.findings.lines import badge_of, first_mover_lines, heading, since_words, span_words
 from rltui.pages.metric.metric_chart import chart_lines
-from rltui.pages.run.metric_columns import columns_for
-from rltui.pages.run.metric_table import row_line, section_line
+from rltui.pages.run.metric_table import columns_for, row_line, section_line, spark_line
 from rltui.session import RunView
+
+#: Look of what stands out although its metric is ok.
+_STANDING_OUT = style(LEVEL_TOKEN[Level.WATCH], bold=True)
 
 
 def detail_lines(
@@ -227,3 +241,54 @@ def _chart(run: RunView, tag: str, view: View, width: int, room: int) -> list[Li
     note = "   ".join(x for x in (view.glyphs.text(info.unit), info.tag) if x)
     head = heading(view.glyphs.text(info.title), width, view, note)
     return [[], head, *chart_lines(run, tag, view, width, min(room - 2, 34))]
+
+
+def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
+    """What to check, under a heading."""
+    head = heading("Check", width, view, "now and over the run")
+    return [head, *check_lines(run, diagnosis, view, width)]
+
+
+def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
+    """A numbered table of what to check: badge, metric, question, value now, sparkline."""
+    glyphs, items = view.glyphs, check_items(run, diagnosis)
+    spark = 14 if width >= 84 else 10 if width >= 52 else 0
+    name = max((min(19, cell_width(i.title)) for i in items), default=0) + 1
+    lines = []
+    for rank, item in enumerate(items, 1):
+        look = _look(item)
+        lead = "first" if rank == 1 else "then" if rank == _then(items) else ""
+        line: Line = [(f"{lead:6}", MUTED), (f"{glyphs.badge(item.level)} ", look)]
+        line.append(column(glyphs.text(item.title), name, STRONG, ellipsis=glyphs.ellipsis))
+        right = _value(run, item, view, spark)
+        room = width - line_width(line) - line_width(right) - 1
+        parts = [item.ask, then_words(item)]
+        if item.level >= Level.WATCH:  # the value that the badge is about
+            parts.reverse()
+        words = "  ".join(x for x in (*parts, item.hint) if x)
+        text = fit(glyphs.text(words), max(0, room), ellipsis=glyphs.ellipsis)
+        stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
+        line.append((text, _STANDING_OUT if stands_out else TEXT))
+        lines.append([*fit_line(line, width - line_width(right)), *right])
+    return lines
+
+
+def _look(item: CheckItem) -> Style:
+    return style(LEVEL_TOKEN[item.level], bold=item.level >= Level.WATCH)
+
+
+def _then(items: list[CheckItem]) -> int:
+    """Rank of the first item that is not to be checked first."""
+    return next((n for n, i in enumerate(items, 1) if not i.first), 0)
+
+
+def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
+    if item.tag is None:
+        return [("not logged".rjust(10 + (spark + 1 if spark else 0)), MUTED)]
+    now = run.verdict.tag_level(item.tag)  # the badge may be about another time
+    look = style(LEVEL_TOKEN[now], bold=True) if now >= Level.WATCH else STRONG
+    line: Line = [(numbers.aligned(item.value), look)]
+    if spark:
+        judged = item.level is not Level.UNKNOWN
+        line += [(" ", TEXT), *spark_line(run, item.tag, spark, view, judged=judged)]
+    return line

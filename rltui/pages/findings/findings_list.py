@@ -30,13 +30,13 @@ from rltui.facts.findings import (
 from rltui.facts.runs import exit_words
 from rltui.health.model import Finding, FindingState, Report, Skipped
 from rltui.health.symptoms import SETTING_CHANGED
-from rltui.pages.findings.events import event_lines
-from rltui.pages.findings.first_movers import first_mover_lines
 from rltui.pages.findings.lines import (
     calm_lines,
     cause_line,
     counts,
+    event_lines,
     finding_line,
+    first_mover_lines,
     heading,
     no_verdict,
     suspect_lines,

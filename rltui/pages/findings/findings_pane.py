@@ -19,19 +19,20 @@ from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.findings import FindingRow, finding_rows, worst_rows
 from rltui.facts.runs import exit_words
-from rltui.pages.findings.first_movers import first_mover_sentence
 from rltui.pages.findings.lines import (
+    STORY_NAMES,
     badge_of,
     calm_lines,
     cause_line,
     counts,
     finding_line,
+    first_mover_sentence,
     heading,
     no_verdict,
     span_words,
+    story_lines,
     title_words,
 )
-from rltui.pages.findings.story import STORY_NAMES, story_lines
 from rltui.session import RunView
 
 

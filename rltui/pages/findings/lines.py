@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
 from rltui.draw.line import (
+    ACCENT,
     LEVEL_TOKEN,
     MUTED,
     RULE,
+    STRONG,
     TEXT,
     TITLE,
     Line,
     Token,
+    column,
     fit_line,
     line_width,
     style,
 )
-from rltui.draw.prose import fact_table, paragraph, wrap
+from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
+from rltui.facts.checks import check_facts, next_step
 from rltui.facts.findings import (
     FindingId,
     FindingRow,
+    cause_of,
+    change_words,
     finding_rows,
     marks,
     marks_words,
+    moves_of,
     muted_rows,
     usually,
+    worst_story,
 )
-from rltui.facts.runs import since_step, why_unknown
+from rltui.facts.runs import exit_words, since_step, why_unknown
 from rltui.health.model import Finding, FindingState
 from rltui.session import RunView
+
+#: Cells of the step.
+_STEP = 10
+#: Below this width there is one word for the change.
+_BOTH_VALUES = 58
+#: Cells of the names of the facts, with a blank.
+STORY_NAMES = 13
 
 
 def heading(title: str, width: int, view: View, note: str = "") -> Line:
@@ -227,3 +244,112 @@ def since_words(run: RunView, finding: Finding) -> str:
     last = run.data.last_step
     ago = 0 if last is None else last - finding.since_step
     return f"{text}, {numbers.step(ago)} {run.step_word}s ago" if ago > 0 else f"{text}, the newest"
+
+
+def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """A section with a line or two per step at which something happened, at most ``height``
+    lines; empty when nothing did, or without room for most of it."""
+    by_step: dict[int, list[tuple[str, Level]]] = {}
+    for step, text, level in _events(run):
+        by_step.setdefault(step, []).append((text, level))
+    if not by_step or height < 3:
+        return []
+    lines = [heading("What happened", width, view, f"by {run.step_word}")]
+    for step in sorted(by_step):
+        found = by_step[step]
+        level = max(level for _, level in found)
+        look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH) if level else MUTED
+        mark: Line = [(f"{view.glyphs.badge(level) if level else view.glyphs.over} ", look)]
+        words = view.glyphs.text(", ".join(text for text, _ in found))
+        body = paragraph(words, width - _STEP - 2, TEXT, limit=2, ellipsis=view.glyphs.ellipsis)
+        lines.append([*mark, column(numbers.step(step), _STEP, MUTED), *body[0]])
+        lines += [[(" " * (_STEP + 2), TEXT), *line] for line in body[1:]]
+    return lines if len(lines) <= height else []
+
+
+def _events(run: RunView) -> Iterator[tuple[int, str, Level]]:
+    """(step, words, level; unknown for what is resolved)."""
+    cause, elsewhere = cause_of(run), run.points.off_axis
+    if cause is not None and run.report is not None:
+        level = run.report.diagnosed.diagnoses[0].level
+        yield cause.step, f"{run.infos[cause.tag].title} {change_words(cause)}", level
+    for row in finding_rows(run):
+        if row.finding.since_step is not None and row.finding.tag not in elsewhere:
+            level = row.finding.level if row.is_firing else Level.UNKNOWN
+            yield row.finding.since_step, _words(row), level
+    crash, last = run.verdict.crash, run.data.last_step
+    if crash is not None and last is not None:
+        yield last, exit_words(crash), run.verdict.exit_level
+
+
+def _words(row: FindingRow) -> str:
+    """ "KL blow-up (resolved at 33)"."""
+    until = row.finding.until_step
+    return title_words(row) + ("" if until is None else f" (resolved at {numbers.step(until)})")
+
+
+def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """A section with one line per metric, at most ``height`` lines; empty when nothing moved."""
+    step, moves = moves_of(run)
+    if step is None or not moves or height < 2:
+        return []
+    glyphs = view.glyphs
+    note = f"around {run.step_word} {numbers.step(step)}"
+    lines = [heading("What moved first", width, view, note)]
+    for rank, move in enumerate(moves[: height - 1], 1):
+        title = glyphs.text(run.infos[move.tag].title)
+        look = style(LEVEL_TOKEN[run.verdict.level], bold=True) if move.is_setting else TEXT
+        line: Line = [(f"{rank} ", ACCENT), column(title, 19, look, ellipsis=glyphs.ellipsis)]
+        line.append(column(f"{run.step_word} {numbers.step(move.step)}", 13, MUTED))
+        if width < _BOTH_VALUES:
+            line.append((glyphs.text(change_words(move)), MUTED))
+        else:
+            before, after = numbers.value(move.before), numbers.value(move.after)
+            line.append((pad(before, 9, right=True) + glyphs.text(" → "), MUTED))
+            line.append((pad(after, 9) + " ", look if move.is_setting else STRONG))
+        if width >= 69 and move.factor is not None:
+            line.append((glyphs.text(numbers.factor(move.factor)), MUTED))
+        lines.append(line)
+
+    return lines
+
+
+def first_mover_sentence(run: RunView, view: View) -> str:
+    """ "learning rate × 200 at 30, then KL to old policy × 470"; empty when nothing moved."""
+    _, moves = moves_of(run)
+    words: list[str] = []
+    for move in moves[:2]:
+        at = f" at {numbers.step(move.step)}" if not words else ""
+        words.append(f"{run.infos[move.tag].title} {change_words(move)}{at}")
+    return view.glyphs.text(", then ".join(words))
+
+
+def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """What to do about a run in at most ``height`` lines: the next step, and above it as much as
+    fits of the likely cause and of what to check. Empty for a run without a finding."""
+    step = view.glyphs.text(next_step(run))
+    if not step or height < 1 or width < 2 * STORY_NAMES:
+        return []
+    ellipsis, room = view.glyphs.ellipsis, width - STORY_NAMES
+    most = 1 if height < 3 else max(1, height // 2)
+    last: list[Line] = [[(x, STRONG)] for x in whole_clauses(step, room, most, ellipsis=ellipsis)]
+    story = worst_story(run)
+    facts = check_facts(run, story, view.glyphs.badge) if story is not None else []
+    spare = height - len(last)
+    lines: list[Line] = []
+    for at, (name, text) in enumerate(facts):
+        more = sum(name != "then" for name, _ in facts[at + 1 :])
+        limit = min(2, spare - more)
+        if limit < 1 or (name == "then" and height < 4):
+            break
+        words = view.glyphs.text(text)
+        body = paragraph(words, room, TEXT, limit=limit, ellipsis=ellipsis)
+        spare -= len(body)
+        lines += _named(name, body)
+
+    return [*lines, *_named("next step", last)]
+
+
+def _named(name: str, body: list[Line]) -> list[Line]:
+    """The lines of a fact behind its name."""
+    return [[(pad("" if n else name, STORY_NAMES), MUTED), *line] for n, line in enumerate(body)]

@@ -27,9 +27,13 @@ from rltui.facts.metrics import (
     tab_sections,
 )
 from rltui.pages.findings.lines import finding_block, heading
-from rltui.pages.metric.metric_chart import Zoom, chart_lines
+from rltui.pages.metric.metric_chart import (
+    Zoom,
+    chart_lines,
+    statistics,
+    statistics_in_line,
+)
 from rltui.pages.metric.related import related_lines
-from rltui.pages.metric.statistics import statistics, statistics_in_line
 from rltui.session import RunView
 
 _SIDE = 38

@@ -6,16 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rltui.core.level import Level
+from rltui.core.medians import median
 from rltui.draw.chart.chart_model import XY, Continuation
 from rltui.draw.chart.foot import label_width
 from rltui.draw.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
+from rltui.draw.chart.trace import LONG
 from rltui.draw.line import Line, Token
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.cache import kept
+from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.findings import projection_of, steps_words
-from rltui.facts.metrics import episodes
+from rltui.facts.metrics import Extent, episodes, extent_between, extent_of, newest_of
 from rltui.facts.timeline import timeline as events
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
 from rltui.health.model import FindingState
@@ -35,6 +39,11 @@ if TYPE_CHECKING:
 
 #: Cells of the y labels and of the right margin of charts below each other: any value fits.
 _STACKED_LABELS, _STACKED_MARGIN = 7, 9
+_Ends = tuple[float | None, float | None]
+Facts = list[tuple[str, str, str]]
+_MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
+#: Facts of one line, the most important first: it is cut where it does not fit.
+_LINE = ("newest", "smoothed", "NaN or Inf", "max", "min", "median", "mean", "points", "start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +250,6 @@ def _ghost(run: RunView, series: Series, axis: Axis, axis_name: str) -> XY | Non
     return reference_points(run, series, axis, axis_name)
 
 
-_Ends = tuple[float | None, float | None]
-
-
 def _limits(run: RunView, tag: str, ends: _Ends, projection: Projection | None) -> list[Limit]:
     """The lines of the healthy range and, where the curve comes that far, of what is bad; that
     which is going to be crossed says when."""
@@ -301,3 +307,61 @@ def smoothed_last(series: Series, weight: float) -> float | None:
     if not len(values):
         return None
     return float(smooth(values, weight)[-1])
+
+
+def statistics(run: RunView, tag: str, view: View, zoom: Zoom) -> Facts:
+    """(name, value, where) of the visible points, for a table; kept until the run changes."""
+    key = ("statistics", tag, view.smooth, zoom.window)
+    return kept(run, key, lambda: _facts(run, run.shown(tag), view.smooth, zoom.window))
+
+
+def statistics_in_line(run: RunView, tag: str, view: View, zoom: Zoom) -> list[tuple[str, str]]:
+    """The same as (name, value), the most important first."""
+    known = {}
+    for name, value, where in statistics(run, tag, view, zoom):
+        known[name] = value if name == "points" else f"{value} {where}".rstrip()
+    return [(name, known[name]) for name in _LINE if name in known]
+
+
+def _facts(
+    run: RunView, series: Series, weight: float, window: tuple[float, float] | None
+) -> Facts:
+    facts = [("newest", numbers.value(newest_of(run, series)), "")]
+    if weight:
+        facts.append(("smoothed", numbers.value(smoothed_last(series, weight)), ""))
+    if window is None:
+        extent = extent_of(run, series)
+        middle = _median(run, series) if extent.low else None
+    else:
+        extent, inside = extent_between(series, *window)
+        values = series.values[inside]
+        middle = median(values[np.isfinite(values)]) if extent.low else None
+    facts += _of_extent(extent, middle, run.step_word)
+    if series.old_count:
+        facts.append(("superseded", numbers.step(series.old_count), "by a restart"))
+    return facts
+
+
+def _of_extent(extent: Extent, middle: float | None, step_word: str) -> Facts:
+    facts = []
+    if extent.low and extent.high:
+        facts = [("mean", numbers.value(extent.mean), ""), ("median", numbers.value(middle), "")]
+        for name, (step, value) in (("min", extent.low), ("max", extent.high)):
+            facts.append((name, numbers.value(value), f"at {step_word} {numbers.step(step)}"))
+        facts.append(("start", numbers.value(extent.start), ""))
+    facts.append(("points", numbers.step(extent.points), "" if extent.nonfinite else "no NaN"))
+    if extent.nonfinite:
+        facts.append(("NaN or Inf", numbers.step(extent.nonfinite), ""))
+    return facts
+
+
+def _median(run: RunView, series: Series) -> float:
+    """The median; that of a long series is taken anew when it has grown by a hundredth."""
+
+    def make(series: Series) -> tuple[int, float]:
+        return series.count, median(series.finite()[1])
+
+    def extend(known: tuple[int, float], longer: Series) -> tuple[int, float]:
+        return known if known[0] >= LONG and longer.count <= 1.01 * known[0] else make(longer)
+
+    return _MEDIANS.of(run).get(series, make, extend=extend)[1]

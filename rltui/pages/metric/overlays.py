@@ -28,6 +28,8 @@ from rltui.facts.x_axis import (
 from rltui.session import RunView
 from rltui.store import Series
 
+_OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Others:
@@ -237,9 +239,6 @@ def reference_envelope(
     """How far the reference wanders on its way."""
     found = reference_points(run, series, axis, axis_name)
     return None if found is None else wander(found)
-
-
-_OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 
 
 def outline_of(run: RunView, series: Series, *, coarse: bool = False) -> Outline | None:

@@ -8,15 +8,14 @@ from textual.app import ComposeResult
 
 from rltui.draw.line import Line
 from rltui.facts.metrics import tab_sections
+from rltui.facts.sentences import metric_text
 from rltui.facts.x_axis import span_of
-from rltui.pages.metric.clipboard import metric_text
 from rltui.pages.metric.explain import explain_tag
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
-from rltui.pages.run.chart_screen import ChartScreen, Then
-from rltui.pages.run.tab_bar import TabBar
+from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
 from rltui.session import RunView, Session
-from rltui.tui.crosshair_keys import stepped
+from rltui.tui.chart_options import stepped
 from rltui.tui.keys import METRIC
 from rltui.tui.screen import LEAST, TINY, ShellScreen
 from rltui.tui.widgets.lines import Lines
@@ -218,7 +217,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     def action_explain(self) -> None:
         """What the metric means."""
-        from rltui.pages.metric.explain_screen import ExplainScreen
+        from rltui.tui.overlay import ExplainScreen
 
         run, tag = self.run, self.tag
         if tag is not None:

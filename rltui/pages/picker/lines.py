@@ -6,34 +6,39 @@ Made of what was found, the view, the time and the size; does no I/O.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rltui.core.text import cell_width, pad, words_match
-from rltui.draw.entries import Entry, fixed
+from rltui.core.text import cell_width, clean, fit_middle, pad, words_match
+from rltui.draw.entries import Entry, fixed, with_margin
 from rltui.draw.line import (
     MUTED,
+    RULE,
     STRONG,
     TEXT,
     TITLE,
     Line,
     Token,
+    column,
     fit_line,
     line_width,
+    plain,
     style,
     with_ground,
 )
+from rltui.draw.names import distinct
 from rltui.draw.prose import paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.formats import Belonging
-from rltui.pages.picker.suggestion_lines import PathDisplay, SuggestionRows
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.sources.discovery.tree import parents_of
 
 #: Seconds between two searches.
 RESCAN_S = 5.0
+#: A log that changed within this many seconds is being written.
+_LIVE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +163,180 @@ def _nothing(
         lines.append([("    ", TEXT), (pad(command, 22), STRONG), (does, MUTED)])
 
     return [fit_line(x, width, ellipsis=view.glyphs.ellipsis) for x in lines]
+
+
+@dataclass(frozen=True, slots=True)
+class PathDisplay:
+    """What paths are shortened by."""
+
+    directory: Path | None
+    """The working directory; None when it was deleted."""
+    home: Path | None
+
+    def short(self, path: Path) -> str:
+        """With ``~`` for the home directory, cleaned."""
+        if self.home is not None and self.home != Path("/") and path.is_relative_to(self.home):
+            rest = path.relative_to(self.home)
+            return clean("~" if rest == Path() else f"~/{rest}")
+        return clean(str(path))
+
+    def name(self, suggestion: Suggestion) -> str:
+        """Relative to the working directory what is in it; a run that has a title by that."""
+        path = suggestion.path
+        if suggestion.title:
+            path = path.parent / suggestion.title
+        if suggestion.here and self.directory is not None and path != self.directory:
+            if path.is_relative_to(self.directory):
+                return clean(str(path.relative_to(self.directory)))
+        elif suggestion.here:
+            return ". (everything here)"
+        return self.short(path)
+
+
+def suggestions_text(suggestions: Suggestions, paths: PathDisplay, now: float) -> str:
+    """The list as plain text, one line each, newest first; whole paths, to be copied."""
+    if not suggestions.items:
+        return f"no logs found in: {', '.join(suggestions.searched)}\n"
+    rows = [
+        (paths.short(o.path), _runs(o), _kinds(o), age_of(o, now), _writers(o))
+        for o in suggestions.items
+    ]
+    widths = [max(cell_width(row[i]) for row in rows) for i in range(4)]
+    lines = [
+        "  ".join([*(pad(x, w) for x, w in zip(row, widths, strict=False)), row[4]]).rstrip()
+        for row in rows
+    ]
+    return "".join(f"  {line}\n" for line in lines)
+
+
+class SuggestionRows:
+    """The lines of the list at one width."""
+
+    def __init__(
+        self, view: View, paths: PathDisplay, now: float, width: int, *, roomy: bool
+    ) -> None:
+        self._view = view
+        self._path_display = paths
+        self._now = now
+        self._width = width
+        self._roomy = roomy
+        self._left = 2 if width >= 110 else 1
+        self._runs = 12 if width >= 46 else 0
+        self._age = 10 if width >= 34 else 0
+        self._wide = width >= 110
+        self._writers = 0
+        self._path = self._formats = 0
+
+    def entries(self, shown: Sequence[Suggestion], runs_title: str) -> list[Entry[Path]]:
+        """Places here, places elsewhere and single runs, each under its heading."""
+        self._divide(shown, "" if any(not o.single for o in shown) else runs_title)
+        here = [o for o in shown if o.here and not o.single]
+        elsewhere = [o for o in shown if not o.here and not o.single]
+        place = self._path_display.directory
+        sections = (
+            (f"In {self._path_display.short(place)}" if place is not None else "Here", here),
+            ("Elsewhere" if here else "Found", elsewhere),
+            (runs_title, [o for o in shown if o.single]),
+        )
+        found: list[Entry[Path]] = []
+        for title, suggestions in sections:
+            if suggestions:
+                found += self._section(title, suggestions, first=not found)
+        return found
+
+    def _divide(self, shown: Sequence[Suggestion], title: str) -> None:
+        """Give paths, below a ``title``, and formats the cells that they need, and paths the
+        first claim."""
+        self._writers = 24 if self._wide and any(o.writers for o in shown) else 0
+        rest = self._width - self._left - 3 - self._runs - self._age - self._writers
+        names = [title, *(self._path_display.name(o) for o in shown)]
+        path = max(map(cell_width, names)) + 2
+        kinds = max(cell_width(_kinds(o)) for o in shown) + 2
+        if self._width >= 70:
+            self._formats = min(kinds, 38, max(14, rest - path))
+        self._path = min(path, rest - self._formats) if self._wide else rest - self._formats
+        self._path = max(8, self._path)
+
+    def _section(
+        self, title: str, suggestions: list[Suggestion], *, first: bool
+    ) -> list[Entry[Path]]:
+        above: list[Line] = [[]] if self._roomy or not first else []
+        head: Entry[Path] = fixed(*above, self._head(title, heads=first))
+        names = tuple(self._path_display.name(o) for o in suggestions)
+        cut = distinct(names, self._path - 1, self._view.glyphs.ellipsis)
+        return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
+
+    def _head(self, title: str, *, heads: bool) -> Line:
+        """The title of a section and a rule; in the first one the column heads stand in it."""
+        columns = [(title, self._path + 2)]
+        if heads:
+            newest = self._age if self._writers else self._width
+            columns += [("holds", self._runs + self._formats), ("newest", newest)]
+            columns += [("written by", self._width)] if self._writers else []
+        line: Line = []
+        for name, cells in columns if heads else [(title, self._width)]:
+            if cells:
+                name = fit_middle(name, cells - 2, ellipsis=self._view.glyphs.ellipsis)
+                line.append((f"{name} ", MUTED if line else TITLE))
+                line.append((self._rule(cells - cell_width(name) - 2), RULE))
+        margin = (" " * self._left, TEXT)
+        return [margin, *fit_line(line, self._width - self._left - 1, ellipsis="")]
+
+    def _rule(self, cells: int) -> str:
+        return self._view.glyphs.rule * max(0, cells) + " "
+
+    def _entry(self, suggestion: Suggestion, name: str) -> Entry[Path]:
+        writers = _writer_spans(suggestion)
+        two = bool(writers) and not self._wide
+
+        def draw(cursor: bool) -> list[Line]:
+            line = self._line(suggestion, name, cursor)
+            lines = [[*line, *writers]] if self._wide else [line]
+            lines += [[("    ", TEXT), *writers]] if two else []
+            cells, left = self._width - self._left - 1, self._left
+            lines = [fit_line(x, cells, ellipsis=self._view.glyphs.ellipsis) for x in lines]
+            return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
+
+        return Entry(suggestion.path, draw, 1 + two)
+
+    def _line(self, suggestion: Suggestion, name: str, here: bool) -> Line:
+        glyphs = self._view.glyphs
+        live = self._now - suggestion.modified < _LIVE_S
+        glyph = glyphs.live if live else glyphs.stalled if suggestion.writers else glyphs.dot
+        line: Line = [
+            (f"{glyph} ", style(Token.OK) if live else MUTED),
+            (pad(name, self._path), STRONG if live or here else TEXT),
+        ]
+        if self._runs:
+            line.append(column(_runs(suggestion), self._runs))
+        if self._formats:
+            kinds = pad(_kinds(suggestion), self._formats - 2, ellipsis=glyphs.ellipsis)
+            line.append((kinds + "  ", MUTED))
+        if self._age:
+            line.append((pad(age_of(suggestion, self._now), self._age), TEXT if live else MUTED))
+        return line
+
+
+def _runs(suggestion: Suggestion) -> str:
+    plus = "+" if suggestion.partial else ""
+    return f"{numbers.step(suggestion.runs)}{plus} run{'s' if suggestion.runs != 1 or plus else ''}"
+
+
+def _kinds(suggestion: Suggestion) -> str:
+    return ", ".join(suggestion.formats)
+
+
+def age_of(suggestion: Suggestion, now: float) -> str:
+    return f"{numbers.age(now - suggestion.modified)} ago"
+
+
+def _writer_spans(suggestion: Suggestion) -> Line:
+    if not suggestion.writers:
+        return []
+    first = suggestion.writers[0]
+    more = f"  and {len(suggestion.writers) - 1} more" if len(suggestion.writers) > 1 else ""
+    return [(f"pid {first.pid} ", MUTED), (first.command, TEXT), (more, MUTED)]
+
+
+def _writers(suggestion: Suggestion) -> str:
+    return plain(_writer_spans(suggestion))

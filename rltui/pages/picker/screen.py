@@ -10,22 +10,25 @@ import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from textual.app import ComposeResult
 from textual.message import Message
+from textual.screen import Screen
 
 from rltui.core.clock import Clock
 from rltui.pages.picker.lines import (
     RESCAN_S,
     Choices,
+    PathDisplay,
     choices_of,
     picker_header,
     suggestion_entries,
 )
-from rltui.pages.picker.suggestion_lines import PathDisplay
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.tui.keys import PICKER
 from rltui.tui.screen import ListScreen
+from rltui.tui.shell import Look, ShellApp
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -156,3 +159,22 @@ def _counts(suggestions: Suggestions | None) -> list[tuple[Path, int]]:
 
 def _cut_short(suggestions: Suggestions | None) -> bool:
     return suggestions is not None and any(o.partial for o in suggestions.items)
+
+
+class PickerApp(ShellApp[Path], places=(PICKER,)):
+    """Returns the path that was chosen, or None when the user left."""
+
+    def __init__(
+        self,
+        search: Callable[[], Suggestions],
+        paths: PathDisplay,
+        clock: Clock,
+        look: Look,
+        before: Path | None = None,
+    ) -> None:
+        """``before`` is where the cursor starts, if the search finds it."""
+        super().__init__(look)
+        self._first = PickerScreen(search, paths, clock, before)
+
+    def get_default_screen(self) -> Screen[Any]:
+        return self._first

@@ -14,7 +14,6 @@ from rltui.draw.chart.canvas import Span, spliced
 from rltui.draw.chart.chart_model import Chart
 from rltui.draw.chart.render import render
 from rltui.draw.chart.y_range import prepare, x_window
-from rltui.draw.grid_layout import MARGIN, GridLayout
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -36,12 +35,25 @@ from rltui.facts.metrics import Row, with_value
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.metric.overlays import has_others, versions, with_others
-from rltui.pages.run.metric_columns import short_titles
+from rltui.pages.run.metric_table import short_titles
 from rltui.session import RunView
 
 #: Cells of the labels of the y axis, the same for all charts so that their columns line up.
 _LABELS = 7
 _NO_VALUE = "–"
+#: Columns from these widths on; beyond the last one more for each ``_EXTRA`` cells.
+_COLUMNS = ((150, 4), (110, 3), (60, 2), (0, 1))
+_EXTRA = 40
+#: Lines of a chart with its title: at least, and at least with a blank below it.
+_LOW, _AIRY = 6, 7
+#: Lines of the x axis below the last row.
+AXIS = 2
+#: Cells before a chart: blank, cursor bar.
+MARGIN = 2
+#: A chart is about this many times as wide as high, in cells.
+_SHAPE = 4.75
+#: What a blank place costs against a chart of another shape.
+_BLANK = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,3 +287,80 @@ def _value_at(run: RunView, row: Row, step: int) -> float | None:
     series = run.shown(row.tag)
     at = int(np.searchsorted(series.steps, step, side="right")) - 1
     return float(series.values[at]) if at >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class GridLayout:
+    """The charts of a grid, in cells. All have the same width."""
+
+    columns: int
+    pitch: int
+    """From the left end of a chart to that of the next, with the margin."""
+    heights: tuple[int, ...]
+    """Lines of each row in sight: title, plot, and the blank below it."""
+    gap: int
+    """Blank lines below a plot."""
+    axis: int
+    """Lines of the x axis."""
+
+    @property
+    def rows(self) -> int:
+        """Rows in sight."""
+        return len(self.heights)
+
+    @property
+    def places(self) -> int:
+        """Charts in sight, at most."""
+        return self.columns * self.rows
+
+    @property
+    def width(self) -> int:
+        """Cells of a chart."""
+        return self.pitch - MARGIN
+
+    def place_at(self, x: int, y: int) -> int | None:
+        """The place, counted by rows, that holds the cell ``x``, ``y``; None beside them all."""
+        column = x // self.pitch
+        if column >= self.columns or y < 0:
+            return None
+        for row, height in enumerate(self.heights):
+            if y < height:
+                return row * self.columns + column
+            y -= height
+        return None
+
+    def scrolled(self, top: int, place: int, count: int) -> int:
+        """The first row in sight so that ``place`` among ``count`` charts is in sight, ``top`` if
+        it is already."""
+        row, total = place // self.columns, math.ceil(count / self.columns)
+        top = min(max(top, row - self.rows + 1), row)
+        return max(0, min(top, total - self.rows))
+
+
+def grid_layout(width: int, height: int, count: int) -> GridLayout:
+    """The layout of ``count`` charts in ``width`` x ``height``: where all fit, that with the best
+    shaped charts and the fewest blank places; else as many columns as the width allows."""
+    count = max(1, count)
+    most = min(_most_columns(width), count)
+    axis = AXIS if height >= _LOW + AXIS else 0
+    room = max(1, height - axis)
+    least = _AIRY if height >= 26 else _LOW
+    fit = max(1, room // least)
+    complete = [c for c in range(1, most + 1) if math.ceil(count / c) <= fit]
+    columns = min(complete, key=lambda c: _cost(c, count, width, room), default=most)
+    rows = min(fit, math.ceil(count / columns))
+    each, more = divmod(room, rows)
+    heights = tuple(each + (i < more) for i in range(rows))
+    return GridLayout(columns, max(1, (width - 1) // columns), heights, int(least == _AIRY), axis)
+
+
+def _most_columns(width: int) -> int:
+    columns = next(c for least, c in _COLUMNS if width >= least)
+    return columns + max(0, width - _COLUMNS[0][0]) // _EXTRA
+
+
+def _cost(columns: int, count: int, width: int, room: int) -> float:
+    rows = math.ceil(count / columns)
+    shape = width / columns / (room / rows)
+    blank = 1 - count / (columns * rows)
+    return abs(math.log(shape / _SHAPE)) + _BLANK * blank

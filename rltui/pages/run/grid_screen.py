@@ -6,7 +6,7 @@ from rltui.pages.run.chart_screen import ChartScreen
 from rltui.pages.run.grid_widget import Grid
 from rltui.pages.run.metrics_pane import Arrangement, MetricsPane
 from rltui.session import RunView, Session
-from rltui.tui.crosshair_keys import NO_METRIC, stepped
+from rltui.tui.chart_options import NO_METRIC, stepped
 from rltui.tui.keys import GRID
 from rltui.tui.screen import ListScreen
 

@@ -11,12 +11,11 @@ from textual.message import Message
 from textual.timer import Timer
 
 from rltui.draw.entries import indented
-from rltui.draw.grid_layout import MARGIN, GridLayout, grid_layout
 from rltui.draw.line import Line
 from rltui.draw.view import View
 from rltui.facts.metrics import Row
 from rltui.pages.metric.overlays import marks_legend
-from rltui.pages.run.grid import Pace, grid_lines, in_sight
+from rltui.pages.run.grid import MARGIN, GridLayout, Pace, grid_layout, grid_lines, in_sight
 from rltui.session import RunView
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import Lines

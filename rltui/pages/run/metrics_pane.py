@@ -13,10 +13,8 @@ from rltui.core.batch import RunKey
 from rltui.draw.entries import Entry, fixed, indented
 from rltui.draw.line import TEXT, Line
 from rltui.facts.metrics import OVERVIEW, PINNED, Row, Section, tab_sections
-from rltui.pages.run.balance import top_lines
 from rltui.pages.run.grid_widget import Grid
-from rltui.pages.run.metric_columns import Columns, columns_of
-from rltui.pages.run.metric_table import list_head, section_entries
+from rltui.pages.run.metric_table import Columns, columns_of, list_head, section_entries
 from rltui.pages.run.tab import (
     TabLayout,
     chart_alone,
@@ -31,7 +29,7 @@ from rltui.pages.run.tab import (
     tag_to_chart,
     without_rows,
 )
-from rltui.pages.run.tab_below import below_lines
+from rltui.pages.run.tab_below import below_lines, top_lines
 from rltui.session import RunView
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.line_list import LineList

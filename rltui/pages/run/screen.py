@@ -16,14 +16,13 @@ from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_list import row_of, tag_at
 from rltui.pages.findings.pane import FindingsPane
-from rltui.pages.run.chart_screen import Then
+from rltui.pages.run.chart_screen import TabBar, Then
 from rltui.pages.run.grid_screen import GridScreen
 from rltui.pages.run.metrics_pane import MetricsPane
-from rltui.pages.run.tab_bar import TabBar
 from rltui.pages.timing.lines import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
-from rltui.tui.crosshair_keys import NO_METRIC
+from rltui.tui.chart_options import NO_METRIC
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY
 from rltui.tui.widgets.line_list import LineList
@@ -316,7 +315,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
     def action_explain(self) -> None:
         """What the metric or finding at the cursor means."""
         from rltui.pages.metric.explain import explain_finding, explain_tag
-        from rltui.pages.metric.explain_screen import ExplainScreen
+        from rltui.tui.overlay import ExplainScreen
 
         run, tag, finding = self.run, self.tag, self.findings.finding
         if tag is not None:
@@ -330,7 +329,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
             self.shell.say("nothing to explain at the cursor")
 
     def copied_text(self) -> str:
-        from rltui.pages.metric.clipboard import finding_text, metric_text
+        from rltui.facts.sentences import finding_text, metric_text
 
         run, tag, finding = self.run, self.tag, self.findings.finding
         if tag is not None:

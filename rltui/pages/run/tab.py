@@ -21,14 +21,11 @@ from rltui.facts.metrics import (
     overview_sections,
     tab_sections,
 )
-from rltui.pages.findings.events import event_lines
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_lines
-from rltui.pages.findings.first_movers import first_mover_lines
-from rltui.pages.findings.lines import calm_lines, heading
+from rltui.pages.findings.lines import calm_lines, event_lines, first_mover_lines, heading
 from rltui.pages.log.lines import died_lines
 from rltui.pages.metric.metric_chart import Zoom, chart_lines
-from rltui.pages.run.metric_columns import columns_of
-from rltui.pages.run.metric_table import fitted, table_entries
+from rltui.pages.run.metric_table import columns_of, fitted, table_entries
 from rltui.pages.timing.lines import step_line
 from rltui.session import RunView
 
@@ -150,7 +147,7 @@ def _below_overview(run: RunView, view: View, width: int, height: int) -> list[L
         lines += [[], *moved]
     story = worst_story(run)
     if story is not None and (room := height - len(lines) - 1) >= 6:
-        from rltui.pages.findings.checks import check_table
+        from rltui.pages.findings.findings_detail import check_table
 
         lines += [[], *check_table(run, story, view, width)[:room]]
     if happened := event_lines(run, view, width, height - len(lines) - 1):

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rltui.core.text import cell_width
 from rltui.draw.entries import indented
-from rltui.draw.grid_layout import MARGIN, grid_layout
-from rltui.draw.line import TEXT, Line, fit_line
+from rltui.draw.line import MUTED, STRONG, TEXT, Line, Token, column, fit_line, style
 from rltui.draw.prose import fact_line, paragraph
 from rltui.draw.view import View
-from rltui.facts import sentences
+from rltui.facts import numbers, sentences
 from rltui.facts.metrics import Row
+from rltui.facts.timing import Load, anatomy, loads
 from rltui.health.model import FindingState
 from rltui.pages.findings.lines import finding_block, heading
-from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines
-from rltui.pages.metric.statistics import statistics_in_line
-from rltui.pages.run.grid import grid_lines
+from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, statistics_in_line
+from rltui.pages.run.grid import MARGIN, grid_layout, grid_lines
 from rltui.pages.run.tab import TabLayout
 from rltui.session import RunView
+from rltui.session.limits import stage_limits
 
 #: Lines about the row at the cursor when charts stand below them, and the least for these.
 _ABOUT, _CHARTS_BELOW = 11, 14
 #: Lines of the chart under a list, at most.
 _LOW_CHART = 20
+BALANCE = "balance"
+#: Fewest lines of the tab that leave room for it.
+_LEAST_HEIGHT = 14
+_NAME, _END, _EXCESS = 18, 7, 17
 
 
 def below_lines(
@@ -90,3 +95,61 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
         lines.append([])
         lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
     return [fit_line(x, width + 2, ellipsis=view.glyphs.ellipsis) for x in lines[:height]]
+
+
+def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
+    """What stands above the rows of a tab ``height`` lines high: on Balance the spread of every
+    load with what waiting for the fullest costs, elsewhere nothing."""
+    if tab != BALANCE or height < _LEAST_HEIGHT or width < 58:
+        return []
+    found = loads(run)
+    if not found:
+        return []
+    note = f"emptiest, mean and fullest, newest {stage_limits().recent} {run.step_word}s"
+    lines = [heading("Spread", width, view, note)]
+    lines += [_load_line(load, _scale(load, found, run), width, view) for load in found]
+    lines += [_wait_line(run, load, width, view) for load in found if not math.isnan(load.wait)]
+    return [*lines, []]
+
+
+def _scale(load: Load, found: list[Load], run: RunView) -> tuple[float, float]:
+    """The least and the largest value of all loads in the same unit."""
+    unit = run.infos[load.tag].unit
+    same = [x for x in found if run.infos[x.tag].unit == unit]
+    return min(x.low for x in same), max(x.high for x in same)
+
+
+def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -> Line:
+    glyphs = view.glyphs
+    cells = max(7, width - _NAME - 2 * (_END + 1) - _EXCESS)
+    size = scale[1] - scale[0]
+
+    def place(value: float) -> int:
+        return round((value - scale[0]) / size * (cells - 1)) if size > 0 else cells // 2
+
+    begin, middle, end = place(load.low), place(min(load.mean, load.high)), place(load.high)
+    bar = [" "] * cells
+    bar[begin : end + 1] = [glyphs.rule] * (end - begin + 1)
+    bar[middle] = glyphs.text("●")
+    excess = f"{numbers.percent(load.excess, whole=True)} above mean" if load.excess > 0 else ""
+    line: Line = [
+        column(glyphs.text(load.title), _NAME, TEXT, ellipsis=glyphs.ellipsis),
+        (f"{numbers.short(load.low):>{_END}} ", STRONG),
+        ("".join(bar), style(Token.SERIES)),
+        (f" {numbers.short(load.high):<{_END}}", STRONG),
+        (f" {excess}", MUTED),
+    ]
+    return fit_line(line, width, ellipsis=glyphs.ellipsis)
+
+
+def _wait_line(run: RunView, load: Load, width: int, view: View) -> Line:
+    """What the average rank waits for the fullest one, per step."""
+    found, words = anatomy(run), view.glyphs.text
+    wait = numbers.duration(load.wait, tenths=True) if load.wait > 0 else "0 s"
+    line: Line = [(words(f"{load.title}: the others wait "), TEXT), (f"{wait} per step", STRONG)]
+    if found is not None and found.length > 0:
+        share = numbers.percent(load.wait / found.length, whole=True)
+        tail = f", {share} of {numbers.duration(found.length, tenths=True)}"
+        if sum(cell_width(t) for t, _ in line) + cell_width(tail) <= width:
+            line.append((tail, MUTED))
+    return fit_line(line, width, ellipsis=view.glyphs.ellipsis)

@@ -16,8 +16,7 @@ from rltui.pages.run.chart_screen import Then
 from rltui.pages.run.header import runs_header
 from rltui.pages.run.run_preview import preview_height, preview_lines
 from rltui.pages.run.screen import RunScreen
-from rltui.pages.runs.lines import RunRows
-from rltui.pages.runs.waiting import tiny_lines, waiting_lines
+from rltui.pages.runs.lines import RunRows, tiny_lines, waiting_lines
 from rltui.session import RunView, Session
 from rltui.tui.keys import RUNS
 from rltui.tui.screen import LEAST, NO_WAY_BACK, ListScreen, compare
@@ -248,7 +247,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             self.shell.push_screen(HyperparametersScreen(self._session, run))
 
     def copied_text(self) -> str:
-        from rltui.pages.metric.clipboard import run_text
+        from rltui.facts.sentences import run_text
 
         run = self._run_at_cursor
         return "" if run is None else run_text(run)

@@ -228,7 +228,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def action_enter(self) -> None:
         """The whole sample, which scrolls."""
-        from rltui.pages.metric.explain_screen import ExplainScreen
+        from rltui.tui.overlay import ExplainScreen
 
         row = self._row()
         found = self._browser.sample(row) if row is not None else None

@@ -25,8 +25,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.metrics import Row, tab_sections
 from rltui.facts.timing import Anatomy, anatomy
-from rltui.pages.run.metric_columns import columns_for
-from rltui.pages.run.metric_table import row_entries, section_line
+from rltui.pages.run.metric_table import columns_for, row_entries, section_line
 from rltui.pages.timing.timing_table import (
     OTHER,
     by_cost,

@@ -37,6 +37,14 @@ from rltui.session.limits import stage_limits
 NAMED = 5
 OTHER = len(STAGE_TOKENS) - 1
 _NUMBER = numbers.ALIGNED_WIDTH
+#: Head of each column, and how far it stands from the first cell of the column.
+_HEADS = {
+    "now": ("now, s", 3),
+    "share": ("share", 1),
+    "usual": ("usual", 3),
+    "drift": ("drift", 0),
+    "per_token": ("ms per token", 0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,16 +221,6 @@ def _swatch(colour: int | None, view: View) -> Span:
         return "  ", TEXT
     glyph = LETTERS[colour] if view.glyphs.lettered else "█"
     return f"{glyph} ", style(STAGE_TOKENS[colour])
-
-
-#: Head of each column, and how far it stands from the first cell of the column.
-_HEADS = {
-    "now": ("now, s", 3),
-    "share": ("share", 1),
-    "usual": ("usual", 3),
-    "drift": ("drift", 0),
-    "per_token": ("ms per token", 0),
-}
 
 
 def stages_head(run: RunView, columns: StageColumns, width: int, view: View) -> Line:

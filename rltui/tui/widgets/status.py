@@ -13,7 +13,7 @@ from textual.widgets import Input
 from rltui.core.text import cell_width, clean, fit, pad
 from rltui.draw.line import ACCENT, MUTED, Line, Token, with_ground
 from rltui.tui.command_history import CommandHistory, Completion, matching
-from rltui.tui.footer import filter_line
+from rltui.tui.keys import filter_line
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import Lines
 
