@@ -326,9 +326,7 @@ def with_stall(
     (``watches`` is false) cannot find a stall, but such a run is not ok either."""
     ids = [rule.id for rule in known.rules]
     held = next((f for f in report.findings if f.rule in ids), None)
-    found = _finding(progress, known)
-    if found is not None and found.rule in mute:
-        found = None
+    found = _finding(progress, known, mute)
     told = found if found is not None and (watches or held or found.rule == ids[1]) else None
     findings, level = report.findings, found.level if found is not None else Level.UNKNOWN
     if told != held:
@@ -342,7 +340,7 @@ def with_stall(
     return replace(report, findings=findings, level=level)
 
 
-def _finding(progress: Progress, known: StallRule) -> Finding | None:
+def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Finding | None:
     step, at = progress.last_step or 0, (progress.last_step, progress.written_at)
     if progress.state is RunState.STALLED:
         limit = progress.quiet_s
@@ -356,6 +354,8 @@ def _finding(progress: Progress, known: StallRule) -> Finding | None:
         evidence = Evidence("last step", step, total, step, step, {"total_steps": total})
         rule, level, advice = known.stopped.rule, known.stopped.level, known.stopped.advice
     else:
+        return None
+    if rule.id in mute:
         return None
     return Finding(
         *(rule.id, rule.title, level, FindingState.FIRING, None, None),

@@ -161,25 +161,30 @@ class Vitals:
         self, view: RunView, progress: Progress, now: float, *, rests: bool
     ) -> _Look | None:
         known = self._known.setdefault(view.key, _Known())
-        files = view.data.files.by_path
-        silent = progress.silent(self._clock.now())
-        look = progress.look
+        silent, look = progress.silent(self._clock.now()), progress.look
         fresh = silent and (look is None or look.written_at != progress.written_at)
         if rests and not fresh:
             return None
+        files = view.data.files.by_path
         if silent:
-            looks = fresh or bool(progress.held and now >= known.again_at)
+            looks = fresh or (progress.held is True and now >= known.again_at)
         else:  # for the first time while it is live
             looks = progress.state is RunState.LIVE and not known.files >= files.keys()
         beside = fresh or not (known.beside or progress.total_steps)
-        if not (looks or beside):
+        return self._wish(view, known, silent=silent, looks=looks, beside=beside)
+
+    def _wish(
+        self, view: RunView, known: _Known, *, silent: bool, looks: bool, beside: bool
+    ) -> _Look | None:
+        if view.progress is None or not (looks or beside):
             return None
         known.beside = True
-        kinds = {p: f.source.format for p, f in files.items() if not f.gone}
+        files = view.data.files.by_path
+        kinds = {p: f.source.format for p, f in files.items() if looks and not f.gone}
         if looks and not silent:
             known.files = frozenset(kinds)
         place: tuple[Path, list[Path]] | None = (view.data.path, []) if beside else None
-        return _Look(view.key, progress.written_at, kinds if looks else {}, silent, place)
+        return _Look(view.key, view.progress.written_at, kinds, silent, place)
 
     def _look(self, looks: list[_Look]) -> None:
         """Look, on any thread. Where it fails nothing is found: that must not end what reads the

@@ -212,12 +212,12 @@ class Branch:
             return
         places = [index for index, _ in parts]
         blocks = [self.blocks[index] for index in places]
-        gone = {t for block in blocks for t in _partly_absent(block)}
+        gone = set().union(*map(_partly_absent, blocks))
         if tag in gone:
             self._scattered[tag] = count
             return
-        beside = (t for t in blocks[0].tags if t not in gone)
-        tags = tuple(t for t in beside if [index for index, _ in self.columns[t]] == places)
+        together = (t for t in blocks[0].tags if [i for i, _ in self.columns[t]] == places)
+        tags = tuple(t for t in together if t not in gone)
         grown = GrowingBlock(tags, blocks, count)
         del blocks  # each is released as soon as it is copied
         for index in places:

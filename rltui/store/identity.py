@@ -78,19 +78,22 @@ class RunIdentity:
         newer = lineage.branches_of(path)
         own = attempts(lineage.branches, newer)
         elsewhere = [
-            (run, run.table.lineages[source.format])
+            run
             for run in runs
             if run is not self._run
             and source.format in run.table.lineages
-            and any(other.parent == path.parent for other in run.files.by_path)
+            and path.parent in {other.parent for other in run.files.by_path}
         ]
-        found = continued(newer, [*own, *(there.branches for _, there in elsewhere)])
+        theirs = (run.table.lineages[source.format].branches for run in elsewhere)
+        found = continued(newer, [*own, *theirs])
         if found is None or (found == NONE and source.joined is Joined.OWN):
             return []
-        if found == NONE or found >= len(own):
-            return [([path], None if found == NONE else elsewhere[found - len(own)][0])]
-        gone = [attempt for number, attempt in enumerate(own) if number != found]
-        return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in gone]
+        if found == NONE:
+            return [([path], None)]
+        if found >= len(own):
+            return [([path], elsewhere[found - len(own)])]
+        del own[found]
+        return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in own]
 
     def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
         found = []
@@ -232,20 +235,21 @@ def _is_telling(branch: Branch, other: Branch) -> bool:
 
 
 def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> Branch | None:
-    """The older file with which a file coincides: same first step, same span, the same tags.
+    """The older file with which a file coincides: same first step, same span, the same tags. Files
+    with a restart coincide with none.
 
     A file that was compared before is compared again only while both grow side by side: a
     training that begins anew in its directory passes the place where the older file ended, and
     is still the same run.
     """
-    alone = _files_of_one_branch(branches)
+    begun = [b for b in branches if b.begin is not None]
+    times = Counter(b.path for b in begun)
+    alone = {b.path: b for b in begun if times[b.path] == 1}
     mine = alone.get(path)
     if mine is None:
         return None
-    for other in alone.values():
-        if other.rank < mine.rank and _coincide(mine, other, compared):
-            return other
-    return None
+    older = (b for b in alone.values() if b.rank < mine.rank)
+    return next((b for b in older if _coincide(mine, b, compared)), None)
 
 
 def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool:
@@ -264,15 +268,6 @@ def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool
             if not np.array_equal(mine[column][:common], theirs[column][:common], equal_nan=True):
                 return False
     return True
-
-
-def _files_of_one_branch(branches: Sequence[Branch]) -> dict[Path, Branch]:
-    """The files without a restart, with their only branch."""
-    found: dict[Path, Branch | None] = {}
-    for branch in branches:
-        if branch.begin is not None:
-            found[branch.path] = None if branch.path in found else branch
-    return {path: branch for path, branch in found.items() if branch is not None}
 
 
 def _coincide(branch: Branch, older: Branch, compared: set[Path]) -> bool:

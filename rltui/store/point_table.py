@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
 from rltui.core.batch import Batch, Restart, SourceInfo
-from rltui.store.axes import AxisCheck, MainAxis
+from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
 from rltui.store.merge import filled
@@ -35,7 +35,6 @@ class PointTable:
         self.lineages: dict[str, Lineage] = {}
         """Log format -> what was logged in it."""
         self._axes = AxisCheck(self.lineages)
-        self._main_axis = MainAxis(self.lineages)
         self._extent: tuple[int, Extent] | None = None
         """The extent, and the clock at which it was worked out."""
         self._clock = 0
@@ -50,10 +49,10 @@ class PointTable:
         """Take the points of one batch in; returns the tags that changed."""
         changed = self._add(batch)
         self.touch(changed)
-        if len(self.lineages) > 1 and self._axes.settle():
+        if len(self.lineages) > 1 and self._axes.settle_logs():
             changed = dict.fromkeys(self._changed_at)
             self.touch(changed)
-        if self._main_axis.settle():
+        if self._axes.settle_tags():
             self.touch(())
         if batch.replaced:
             self._forget_lost_tags()
@@ -84,7 +83,6 @@ class PointTable:
             elif len(item.steps):
                 lineage.append(source, batch.generation, item)
                 self._axes.count(source.format, len(item.steps))
-                self._main_axis.count(len(item.steps))
                 changed.update(dict.fromkeys(item.tags))
         return changed
 
@@ -101,8 +99,6 @@ class PointTable:
         moved = lineage.move(source.path, other) if lineage is not None else []
         for table in (self, into):
             table._axes.forget()
-            table._main_axis.forget()
-            table._main_axis.settle()
         # what is left may count differently now: copies lose their original, steps their meaning
         self.touch(self.tags)
         into.touch((*into.tags, *(t for b in moved for t in b.columns)))
@@ -136,18 +132,17 @@ class PointTable:
         """Number of logged tags."""
         return len(self._changed_at) - len(self._axes.doubles & self._changed_at.keys())
 
-    def some_tags(self, most: int, further: Collection[str] = ()) -> tuple[str, ...]:
-        """The tags that were seen first, at most so many, and those of ``further`` names that are
-        logged."""
+    def some_tags(self, most: int, names: Collection[str] = ()) -> tuple[str, ...]:
+        """The tags that were seen first, at most so many, and the logged ones of ``names``."""
         doubles = self._axes.doubles
         first = islice((t for t in self._changed_at if t not in doubles), most)
-        wanted = (t for t in further if t in self._changed_at and t not in doubles)
+        wanted = (t for t in names if t in self._changed_at and t not in doubles)
         return tuple(dict.fromkeys(chain(first, wanted)))
 
     @property
     def off_axis(self) -> frozenset[str]:
         """The tags whose steps are not those of the run: they count seconds, episodes, ..."""
-        return self._main_axis.others
+        return self._axes.off_axis
 
     @property
     def counts_rows(self) -> bool:
@@ -283,20 +278,22 @@ def extent_of(lineages: Mapping[str, Lineage], off_axis: Collection[str] = ()) -
     found = ranked(lineages)
     # the lineages with real steps, if any
     stepped = [s for s in found if not s.trust.off_axis and s.branches] or found
-    branches = [b for s in found for b in s.branches]
-    firsts = (first_step(s.branches, off_axis) for s in stepped)
-    lasts = (_last_step(s, off_axis) for s in stepped)
-    timed = [b for b in branches if b.earliest <= b.latest]
+    timed = [b for s in found for b in s.branches if b.earliest <= b.latest]
     ended: dict[Path, float] = {}
     for branch in timed:
         ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
     return Extent(
-        min((x for x in firsts if x is not None), default=None),
-        max((x for x in lasts if x is not None), default=None),
+        _best(min, (first_step(s.branches, off_axis) for s in stepped)),
+        _best(max, (_last_step(s, off_axis) for s in stepped)),
         next((r for s in stepped if (r := restarts(_originals(s)))), ()),
         min((b.earliest for b in timed), default=None),
         ended,
     )
+
+
+def _best(choose: Callable[[list[int]], int], steps: Iterable[int | None]) -> int | None:
+    known = [step for step in steps if step is not None]
+    return choose(known) if known else None
 
 
 def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:
@@ -306,8 +303,7 @@ def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:
 
 def _last_step(lineage: Lineage, off_axis: Collection[str]) -> int | None:
     copies = ([b] for b in lineage.branches if b.path in lineage.copies)
-    lasts = (last_step(part, off_axis) for part in (_originals(lineage), *copies))
-    return max((x for x in lasts if x is not None), default=None)
+    return _best(max, (last_step(part, off_axis) for part in (_originals(lineage), *copies)))
 
 
 def _originals(lineage: Lineage) -> list[Branch]:
