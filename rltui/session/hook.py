@@ -160,10 +160,10 @@ class Hook:
 
 def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
     """POST to a URL. It may hold a secret, so errors name the host only."""
-    import http.client
-    from urllib.error import HTTPError, URLError
-    from urllib.parse import urlsplit
-    from urllib.request import HTTPRedirectHandler, Request, build_opener
+    import http.client  # heavy: few users have a URL
+    from urllib.error import HTTPError, URLError  # heavy
+    from urllib.parse import urlsplit  # heavy
+    from urllib.request import HTTPRedirectHandler, Request, build_opener  # heavy
 
     class NoRedirect(HTTPRedirectHandler):
         """urllib would follow with a GET, without the message."""

@@ -368,8 +368,9 @@ class TextSet:
 
     def load(self, step: int | None) -> SampleTable:
         """The texts at a step."""
+        # heavy: whatever reads files of samples
         from rltui.sources.beside.sample import SampleRow
-        from rltui.sources.beside.sample_files import SampleTable
+        from rltui.sources.beside.sample_files import SampleTable  # heavy
 
         return SampleTable(
             tuple(
@@ -387,6 +388,6 @@ class TextSet:
         point = self._points.get(row.place)
         if point is None:
             raise ValueError("newer texts took its place")
-        from rltui.sources.beside.sample import Sample
+        from rltui.sources.beside.sample import Sample  # heavy
 
         return Sample(((self.name, point.text),), ())

@@ -253,7 +253,6 @@ class Judge:
         """Report a run that stopped writing, or that it goes on."""
         if view.full_report is None or view.progress is None:
             return
-
         mute = self._config.rules.mute
         report = with_stall(
             view.full_report, view.progress, self._stall, watches=self._watches, mute=mute
@@ -295,14 +294,12 @@ class Judge:
         not old."""
         if anew or now >= self._all_aged_at:
             self._all_aged_at = now + _OLD_EVERY_S
-            self._young = dict.fromkeys(k for k, v in self._runs.all.items() if not _is_old(v))
+            self._young = {}
+            for key, view in self._runs.all.items():
+                if view.progress is None or (view.progress.age_s or 0.0) < OLD_S:
+                    self._young[key] = None
             return list(self._runs.all.values())
         return [self._runs.all[key] for key in self._young]
-
-
-def _is_old(view: RunView) -> bool:
-    """Whether its age is shown in days."""
-    return view.progress is not None and (view.progress.age_s or 0.0) >= OLD_S
 
 
 def _may_be_judged(view: RunView) -> bool:
