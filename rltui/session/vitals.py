@@ -36,8 +36,8 @@ _FLUSH_S = 120.0
 
 
 @dataclass(slots=True)
-class _Known:
-    """What was found out about one run."""
+class _Writers:
+    """What is known of who writes one run."""
 
     files: frozenset[Path] = frozenset()
     """That were looked at while it was live."""
@@ -84,7 +84,7 @@ class Vitals:
         self._views = views
         self._clock = clock
         self._tell = tell
-        self._known: dict[RunKey, _Known] = {}
+        self._known: dict[RunKey, _Writers] = {}
         self._found: SimpleQueue[list[_Look]] = SimpleQueue()
         self._looking = False
         self._not_before = 0.0
@@ -160,7 +160,7 @@ class Vitals:
     def _due_of(
         self, view: RunView, progress: Progress, now: float, *, rests: bool
     ) -> _Look | None:
-        known = self._known.setdefault(view.key, _Known())
+        known = self._known.setdefault(view.key, _Writers())
         silent, look = progress.silent(self._clock.now()), progress.look
         fresh = silent and (look is None or look.written_at != progress.written_at)
         if rests and not fresh:
@@ -174,7 +174,7 @@ class Vitals:
         return self._wish(view, known, silent=silent, looks=looks, beside=beside)
 
     def _wish(
-        self, view: RunView, known: _Known, *, silent: bool, looks: bool, beside: bool
+        self, view: RunView, known: _Writers, *, silent: bool, looks: bool, beside: bool
     ) -> _Look | None:
         if view.progress is None or not (looks or beside):
             return None

@@ -155,7 +155,7 @@ class Branch:
         """Append what belongs to blocks that grow; returns the rest."""
         rest = block
         for index, grown in list(self._growing.items()):
-            if grown.takes(rest):
+            if grown.fits(rest):
                 grown.append(rest)
                 self.blocks[index] = grown.block
                 rest = without(rest, grown.tags)
@@ -353,7 +353,7 @@ class GrowingBlock:
         """Bytes held, with the spare room."""
         return self._steps.nbytes + self._walls.nbytes + self._values.nbytes
 
-    def takes(self, block: Block) -> bool:
+    def fits(self, block: Block) -> bool:
         """Whether a block has all of the tags in all of its rows, in a type that fits."""
         if block.tags != self.tags and not set(self.tags) <= set(block.tags):
             return False

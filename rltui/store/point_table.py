@@ -18,7 +18,7 @@ from rltui.store.takeover import first_step, last_step, restarts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Kept:
+class _Built:
     """A series as of the last read."""
 
     series: Series
@@ -40,7 +40,7 @@ class PointTable:
         self._clock = 0
         self._changed_at: dict[str, int] = {}
         """Tag -> when its points last changed; in the order in which tags were first seen."""
-        self._series: dict[str, _Kept] = {}
+        self._series: dict[str, _Built] = {}
         self._derived: dict[str, DerivedSeries] = {}
 
     # -- taking in --------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class PointTable:
         """Drop the points, but for detached series of some tags; the set of tags stays."""
         kept = {tag: self.series(tag).detached() for tag in keep if tag in self._changed_at}
         self.clear_logs()
-        self._series = {t: _Kept(s, self._changed_at[t], False) for t, s in kept.items()}
+        self._series = {t: _Built(s, self._changed_at[t], False) for t, s in kept.items()}
         self._derived = {t: DerivedSeries(d.derived) for t, d in self._derived.items()}
 
     def clear_logs(self) -> None:
@@ -217,17 +217,17 @@ class PointTable:
     def _branches(self) -> list[Branch]:
         return [b for s in self.lineages.values() for b in s.branches]
 
-    def _build(self, tag: str, changed_at: int, known: _Kept | None) -> _Kept:
+    def _build(self, tag: str, changed_at: int, known: _Built | None) -> _Built:
         having = [s for s in ranked(self.lineages) if s.has(tag)]
         if len(having) > 1:
             having.sort(key=lambda s: s.guesses(tag))
         if not having:
-            return _Kept(Series.empty(tag), changed_at, False)
+            return _Built(Series.empty(tag), changed_at, False)
         best, first = having[0], having[0].series(tag)
         # a log that does not give its steps adds nothing to one that does
         others = [s for s in having[1:] if _on_axis(s) and not s.guesses(tag)]
         if not others and best.trust.scale is None:
-            return _Kept(first, changed_at, False)
+            return _Built(first, changed_at, False)
         points = _scaled(best, first.points)
         for other in others:
             proven = other.trust.scale is not None or self._axes.on_one_axis(best, other)
@@ -237,7 +237,7 @@ class PointTable:
         series = Series.of(tag, points, old, first.restarts)
         if known is not None and known.is_merged:
             series = series.with_history(known.series)
-        return _Kept(series, changed_at, True)
+        return _Built(series, changed_at, True)
 
 
 def _on_axis(lineage: Lineage) -> bool:
