@@ -261,7 +261,7 @@ def _plain(tag: str) -> str:
 def _authority(lineage: Lineage) -> tuple[bool, int, int]:
     """What decides which of two axes counts, the higher one: true steps rather than row numbers,
     then precision, then the finer unit."""
-    lasts = (b.last_step for b in lineage.branches if b.last_step is not None)
+    lasts = (b.whole.last for b in lineage.branches if b.whole is not None)
     return not _is_counted(lineage), lineage.trust.precision_rank, max(lasts, default=0)
 
 
