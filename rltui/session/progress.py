@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -29,6 +29,7 @@ from rltui.health.stalled import StallLimits
 from rltui.session.hyperparameters import positive
 from rltui.sources.beside.facts import NO_FACTS, STOP, Facts
 from rltui.store import RunData, Series
+from rltui.store.run import LogFile
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
@@ -68,8 +69,7 @@ def exit_status_of(
     found = [f for f in run.files.by_path.values() if f.source.modified >= last - _LATER_S]
     found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
     recorded = facts.recorded_at >= last - _LATER_S  # else it was restored and goes on
-    codes = (facts.exit_code if recorded else None, *(f.exit_code for f in found))
-    code = next((c for c in reversed(codes) if c is not None), None)
+    code = _exit_code(found, facts.exit_code if recorded else None)
     logs = [f for f in reversed(found) if f.tail is not None]
     if not logs and code is None:
         return None
@@ -80,6 +80,11 @@ def exit_status_of(
     tails = [f.tail for f in logs if f.source.path.with_suffix("") == job] or (None,)
     endings = (exit_status(tail, code, logged=bool(run.tags)) for tail in tails)
     return next(filter(None, endings), None)
+
+
+def _exit_code(files: Sequence[LogFile], code: int | None) -> int | None:
+    """The exit code in the last of the files that has one, else ``code``."""
+    return next((f.exit_code for f in reversed(files) if f.exit_code is not None), code)
 
 
 class Look(NamedTuple):
