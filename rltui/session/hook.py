@@ -71,7 +71,7 @@ class Outbox:
             return 0.0
         return max(0.0, self._sent[0] + 60.0 - now)
 
-    def take(self, now: float) -> Message:
+    def pop(self, now: float) -> Message:
         """The oldest message. Call it only when :meth:`wait` returned 0."""
         self._sent.append(now)
         return self._waiting.pop(next(iter(self._waiting)))
@@ -152,7 +152,7 @@ class Hook:
                 now = self._clock.monotonic()
                 left = self._outbox.wait(now)
                 if left == 0:
-                    return self._outbox.take(now)
+                    return self._outbox.pop(now)
                 if self._closing:
                     return None
                 self._changed.wait(left)
@@ -160,10 +160,10 @@ class Hook:
 
 def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
     """POST to a URL. It may hold a secret, so errors name the host only."""
-    import http.client
-    from urllib.error import HTTPError, URLError
-    from urllib.parse import urlsplit
-    from urllib.request import HTTPRedirectHandler, Request, build_opener
+    import http.client  # heavy: few users have a URL
+    from urllib.error import HTTPError, URLError  # heavy
+    from urllib.parse import urlsplit  # heavy
+    from urllib.request import HTTPRedirectHandler, Request, build_opener  # heavy
 
     class NoRedirect(HTTPRedirectHandler):
         """urllib would follow with a GET, without the message."""

@@ -260,7 +260,7 @@ _SUFFIX = "/text_summary"
 _numbers = count()
 
 
-class _Kept(NamedTuple):
+class _Text(NamedTuple):
     path: Path
     number: int
     """Identity of the text, in all runs."""
@@ -297,7 +297,7 @@ class Texts:
         """Of all texts."""
         self._limit = limit or TextLimit()
         self._limit.add(self)
-        self._kept: list[_Kept] = []  # a deque takes 0.6 kB while it is empty
+        self._kept: list[_Text] = []  # a deque takes 0.6 kB while it is empty
 
     def copy(self) -> Texts:
         """What is kept by now, whatever is logged later."""
@@ -312,7 +312,7 @@ class Texts:
             self._keep([k for k in self._kept if k.path != path])
         for point in batch.texts:
             if not NAMES.search(point.tag):
-                self._kept.append(_Kept(path, next(_numbers), point))
+                self._kept.append(_Text(path, next(_numbers), point))
                 self._count(self._kept[-1].nbytes)
         while len(self._kept) > _MOST or self.nbytes > _MAX_BYTES:
             self.drop()
@@ -327,7 +327,7 @@ class Texts:
         into._keep([*into._kept, *(k for k in self._kept if k.path == path)])
         self._keep([k for k in self._kept if k.path != path])
 
-    def _keep(self, kept: list[_Kept]) -> None:
+    def _keep(self, kept: list[_Text]) -> None:
         self._kept = list(kept)
         self._count(sum(k.nbytes for k in kept) - self.nbytes)
 
@@ -368,8 +368,9 @@ class TextSet:
 
     def load(self, step: int | None) -> SampleTable:
         """The texts at a step."""
+        # heavy: whatever reads files of samples
         from rltui.sources.beside.sample import SampleRow
-        from rltui.sources.beside.sample_files import SampleTable
+        from rltui.sources.beside.sample_files import SampleTable  # heavy
 
         return SampleTable(
             tuple(
@@ -387,6 +388,6 @@ class TextSet:
         point = self._points.get(row.place)
         if point is None:
             raise ValueError("newer texts took its place")
-        from rltui.sources.beside.sample import Sample
+        from rltui.sources.beside.sample import Sample  # heavy
 
         return Sample(((self.name, point.text),), ())

@@ -254,7 +254,6 @@ class Judge:
         """Report a run that stopped writing, or that it goes on."""
         if view.full_report is None or view.progress is None:
             return
-
         mute = self._config.rules.mute
         report = with_stall(
             view.full_report, view.progress, self._stall, watches=self._watches, mute=mute
@@ -296,14 +295,12 @@ class Judge:
         not old."""
         if anew or now >= self._all_aged_at:
             self._all_aged_at = now + _OLD_EVERY_S
-            self._young = dict.fromkeys(k for k, v in self._runs.all.items() if not _is_old(v))
+            self._young = {}
+            for key, view in self._runs.all.items():
+                if view.progress is None or (view.progress.age_s or 0.0) < OLD_S:
+                    self._young[key] = None
             return list(self._runs.all.values())
         return [self._runs.all[key] for key in self._young]
-
-
-def _is_old(view: RunView) -> bool:
-    """Whether its age is shown in days."""
-    return view.progress is not None and (view.progress.age_s or 0.0) >= OLD_S
 
 
 def _may_be_judged(view: RunView) -> bool:
@@ -327,9 +324,7 @@ def with_stall(
     (``watches`` is false) cannot find a stall, but such a run is not ok either."""
     ids = [rule.id for rule in known.rules]
     held = next((f for f in report.findings if f.rule in ids), None)
-    found = _finding(progress, known)
-    if found is not None and found.rule in mute:
-        found = None
+    found = _finding(progress, known, mute)
     told = found if found is not None and (watches or held or found.rule == ids[1]) else None
     findings, level = report.findings, found.level if found is not None else Level.UNKNOWN
     if told != held:
@@ -344,7 +339,7 @@ def with_stall(
     return replace(report, findings=findings, level=level)
 
 
-def _finding(progress: Progress, known: StallRule) -> Finding | None:
+def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Finding | None:
     step, at = progress.last_step or 0, (progress.last_step, progress.written_at)
     if progress.state is RunState.STALLED:
         limit = progress.quiet_s
@@ -358,6 +353,8 @@ def _finding(progress: Progress, known: StallRule) -> Finding | None:
         evidence = Evidence("last step", step, total, step, step, {"total_steps": total})
         rule, level, advice = known.stopped.rule, known.stopped.level, known.stopped.advice
     else:
+        return None
+    if rule.id in mute:
         return None
     return Finding(
         *(rule.id, rule.title, level, FindingState.FIRING, None, None),

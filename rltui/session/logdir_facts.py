@@ -150,7 +150,7 @@ def _there(path: Path, step_keys: Sequence[str], pace_s: float) -> LogdirFacts:
 
 def _on_cluster(path: RemotePath, step_keys: Sequence[str]) -> LogdirFacts:
     """The same of a path on the nodes of a cluster."""
-    from rltui.remote.ray.reader import RayReader
+    from rltui.remote.ray.reader import RayReader  # heavy: only where there is a cluster
 
     why = "a reader on each node watches, and sends what is new"
     try:

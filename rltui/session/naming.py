@@ -90,7 +90,7 @@ class Naming:
 
     def _add(self, keys: Collection[RunKey]) -> None:
         if not all(key in self._names for key in keys):
-            self._names = _unique_names((*self._names, *keys), self.labels)
+            self._names = self._unique_names((*self._names, *keys))
 
     def name_of(self, key: RunKey) -> str:
         """The first folder below the logdir where no other run lies in it, else the whole path.
@@ -98,13 +98,13 @@ class Naming:
         The name of the logdir stands for the logdir itself, and in front of a generic name and
         of one that another run has.
         """
-        return self._names.get(key) or _full_path(key, self.labels)
+        return self._names.get(key) or self._full_path(key)
 
     def names_of(self, key: RunKey) -> tuple[str, ...]:
         """What a run answers to: its name, its path below the logdir, the first folder of that,
         and its path with the name of the logdir."""
         path = key.name.rstrip("/")
-        return (self.name_of(key), path, _head(path), _full_path(key, self.labels))
+        return (self.name_of(key), path, _head(path), self._full_path(key))
 
     def names(self, keys: Collection[RunKey]) -> list[str]:
         """Names of runs for people, also of runs that another session read."""
@@ -122,6 +122,57 @@ class Naming:
         """The runs to read that ``text`` means, no glob: see :func:`called`."""
         return called(text, {k: self.names_of(k) for k in sorted(self._wanted)}, globs=False)
 
+    def _unique_names(self, keys: Iterable[RunKey]) -> dict[RunKey, str]:
+        """A name for each run: a short one where no other run has it, else its path with the name
+        of the logdir, and a number where the logdirs have one name, too."""
+        names = self._short_names(dict.fromkeys(keys))
+        full: set[RunKey] = set()
+        while True:
+            given = Counter(names.values())
+            alike = {key for key, name in names.items() if given[name] > 1} - full
+            if not alike:
+                break
+            full |= alike
+            names |= {key: self._full_path(key) for key in alike}
+        taken = set(names.values())
+        for key in sorted(key for key in full if given[names[key]] > 1):
+            number = 1
+            while (name := f"{names[key]} ({number})") in taken:
+                number += 1
+            names[key] = name
+            taken.add(name)
+        return names
+
+    def _short_names(self, keys: Collection[RunKey]) -> dict[RunKey, str]:
+        """The first folder of each run, or its path; two runs may have the same."""
+        count = Counter(key.name for key in keys)
+        paths = {}
+        for key in keys:
+            ambiguous = key.name.lower() in _NAMELESS or count[key.name] > 1
+            paths[key] = self._full_path(key) if ambiguous or _is_logdir(key) else key.name
+        heads = Counter(map(_head, paths.values()))
+        folders = Counter((key.logdir, _head(key.name)) for key in keys)
+        names = {}
+        for key, path in paths.items():
+            head = _head(path)
+            alone = heads[head] == 1 < len(heads)
+            short = path == key.name and head.lower() not in _NAMELESS and alone
+            names[key] = head if short else path
+            alone = folders[key.logdir, _head(key.name)] == 1
+            if alone and path != key.name and not _is_nameless(key):
+                names[key] = f"{self._label(key)}/{_head(key.name)}"
+        return names
+
+    def _full_path(self, key: RunKey) -> str:
+        """The path of a run with the name of its logdir in front."""
+        label = self._label(key)
+        if _is_logdir(key):
+            return label + key.name[1:] or key.name
+        return f"{label}/{key.name}" if label else key.name
+
+    def _label(self, key: RunKey) -> str:
+        return self.labels[key.logdir] if key.logdir < len(self.labels) else ""
+
 
 def called(text: str, names: Mapping[T, Sequence[str]], *, globs: bool = True) -> list[T]:
     """Those that ``text`` means: the one of this name, which is the first of its ``names``, else
@@ -134,69 +185,9 @@ def called(text: str, names: Mapping[T, Sequence[str]], *, globs: bool = True) -
     ]
 
 
-def _unique_names(keys: Iterable[RunKey], labels: Sequence[str]) -> dict[RunKey, str]:
-    """A name for each run: a short one where no other run has it, else its path with the name of
-    the logdir, and a number where the logdirs have one name, too."""
-    names = _short_names(dict.fromkeys(keys), labels)
-    full: set[RunKey] = set()
-    while True:
-        given = Counter(names.values())
-        alike = {key for key, name in names.items() if given[name] > 1} - full
-        if not alike:
-            break
-        full |= alike
-        names |= {key: _full_path(key, labels) for key in alike}
-    taken = set(names.values())
-    for key in sorted(key for key in full if given[names[key]] > 1):
-        number = 1
-        while (name := f"{names[key]} ({number})") in taken:
-            number += 1
-        names[key] = name
-        taken.add(name)
-
-    return names
-
-
-def _short_names(keys: Collection[RunKey], labels: Sequence[str]) -> dict[RunKey, str]:
-    """The first folder of each run, or its path; two runs may have the same."""
-    count = Counter(key.name for key in keys)
-    paths = {}
-    for key in keys:
-        ambiguous = key.name.lower() in _NAMELESS or count[key.name] > 1
-        paths[key] = _full_path(key, labels) if ambiguous or _is_logdir(key) else key.name
-    heads = Counter(map(_head, paths.values()))
-    folders = Counter((key.logdir, _head(key.name)) for key in keys)
-    names = {}
-    for key, path in paths.items():
-        head = _head(path)
-        alone = heads[head] == 1 < len(heads)
-        short = path == key.name and head.lower() not in _NAMELESS and alone
-        names[key] = head if short else path
-        if folders[key.logdir, _head(key.name)] == 1 and path != key.name and not _is_nameless(key):
-            names[key] = _with_label(_head(key.name), key, labels)
-
-    return names
-
-
 def _is_logdir(key: RunKey) -> bool:
     """Whether a run is the logdir itself, or a part of its files."""
     return key.name == "." or key.name.startswith(".#")
-
-
-def _full_path(key: RunKey, labels: Sequence[str]) -> str:
-    """The path of a run with the name of its logdir in front."""
-    if _is_logdir(key):
-        return _label(key, labels) + key.name[1:] or key.name
-    return _with_label(key.name, key, labels)
-
-
-def _label(key: RunKey, labels: Sequence[str]) -> str:
-    return labels[key.logdir] if key.logdir < len(labels) else ""
-
-
-def _with_label(path: str, key: RunKey, labels: Sequence[str]) -> str:
-    label = _label(key, labels)
-    return f"{label}/{path}" if label else path
 
 
 def _is_nameless(key: RunKey) -> bool:

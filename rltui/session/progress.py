@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -29,6 +29,7 @@ from rltui.health.stalled import StallLimits
 from rltui.session.hyperparameters import positive
 from rltui.sources.beside.facts import NO_FACTS, STOP, Facts
 from rltui.store import RunData, Series
+from rltui.store.run import LogFile
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
@@ -67,19 +68,23 @@ def exit_status_of(
     last = -math.inf if copied else (run.files.modified or 0.0)
     found = [f for f in run.files.by_path.values() if f.source.modified >= last - _LATER_S]
     found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
-    found.reverse()
-    code = next((f.exit_code for f in found if f.exit_code is not None), None)
-    if code is None and facts.recorded_at >= last - _LATER_S:  # else it was restored and goes on
-        code = facts.exit_code
-    logs = [(f.source.path.with_suffix(""), f.tail) for f in found if f.tail is not None]
+    recorded = facts.recorded_at >= last - _LATER_S  # else it was restored and goes on
+    code = _exit_code(found, facts.exit_code if recorded else None)
+    logs = [f for f in reversed(found) if f.tail is not None]
     if not logs and code is None:
         return None
     from rltui.health.crash import exit_status  # heavy: most runs go on
 
     # what a job printed may be parted: slurm-7.out, slurm-7.err
-    tails = [tail for job, tail in logs if job == logs[0][0]]
-    endings = (exit_status(tail, code, logged=bool(run.tags)) for tail in tails or (None,))
-    return next((e for e in endings if e is not None), None)
+    job = logs[0].source.path.with_suffix("") if logs else None
+    tails = [f.tail for f in logs if f.source.path.with_suffix("") == job] or (None,)
+    endings = (exit_status(tail, code, logged=bool(run.tags)) for tail in tails)
+    return next(filter(None, endings), None)
+
+
+def _exit_code(files: Sequence[LogFile], code: int | None) -> int | None:
+    """The exit code in the last of the files that has one, else ``code``."""
+    return next((f.exit_code for f in reversed(files) if f.exit_code is not None), code)
 
 
 class Look(NamedTuple):
@@ -178,13 +183,10 @@ def progress(
     planned = (positive(hyper.get(name)) for name in roles.total_steps)
     total = next(filter(None, planned), None)
     total = total or _planned_beside(run, infos, facts.plan, roles.total_steps)
-    eta = None
-    if total and last is not None and per_step is not None:
-        eta = max(0.0, (total - last) * per_step)
-    done = bool(total and last is not None and last + _stride_of(run, infos) > total)
-    # a trainer's closing row (train_runtime, ...) is the newest that was logged
-    ends = (s.last for s in _series_of(run, infos, roles.closing))
-    done = done or any(end is not None and end[0] == last for end in ends)
+    eta, done = None, _has_closing_row(run, infos, roles.closing)
+    if total and last is not None:
+        eta = None if per_step is None else max(0.0, (total - last) * per_step)
+        done = done or last + _stride_of(run, infos) > total
     fresh = Progress(
         run.first_step,
         last,
@@ -323,6 +325,12 @@ def _series_of(run: RunData, infos: Mapping[str, TagInfo], key: str) -> Iterator
     for tag, info in infos.items():
         if info.metric is not None and info.metric.key == key:
             yield run.series(tag)
+
+
+def _has_closing_row(run: RunData, infos: Mapping[str, TagInfo], closing: str) -> bool:
+    """Whether a trainer's closing row (train_runtime, ...) is the newest that was logged."""
+    ends = (series.last for series in _series_of(run, infos, closing))
+    return any(end is not None and end[0] == run.last_step for end in ends)
 
 
 def _values(run: RunData, infos: Mapping[str, TagInfo], key: str) -> FloatArray | None:

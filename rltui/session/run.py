@@ -66,7 +66,11 @@ class RunView:
         """What rltui itself failed in, for this run."""
         self._doubts = Doubts()
         self._negated: SeriesCache[Series] = SeriesCache()
-        self._tags_by_metric: _TagsByMetric | None = None
+        self._tags_by_metric: dict[str, list[str]] = {}
+        """Metric key -> its tags that have points, in display order."""
+        self._sorted_at: tuple[dict[str, TagInfo], int | None] | None = None
+        """The infos that they were sorted by, and the version; None where every tag has points:
+        it keeps them until the set of tags changes."""
 
     def twin(self) -> RunView:
         """Another record of the same run, with caches of its own."""
@@ -168,10 +172,23 @@ class RunView:
 
     def tags_of_metrics(self, keys: tuple[str, ...]) -> list[str]:
         """Tags of the metrics that ``keys`` choose (see :func:`rltui.catalogue.select`)."""
+        at = self._sorted_at
+        if at is None or at[0] is not self.infos or at[1] not in (None, self.version):
+            self._sort_tags()
         known = self._tags_by_metric
-        if known is None or not known.holds_for(self):
-            known = self._tags_by_metric = _TagsByMetric(self)
-        return [t for k in select(keys, known.tags.keys()) for t in known.tags[k]]
+        return [t for k in select(keys, known.keys()) for t in known[k]]
+
+    def _sort_tags(self) -> None:
+        found: dict[str, list[str]] = {}
+        version, begun = None, self.version
+        for tag, info in sorted(self.infos.items(), key=lambda item: item[1].order):
+            if info.metric is None:
+                continue
+            if self.points.count(tag):
+                found.setdefault(info.metric.key, []).append(tag)
+            else:
+                version = begun
+        self._tags_by_metric, self._sorted_at = found, (self.infos, version)
 
     def headline(self) -> str | None:
         """Tag of the most meaningful curve: the first headline metric that the run has."""
@@ -179,26 +196,6 @@ class RunView:
             return None
         best = self.tags_of_metrics(self.recognition.scenario.headline)
         return best[0] if best else next(iter(self.infos), None)
-
-
-class _TagsByMetric:
-    """Metric key -> its tags that have points, in display order."""
-
-    def __init__(self, run: RunView) -> None:
-        self.tags: dict[str, list[str]] = {}
-        self._infos, self._version = run.infos, run.version
-        self._complete = True
-        for tag, info in sorted(run.infos.items(), key=lambda item: item[1].order):
-            if info.metric is None:
-                continue
-            if run.points.count(tag):
-                self.tags.setdefault(info.metric.key, []).append(tag)
-            else:
-                self._complete = False
-
-    def holds_for(self, run: RunView) -> bool:
-        """Whether it is up to date: a tag keeps its points until the set of tags changes."""
-        return self._infos is run.infos and (self._complete or self._version == run.version)
 
 
 class Pins:

@@ -82,8 +82,9 @@ def check_choice(choice: Choice, catalogue: Catalogue) -> None:
 class Session:
     """Owned by the main thread. ``start`` puts the reader on a thread; all else stays here.
 
-    The public members are the life cycle of the reader, the pump of the app, and the runs with
-    the trouble in reading them: the one object that commands and screens talk to.
+    Its methods are the life cycle of the reader, the pump of the app, and the runs with the trouble
+    in reading them. Everything else is the thing itself: the list of runs, what they are called,
+    who reads, judges and keeps them.
     """
 
     def __init__(

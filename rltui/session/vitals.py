@@ -36,8 +36,8 @@ _FLUSH_S = 120.0
 
 
 @dataclass(slots=True)
-class _Known:
-    """What was found out about one run."""
+class _Writers:
+    """What is known of who writes one run."""
 
     files: frozenset[Path] = frozenset()
     """That were looked at while it was live."""
@@ -84,7 +84,7 @@ class Vitals:
         self._views = views
         self._clock = clock
         self._tell = tell
-        self._known: dict[RunKey, _Known] = {}
+        self._known: dict[RunKey, _Writers] = {}
         self._found: SimpleQueue[list[_Look]] = SimpleQueue()
         self._looking = False
         self._not_before = 0.0
@@ -109,7 +109,6 @@ class Vitals:
                 thread.join(_PATIENCE_S)
         else:
             self._look(looks)
-
         return self._learn_all() or news
 
     def _learn_all(self) -> bool:
@@ -156,33 +155,36 @@ class Vitals:
             for look in found:
                 if look.beside is not None:
                     look.beside[1].extend(homes.above(self._views[look.key]))
-
         return found
 
     def _due_of(
         self, view: RunView, progress: Progress, now: float, *, rests: bool
     ) -> _Look | None:
-        known = self._known.setdefault(view.key, _Known())
-        files = view.data.files.by_path
-        silent = progress.silent(self._clock.now())
-        look = progress.look
+        known = self._known.setdefault(view.key, _Writers())
+        silent, look = progress.silent(self._clock.now()), progress.look
         fresh = silent and (look is None or look.written_at != progress.written_at)
         if rests and not fresh:
             return None
+        files = view.data.files.by_path
         if silent:
-            looks = fresh or bool(progress.held and now >= known.again_at)
+            looks = fresh or (progress.held is True and now >= known.again_at)
         else:  # for the first time while it is live
             looks = progress.state is RunState.LIVE and not known.files >= files.keys()
         beside = fresh or not (known.beside or progress.total_steps)
-        if not (looks or beside):
+        return self._wish(view, known, silent=silent, looks=looks, beside=beside)
+
+    def _wish(
+        self, view: RunView, known: _Writers, *, silent: bool, looks: bool, beside: bool
+    ) -> _Look | None:
+        if view.progress is None or not (looks or beside):
             return None
         known.beside = True
-        kinds = {p: f.source.format for p, f in files.items() if not f.gone}
+        files = view.data.files.by_path
+        kinds = {p: f.source.format for p, f in files.items() if looks and not f.gone}
         if looks and not silent:
             known.files = frozenset(kinds)
         place: tuple[Path, list[Path]] | None = (view.data.path, []) if beside else None
-
-        return _Look(view.key, progress.written_at, kinds if looks else {}, silent, place)
+        return _Look(view.key, view.progress.written_at, kinds, silent, place)
 
     def _look(self, looks: list[_Look]) -> None:
         """Look, on any thread. Where it fails nothing is found: that must not end what reads the

@@ -40,48 +40,34 @@ _MOST_APART = 0.8
 _ENOUGH = 0.5
 #: Without times: share of equally many points, and factor between the last steps.
 _AS_MANY, _FARTHER = 0.8, 2.0
-
-
-class MainAxis:
-    """Compares the tags of a run while it is being read. Owned by one PointTable."""
-
-    def __init__(self, lineages: Mapping[str, Lineage]) -> None:
-        self._lineages = lineages
-        self._rows = 0
-        self._compare_at = _POINTS
-        self.others: frozenset[str] = frozenset()
-        """Tags that are on another axis than that of the run."""
-
-    def count(self, rows: int) -> None:
-        """Note that rows were read."""
-        self._rows += rows
-
-    def forget(self) -> None:
-        """Compare everything anew: files have left, or come from another run."""
-        self._compare_at = 0
-
-    def settle(self) -> bool:
-        """Compare again if the rows have doubled; returns whether other tags are off now."""
-        if self._rows < self._compare_at:
-            return False
-        self._compare_at = max(_POINTS, 2 * self._rows)
-        before = self.others
-        self.others = frozenset(
-            tag
-            for lineage in self._lineages.values()
-            if not lineage.trust.row_numbered
-            for tag in tags_off_axis(lineage)
-        )
-        return self.others != before
+#: At most this many tags are compared, and this many with values that prove something.
+_TAGS, _TELLING = 48, 12
+#: Rows from which two logs are compared.
+_ROWS = 3
+#: Steps between two rows, beyond which they are no steps.
+_MOST = 1 << 40
+_SIGNS = re.compile(r"[\W_]+")
 
 
 def tags_off_axis(lineage: Lineage) -> frozenset[str]:
     """The tags of a log whose steps are not those of most tags."""
+    axes = _axes_of(lineage)
+    if len(axes) < 2:
+        return frozenset()
+    enough = _ENOUGH * max(len(tags) for _, tags in axes)
+    main = max((s for s, tags in axes if len(tags) >= enough), key=lambda s: int(s.steps[-1]))
+    others = [lineage.series(t) for clock, tags in axes if clock is not main for t in tags]
+    return frozenset(s.tag for s in others if s.count and are_apart(s, main))
+
+
+def _axes_of(lineage: Lineage) -> list[tuple[Series, list[str]]]:
+    """The axes of a log: the longest series of each, and its tags; the one with the largest group
+    of tags that end together first."""
     reaches: dict[str, Reach] = {}
     for branch in lineage.branches:
         for tag, reach in branch.reaches.items():
             reaches[tag] = reaches[tag].joined(reach) if tag in reaches else reach
-    axes: list[tuple[Series, list[str]]] = []  # the longest series of each axis, and its tags
+    axes: list[tuple[Series, list[str]]] = []
     for group in _by_last_step({t: r for t, r in reaches.items() if r.count >= _POINTS}):
         longest = sorted(group, key=lambda t: reaches[t].count, reverse=True)
         clock = next((s for s in map(lineage.series, longest) if s.count), None)
@@ -92,13 +78,7 @@ def tags_off_axis(lineage: Lineage) -> frozenset[str]:
             axes.append((clock, group))
         else:
             tags += group
-    if len(axes) < 2:
-        return frozenset()
-    enough = _ENOUGH * max(len(tags) for _, tags in axes)
-    main = max((s for s, tags in axes if len(tags) >= enough), key=lambda s: int(s.steps[-1]))
-    others = [lineage.series(t) for clock, tags in axes if clock is not main for t in tags]
-
-    return frozenset(s.tag for s in others if s.count and are_apart(s, main))
+    return axes
 
 
 def _by_last_step(reaches: Mapping[str, Reach]) -> list[list[str]]:
@@ -131,7 +111,6 @@ def are_apart(one: Series, other: Series) -> bool:
     slack = 2 * (steps[-1] - steps[0]) / len(steps)
     ahead = own[later] > _AHEAD * expected + slack
     behind = own[later] < _BEHIND * expected - slack
-
     return float(np.mean(ahead | behind)) >= _MOST_APART
 
 
@@ -144,32 +123,22 @@ def _reach_differs(few: IntArray, many: IntArray) -> bool:
     return begin and high > _FARTHER * low
 
 
-#: At most this many tags are compared, and this many with values that prove something.
-_TAGS, _TELLING = 48, 12
-
-
-#: Rows from which two logs are compared.
-_ROWS = 3
-
-
-#: Steps between two rows, beyond which they are no steps.
-_MOST = 1 << 40
-
-
-_SIGNS = re.compile(r"[\W_]+")
-
-
 class AxisCheck:
-    """Compares the log formats of a run while it is being read. Owned by one PointTable."""
+    """Compares the tags and the log formats of a run while it is being read. Owned by one
+    PointTable."""
 
     def __init__(self, lineages: Mapping[str, Lineage]) -> None:
         self._lineages = lineages
         self._rows: dict[str, int] = {}
         """Format -> rows read so far."""
+        self._compare_tags_at = _POINTS
+        """Rows from which tags are compared again."""
         self._compared_at: dict[frozenset[str], float] = {}
         """Two formats -> rows that both had when they were last compared."""
         self._found: dict[frozenset[str], bool | None] = {}
         """Two formats -> what :func:`are_on_two_axes` says of them."""
+        self.off_axis: frozenset[str] = frozenset()
+        """Tags that are on another axis than that of the run."""
         self.doubles: frozenset[str] = frozenset()
         """Tags of logs that stand aside, with the values of a tag that the other log calls
         nearly the same."""
@@ -183,13 +152,25 @@ class AxisCheck:
         self._compared_at, self._found, self.doubles = {}, {}, frozenset()
         for lineage in self._lineages.values():
             lineage.trust.aside_of = lineage.trust.scale = None
+        self._compare_tags_at = 0
+        self.settle_tags()
 
     def on_one_axis(self, one: Lineage, other: Lineage) -> bool:
         """Whether two logs are known to have the same steps."""
         names = {id(s): form for form, s in self._lineages.items()}
         return self._found.get(frozenset((names[id(one)], names[id(other)]))) is False
 
-    def settle(self) -> bool:
+    def settle_tags(self) -> bool:
+        """Compare the tags if the rows have doubled; returns whether other tags are off now."""
+        rows = sum(self._rows.values())
+        if rows < self._compare_tags_at:
+            return False
+        self._compare_tags_at = max(_POINTS, 2 * rows)
+        logs = [s for s in self._lineages.values() if not s.trust.row_numbered]
+        before, self.off_axis = self.off_axis, frozenset().union(*map(tags_off_axis, logs))
+        return self.off_axis != before
+
+    def settle_logs(self) -> bool:
         """Compare the logs whose rows have doubled; returns whether some stand aside now that
         did not, or have other doubles."""
         before = self._state()
@@ -242,7 +223,6 @@ def are_on_two_axes(one: Lineage, other: Lineage) -> bool | None:
         different += answer is False
     if elsewhere > same and elsewhere >= different:
         return True
-
     return False if same or different else None
 
 
@@ -281,7 +261,7 @@ def _plain(tag: str) -> str:
 def _authority(lineage: Lineage) -> tuple[bool, int, int]:
     """What decides which of two axes counts, the higher one: true steps rather than row numbers,
     then precision, then the finer unit."""
-    lasts = (b.last_step for b in lineage.branches if b.last_step is not None)
+    lasts = (b.whole.last for b in lineage.branches if b.whole is not None)
     return not _is_counted(lineage), lineage.trust.precision_rank, max(lasts, default=0)
 
 

@@ -49,6 +49,11 @@ class Reach:
         first, last = min(self.first, other.first), max(self.last, other.last)
         return Reach(self.count + other.count, self.begin, first, last)
 
+    def add(self, other: Reach) -> None:
+        """Go on with later points."""
+        self.count += other.count
+        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+
 
 @dataclass(slots=True, eq=False)
 class Branch:
@@ -59,12 +64,8 @@ class Branch:
     """(order of the file, generation of its content, restarts declared by the writer)."""
     declared_start: int | None
     """Step of the restart that the writer declared; None: it starts at its first row."""
-    begin: int | None = None
-    """Step of the first row, however the file was split into reads."""
-    first_step: int | None = None
-    """Lowest step so far."""
-    last_step: int | None = None
-    """Highest step so far."""
+    whole: Reach | None = None
+    """Where its rows are, whatever their tags; None while it has none."""
     blocks: list[Block] = field(default_factory=list)
     columns: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """tag -> [(index of block, column)], in file order."""
@@ -121,10 +122,8 @@ class Branch:
         if not len(block.steps):
             return
         low, high = int(block.steps.min()), int(block.steps.max())
-        if self.begin is None:
-            self.begin = int(block.steps[0])
-        self.first_step = low if self.first_step is None else min(self.first_step, low)
-        self.last_step = high if self.last_step is None else max(self.last_step, high)
+        rows = Reach(len(block.steps), int(block.steps[0]), low, high)
+        self.whole = rows if self.whole is None else self.whole.joined(rows)
         self._take_times(block.wall_times)
         self.not_finite.update(_not_finite(block))
         in_order = is_sorted(block.steps)
@@ -134,10 +133,8 @@ class Branch:
                 self.fell.add(tag)
             if known is None:
                 self.reaches[tag] = reach
-                continue
-            known.count += reach.count
-            known.first = min(known.first, reach.first)
-            known.last = max(known.last, reach.last)
+            else:
+                known.add(reach)
         rest = self._grow(block)
         if rest.tags:
             self._keep(rest)
@@ -155,7 +152,7 @@ class Branch:
         """Append what belongs to blocks that grow; returns the rest."""
         rest = block
         for index, grown in list(self._growing.items()):
-            if grown.takes(rest):
+            if grown.fits(rest):
                 grown.append(rest)
                 self.blocks[index] = grown.block
                 rest = without(rest, grown.tags)
@@ -213,12 +210,12 @@ class Branch:
             return
         places = [index for index, _ in parts]
         blocks = [self.blocks[index] for index in places]
-        gone = {t for block in blocks for t in _partly_absent(block)}
+        gone = set().union(*map(_partly_absent, blocks))
         if tag in gone:
             self._scattered[tag] = count
             return
-        beside = (t for t in blocks[0].tags if t not in gone)
-        tags = tuple(t for t in beside if [index for index, _ in self.columns[t]] == places)
+        together = (t for t in blocks[0].tags if [i for i, _ in self.columns[t]] == places)
+        tags = tuple(t for t in together if t not in gone)
         grown = GrowingBlock(tags, blocks, count)
         del blocks  # each is released as soon as it is copied
         for index in places:
@@ -354,7 +351,7 @@ class GrowingBlock:
         """Bytes held, with the spare room."""
         return self._steps.nbytes + self._walls.nbytes + self._values.nbytes
 
-    def takes(self, block: Block) -> bool:
+    def fits(self, block: Block) -> bool:
         """Whether a block has all of the tags in all of its rows, in a type that fits."""
         if block.tags != self.tags and not set(self.tags) <= set(block.tags):
             return False

@@ -2,6 +2,9 @@
 
 Discovery groups files by where they lie; only their points can show whether they come from one
 training. They are compared once a run has been read, and again for as long as nothing is proven.
+
+A folder may hold two attempts at one training and the log of one of them resumed. Its steps alone
+fit both: it goes on with the attempt whose values it continues.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import numpy as np
 
 from rltui.core.batch import Joined, SourceInfo
 from rltui.core.block import FloatArray
-from rltui.store.branch import Branch
+from rltui.store.branch import Branch, Reach
 from rltui.store.lineage import Lineage
 from rltui.store.merge import agreement
 from rltui.store.points import concatenate
@@ -26,6 +29,16 @@ from rltui.store.run import RunData
 _TAGS = 12
 #: Rows after which a file has shown most of its tags.
 _ROWS = 20
+#: Points on both sides of the seam to a resumed log that are compared, and the least of them.
+_NEAR, _LEAST = 5, 3
+#: Tags that are compared there.
+_COMPARED_TAGS = 64
+#: Distances between points after which an attempt has ended too early to be continued.
+_GAP = 3
+#: How many times the noise two attempts must differ by, and how many times nearer one must be.
+_APART, _NEARER = 3.0, 3.0
+#: What :func:`continued` returns where a log goes on with none of several attempts, or with any.
+NONE = -1
 
 
 class RunIdentity:
@@ -49,14 +62,13 @@ class RunIdentity:
         found: list[Path] = []
         for lineage in self._run.table.lineages.values():
             found += self._misplaced_in(lineage, newest)
-            self._compared.update(b.path for b in lineage.branches if b.begin is not None)
+            self._compared.update(b.path for b in lineage.branches if b.whole is not None)
         if found:
             return found
         # one at a time, the last one first: what is left may agree with the others
         for path in reversed(self._joined_files()):
             if self._is_misplaced(path):
                 return [path]
-
         return []
 
     def resumes(self, path: Path) -> bool:
@@ -65,9 +77,10 @@ class RunIdentity:
             return False  # it has just left
         lineage = self._run.table.lineages.get(self._run.files.by_path[path].source.format)
         mine = None if lineage is None else next(iter(lineage.branches_of(path)), None)
-        if lineage is None or mine is None or mine.begin is None or path in lineage.copies:
+        if lineage is None or mine is None or mine.whole is None or path in lineage.copies:
             return False
-        return any(b.begin is not None and b.begin < mine.begin for b in lineage.branches)
+        begin = mine.whole.begin
+        return any(b.whole is not None and b.whole.begin < begin for b in lineage.branches)
 
     def attempts(
         self, path: Path, runs: Iterable[RunData]
@@ -79,20 +92,22 @@ class RunIdentity:
         newer = lineage.branches_of(path)
         own = attempts(lineage.branches, newer)
         elsewhere = [
-            (run, run.table.lineages[source.format])
+            run
             for run in runs
             if run is not self._run
             and source.format in run.table.lineages
-            and any(other.parent == path.parent for other in run.files.by_path)
+            and path.parent in {other.parent for other in run.files.by_path}
         ]
-        found = continued(newer, [*own, *(there.branches for _, there in elsewhere)])
+        theirs = (run.table.lineages[source.format].branches for run in elsewhere)
+        found = continued(newer, [*own, *theirs])
         if found is None or (found == NONE and source.joined is Joined.OWN):
             return []
-        if found == NONE or found >= len(own):
-            return [([path], None if found == NONE else elsewhere[found - len(own)][0])]
-        gone = [attempt for number, attempt in enumerate(own) if number != found]
-
-        return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in gone]
+        if found == NONE:
+            return [([path], None)]
+        if found >= len(own):
+            return [([path], elsewhere[found - len(own)])]
+        del own[found]
+        return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in own]
 
     def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
         found = []
@@ -118,7 +133,6 @@ class RunIdentity:
                 original = duplicate.path
             if original is not None:
                 self._run.table.touch(lineage.mark_copy(path, original))
-
         return found
 
     def _is_copy_still(self, lineage: Lineage, path: Path) -> bool:
@@ -176,7 +190,6 @@ def same_training(
     # one may begin with an evaluation, the other with a loss: both need rows to show their tags
     rows = max((s.records for p, s in sources.items() if p != path), default=0)
     shown = min(rows, source.records) >= _ROWS
-
     return False if not shared and source.joined is Joined.MAYBE and shown else None
 
 
@@ -201,7 +214,6 @@ def _vote(
             votes[agreement(mine, lineage.series(tag).points, rank)] += 1
     if not votes[True] and not votes[False]:
         return None, shared
-
     return votes[True] >= votes[False], shared
 
 
@@ -222,10 +234,11 @@ def _original(path: Path, lineage: Lineage) -> Path | None:
 
 def _begin_alike(branch: Branch, other: Branch) -> bool:
     """Whether two branches begin at the same step and time."""
-    if (branch.begin, branch.declared_start) != (other.begin, other.declared_start):
+    mine, theirs = branch.whole, other.whole
+    if mine is None or theirs is None or branch.declared_start != other.declared_start:
         return False
     first, second = branch.first_wall_time, other.first_wall_time
-    return branch.begin is not None and (first == second or math.isnan(first + second))
+    return mine.begin == theirs.begin and (first == second or math.isnan(first + second))
 
 
 def _is_telling(branch: Branch, other: Branch) -> bool:
@@ -237,20 +250,21 @@ def _is_telling(branch: Branch, other: Branch) -> bool:
 
 
 def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> Branch | None:
-    """The older file with which a file coincides: same first step, same span, the same tags.
+    """The older file with which a file coincides: same first step, same span, the same tags. Files
+    with a restart coincide with none.
 
     A file that was compared before is compared again only while both grow side by side: a
     training that begins anew in its directory passes the place where the older file ended, and
     is still the same run.
     """
-    alone = _files_of_one_branch(branches)
+    begun = [b for b in branches if b.whole is not None]
+    times = Counter(b.path for b in begun)
+    alone = {b.path: b for b in begun if times[b.path] == 1}
     mine = alone.get(path)
     if mine is None:
         return None
-    for other in alone.values():
-        if other.rank < mine.rank and _coincide(mine, other, compared):
-            return other
-    return None
+    older = (b for b in alone.values() if b.rank < mine.rank)
+    return next((b for b in older if _coincide(mine, b, compared)), None)
 
 
 def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool:
@@ -271,60 +285,33 @@ def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool
     return True
 
 
-def _files_of_one_branch(branches: Sequence[Branch]) -> dict[Path, Branch]:
-    """The files without a restart, with their only branch."""
-    found: dict[Path, Branch | None] = {}
-    for branch in branches:
-        if branch.begin is not None:
-            found[branch.path] = None if branch.path in found else branch
-    return {path: branch for path, branch in found.items() if branch is not None}
-
-
 def _coincide(branch: Branch, older: Branch, compared: set[Path]) -> bool:
     """Whether two spans from one step end at the same place, within 2 %, and have 2 rows."""
-    if branch.begin is None or branch.last_step is None or older.last_step is None:
-        return False
-    if branch.begin != older.begin:
+    mine, theirs = branch.whole, older.whole
+    if mine is None or theirs is None or mine.begin != theirs.begin:
         return False
     side_by_side = branch.first_wall_time < older.last_wall_time  # False without times
     if branch.path in compared and not side_by_side:
         return False
-    longest = max(branch.last_step, older.last_step) - branch.begin
-    near = longest > 1 and abs(branch.last_step - older.last_step) <= 0.02 * longest
+    longest = max(mine.last, theirs.last) - mine.begin
+    near = longest > 1 and abs(mine.last - theirs.last) <= 0.02 * longest
     tags, others = branch.columns.keys(), older.columns.keys()
     return near and 2 * len(tags & others) > len(tags | others)
-
-
-#: Points on both sides of the seam that are compared, and the least of them.
-_NEAR, _LEAST = 5, 3
-
-
-#: Tags that are compared.
-_COMPARED_TAGS = 64
-
-
-#: Distances between points after which an attempt has ended too early to be continued.
-_GAP = 3
-
-
-#: How many times the noise two attempts must differ by, and how many times nearer one must be.
-_APART, _NEARER = 3.0, 3.0
 
 
 def attempts(branches: Sequence[Branch], newer: Sequence[Branch]) -> list[list[Branch]]:
     """The branches older than a log, parted where one begins as early as the first."""
     found: list[list[Branch]] = []
+    first: Reach | None = None
     for branch in branches:
-        if branch.begin is None or branch in newer or branch.rank > newer[0].rank:
+        whole = branch.whole
+        if whole is None or branch in newer or branch.rank > newer[0].rank:
             continue
-        if not found or branch.begin <= (found[0][0].begin or 0) + _spacing(branch):
+        if first is None or whole.begin <= first.begin + _spacing(branch):
             found.append([])
+        first = first or whole
         found[-1].append(branch)
     return found
-
-
-#: What :func:`continued` returns where a log goes on with none of several attempts, or with any.
-NONE = -1
 
 
 def continued(newer: Sequence[Branch], older: Sequence[Sequence[Branch]]) -> int | None:
@@ -346,7 +333,6 @@ def continued(newer: Sequence[Branch], older: Sequence[Sequence[Branch]]) -> int
     if not compared:
         return None
     best = max(votes)
-
     return votes.index(best) if 2 * best > sum(votes) else NONE
 
 

@@ -153,18 +153,19 @@ class Lineage:
         self._structure += 1
         for branch in dropped:
             self._open.pop(branch.path, None)
-        # whether they are copies of what the file has now is not known
-        gone = {b.path for b in dropped}
+        freed = self._free_copies_of({b.path for b in dropped})
+        for branch in freed:  # what they hold was written before
+            branch.rank = (source.order, -1, branch.rank[2])
+        self.branches.sort(key=_rank)
+        return {t for b in (*dropped, *freed) for t in b.columns}
+
+    def _free_copies_of(self, gone: set[Path]) -> list[Branch]:
+        """Whether some files are copies of what others have now is not known any more; returns the
+        branches of these copies."""
         freed = {copy for copy, original in self.copies.items() if original in gone}
         self.copies = {c: o for c, o in self.copies.items() if c not in freed}
         self.freed |= freed
-        for branch in self.branches:
-            if branch.path in freed:  # what they hold was written before
-                branch.rank = (source.order, -1, branch.rank[2])
-        self.branches.sort(key=_rank)
-        freed_too = (b for b in self.branches if b.path in freed)
-
-        return {t for b in (*dropped, *freed_too) for t in b.columns}
+        return [b for b in self.branches if b.path in freed]
 
     def mark_copy(self, path: Path, of: Path | None) -> set[str]:
         """Count only what a file has beyond another one (None: all); returns its tags."""
@@ -233,7 +234,6 @@ class Lineage:
         self._assembled[tag] = _Assembled(
             self._structure, holding, series, total, branch, taken, alone
         )
-
         return series
 
     def _extended(self, known: _Assembled, total: int) -> bool:
@@ -258,7 +258,6 @@ class Lineage:
             known.growing.append(new)
             known.series = series.extended(known.growing.points)
         known.total, known.taken = total, branch.count(series.tag)
-
         return True
 
     def _sharing(self, series: Series) -> Series:
@@ -319,7 +318,6 @@ class Lineage:
         kept = [p for p in kept if len(p[0])]
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
         unique = np.array(sorted(taken_over), dtype=np.int64)
-
         return Series.of(tag, by_step(concatenate(kept)), lost, unique)
 
     def _beyond(self, counting: Iterable[Branch], tag: str) -> dict[Path, list[Points]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
 from rltui.core.batch import Batch, Restart, SourceInfo
-from rltui.store.axes import AxisCheck, MainAxis
+from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
 from rltui.store.merge import filled
@@ -18,7 +18,7 @@ from rltui.store.takeover import first_step, last_step, restarts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Kept:
+class _Built:
     """A series as of the last read."""
 
     series: Series
@@ -35,13 +35,12 @@ class PointTable:
         self.lineages: dict[str, Lineage] = {}
         """Log format -> what was logged in it."""
         self._axes = AxisCheck(self.lineages)
-        self._main_axis = MainAxis(self.lineages)
         self._extent: tuple[int, Extent] | None = None
         """The extent, and the clock at which it was worked out."""
         self._clock = 0
         self._changed_at: dict[str, int] = {}
         """Tag -> when its points last changed; in the order in which tags were first seen."""
-        self._series: dict[str, _Kept] = {}
+        self._series: dict[str, _Built] = {}
         self._derived: dict[str, DerivedSeries] = {}
 
     # -- taking in --------------------------------------------------------------------------
@@ -50,10 +49,10 @@ class PointTable:
         """Take the points of one batch in; returns the tags that changed."""
         changed = self._add(batch)
         self.touch(changed)
-        if len(self.lineages) > 1 and self._axes.settle():
+        if len(self.lineages) > 1 and self._axes.settle_logs():
             changed = dict.fromkeys(self._changed_at)
             self.touch(changed)
-        if self._main_axis.settle():
+        if self._axes.settle_tags():
             self.touch(())
         if batch.replaced:
             self._forget_lost_tags()
@@ -84,9 +83,7 @@ class PointTable:
             elif len(item.steps):
                 lineage.append(source, batch.generation, item)
                 self._axes.count(source.format, len(item.steps))
-                self._main_axis.count(len(item.steps))
                 changed.update(dict.fromkeys(item.tags))
-
         return changed
 
     def touch(self, tags: Iterable[str]) -> None:
@@ -102,8 +99,6 @@ class PointTable:
         moved = lineage.move(source.path, other) if lineage is not None else []
         for table in (self, into):
             table._axes.forget()
-            table._main_axis.forget()
-            table._main_axis.settle()
         # what is left may count differently now: copies lose their original, steps their meaning
         self.touch(self.tags)
         into.touch((*into.tags, *(t for b in moved for t in b.columns)))
@@ -113,7 +108,7 @@ class PointTable:
         """Drop the points, but for detached series of some tags; the set of tags stays."""
         kept = {tag: self.series(tag).detached() for tag in keep if tag in self._changed_at}
         self.clear_logs()
-        self._series = {t: _Kept(s, self._changed_at[t], False) for t, s in kept.items()}
+        self._series = {t: _Built(s, self._changed_at[t], False) for t, s in kept.items()}
         self._derived = {t: DerivedSeries(d.derived) for t, d in self._derived.items()}
 
     def clear_logs(self) -> None:
@@ -137,18 +132,17 @@ class PointTable:
         """Number of logged tags."""
         return len(self._changed_at) - len(self._axes.doubles & self._changed_at.keys())
 
-    def some_tags(self, most: int, further: Collection[str] = ()) -> tuple[str, ...]:
-        """The tags that were seen first, at most so many, and those of ``further`` names that are
-        logged."""
+    def some_tags(self, most: int, names: Collection[str] = ()) -> tuple[str, ...]:
+        """The tags that were seen first, at most so many, and the logged ones of ``names``."""
         doubles = self._axes.doubles
         first = islice((t for t in self._changed_at if t not in doubles), most)
-        wanted = (t for t in further if t in self._changed_at and t not in doubles)
+        wanted = (t for t in names if t in self._changed_at and t not in doubles)
         return tuple(dict.fromkeys(chain(first, wanted)))
 
     @property
     def off_axis(self) -> frozenset[str]:
         """The tags whose steps are not those of the run: they count seconds, episodes, ..."""
-        return self._main_axis.others
+        return self._axes.off_axis
 
     @property
     def counts_rows(self) -> bool:
@@ -223,17 +217,17 @@ class PointTable:
     def _branches(self) -> list[Branch]:
         return [b for s in self.lineages.values() for b in s.branches]
 
-    def _build(self, tag: str, changed_at: int, known: _Kept | None) -> _Kept:
+    def _build(self, tag: str, changed_at: int, known: _Built | None) -> _Built:
         having = [s for s in ranked(self.lineages) if s.has(tag)]
         if len(having) > 1:
             having.sort(key=lambda s: s.guesses(tag))
         if not having:
-            return _Kept(Series.empty(tag), changed_at, False)
+            return _Built(Series.empty(tag), changed_at, False)
         best, first = having[0], having[0].series(tag)
         # a log that does not give its steps adds nothing to one that does
         others = [s for s in having[1:] if _on_axis(s) and not s.guesses(tag)]
         if not others and best.trust.scale is None:
-            return _Kept(first, changed_at, False)
+            return _Built(first, changed_at, False)
         points = _scaled(best, first.points)
         for other in others:
             proven = other.trust.scale is not None or self._axes.on_one_axis(best, other)
@@ -243,8 +237,7 @@ class PointTable:
         series = Series.of(tag, points, old, first.restarts)
         if known is not None and known.is_merged:
             series = series.with_history(known.series)
-
-        return _Kept(series, changed_at, True)
+        return _Built(series, changed_at, True)
 
 
 def _on_axis(lineage: Lineage) -> bool:
@@ -285,21 +278,22 @@ def extent_of(lineages: Mapping[str, Lineage], off_axis: Collection[str] = ()) -
     found = ranked(lineages)
     # the lineages with real steps, if any
     stepped = [s for s in found if not s.trust.off_axis and s.branches] or found
-    branches = [b for s in found for b in s.branches]
-    firsts = (first_step(s.branches, off_axis) for s in stepped)
-    lasts = (_last_step(s, off_axis) for s in stepped)
-    timed = [b for b in branches if b.earliest <= b.latest]
+    timed = [b for s in found for b in s.branches if b.earliest <= b.latest]
     ended: dict[Path, float] = {}
     for branch in timed:
         ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
-
     return Extent(
-        min((x for x in firsts if x is not None), default=None),
-        max((x for x in lasts if x is not None), default=None),
+        _best(min, (first_step(s.branches, off_axis) for s in stepped)),
+        _best(max, (_last_step(s, off_axis) for s in stepped)),
         next((r for s in stepped if (r := restarts(_originals(s)))), ()),
         min((b.earliest for b in timed), default=None),
         ended,
     )
+
+
+def _best(choose: Callable[[list[int]], int], steps: Iterable[int | None]) -> int | None:
+    known = [step for step in steps if step is not None]
+    return choose(known) if known else None
 
 
 def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:
@@ -309,8 +303,7 @@ def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:
 
 def _last_step(lineage: Lineage, off_axis: Collection[str]) -> int | None:
     copies = ([b] for b in lineage.branches if b.path in lineage.copies)
-    lasts = (last_step(part, off_axis) for part in (_originals(lineage), *copies))
-    return max((x for x in lasts if x is not None), default=None)
+    return _best(max, (last_step(part, off_axis) for part in (_originals(lineage), *copies)))
 
 
 def _originals(lineage: Lineage) -> list[Branch]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
 from rltui.store.point_table import Extent, PointTable
 from rltui.store.series import Series
+from rltui.store.takeover import first_step
 
 
 class RunData:
@@ -117,8 +118,7 @@ class RunData:
     def start_of(self, path: Path) -> int | None:
         """Lowest step in one of the files; None while its points are not in memory."""
         branches = (b for lineage in self.table.lineages.values() for b in lineage.branches)
-        steps = [b.first_step for b in branches if b.path == path and b.first_step is not None]
-        return min(steps, default=None)
+        return first_step(b for b in branches if b.path == path)
 
 
 @dataclass(slots=True)

@@ -73,7 +73,7 @@ def last_step(branches: Sequence[Branch], off_axis: Collection[str] = ()) -> int
     """Highest step of any tag that no later branch has superseded; ``branches``: oldest first.
     Tags of ``off_axis`` do not count."""
     if not off_axis and not _overlap(branches) and not any(b.fell for b in branches):
-        return max((b.last_step for b in branches if b.last_step is not None), default=None)
+        return max((b.whole.last for b in branches if b.whole is not None), default=None)
     tags = _tags(branches, off_axis)
     return max((end for t in tags for end in _ends(branches, t)), default=None)
 
@@ -81,7 +81,7 @@ def last_step(branches: Sequence[Branch], off_axis: Collection[str] = ()) -> int
 def first_step(branches: Iterable[Branch], off_axis: Collection[str] = ()) -> int | None:
     """Lowest step of any tag but those of ``off_axis``."""
     if not off_axis:
-        return min((b.first_step for b in branches if b.first_step is not None), default=None)
+        return min((b.whole.first for b in branches if b.whole is not None), default=None)
     reaches = ((t, r) for b in branches for t, r in b.reaches.items())
     return min((r.first for t, r in reaches if t not in off_axis), default=None)
 
@@ -130,14 +130,15 @@ def restarts(branches: Sequence[Branch]) -> tuple[int, ...]:
 
 def _overlap(branches: Sequence[Branch]) -> bool:
     """Whether any branch has, or declares, steps that an older one may have reached."""
-    last: int | None = None
+    older: Reach | None = None
     for branch in branches:
-        if last is not None:
-            lowest = (s for s in (branch.first_step, branch.declared_start) if s is not None)
-            if min(lowest, default=last + 1) <= last:
+        whole, declared = branch.whole, branch.declared_start
+        if older is not None:
+            lowest = (None if whole is None else whole.first, declared)
+            if any(step is not None and step <= older.last for step in lowest):
                 return True
-        if branch.last_step is not None:
-            last = branch.last_step if last is None else max(last, branch.last_step)
+        if whole is not None:
+            older = whole if older is None else older.joined(whole)
     return False
 
 

@@ -12,7 +12,6 @@ from rltui.core.batch import Batch, LogTail, RunKey
 from rltui.core.level import Level, RunState
 from rltui.core.yaml_document import parse_document
 from rltui.facts.runs import why_unknown
-from rltui.facts.sentences import summary
 from rltui.output.json_document import event_line, event_message
 from rltui.output.text_report import check_text, event_text, verdict_line
 from rltui.session import Session
@@ -78,16 +77,6 @@ def test_what_a_run_had_before_the_watch_is_no_news() -> None:
     assert not any(e.is_news for e in found)
 
 
-def test_an_episode_that_another_tag_shows_best_is_the_same() -> None:
-    session, _, watcher, _ = watched(rows(1, 120, collapse=61))
-    watcher.events()
-    (run,) = session.runs()
-    assert run.report is not None
-    moved = tuple(replace(f, tag="another/tag") for f in run.report.findings)
-    run.full_report = replace(run.report, findings=moved)
-    assert watcher.events() == []
-
-
 def test_a_run_that_stalls_and_goes_on() -> None:
     session, reader, watcher, clock = watched(rows(1, 60))
     watcher.events()
@@ -115,21 +104,6 @@ def test_a_crash_is_bad() -> None:
     session.refresh_progress()
     (event,) = (e for e in watcher.events() if e.finding.rule == "crashed")
     assert event.finding.level is Level.BAD
-
-
-def test_the_words_of_an_event() -> None:
-    session, reader, watcher, clock = watched(rows(1, 60, collapse=61))
-    watcher.events()
-    reader.feed(rows(61, 60, collapse=61))
-    session.drain()
-    event = next(e for e in watcher.events() if e.finding.rule == "entropy_collapse")
-    assert event.kind is EventKind.FIRED
-    text = event_text(event, clock.now())
-    assert "\n" not in text
-    assert summary(event.finding) in text
-    document = json.loads(event_line(event))
-    assert (document["schema"], document["event"]) == ("rltui.event/1", "fired")
-    assert document["rule"] == "entropy_collapse"
 
 
 def test_the_name_of_a_run_mentions_nobody_in_a_chat() -> None:

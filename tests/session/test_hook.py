@@ -42,7 +42,7 @@ def test_a_newer_state_replaces_one_that_waits() -> None:
     outbox = Outbox(10)
     for about, text in (("a", "fired"), ("b", "fired"), ("a", "over")):
         outbox.put(a_message(about, text))
-    assert [outbox.take(0.0).text for _ in range(2)] == ["fired", "over"]
+    assert [outbox.pop(0.0).text for _ in range(2)] == ["fired", "over"]
     assert outbox.wait(0.0) is None
 
 
@@ -52,7 +52,7 @@ def test_no_more_than_the_rate() -> None:
         outbox.put(a_message(str(i)))
     for _ in range(2):
         assert outbox.wait(100.0) == 0.0
-        outbox.take(100.0)
+        outbox.pop(100.0)
     assert outbox.wait(130.0) == 30.0
     assert outbox.wait(161.0) == 0.0
 
@@ -61,7 +61,7 @@ def test_what_waits_is_bounded() -> None:
     outbox = Outbox(600)
     for i in range(500):
         outbox.put(a_message(str(i), str(i)))
-    assert outbox.take(0.0).text == "300"
+    assert outbox.pop(0.0).text == "300"
 
 
 # -- delivery ------------------------------------------------------------------------------

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rltui.core.batch import RunKey
-from rltui.health.engine import Engine
-from rltui.health.model import Report
 from rltui.session import Session
-from rltui.store import RunData
 from tests.clock import ManualClock
 from tests.commands.conftest import write_jsonl
 from tests.fakes import grpo_tags
@@ -57,38 +52,6 @@ def test_a_new_reference_is_judged_bit_by_bit(session: Session) -> None:
     assert not session.judge.unfinished
     assert other.reference is first
     assert other.report.reference == first.name
-
-
-def test_a_slice_that_ends_within_a_run_begins_no_other(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[RunKey] = []
-    advance = Engine.advance
-
-    def seen(engine: Engine, run: RunData, *rest: Any) -> Report | None:
-        begun.append(run.key)
-        return advance(engine, run, *rest)
-
-    monkeypatch.setattr(Engine, "advance", seen)
-    session.reference.choose(session.runs()[0])
-    per_slice = []
-    while session.judge.waiting:
-        begun.clear()
-        session.judge.judge(pace=True)
-        per_slice.append(len(begun))
-    assert len(per_slice) > 3
-    assert max(per_slice) <= 2, "the rest of one run, and the begin of another"
-
-
-def test_slices_update_no_progress_anew(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    session.reference.choose(session.runs()[0])
-    session.judge.judge(pace=True)
-    before = [run.progress for run in session.runs()]
-    pulls(session)
-    assert all(run.progress is known for run, known in zip(session.runs(), before, strict=True))
-    session.judge.mark(session.views)
-    session.judge.judge()
-    assert all(run.progress is not known for run, known in zip(session.runs(), before, strict=True))
 
 
 def test_bit_by_bit_the_verdict_is_the_same(session: Session) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from rltui.core.batch import RunKey
 from rltui.session import Session, judging
-from tests.builders import START, a_batch
+from tests.builders import START
 from tests.bytecodes import bytecodes
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch
@@ -46,23 +46,6 @@ def test_runs_in_sight_are_judged_first() -> None:
     while len(judged) < 3:
         judged += session.judge.judge(pace=True)
     assert judged == [*wanted, RunKey(0, "run-000")]
-
-
-def test_a_run_that_is_still_read_waits_without_being_looked_at(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    reader = FakeReader(a_batch({"loss": [3.0, 2.0]}, more=True))
-    session = a_session(reader=reader)
-    session.drain()
-    looks = counted(monkeypatch, "_may_be_judged")
-    assert session.unsettled
-    session.drain()
-    assert not looks
-    reader.feed(a_batch({"loss": [1.0]}))
-    session.drain()
-    assert looks
-    assert not session.unsettled
-    assert session.runs()[0].report is not None
 
 
 def test_ticks_cost_the_same_for_few_and_many_runs() -> None:

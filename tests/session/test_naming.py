@@ -19,27 +19,12 @@ def names_of(*keys: str | tuple[int, str], labels: tuple[str, ...] = ("logs", "m
     return [naming.name_of(run) for run in runs]
 
 
-def test_a_run_keeps_its_path_where_nothing_stands_beside_its_folder() -> None:
-    assert names_of("ppo/CartPole_1") == ["ppo/CartPole_1"]
-    assert names_of("ppo/CartPole_1", "ppo/CartPole_2") == ["ppo/CartPole_1", "ppo/CartPole_2"]
-
-
 def test_a_logdir_gives_its_name_to_itself_and_to_equal_names() -> None:
     assert names_of(".", "a") == ["logs", "a"]
     assert names_of((0, "a"), (1, "a"), (1, "b")) == ["logs/a", "more/a", "b"]
     assert names_of((0, "a/x/tb"), (1, "a/x/tb"), (1, "b")) == ["logs/a", "more/a", "b"]
     assert names_of((0, "a/x"), (1, "a/x"), (1, "a/y"))[:2] == ["logs/a", "more/a/x"]
     assert names_of((0, "a/tb"), (1, "a/eval"), (1, "b/tb")) == ["a/tb", "a/eval", "b"]
-
-
-def test_a_name_grows_when_another_run_needs_its_beginning() -> None:
-    naming = Naming(("logs",))
-    keys = [RunKey(0, name) for name in ("a/tb", "b/tb", "a/eval")]
-    for key in keys[:2]:
-        naming.add(key)
-    assert naming.name_of(keys[0]) == "a"
-    naming.add(keys[2])
-    assert [naming.name_of(k) for k in keys] == ["a/tb", "b", "a/eval"]
 
 
 @pytest.mark.parametrize(

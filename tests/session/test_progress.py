@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -219,11 +218,6 @@ def test_without_wall_times_elapsed_is_the_sum_of_step_times_and_marked() -> Non
     assert progress.age_s == 30.0
 
 
-def test_one_row_has_no_pace() -> None:
-    progress = progress_of(rows(1, hparams={"max_steps": 20}))
-    assert progress.eta_s is None
-
-
 def test_a_run_beyond_its_total_is_not_over_100_percent() -> None:
     progress = progress_of(rows(30, hparams={"max_steps": 20}), at=290)
     assert (progress.share, progress.eta_s) == (1.0, 0.0)
@@ -256,11 +250,6 @@ def total_of(tmp_path: Path, raw: str) -> int | None:
     found = session.runs()[0].progress
     assert found is not None
     return found.total_steps
-
-
-def test_totals_from_json_with_backslashes_and_escapes_in_it(tmp_path: Path) -> None:
-    given = {"path": "C:\\x41\\new\n", "run": "\x1b[31m", "max_steps": 77}
-    assert total_of(tmp_path, json.dumps(given, indent=2)) == 77
 
 
 @pytest.mark.parametrize("raw", ["{", "{}", "[]", '{"max_steps": -1}', "max_steps", "{]\n|a|b|"])
@@ -302,16 +291,6 @@ def test_no_verdict_before_a_run_is_read_to_its_end() -> None:
     assert run.report is not None
     assert run.verdict.level is Level.BAD
     assert session.reading() is None
-
-
-def test_the_verdict_stays_while_more_of_a_known_run_is_read() -> None:
-    reader = FakeReader()
-    session = a_session(grpo_batch(60), reader=reader, clock=grpo_clock())
-    run = session.runs()[0]
-    before = run.report
-    reader.feed(grpo_batch(10, first=61, more=True))
-    session.drain()
-    assert run.report is before
 
 
 def test_a_drain_ends_when_its_time_is_over() -> None:
@@ -476,16 +455,6 @@ def test_a_file_that_grows_while_it_is_watched_is_alive() -> None:
     assert state() is RunState.STALLED
     gone = replace(chatter, source=replace(grown, size=0, modified=clock.now()), gone=True)
     assert state(gone) is not RunState.LIVE
-
-
-def test_a_console_beside_the_log_that_has_times() -> None:
-    """A live run whose console goes on during a long evaluation, and a copy of such a run."""
-    tail = LogTail(("evaluating",), 1)
-    console = a_source("stdout.log", format="console", precision_rank=1, modified=START + 2 * HOUR)
-    talking = replace(a_batch({"x": [1.0]}, source=console), items=(), tail=tail)
-    assert progress_of(rows(20), talking, at=2 * HOUR).state is RunState.LIVE
-    copy = copied(at=2 * HOUR)
-    assert progress_of(copy, talking, at=2 * HOUR).state is RunState.UNKNOWN
 
 
 @pytest.mark.parametrize(

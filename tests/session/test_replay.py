@@ -155,11 +155,3 @@ def test_a_run_without_steps_cannot_be_replayed() -> None:
     with pytest.raises(ValueError, match="still being read"):
         session.replay.goto(session.runs()[0], 1)
     assert session.replay.run is None
-
-
-def test_the_steps_are_those_of_all_tags() -> None:
-    rare = {"val/acc": [0.1], "loss": [1.0]}
-    session, run = replayed(a_batch(steps(1, rare)), a_batch(steps(2, {"loss": [1.0] * 9})))
-    session.replay.goto(run, 7)
-    assert session.replay.steps.tolist() == list(range(1, 11))
-    assert session.replay.step == 7

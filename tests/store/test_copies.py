@@ -97,19 +97,6 @@ def a_file(name: str, order: int, block: Block, **changes: object) -> Batch:
     return a_batch(block, source=source, **changes)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 40])
-def test_what_was_moved_away_stays_when_the_file_is_begun_anew(rows: int) -> None:
-    """``mv progress.csv old.csv``, and the next training writes progress.csv."""
-    store = Store()
-    store.apply(a_file("progress.csv", 0, losses(1, 60)))
-    store.apply(a_file("old.csv", 1, losses(1, 60)))
-    anew = a_block({"loss": [9.0 + i for i in range(rows)]})
-    store.apply(a_file("progress.csv", 0, anew, replaced=True))
-    series = only(store).series("loss")
-    assert series.values[:rows].tolist() == [9.0 + i for i in range(rows)]
-    assert series.count + series.old_count == 60 + rows
-
-
 def test_a_file_that_is_written_anew_with_the_same_rows_doubles_nothing() -> None:
     store = Store()
     store.apply(a_file("progress.csv", 0, losses(1, 60)))

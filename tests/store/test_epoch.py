@@ -146,15 +146,6 @@ def live(run: RunData, first: int, rows: int) -> list[Series]:
     return out
 
 
-def test_a_derived_series_keeps_its_epoch() -> None:
-    run = a_run({"a": [1, 2], "b": [1, 2]})
-    run.table.derive(Derived("difference", "a", "b"))
-    before = run.series("a - b")
-    live(run, 3, 20)
-    assert (run.series("a - b").epoch, run.series("a - b").count) == (before.epoch, 22)
-    assert before.count == 2
-
-
 def test_a_late_value_of_a_known_step_changes_the_epoch_of_what_is_derived() -> None:
     run = a_run({"a": [1, 2], "b": [1, 2]})
     run.table.derive(Derived("difference", "a", "b"))
@@ -195,17 +186,6 @@ def test_a_row_reads_no_point_that_is_known(stored: int, monkeypatch: pytest.Mon
     assert touched == [1] * 10
     shared = {s.steps.base is before.steps.base for s in after}
     assert True in shared  # most rows go into spare room, no array is copied for them
-
-
-def test_a_row_out_of_order_changes_the_epoch() -> None:
-    run = a_run({"a": [1, 2, 3]})
-    before = run.series("a")
-    run.apply(a_batch(a_block({"a": [9]}, steps=[2])))
-    after = run.series("a")
-    assert after.values.tolist() == [1.0, 2.0, 9.0, 3.0]
-    assert after.epoch != before.epoch
-    live(run, 4, 3)
-    assert run.series("a").epoch == after.epoch
 
 
 def test_rows_behind_a_declared_restart_of_another_file_stay_superseded() -> None:

@@ -105,18 +105,6 @@ def test_a_point_is_held_once_when_all_tags_are_read() -> None:
     assert run.table.nbytes < 1.25 * 60_500 * (8 * 20 + 16)
 
 
-def test_rows_with_more_tags_now_and_then_grow_the_same_block() -> None:
-    branch = new_branch()
-    for begin in range(0, 8000, 2000):
-        branch.append(rows_of(begin, 2000))
-    branch.points("t0")
-    for row in range(8000, 8100):
-        branch.append(rows_of(row, 1, 25 if row % 10 == 0 else 20))
-    assert all(branch.grows(f"t{i}") for i in range(20))
-    assert branch.points("t19")[0].tolist() == list(range(8100))
-    assert branch.points("t24")[0].tolist() == list(range(8000, 8100, 10))
-
-
 def test_a_copy_and_its_original_grow_apart() -> None:
     branch = new_branch()
     for begin in range(0, 8000, 2000):

@@ -46,14 +46,6 @@ def test_a_document_replaces_itself_and_what_is_older() -> None:
     assert points(lineage) == [(1, 4.0)]
 
 
-def test_a_newer_document_outlives_an_older_one() -> None:
-    lineage = a_lineage([1.0], [2.0, 2.0])
-    assert lineage.replace(source(0), 0, older_too=True) == {"loss"}
-    assert points(lineage) == [(1, 2.0), (2, 2.0)]
-    lineage.append(source(0), 0, a_block({"loss": [7.0, 7.0, 7.0]}))
-    assert [b.rank[0] for b in lineage.branches] == [0, 1]
-
-
 def test_after_clearing_files_begin_anew() -> None:
     lineage = a_lineage([1.0, 2.0])
     before = lineage.series("loss")
@@ -64,52 +56,7 @@ def test_after_clearing_files_begin_anew() -> None:
     assert lineage.series("loss") is not before
 
 
-# -- steps that are guessed -----------------------------------------------------------------------
-
-
-def test_guessed_steps_give_way_to_given_ones() -> None:
-    lineage = Lineage()
-    guessing = source(0, guessed=frozenset({"loss"}))
-    assert not lineage.register(guessing), "no point has changed its meaning"
-    lineage.append(guessing, 0, a_block({"loss": [1.0, 2.0, 3.0], "kl": [1.0]}))
-    assert lineage.guesses("loss")
-    assert not lineage.guesses("kl")
-    assert points(lineage) == [(1, 1.0), (2, 2.0), (3, 3.0)]
-    lineage.register(source(1))
-    lineage.append(source(1), 0, steps(2, {"loss": [8.0]}))
-    assert not lineage.guesses("loss")
-    assert points(lineage) == [(2, 8.0)]
-    assert points(lineage, "kl") == [(1, 1.0)]
-
-
-def test_a_change_of_what_is_guessed_is_one_of_the_points() -> None:
-    lineage = a_lineage([1.0], [2.0])
-    lineage.register(source(0))
-    lineage.register(source(1))
-    assert points(lineage) == [(1, 2.0)]
-    assert lineage.register(source(1, guessed=frozenset({"loss"})))
-    assert points(lineage) == [(1, 1.0)]
-    assert not lineage.guesses("loss")
-    assert lineage.register(source(0, guessed=frozenset({"loss"})))
-    assert lineage.guesses("loss")
-    assert points(lineage) == [(1, 2.0)]
-
-
 # -- the same object until the points change ------------------------------------------------------
-
-
-def test_a_long_tag_is_seen_through_the_block_that_grows() -> None:
-    lineage = a_lineage([0.0] * 5000)
-    lineage.append(source(0), 0, steps(5001, {"loss": [1.0]}))
-    before = lineage.series("loss")
-    assert lineage.branches[0].grows("loss")
-    lineage.append(source(0), 0, steps(5002, {"loss": [2.0]}))
-    after = lineage.series("loss")
-    assert (after.epoch, after.count, before.count) == (before.epoch, 5002, 5001)
-    assert after.values[-3:].tolist() == [0.0, 1.0, 2.0]
-    assert lineage.nbytes == sum(b.nbytes for b in lineage.branches), "no point is held twice"
-    lineage.append(source(0), 0, steps(5003, {"loss": [3.0]}))
-    assert lineage.series("loss").values[-2:].tolist() == [2.0, 3.0]
 
 
 def test_a_tag_that_began_in_an_older_file_goes_on_there() -> None:
@@ -122,19 +69,6 @@ def test_a_tag_that_began_in_an_older_file_goes_on_there() -> None:
     lineage.append(source(0), 0, steps(3, {"loss": [3.0, 4.0]}))
     assert points(lineage) == [(1, 1.0), (2, 2.0), (3, 7.0)]
     assert lost(lineage) == [3.0, 4.0]
-
-
-def test_tags_of_one_log_share_their_steps() -> None:
-    lineage = Lineage()
-    for row in range(1, 4):
-        lineage.append(source(0), 0, steps(row, {"a": [1.0], "b": [2.0]}))
-    a, b = lineage.series("a"), lineage.series("b")
-    assert a.steps is b.steps
-    assert a.wall_times is b.wall_times
-    assert a.values.tolist() == [1.0] * 3
-
-
-# -- copies ---------------------------------------------------------------------------------------
 
 
 # -- another run ----------------------------------------------------------------------------------

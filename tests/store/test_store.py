@@ -72,25 +72,6 @@ def test_types_are_kept_and_mixed_ones_widen() -> None:
     assert xy(run.series("a")) == [(1, 1), (2, 2)]
 
 
-def test_a_tag_in_rows_of_different_tags_stays_in_file_order() -> None:
-    run = RunData(KEY, LOGDIR)
-    run.apply(a_batch(steps(1, {"a": [1]})))
-    run.apply(a_batch(steps(2, {"a": [2], "val": [9]})))
-    run.apply(a_batch(steps(3, {"a": [3]})))
-    assert xy(run.series("a")) == [(1, 1), (2, 2), (3, 3)]
-    assert xy(run.series("val")) == [(2, 9)]
-
-
-def test_blocks_of_a_live_run_are_merged() -> None:
-    run = RunData(KEY, LOGDIR)
-    for i in range(3000):
-        run.apply(a_batch(steps(i, {"a": [i], "b": [None if i % 2 else i]})))
-    (branch,) = run.table._branches()
-    assert len(branch.blocks) < 20
-    assert run.series("a").steps.tolist() == list(range(3000))
-    assert run.series("b").values.tolist() == list(range(0, 3000, 2))
-
-
 # --- versions and caching
 
 
@@ -113,12 +94,6 @@ def test_superseded_only_for_the_tags_that_the_later_file_logs() -> None:
     assert xy(run.series("b")) == [(1, 1), (2, 2), (3, 3)]
 
 
-def test_files_with_other_tags_live_side_by_side() -> None:
-    run = a_run({"train": [1, 2, 3, 4, 5]}, {"val": [1, 2]})
-    assert run.extent.restarts == ()
-    assert run.last_step == 5
-
-
 def test_a_writer_that_says_where_it_starts_supersedes_all_tags() -> None:
     run = RunData(KEY, LOGDIR)
     run.apply(a_batch({"a": [1, 2, 3], "b": [1, 2, 3]}))
@@ -130,13 +105,6 @@ def test_a_writer_that_says_where_it_starts_supersedes_all_tags() -> None:
     assert run.series("b").epoch != b.epoch
     assert run.extent.restarts == (3,)
     assert run.last_step == 3
-
-
-def test_a_reported_start_at_the_head_of_a_later_file() -> None:
-    run = a_run({"a": [1, 2, 3, 4], "b": [1, 2, 3, 4]})
-    run.apply(a_batch(Restart(2), steps(3, {"a": [30]}), source="events.1", order=1))
-    assert xy(run.series("a")) == [(1, 1), (3, 30)]
-    assert xy(run.series("b")) == [(1, 1)]
 
 
 def test_a_rewritten_file_is_a_later_branch() -> None:
@@ -236,14 +204,6 @@ def test_changes_say_what_to_repaint() -> None:
     both = first | second
     assert both == first
     assert both
-
-
-def test_a_run_may_exist_before_its_first_point() -> None:
-    store = Store()
-    run = store.add_run(KEY, LOGDIR)
-    assert store.add_run(KEY, LOGDIR) is run
-    assert (run.tags, run.first_step, run.last_step, run.files.modified) == ((), None, None, None)
-    assert not store.apply(a_batch({"a": [1]})).new_runs
 
 
 # --- pieces do not matter

@@ -205,7 +205,7 @@ def test_a_headless_command_keeps_the_limit(host: str, tmp_path: Path, far_host:
     session.scan()
     session.memory._checked = -BUDGET  # as after many bytes
     session.read_all()
-    session.memory.enforce(session.clock.monotonic())
+    session.memory.enforce()
     assert [v.data.unloaded for v in session.runs()] == [True] * RUNS
     assert [v.series("x/3").count for v in session.runs()] == [ROWS] * RUNS
     assert not any(map(notes_of, session.runs()))
