@@ -17,7 +17,7 @@ from rltui.catalogue.normal import normal
 from rltui.catalogue.recognise import Names, Suspect, Verdict, algorithm_of, judge, seen_by
 from rltui.catalogue.resolve import Layer, Resolver
 from rltui.core.errors import UsageError
-from rltui.core.shipped import shipped
+from rltui.core.installation import shipped
 from rltui.core.yaml_document import nearest
 
 GENERIC = "generic"

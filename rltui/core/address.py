@@ -13,6 +13,8 @@ from pathlib import Path, PosixPath
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
 
+#: Standard input as a log: on the command line, and on the screen.
+PIPE, PIPE_NAME = Path("-"), "standard input"
 #: Parts of a RemotePath: scheme with a colon, authority (host, bucket; may hold user and port),
 #: path. Where :data:`AUTO` is the authority, Ray finds the cluster.
 SSH, RAY, AUTO = "ssh", "ray", "auto"

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from rltui.core.errors import DocumentError
-from rltui.core.shipped import shipped
+from rltui.core.installation import shipped
 
 #: Longer documents are no documents; a pipe is waited for this long, seconds.
 _MOST_BYTES, _PATIENCE_S = 8 << 20, 2.0

@@ -9,8 +9,8 @@ import pytest
 
 from rltui.core.clock import SystemClock
 from rltui.core.errors import DocumentError, RltuiError
+from rltui.core.installation import shipped
 from rltui.core.level import Level, worst
-from rltui.core.shipped import shipped
 from tests.blocks import make_block
 from tests.builders import a_batch, a_block
 from tests.clock import ManualClock
