@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -55,11 +55,8 @@ def open_config(options: argparse.Namespace) -> Config:
     """The configuration: flags beat environment beats file beats defaults."""
     from rltui.config import load_config  # more than a help needs
 
-    flags: Mapping[str, object] = {
-        f"view.{name}": getattr(options, name)
-        for name in ("theme", "marker", "mouse")
-        if getattr(options, name, None) is not None
-    }
+    names = ("theme", "marker", "mouse")
+    flags = {f"view.{name}": getattr(options, name, None) for name in names}
     return load_config(options.config, os.environ, flags)
 
 
