@@ -88,19 +88,23 @@ complete -o bashdefault -o default -F _rltui rltui
 
 
 def _bash() -> str:
-    options, operands = [], []
+    names = [c.name for c in _COMMANDS]
+    taken = {"": MAIN, **{c.name: tuple(c.options) for c in _COMMANDS}}
+    options = (
+        f"        {name}:-*) words='{' '.join(n for o in known for n in o.names)}' ;;"
+        for name, known in taken.items()
+    )
+    operands = (
+        f"        {command.name}:*) words='{' '.join(known_values(operand))}' ;;"
+        for command in _COMMANDS
+        for operand in command.operands
+        if known_values(operand)
+    )
     values: dict[str, list[str]] = {}  # action -> where it is taken
-    for name, taken in (("", MAIN), *((c.name, c.options) for c in _COMMANDS)):
-        words = " ".join(n for o in taken for n in o.names)
-        options.append(f"        {name}:-*) words='{words}' ;;")
-        for option in (o for o in taken if o.value):
+    for name, known in taken.items():
+        for option in (o for o in known if o.value):
             where = values.setdefault(_bash_value(option), [])
             where += [f"{name}:{n}" for n in option.names]
-    for command in _COMMANDS:
-        chosen = " ".join(word for o in command.operands for word in known_values(o))
-        if chosen:
-            operands.append(f"        {command.name}:*) words='{chosen}' ;;")
-    names = [c.name for c in _COMMANDS]
     return _BASH % {
         "skipped": "|".join(c for o in MAIN for c in o.choices),
         "commands": "|".join(names),

@@ -41,6 +41,8 @@ from rltui.session.following import turns
 if TYPE_CHECKING:
     from rltui.config import HooksConfig
 
+#: Forms in which what is printed of a run depends on that run alone.
+_DIVIDED = ("text", "json")
 #: Seconds between two looks whether an awaited LOGDIR is there.
 _LOOK_S = 0.5
 #: Lets a number of seconds pass.
@@ -68,22 +70,26 @@ def check(options: argparse.Namespace) -> int:
 
 def _refuse_contradictions(options: argparse.Namespace) -> None:
     """Raise UsageError for options that have no meaning together."""
-    form = options.format or "text"
-    if options.follow and (form in ("line", "openmetrics") or options.output is not None):
-        raise UsageError("--follow prints lines of text or JSON on standard output")
-    if options.max_age is not None and (form != "line" or options.output is not None):
-        raise UsageError("--max-age needs --format line, on standard output")
-    if options.metrics and form != "openmetrics":
-        raise UsageError("--metric needs --format openmetrics")
-    if options.wait is not None and not options.follow:
-        raise UsageError("--wait needs --follow")
-    if options.ray and (options.follow or options.reference is not None or not _divides(options)):
-        raise UsageError("--ray is for text or JSON, without --follow and --reference")
-
-
-def _divides(options: argparse.Namespace) -> bool:
-    """Whether what is printed of a run depends on that run alone."""
-    return options.format in (None, "text", "json")
+    form, to_file = options.format or "text", options.output is not None
+    depends = options.reference is not None or form not in _DIVIDED
+    for wrong, message in (
+        (
+            options.follow and (form not in _DIVIDED or to_file),
+            "--follow prints lines of text or JSON on standard output",
+        ),
+        (
+            options.max_age is not None and (form != "line" or to_file),
+            "--max-age needs --format line, on standard output",
+        ),
+        (options.metrics and form != "openmetrics", "--metric needs --format openmetrics"),
+        (options.wait is not None and not options.follow, "--wait needs --follow"),
+        (
+            options.ray and (options.follow or depends),
+            "--ray is for text or JSON, without --follow and --reference",
+        ),
+    ):
+        if wrong:
+            raise UsageError(message)
 
 
 # -- once ----------------------------------------------------------------------------------
@@ -140,7 +146,7 @@ def _process_count(options: argparse.Namespace, session: Session) -> int:
     """How many processes are to judge the runs; 1 where they must see each other, or where only
     this process has what it reads."""
     runs = session.found
-    if runs is None or options.reference is not None or not _divides(options):
+    if runs is None or options.reference is not None or (options.format or "text") not in _DIVIDED:
         return 1
     if is_piped(options) or any(map(is_remote, session.logdirs)):
         return 1

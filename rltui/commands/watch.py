@@ -181,8 +181,8 @@ def _watch(
 ) -> tuple[int, bool]:
     """Run the app over a session: exit code, and whether the user went back to the picker."""
     from rltui.pages.app import RltuiApp  # Textual, for who has a terminal
-    from rltui.tui.command_history import CommandHistory
-    from rltui.tui.remembered import RememberedView
+    from rltui.tui.command_history import CommandHistory  # as above
+    from rltui.tui.remembered import RememberedView  # as above
 
     look = _look(config)
     seen = RememberedView.of_logdirs(session.logdirs, os.environ, look.view) if remembers else None

@@ -120,7 +120,7 @@ def parse_logdir(text: str) -> Path:
         raise UsageError("the path is empty; the directory where you are is '.'")
     url = _URL.fullmatch(text)
     if url is not None and url[1].lower() == "file":
-        from urllib.parse import urlsplit
+        from urllib.parse import urlsplit  # large, and seldom needed
 
         return Path(urlsplit(text).path)
     host = _HOST_PATH.fullmatch(text)

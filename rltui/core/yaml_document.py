@@ -184,7 +184,7 @@ def _edited(root: Node) -> Node:
 
 def nearest(word: str, options: Iterable[str]) -> str | None:
     """The option most similar to ``word``, or None when none is close."""
-    import difflib
+    import difflib  # loaded after a mistake only
 
     found = difflib.get_close_matches(word, list(options), n=1, cutoff=0.6)
     return found[0] if found else None
@@ -244,7 +244,7 @@ def parse_document(text: str, path: Path) -> Node:
 
     Raises DocumentError when the text is not YAML.
     """
-    import yaml
+    import yaml  # a help needs none
 
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loader = loader_class(text)
@@ -287,7 +287,7 @@ _EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 def _check_depth(text: str, path: Path, loader_class: Any) -> None:
     """Raise DocumentError for a text whose depth would overflow the stack of the C loader, which
     ends the process."""
-    import yaml
+    import yaml  # a help needs none
 
     depth = 0
     for event in yaml.parse(text, Loader=loader_class):
@@ -301,9 +301,6 @@ class _Converter:
     """Converts the nodes of PyYAML, within bounds."""
 
     def __init__(self, loader: Any, path: Path) -> None:
-        import yaml
-
-        self._mapping, self._sequence = yaml.MappingNode, yaml.SequenceNode
         self._loader = loader
         self._path = path
         self._left = _MAX_NODES
@@ -324,21 +321,23 @@ class _Converter:
             and (node.style or value[:1].isalpha() or not _EXPONENT.fullmatch(value))
         ):
             return Node(value, self._path, line, column)
-        if isinstance(node, self._mapping):
+        if node.id == "mapping":
             value = {self._key(k, depth + 1): self.convert(v, depth + 1) for k, v in value}
-        elif isinstance(node, self._sequence):
+        elif node.id == "sequence":
             value = [self.convert(v, depth + 1) for v in value]
-        elif not node.style and _EXPONENT.fullmatch(node.value):
-            value = float(node.value)
         else:
-            try:
-                value = self._loader.construct_object(node)
-            except (ValueError, KeyError, IndexError, AttributeError) as error:
-                # PyYAML's constructors of tagged scalars (``!!bool x``) raise what they stumble on.
-                raise DocumentError(
-                    f"not a valid value: {error}", path=self._path, line=line, column=column
-                ) from error
+            value = self._scalar(node)
         return Node(value, self._path, line, column)
+
+    def _scalar(self, node: Any) -> Any:
+        if not node.style and _EXPONENT.fullmatch(node.value):
+            return float(node.value)
+        try:
+            return self._loader.construct_object(node)
+        except (ValueError, KeyError, IndexError, AttributeError) as error:
+            # PyYAML's constructors of tagged scalars (``!!bool x``) raise what they stumble on.
+            at = {"line": node.start_mark.line + 1, "column": node.start_mark.column + 1}
+            raise DocumentError(f"not a valid value: {error}", path=self._path, **at) from error
 
     def _key(self, node: Any, depth: int) -> Node:
         key = self.convert(node, depth)

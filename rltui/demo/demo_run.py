@@ -125,7 +125,7 @@ class DemoRun:
         return row
 
     def _write(self, step: int, row: Row, wall: float) -> None:
-        from tensorboard.compat.proto import event_pb2, summary_pb2
+        from tensorboard.compat.proto import event_pb2, summary_pb2  # heavy
 
         if self._writer is None:
             self._writer = _open_writer(self.directory, wall)
@@ -172,8 +172,8 @@ def demo_runs(
 def _open_writer(directory: Path, wall: float) -> Any:
     """Writer of records; TensorBoard's own for events takes a lock for each, and three times as
     long."""
-    from tensorboard.compat.proto import event_pb2
-    from tensorboard.summary.writer.record_writer import RecordWriter
+    from tensorboard.compat.proto import event_pb2  # heavy
+    from tensorboard.summary.writer.record_writer import RecordWriter  # heavy
 
     directory.mkdir(parents=True, exist_ok=True)
     name = f"events.out.tfevents.{int(wall):010d}.{socket.gethostname()}.{os.getpid()}.0"
