@@ -16,8 +16,7 @@ from rltui.catalogue.metrics import check_key, read_category, read_direction, re
 from rltui.catalogue.model import Metric
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
-from rltui.core.template import read_template
-from rltui.core.yaml_document import Node, parse_document
+from rltui.core.yaml_document import Node, parse_document, read_template
 
 _BODY = "\nentries:"
 

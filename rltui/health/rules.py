@@ -9,8 +9,7 @@ from pathlib import Path
 from rltui.catalogue.model import Category
 from rltui.core.installation import shipped
 from rltui.core.level import Level
-from rltui.core.template import read_template
-from rltui.core.yaml_document import Node, Table, nearest, read_document
+from rltui.core.yaml_document import Node, Table, nearest, read_document, read_template
 from rltui.health.detectors import (  # noqa: F401
     decline,
     learning,
