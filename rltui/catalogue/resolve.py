@@ -38,7 +38,7 @@ from rltui.catalogue.guess import (
 from rltui.catalogue.model import Category, Metric, TagInfo
 from rltui.catalogue.normal import LEFT_OUT, Reading, normal, reading, readings, usual_words
 from rltui.catalogue.pattern import Pattern, normal_pattern
-from rltui.core.yaml_document import fill_template
+from rltui.core.yaml_document import fill
 
 #: Categories that stay what they are under an evaluation prefix.
 _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM})
@@ -346,7 +346,7 @@ def _index(out: dict[_Key, _Place | None], key: _Key, found: _Place) -> None:
 
 
 def _filled(template: str, labels: Mapping[str, str]) -> str:
-    return fill_template(template, lambda name, form: label_text(labels[name], form))
+    return fill(template, lambda name, form: label_text(labels[name], form))
 
 
 def place(path: Path, line: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
 from rltui.commands.verbs import HELP_VERB, MAIN, VERBS, Option
 from rltui.core.installation import shipped
@@ -94,28 +95,33 @@ def _bash() -> str:
         f"        {name}:-*) words='{' '.join(n for o in known for n in o.names)}' ;;"
         for name, known in taken.items()
     )
+    offered = {c.name: tuple(map(known_values, c.operands)) for c in _COMMANDS}
     operands = (
-        f"        {command.name}:*) words='{' '.join(known_values(operand))}' ;;"
-        for command in _COMMANDS
-        for operand in command.operands
-        if known_values(operand)
+        f"        {name}:*) words='{' '.join(words)}' ;;"
+        for name, known in offered.items()
+        for words in filter(None, known)
     )
-    values: dict[str, list[str]] = {}  # action -> where it is taken
-    for name, known in taken.items():
-        for option in (o for o in known if o.value):
-            where = values.setdefault(_bash_value(option), [])
-            where += [f"{name}:{n}" for n in option.names]
     return _BASH % {
         "skipped": "|".join(c for o in MAIN for c in o.choices),
         "commands": "|".join(names),
-        "values": "\n".join(
-            f"        {'|'.join(where)})\n            {action} ;;"
-            for action, where in values.items()
-        ),
+        "values": _bash_values(taken),
         "options": "\n".join(options),
         "words": " ".join(names),
         "operands": "\n".join(operands),
     }
+
+
+def _bash_values(taken: Mapping[str, Iterable[Option]]) -> str:
+    """What completes values, each with the options that take them."""
+    values: dict[str, list[str]] = {}
+    for name, options in taken.items():
+        for option in options:
+            if option.value:
+                where = values.setdefault(_bash_value(option), [])
+                where += [f"{name}:{n}" for n in option.names]
+    return "\n".join(
+        f"        {'|'.join(where)})\n            {action} ;;" for action, where in values.items()
+    )
 
 
 def _bash_value(option: Option) -> str:

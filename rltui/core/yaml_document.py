@@ -371,7 +371,7 @@ class Field(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def parse_template(template: str) -> tuple[str | Field, ...]:
+def parts_of(template: str) -> tuple[str | Field, ...]:
     """The literal texts and fields of ``val {source}``, ``{share:%} of the answers``, in order.
 
     A field is ``{name}`` or ``{name:spec}``; what a spec means is the caller's business. There is
@@ -391,11 +391,11 @@ def parse_template(template: str) -> tuple[str | Field, ...]:
     return tuple(parts)
 
 
-def fill_template(template: str, show: Callable[[str, str], str]) -> str:
+def fill(template: str, show: Callable[[str, str], str]) -> str:
     """``template`` with each field replaced by ``show(name, spec)``."""
     if "{" not in template:
         return template
-    return "".join(p if isinstance(p, str) else show(*p) for p in parse_template(template))
+    return "".join(p if isinstance(p, str) else show(*p) for p in parts_of(template))
 
 
 def read_template(node: Node, names: Collection[str], specs: Collection[str]) -> str:
@@ -405,7 +405,7 @@ def read_template(node: Node, names: Collection[str], specs: Collection[str]) ->
     """
     text = node.text()
     try:
-        parts = parse_template(text)
+        parts = parts_of(text)
     except ValueError as error:
         node.fail(f"not a template: {error}")
     for part in parts:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from rltui.core.yaml_document import fill_template
+from rltui.core.yaml_document import fill
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
 
@@ -164,7 +164,7 @@ def _filled(
     template: str, values: Mapping[str, Fact], number: Callable[[float], str] = numbers.plain
 ) -> str:
     """``template`` with numbers in place of its fields; a field without a value shows as ``–``."""
-    return fill_template(template, lambda name, form: _shown(values.get(name), form, number))
+    return fill(template, lambda name, form: _shown(values.get(name), form, number))
 
 
 def _limit(value: float) -> str:

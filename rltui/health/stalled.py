@@ -8,14 +8,7 @@ from functools import cache
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
-from rltui.core.yaml_document import (
-    Node,
-    Table,
-    fill_template,
-    nearest,
-    read_template,
-    shipped_table,
-)
+from rltui.core.yaml_document import Node, Table, fill, nearest, read_template, shipped_table
 from rltui.health.limits import read_limits
 from rltui.health.rule import Rule
 
@@ -117,7 +110,7 @@ def with_override(node: Node | None) -> StallRule:
 
 def _explained(known: StallRule) -> StallRule:
     shown = _shown(known.limits)
-    meaning = fill_template(
+    meaning = fill(
         known.meaning, lambda name, spec: f"{shown[name]:.0f}" if spec else f"{shown[name]:g}"
     )
     return replace(known, rule=replace(known.rule, meaning=meaning))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rltui.core.errors import DocumentError
-from rltui.core.yaml_document import Field, Node, fill_template, parse_template, read_template
+from rltui.core.yaml_document import Field, Node, fill, parts_of, read_template
 
 
 def _node(text: str) -> Node:
@@ -15,23 +15,20 @@ def _node(text: str) -> Node:
 
 
 def test_parts_keep_their_order() -> None:
-    assert parse_template("a {b}{c:%} d") == ("a ", Field("b"), Field("c", "%"), " d")
-    assert parse_template("plain") == ("plain",)
-    assert parse_template("") == ()
+    assert parts_of("a {b}{c:%} d") == ("a ", Field("b"), Field("c", "%"), " d")
+    assert parts_of("plain") == ("plain",)
+    assert parts_of("") == ()
 
 
 def test_every_field_is_shown_by_the_caller() -> None:
-    assert (
-        fill_template("{a} and {b:full}", lambda name, form: f"<{name}|{form}>")
-        == "<a|> and <b|full>"
-    )
-    assert fill_template("no field", lambda name, form: "") == "no field"
+    assert fill("{a} and {b:full}", lambda name, form: f"<{name}|{form}>") == "<a|> and <b|full>"
+    assert fill("no field", lambda name, form: "") == "no field"
 
 
 @pytest.mark.parametrize("text", ["{", "}", "{A}", "{a!r}", "{a.b}", "{}", "{{a}}", "{a:b:c}"])
 def test_stray_braces_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="a field looks like"):
-        parse_template(text)
+        parts_of(text)
 
 
 @pytest.mark.parametrize(
