@@ -16,9 +16,7 @@ from rltui.commands.standard_output import emit, tell
 from rltui.commands.terminal import choose_colour
 from rltui.commands.verbs import COMMON, DESCRIPTION, HELP_VERB, MAIN, NAMES, VERBS, Verb
 from rltui.core.errors import RltuiError, UnreachableError, did_you_mean
-from rltui.core.home import state_directory
 from rltui.core.text import clean
-from rltui.core.yaml_document import nearest
 
 if TYPE_CHECKING:
     from rltui.cli.debug_log import DebugLog
@@ -63,7 +61,7 @@ class Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         choices = [str(c) for c in action.choices]
-        hint = did_you_mean(nearest(str(value), sorted(choices)))
+        hint = did_you_mean(_nearest(str(value), choices))
         if action.dest == "command":
             raise argparse.ArgumentError(None, f"no command or path {value!r}{hint}")
         known = ", ".join(choices)
@@ -153,7 +151,13 @@ def _check_options(words: Iterable[str], child: Parser, parser: Parser) -> None:
     for word in takewhile(lambda w: w != "--", words):
         name = word.partition("=")[0]
         if name.startswith("--") and " " not in word and name not in known:
-            child.error(f"no option {name}{did_you_mean(nearest(name, sorted(known)))}")
+            child.error(f"no option {name}{did_you_mean(_nearest(name, known))}")
+
+
+def _nearest(word: str, known: Iterable[str]) -> str | None:
+    from rltui.core.yaml_document import nearest  # loaded after a mistake only
+
+    return nearest(word, sorted(known))
 
 
 def spelled_out(arguments: Sequence[str], names: Container[str]) -> list[str]:
@@ -197,6 +201,7 @@ def run(arguments: Sequence[str]) -> int:
 def _debug_log(arguments: Sequence[str]) -> DebugLog | None:
     """An open log, named on standard error; None where it cannot be written."""
     from rltui.cli.debug_log import DebugLog  # only who asks for it needs it
+    from rltui.core.home import state_directory  # only who asks for it needs it
 
     directory = state_directory(os.environ) / "debug"
     try:

@@ -12,7 +12,6 @@ from rltui.commands.standard_output import tell
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.text import clean
-from rltui.core.yaml_document import nearest
 
 if TYPE_CHECKING:
     from rltui.config import Config
@@ -89,6 +88,7 @@ def open_session(options: argparse.Namespace, config: Config | None = None, **ho
 def check_metrics(keys: Sequence[str]) -> None:
     """Raises UsageError for a key that the catalogue does not have."""
     from rltui.catalogue import load_catalogue  # more than a help needs
+    from rltui.core.yaml_document import nearest  # more than a help needs
 
     known = load_catalogue().metrics if keys else {}
     for key in keys:

@@ -20,7 +20,6 @@ from rltui.commands.terminal import wants_colour
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
-from rltui.draw.theme import load_theme
 from rltui.files.output_target import check_target, target_file
 from rltui.output.badge_colours import painter
 from rltui.output.comparison_report import (
@@ -34,7 +33,6 @@ from rltui.output.json_document import dump, snapshot_document
 from rltui.output.markdown import snapshot_markdown
 from rltui.output.plot import PlotOptions, find_tags, plot_text
 from rltui.output.text_report import snapshot_text
-from rltui.pages.picture import snapshot_svg
 from rltui.session import Session
 from rltui.session.documents import open_catalogue, open_rules
 
@@ -51,6 +49,9 @@ def snapshot(options: argparse.Namespace) -> int:
     if options.json:
         emit(dump(snapshot_document(session)))
     elif readable and target is not None:
+        from rltui.draw.theme import load_theme  # for a picture only
+        from rltui.pages.picture import snapshot_svg  # for a picture only
+
         with target_file(target) as file:
             file.write(snapshot_svg(session, load_theme("dark")).encode())
     elif readable:

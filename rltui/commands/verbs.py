@@ -303,7 +303,7 @@ VERBS = (
     Verb("doctor", "doctor",
          "show what was detected (terminal, installation, configuration, logs) and why",
          "rltui doctor runs/", _DOCTOR),
-    Verb("demo", "watch", "write a realistic live run into a temporary directory and watch it",
+    Verb("demo", "demo", "write a realistic live run into a temporary directory and watch it",
          "rltui demo --scenario entropy-collapse --speed 4", _DEMO),
     Verb("replay", "watch", "show a run as if it were live: values and verdicts as they were",
          "rltui replay runs/grpo --speed 20", _REPLAY),

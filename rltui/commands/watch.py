@@ -1,7 +1,6 @@
 """``rltui watch``: the live app; without a path, a list of logs to choose from.
 
-Also ``rltui demo``, which writes a realistic live run and watches it, and ``rltui replay``, which
-shows a run from its logs as if it were live.
+Also ``rltui replay``, which shows a run from its logs as if it were live.
 """
 
 from __future__ import annotations
@@ -11,16 +10,15 @@ import gc
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.commands.command import Exit, nothing_readable, open_config, open_session
 from rltui.commands.departure import Departure, departing, say_last
-from rltui.commands.standard_output import emit, tell
+from rltui.commands.standard_output import tell
 from rltui.commands.terminal import (
     has_colours,
     has_terminal,
@@ -37,7 +35,6 @@ from rltui.config import Config
 from rltui.core.clock import SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.text import cell_width, clean, fit
-from rltui.demo import SCENARIOS, DemoWriter, demo_runs
 from rltui.draw.theme import load_theme
 from rltui.draw.view import View
 from rltui.output.text_report import verdict_line
@@ -52,8 +49,6 @@ if TYPE_CHECKING:
 
 #: The thread that writes to the terminal, and the one that reads, get their turn this soon.
 _SWITCH_S = 0.001
-#: Steps of a whole demo run.
-_DEMO_STEPS = 400
 #: Names of runs in a message.
 _MOST_NAMES = 5
 
@@ -226,33 +221,6 @@ def _look(config: Config) -> Look:
     )
     theme = load_theme(config.view.theme, config.theme_dirs)
     return Look(view, theme, keys_of(config), config.theme_dirs)
-
-
-# -- demo ----------------------------------------------------------------------------------
-
-
-def demo(options: argparse.Namespace) -> int:
-    """Watch a made-up run, or list those that there are."""
-    if options.list:
-        emit("".join(f"{s.id:18} {s.summary}\n" for s in SCENARIOS.values()))
-        return Exit.OK
-    return departing(partial(_demo, options), sys.stderr, debugged=options.debug)
-
-
-def _demo(options: argparse.Namespace, departure: Departure) -> int:
-    config = open_config(options)
-    with tempfile.TemporaryDirectory(prefix="rltui-demo-") as directory:
-        logdir = Path(directory) / "demo"
-        runs = demo_runs(logdir, options.scenario, _DEMO_STEPS)
-        history = SCENARIOS[options.scenario].history
-        need_terminal("demo")
-        for run in runs:
-            run.write_history(history)
-        with ExitStack() as stack:
-            for writer in [DemoWriter(run) for run in runs]:
-                stack.callback(writer.stop)
-                writer.start(options.speed)
-            return show(Session([logdir], config), config, departure)
 
 
 # -- replay --------------------------------------------------------------------------------
