@@ -1,4 +1,4 @@
-"""Adds to the wheel what is made from the argument tree: manual page and completion scripts."""
+"""Adds to the wheel what is made from the table of verbs: manual page and completion scripts."""
 
 from __future__ import annotations
 
@@ -11,24 +11,20 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Needs none of the dependencies: the argument tree is built without them."""
+    """Needs none of the dependencies: the table is read without them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         del version
         sys.path.insert(0, self.root)
         from rltui.cli.completion import completion_script
         from rltui.cli.manual import manual_page
-        from rltui.cli.parser import build_parser
-        from rltui.cli.synopsis import synopsis_of
-        from rltui.commands import COMMANDS
 
-        rltui = synopsis_of(build_parser(COMMANDS))
         self._directory = tempfile.TemporaryDirectory()
         for target, text in {
             "man/man1/rltui.1": manual_page(),
-            "bash-completion/completions/rltui": completion_script("bash", rltui),
-            "zsh/site-functions/_rltui": completion_script("zsh", rltui),
-            "fish/vendor_completions.d/rltui.fish": completion_script("fish", rltui),
+            "bash-completion/completions/rltui": completion_script("bash"),
+            "zsh/site-functions/_rltui": completion_script("zsh"),
+            "fish/vendor_completions.d/rltui.fish": completion_script("fish"),
         }.items():
             path = Path(self._directory.name, Path(target).name + Path(target).parts[0])
             path.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from rltui.catalogue import dialect
 from rltui.core import yaml_document
-from rltui.core.shipped import shipped
+from rltui.core.installation import shipped
 from rltui.core.yaml_document import Node
 
 _parse = yaml_document.parse_document

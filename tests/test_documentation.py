@@ -29,10 +29,9 @@ def shell_blocks() -> list[str]:
 
 def verbs_of_the_parser() -> set[str]:
     """Sub-commands that the program knows."""
-    from rltui.cli.parser import build_parser, parsers_of
-    from rltui.commands import COMMANDS
+    from rltui.cli.program import build_parser
 
-    return set(parsers_of(build_parser(COMMANDS)))
+    return set(build_parser().commands)
 
 
 def load_script(name: str) -> ModuleType:

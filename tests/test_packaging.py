@@ -25,9 +25,6 @@ import pytest
 from rltui import __version__
 from rltui.cli.completion import completion_script
 from rltui.cli.manual import manual_page
-from rltui.cli.parser import build_parser
-from rltui.cli.synopsis import synopsis_of
-from rltui.commands import COMMANDS
 from tests.places import ROOT
 
 REQUIRED = os.environ.get("RLTUI_PACKAGING") == "require"
@@ -38,7 +35,7 @@ import sys
 from pathlib import Path
 import rltui
 from rltui.config import Config, load_config
-from rltui.core.shipped import shipped
+from rltui.core.installation import shipped
 from rltui.draw import theme
 assert Path(rltui.__file__).is_relative_to(sys.argv[1]), rltui.__file__
 assert load_config(shipped("config.example.yaml"), {}, {}) == Config()
@@ -181,8 +178,7 @@ def test_wheel_holds_manual_page_and_completion_scripts(wheel: Path) -> None:
             )
         ]
     assert page == manual_page()
-    rltui = synopsis_of(build_parser(COMMANDS))
-    assert scripts == [completion_script(shell, rltui) for shell in ("bash", "zsh", "fish")]
+    assert scripts == [completion_script(shell) for shell in ("bash", "zsh", "fish")]
 
 
 def test_wheel_says_that_it_is_typed(wheel: Path) -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rltui.api.documents import NoteDocument
-from rltui.api.frames import Library, Shape, frame_of
 from rltui.core.block import FloatArray, IntArray, ValueArray
+from rltui.core.errors import UsageError
+from rltui.core.installation import to_add
 from rltui.session import RunView
 from rltui.session.naming import called
 from rltui.store.points import Points as Columns
+
+Shape = Literal["long", "wide"]
+Library = Literal["pandas", "polars"]
+_Frame = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -96,7 +104,7 @@ class Run(Mapping[str, Points]):
 
     def frame(self, shape: Shape = "long", *, library: Library | None = None) -> Any:
         """The points as a data frame; see :meth:`Runs.frame`."""
-        return frame_of([self], shape, library)
+        return _frame_of([self], shape, library)
 
     def __repr__(self) -> str:
         return f"<Run {self.name}: {len(self)} tags>"
@@ -139,7 +147,7 @@ class Runs(Sequence[Run]):
         for each tag; a row for each step, with the last of several values at one step, without
         superseded points. Raises UsageError when neither library is installed.
         """
-        return frame_of(self._runs, shape, library)
+        return _frame_of(self._runs, shape, library)
 
     def __repr__(self) -> str:
         return f"<Runs: {', '.join(self.names[:6])}{', ...' if len(self) > 6 else ''}>"
@@ -151,3 +159,99 @@ def _points(tag: str, columns: Columns, superseded: Points | None = None) -> Poi
     for view in (steps, wall_times, values):
         view.flags.writeable = False
     return Points(tag, steps, wall_times, values, superseded)
+
+
+# -- data frames; pandas and polars are imported only when asked for -----------------------
+
+
+def _frame_of(runs: Iterable[Run], shape: Shape, library: Library | None) -> Any:
+    make = _maker(library)
+    if shape == "long":
+        return make(_long(runs))
+    if shape == "wide":
+        return make(_wide(runs))
+    raise UsageError(f"unknown shape {shape!r} (known: long, wide)")
+
+
+def _maker(library: Library | None) -> Callable[[_Frame], Any]:
+    if library not in (None, "pandas", "polars"):
+        raise UsageError(f"unknown library {library!r} (known: pandas, polars)")
+    if library in (None, "pandas"):
+        try:
+            import pandas  # an extra
+        except ImportError:
+            if library is not None:
+                raise UsageError(f"pandas is not installed: {to_add('pandas')}") from None
+        else:
+            return lambda columns: pandas.DataFrame(dict(columns))
+    try:
+        import polars  # an extra
+    except ImportError:
+        missing = "polars is not installed" if library else "neither pandas nor polars is installed"
+        raise UsageError(f"{missing}: {to_add(library or 'pandas')}") from None
+    return lambda columns: polars.DataFrame({k: _for_polars(v) for k, v in columns.items()})
+
+
+def _for_polars(column: NDArray[Any]) -> Any:
+    """Polars takes texts as a list."""
+    return column.tolist() if column.dtype == object else column
+
+
+def _long(runs: Iterable[Run]) -> _Frame:
+    parts = [
+        (run.name, points, old)
+        for run in runs
+        for tag in run
+        for points, old in _with_superseded(run[tag])
+    ]
+    lengths = [len(points) for _, points, _ in parts]
+    return {
+        "run": np.repeat(_texts(name for name, _, _ in parts), lengths),
+        "tag": np.repeat(_texts(points.tag for _, points, _ in parts), lengths),
+        "step": _joined([p.steps for _, p, _ in parts], np.int64),
+        "wall_time": _joined([p.wall_times for _, p, _ in parts], np.float64),
+        "value": _joined([p.values for _, p, _ in parts], np.float64),
+        "superseded": np.repeat(np.array([old for _, _, old in parts], np.bool_), lengths),
+    }
+
+
+def _with_superseded(points: Points) -> list[tuple[Points, bool]]:
+    old = [] if points.superseded is None else [(points.superseded, True)]
+    return [*old, (points, False)]
+
+
+def _wide(runs: Iterable[Run]) -> _Frame:
+    runs = list(runs)
+    tables = [{tag: run[tag] for tag in run} for run in runs]
+    axes = [_axis(table.values()) for table in tables]
+    tags = dict.fromkeys(tag for table in tables for tag in table)
+    columns: dict[str, NDArray[Any]] = {
+        "run": np.repeat(_texts(run.name for run in runs), [len(axis) for axis in axes]),
+        "step": _joined(axes, np.int64),
+    }
+    for tag in tags:
+        cells = [_placed(t.get(tag), axis) for t, axis in zip(tables, axes, strict=True)]
+        columns[tag if tag not in columns else f"{tag} (tag)"] = _joined(cells, np.float64)
+    return columns
+
+
+def _axis(points: Iterable[Points]) -> NDArray[np.int64]:
+    """All steps of a run, ascending, each once."""
+    steps = [p.steps for p in points]
+    return np.unique(_joined(steps, np.int64))
+
+
+def _placed(points: Points | None, axis: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The values at each step of a run, NaN where there is none; the last of several."""
+    column = np.full(len(axis), np.nan)
+    if points is not None:
+        column[np.searchsorted(axis, points.steps)] = points.values
+    return column
+
+
+def _joined(parts: list[Any], dtype: type) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype), *parts]).astype(dtype, copy=False)
+
+
+def _texts(texts: Iterable[str]) -> NDArray[np.object_]:
+    return np.array([*texts, None], object)[:-1]

@@ -17,7 +17,7 @@ from rltui.catalogue.normal import normal
 from rltui.catalogue.recognise import Names, Suspect, Verdict, algorithm_of, judge, seen_by
 from rltui.catalogue.resolve import Layer, Resolver
 from rltui.core.errors import UsageError
-from rltui.core.shipped import shipped
+from rltui.core.installation import shipped
 from rltui.core.yaml_document import nearest
 
 GENERIC = "generic"
@@ -55,10 +55,6 @@ class Dialect:
                 Layer(path, read_body(path, text, metrics)) for path, text in self.documents
             )
         return self._layers
-
-    def entries(self, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
-        """All entries of its own (not the inherited ones)."""
-        return tuple(e for layer in self.layers(metrics) for e in layer.entries)
 
     def under(self, head: Head, text: str) -> Dialect:
         """This dialect with one more document over it."""
@@ -163,27 +159,28 @@ class Catalogue:
 
     def entries(self, framework: str) -> tuple[Entry, ...]:
         """The entries of one dialect's own documents."""
-        return self.dialects[framework].entries(self.metrics)
+        layers = self.dialects[framework].layers(self.metrics)
+        return tuple(entry for layer in layers for entry in layer.entries)
 
     def explain(self, name: str, framework: str | None = None) -> Explanation:
         """Everything known about a tag or metric key, in one framework or in all."""
         ids = [framework] if framework else list(self.dialects)
-        answers = [(i, self.resolver(i).resolve(name)) for i in ids]
-        metric = self.metrics.get(name)
-        patterns = [
-            (i, pattern, where)
-            for i in ids
-            if metric is not None
-            for pattern, where in self.resolver(i).entries_of(name)
-        ]
+        answers = ((i, self.resolver(i).resolve(name)) for i in ids)
         known = tuple((i, a) for i, a in answers if a.metric is not None and not a.added)
+        metric = self.metrics.get(name)
+        patterns: list[tuple[str, str, str]] = []
+        if metric is not None:
+            patterns = [(i, *found) for i in ids for found in self.resolver(i).entries_of(name)]
         own = self._own(name) if GENERIC in ids else ()
-        hints: tuple[str, ...] = ()
-        if metric is None and not known and all(info.metric is None for _, info in own):
-            pool = {e.pattern.text for d in self.dialects.values() for e in d.entries(self.metrics)}
-            found = (nearest(name, pool), nearest(name, self.metrics))
-            hints = tuple(dict.fromkeys(h for h in found if h is not None))
+        found = metric or known or any(info.metric for _, info in own)
+        hints = () if found else self._similar(name)
         return Explanation(name, metric, known, own, tuple(patterns), hints)
+
+    def _similar(self, name: str) -> tuple[str, ...]:
+        """The tag and the metric that a name resembles most, as far as there are any."""
+        tags = {e.pattern.text for d in self.dialects for e in self.entries(d)}
+        found = (nearest(name, tags), nearest(name, self.metrics))
+        return tuple(dict.fromkeys(hint for hint in found if hint is not None))
 
     def _own(self, name: str) -> tuple[tuple[tuple[Scenario, ...], TagInfo], ...]:
         """What a name means in runs of no known framework, by kind of training."""

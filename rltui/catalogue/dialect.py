@@ -6,18 +6,17 @@ the body (patterns). Heads of all dialects are read at start, a body only when a
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from rltui.catalogue.guess import LABEL_FORMATS, is_no_score, names_score
 from rltui.catalogue.metrics import check_key, read_category, read_direction, read_range
-from rltui.catalogue.model import Category, Metric, Range
+from rltui.catalogue.model import Metric
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
-from rltui.core.level import Direction
-from rltui.core.template import read_template
-from rltui.core.yaml_document import Node, parse_document
+from rltui.core.yaml_document import Node, parse_document, read_template
 
 _BODY = "\nentries:"
 
@@ -81,7 +80,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a body: the meaning of the tags of a pattern. None: as in the metric."""
+    """One line of a body: the meaning of the tags of a pattern."""
 
     pattern: Pattern
     metric: Metric
@@ -91,22 +90,13 @@ class Entry:
     """Only for these algorithms; empty for all."""
     scenarios: tuple[str, ...] = ()
     """Only in these scenarios; empty for all."""
-    title: str | None = None
-    category: Category | None = None
-    also: Category | None = None
-    unit: str | None = None
-    direction: Direction | None = None
-    healthy: Range | None = None
-    healthy_set: bool = False
-    meaning: str | None = None
-    sign: float = 1.0
-    scale: float = 1.0
-    estimator: str | None = None
-    labels: dict[str, str] = field(default_factory=dict)
-    part_of: str | None = None
-    """Key of the metric that these seconds are a part of; "" for none."""
-    guessed: bool = False
-    """Whether the name does not say that the metric is meant: no finding is bad then."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of TagInfo that differ from those of the metric; title and unit are templates."""
+
+    @property
+    def sign(self) -> float:
+        """Multiply a value by it to get the metric."""
+        return float(self.changes.get("sign", 1.0))
 
     def meant_for(self, algorithm: str | None, scenario: str | None) -> bool:
         """Whether the entry counts for an algorithm and a scenario (None: not known)."""
@@ -116,11 +106,8 @@ class Entry:
 
     def means_as(self, other: Entry) -> bool:
         """Whether both entries say the same of a value."""
-        return (self.metric.key, self.sign, self.scale) == (
-            other.metric.key,
-            other.sign,
-            other.scale,
-        )
+        mine, its = self.changes.get("scale", 1.0), other.changes.get("scale", 1.0)
+        return (self.metric.key, self.sign, mine) == (other.metric.key, other.sign, its)
 
     def is_mistaken_for(self, tag: str) -> bool:
         """Whether the entry is for any score (``test/{what}``) and the tag that its pattern matches
@@ -255,38 +242,33 @@ def _entry(
     for template in (table.get("title"), table.get("unit")):
         if template is not None:
             read_template(template, pattern.names, LABEL_FORMATS)
-    sign = table.get("sign")
-    if sign is not None and sign.number() not in (1.0, -1.0):
-        sign.fail("sign is 1 or -1")
-    scale = table.read("scale", Node.number)
-    labels = table.read("labels", Node.table)
     part_of = table.get("part_of")
     if part_of is not None and part_of.text():
         check_key(part_of, metrics)
-    entry = Entry(
-        pattern,
-        metric,
-        key.line,
-        table.read("source", Node.text) or source,
-        only,
-        kinds,
-        title=table.read("title", Node.text),
-        category=table.read("category", read_category),
-        also=table.read("also", read_category),
-        unit=table.read("unit", Node.text),
-        direction=table.read("direction", read_direction),
-        healthy=table.read("healthy", read_range),
-        healthy_set=table.get("healthy") is not None,
-        meaning=table.read("meaning", Node.text),
-        sign=sign.number() if sign else 1.0,
-        scale=1.0 if scale is None else scale,
-        estimator=table.read("estimator", Node.text),
-        labels={k: v.text() for k, v in labels.pairs()} if labels else {},
-        part_of=part_of.text() if part_of is not None else None,
-        guessed=table.read("guessed", Node.boolean) or False,
-    )
+    source = table.read("source", Node.text) or source
+    given = ((name, read, table.get(name)) for name, read in _CHANGES.items())
+    changes = {name: read(value) for name, read, value in given if value is not None}
     table.finish()
-    return entry
+    return Entry(pattern, metric, key.line, source, only, kinds, changes)
+
+
+def _sign(node: Node) -> float:
+    if node.number() not in (1.0, -1.0):
+        node.fail("sign is 1 or -1")
+    return node.number()
+
+
+#: What an entry may say of its tags other than the metric, and how it is read.
+_CHANGES: dict[str, Callable[[Node], object]] = {
+    **dict.fromkeys(("title", "unit", "meaning", "estimator", "part_of"), Node.text),
+    **dict.fromkeys(("category", "also"), read_category),
+    "direction": read_direction,
+    "healthy": read_range,
+    "sign": _sign,
+    "scale": Node.number,
+    "labels": lambda node: {name: text.text() for name, text in node.table().pairs()},
+    "guessed": Node.boolean,
+}
 
 
 def _check_ties(entries: list[Entry], keys: list[Node]) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rltui.catalogue.model import (
@@ -55,6 +56,13 @@ def check_key(node: Node, known: dict[str, Metric]) -> str:
     return key
 
 
+def _document(path: Path) -> Table:
+    document = read_document(path).table()
+    if document.need("schema").integer() != 1:
+        document.need("schema").fail("this version of rltui reads schema 1")
+    return document
+
+
 def read_metrics(path: Path) -> dict[str, Metric]:
     """All metrics by key, in the order of the document.
 
@@ -62,9 +70,7 @@ def read_metrics(path: Path) -> dict[str, Metric]:
     """
     out: dict[str, Metric] = {}
     links: list[Node] = []
-    document = read_document(path).table()
-    if document.need("schema").integer() != 1:
-        document.need("schema").fail("this version of rltui reads schema 1")
+    document = _document(path)
     for section in document.need("sections").items():
         table = section.table()
         category = read_category(table.need("category"))
@@ -89,58 +95,54 @@ def _metric(
     collects the nodes that name another metric."""
     title = table.need("title").text()
     short = table.read("short", Node.text) or title
-    category = table.read("category", read_category) or category
-    also = table.read("also", read_category)
-    unit = table.read("unit", Node.text) or ""
-    direction = read_direction(table.need("direction"))
-    healthy = table.read("healthy", read_range)
-    meaning = table.need("meaning").text()
-    source = table.read("source", Node.text) or source
     stats = table.read("stats", lambda node: [n.choice(STATS) for n in node.items()])
-    derivation = _derivation(table.get("derived"), links)
-    part_of, per_token, tokens = (_link(table.get(name), links) for name in _LINKS)
-    waits = table.get("waits")
-    spread = table.read("spread", lambda node: _spread(node, links))
-    table.finish()
+    part_of, per_token, tokens = (
+        table.read(name, lambda node: _link(node, links)) or "" for name in _LINKS
+    )
     whole = Metric(
         key,
         title,
-        category,
-        also,
-        unit,
-        direction,
-        healthy,
-        meaning,
-        source,
+        table.read("category", read_category) or category,
+        table.read("also", read_category),
+        table.read("unit", Node.text) or "",
+        read_direction(table.need("direction")),
+        table.read("healthy", read_range),
+        table.need("meaning").text(),
+        table.read("source", Node.text) or source,
         order,
-        derived=derivation,
+        derived=table.read("derived", lambda node: _derivation(node, links)),
         part_of=part_of,
         per_token=per_token,
         tokens=tokens,
-        waits=waits.text() if waits is not None else "",
-        spread=spread,
+        waits=table.read("waits", Node.text) or "",
+        spread=table.read("spread", lambda node: _spread(node, links)),
     )
+    table.finish()
     return [_statistic(whole, short, s, order + i) for i, s in enumerate(stats or ())] or [whole]
 
 
 def _statistic(whole: Metric, short: str, stat: str, order: int) -> Metric:
     """One statistic of a quantity; the range and direction are those of its mean."""
-    mean = stat == "mean"
-    return Metric(
-        f"{whole.key}.{stat}",
-        whole.title if mean else f"{short}, {stat}",
-        whole.category,
-        whole.also,
-        whole.unit,
-        Direction.NONE if stat == "std" else whole.direction,
-        whole.healthy if mean else None,
-        whole.meaning if mean else f"{_STAT_WORDS.get(stat, stat)} of: {whole.meaning}",
-        whole.source,
-        order,
+    own = replace(
+        whole,
+        key=f"{whole.key}.{stat}",
+        order=order,
         family=whole.key,
         stat=stat,
-        part_of=whole.part_of,
+        derived=None,
+        per_token="",
+        tokens="",
+        waits="",
         spread=whole.spread if stat == "max" else None,
+    )
+    if stat == "mean":
+        return own
+    return replace(
+        own,
+        title=f"{short}, {stat}",
+        direction=Direction.NONE if stat == "std" else whole.direction,
+        healthy=None,
+        meaning=f"{_STAT_WORDS.get(stat, stat)} of: {whole.meaning}",
     )
 
 
@@ -151,25 +153,21 @@ _STAT_WORDS = {"max": "Maximum", "min": "Minimum", "std": "Spread", "median": "M
 _LINKS = ("part_of", "per_token", "tokens")
 
 
-def _link(node: Node | None, seen: list[Node]) -> str:
-    if node is None:
-        return ""
+def _link(node: Node, seen: list[Node]) -> str:
     seen.append(node)
     return node.text()
 
 
 def _spread(node: Node, seen: list[Node]) -> Spread:
     table = node.table()
-    found = Spread(
-        table.need("title").text(), _link(table.need("low"), seen), _link(table.get("mean"), seen)
-    )
+    low = _link(table.need("low"), seen)
+    mean = table.read("mean", lambda node: _link(node, seen)) or ""
+    found = Spread(table.need("title").text(), low, mean)
     table.finish()
     return found
 
 
-def _derivation(node: Node | None, seen: list[Node]) -> Derivation | None:
-    if node is None:
-        return None
+def _derivation(node: Node, seen: list[Node]) -> Derivation:
     table = node.table()
     how = table.need("how").choice(("difference", "ratio"))
     of = table.need("of").items()
@@ -192,8 +190,7 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
         ident, title = table.need("id").text(), table.need("title").text()
         names = table.read("algorithms", Node.texts) or ()
         headline = _keys(table.need("headline"), metrics)
-        reward = table.get("reward")
-        earned = () if reward is None else _keys(reward, metrics)
+        earned = table.read("reward", lambda node: _keys(node, metrics)) or ()
         questions = []
         for entry in table.need("questions").items():
             part = entry.table()
@@ -212,9 +209,7 @@ def read_relations(path: Path, metrics: dict[str, Metric]) -> tuple[frozenset[st
 
     Raises DocumentError when the document is wrong.
     """
-    document = read_document(path).table()
-    if document.need("schema").integer() != 1:
-        document.need("schema").fail("this version of rltui reads schema 1")
+    document = _document(path)
     nodes = document.need("relations").items()
     document.finish()
     return tuple(frozenset(select(_keys(node, metrics), metrics)) for node in nodes)
@@ -232,11 +227,6 @@ def _roles(node: Node, metrics: dict[str, Metric]) -> Roles:
 def _keys(node: Node, metrics: dict[str, Metric]) -> tuple[str, ...]:
     for item in node.items():
         for key in item.text().split("|"):
-            known = (
-                any(k.startswith(key[:-1]) for k in metrics)
-                if key.endswith(".*")
-                else key in metrics
-            )
-            if not known:
+            if not select((key,), metrics):
                 item.fail(f"unknown metric {key!r}", hint=nearest(key, metrics))
     return node.texts()

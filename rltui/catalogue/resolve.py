@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rltui.catalogue.dialect import Entry
 from rltui.catalogue.guess import (
@@ -38,7 +38,7 @@ from rltui.catalogue.guess import (
 from rltui.catalogue.model import Category, Metric, TagInfo
 from rltui.catalogue.normal import LEFT_OUT, Reading, normal, reading, readings, usual_words
 from rltui.catalogue.pattern import Pattern, normal_pattern
-from rltui.core.template import fill
+from rltui.core.yaml_document import fill
 
 #: Categories that stay what they are under an evaluation prefix.
 _KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM})
@@ -222,7 +222,9 @@ class Resolver:
         own = self._metrics.get(f"{mean.family or mean.key}.{way.stat}")
         if own is None:
             return None
-        entry = replace(found[0], metric=own, title=None, meaning=None, direction=None)
+        kept = found[0].changes.items()
+        changes = {k: v for k, v in kept if k not in ("title", "meaning", "direction")}
+        entry = replace(found[0], metric=own, changes=changes)
         return self._info(tag, entry, found[1], {})
 
     def _cut(self, tag: str) -> TagInfo | None:
@@ -300,26 +302,19 @@ class Resolver:
         family = None
         if metric.stat or tag.count("/") > 1:  # train/std is no member of train/*
             family = tag_family(tag, metric.stat)
-        title = info.title if entry.title is None else _filled(entry.title, labels)
+        changes = dict(entry.changes)
+        for name in ("title", "unit"):
+            if name in changes:
+                changes[name] = _filled(changes[name], labels)
+        if entry.changes.get("guessed"):
+            changes["title"] = guessed_title(changes.get("title", info.title))
         return replace(
             info,
-            title=guessed_title(title) if entry.guessed else title,
-            category=entry.category or info.category,
-            also=entry.also or info.also,
-            unit=info.unit if entry.unit is None else _filled(entry.unit, labels),
-            direction=entry.direction or info.direction,
-            healthy=entry.healthy if entry.healthy_set else info.healthy,
-            meaning=entry.meaning or info.meaning,
-            sign=entry.sign,
-            scale=entry.scale,
             family=family[0] if family else None,
             stat=family[1] if family else None,
-            labels={**entry.labels, **labels},
-            part_of=info.part_of if entry.part_of is None else entry.part_of,
-            estimator=entry.estimator,
             where=f"{place(path, entry.line)} {entry.pattern.text}",
             source=entry.source or info.source,
-            guessed=entry.guessed,
+            **(changes | {"labels": {**changes.get("labels", {}), **labels}}),
         )
 
     def _held_out(self, info: TagInfo) -> TagInfo:
@@ -331,18 +326,13 @@ class Resolver:
         if known is not None:
             own = TagInfo.of_metric(info.tag, known)
             return replace(own, **{name: getattr(info, name) for name in _OF_ENTRY})
-        category = info.category if info.category in _KEPT else Category.VALIDATION
-        held = replace(
-            metric,
-            key=f"val.{metric.key}",
-            title=f"eval {info.title}",
-            category=category,
-            also=None,
-            healthy=None,
-        )
-        return replace(
-            info, metric=held, title=held.title, category=category, also=None, healthy=None
-        )
+        changes: dict[str, Any] = {
+            "title": f"eval {info.title}",
+            "category": info.category if info.category in _KEPT else Category.VALIDATION,
+            "also": None,
+            "healthy": None,
+        }
+        return replace(info, metric=replace(metric, key=f"val.{metric.key}", **changes), **changes)
 
 
 def _index(out: dict[_Key, _Place | None], key: _Key, found: _Place) -> None:

@@ -30,13 +30,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     kept = LineCache(arguments, os.environ).read() if may_be_kept(arguments) else None
     try:
         if kept is None:
-            from rltui.cli.program import run
+            from rltui.cli.program import run  # not for a line that was kept
 
             return run(arguments)
         code, line = kept
         emit(line)
     except OSError as error:
-        from rltui.cli.program import output_failed
+        from rltui.cli.program import output_failed  # not for a line that was kept
 
         return output_failed(error)
     return code

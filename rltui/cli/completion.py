@@ -3,13 +3,55 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
-from rltui.cli.synopsis import Option, Synopsis
+from rltui.commands.verbs import HELP_VERB, MAIN, VERBS, Option
+from rltui.core.installation import shipped
+
+_COMMANDS = (*VERBS, HELP_VERB)
 
 
-def completion_script(shell: str, rltui: Synopsis) -> str:
+def completion_script(shell: str) -> str:
     """The script that completes ``rltui`` in ``shell``: bash, zsh or fish."""
-    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](rltui)
+    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]()
+
+
+# -- values that can be known ----------------------------------------------------------------
+
+
+def known_values(option: Option) -> tuple[str, ...]:
+    """The values to offer: its choices, or what is shipped of what users may add to.
+
+    The files are searched as text: when rltui is built, there is nothing that could read them.
+    """
+    names: list[str] = []
+    if option.dest in _FOLDERS:
+        names = [path.stem for path in shipped(*_FOLDERS[option.dest]).glob("*.yaml")]
+    elif option.dest == "scenario":
+        text = _read("demo", "scenario.py")
+        return tuple(re.findall(r'^    Scenario\("([\w-]+)"', text, re.MULTILINE))
+    elif option.dest == "name":
+        names = _explained()
+    return option.choices or tuple(sorted(names))
+
+
+#: Options whose values are the names of documents.
+_FOLDERS = {"theme": ("themes",), "framework": ("catalogue", "data", "dialects")}
+
+
+def _explained() -> list[str]:
+    """Metrics, rules and symptoms. Statistics of a metric are names of their own."""
+    metrics = _read("catalogue", "data", "metrics.yaml")
+    found = re.findall(r"^ {6}([\w.]+): \{(?:.*\bstats: \[(.*?)\])?", metrics, re.MULTILINE)
+    names = {f"{key}.{s}" if s else key for key, stats in found for s in stats.split(", ")}
+    rules = shipped("health", "data", "rules").glob("*.yaml")
+    for path in (shipped("health", "data", "diagnoses.yaml"), *rules):
+        names.update(re.findall(r"^- id: (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    return list(names)
+
+
+def _read(*parts: str) -> str:
+    return shipped(*parts).read_text(encoding="utf-8")
 
 
 # -- bash ----------------------------------------------------------------------------------
@@ -46,37 +88,45 @@ complete -o bashdefault -o default -F _rltui rltui
 """
 
 
-def _bash(rltui: Synopsis) -> str:
-    names = [c.name for c in rltui.commands]
-    values: dict[str, list[str]] = {}  # action -> where it is taken
-    options, operands = [], []
-    for command in (rltui, *rltui.commands):
-        name = "" if command is rltui else command.name
-        words = " ".join(n for o in command.options for n in o.names)
-        options.append(f"        {name}:-*) words='{words}' ;;")
-        for option in (o for o in command.options if o.value):
-            where = values.setdefault(_bash_value(option), [])
-            where += [f"{name}:{n}" for n in option.names]
-        chosen = " ".join(c for o in command.operands for c in o.known)
-        if chosen:
-            operands.append(f"        {name}:*) words='{chosen}' ;;")
+def _bash() -> str:
+    names = [c.name for c in _COMMANDS]
+    taken = {"": MAIN, **{c.name: tuple(c.options) for c in _COMMANDS}}
+    options = (
+        f"        {name}:-*) words='{' '.join(n for o in known for n in o.names)}' ;;"
+        for name, known in taken.items()
+    )
+    offered = {c.name: tuple(map(known_values, c.operands)) for c in _COMMANDS}
+    operands = (
+        f"        {name}:*) words='{' '.join(words)}' ;;"
+        for name, known in offered.items()
+        for words in filter(None, known)
+    )
     return _BASH % {
-        "skipped": "|".join(c for o in rltui.options for c in o.choices),
+        "skipped": "|".join(c for o in MAIN for c in o.choices),
         "commands": "|".join(names),
-        "values": "\n".join(
-            f"        {'|'.join(where)})\n            {action} ;;"
-            for action, where in values.items()
-        ),
+        "values": _bash_values(taken),
         "options": "\n".join(options),
         "words": " ".join(names),
         "operands": "\n".join(operands),
     }
 
 
+def _bash_values(taken: Mapping[str, Iterable[Option]]) -> str:
+    """What completes values, each with the options that take them."""
+    values: dict[str, list[str]] = {}
+    for name, options in taken.items():
+        for option in options:
+            if option.value:
+                where = values.setdefault(_bash_value(option), [])
+                where += [f"{name}:{n}" for n in option.names]
+    return "\n".join(
+        f"        {'|'.join(where)})\n            {action} ;;" for action, where in values.items()
+    )
+
+
 def _bash_value(option: Option) -> str:
     """What completes the value of an option; without a word readline completes paths."""
-    if option.known:
-        words = " ".join(option.known)
+    if words := " ".join(known_values(option)):
         return f"COMPREPLY=($(compgen -W '{words}' -- \"$current\")); return"
     return "return" if option.is_path else "compopt +o bashdefault +o default 2>/dev/null; return"
 
@@ -115,22 +165,19 @@ fi
 """
 
 
-_INDENT = " " * 20
-
-
-def _zsh(rltui: Synopsis) -> str:
+def _zsh() -> str:
     cases = []
-    for command in rltui.commands:
+    for command in _COMMANDS:
         specs = [s for o in command.options for s in _zsh_option(o)]
         specs += [_zsh_operand(o, n) for n, o in enumerate(command.operands, 1)]
         lines = " \\\n".join(f"                        {s}" for s in specs)
         cases.append(
             f"                {command.name})\n                    _arguments \\\n{lines} ;;"
         )
-    commands = (_quoted(f"{c.name}:{c.help}") for c in rltui.commands)
+    commands = (_quoted(f"{c.name}:{c.summary}") for c in _COMMANDS)
     return _ZSH % {
         "commands": "\n".join(f"        {c}" for c in commands),
-        "main": "\n".join(f"        {s} \\" for o in rltui.options for s in _zsh_option(o)),
+        "main": "\n".join(f"        {s} \\" for o in MAIN for s in _zsh_option(o)),
         "cases": "\n".join(cases),
     }
 
@@ -153,7 +200,8 @@ def _zsh_operand(option: Option, at: int) -> str:
 def _zsh_value(option: Option) -> str:
     if not option.value:
         return ""
-    how = f"({' '.join(option.known)})" if option.known else "_files" * option.is_path
+    known = " ".join(known_values(option))
+    how = f"({known})" if known else "_files" * option.is_path
     return f":{option.value}:{how}"
 
 
@@ -167,18 +215,18 @@ def _quoted(text: str) -> str:
 _TAB = "\\t"
 
 
-def _fish(rltui: Synopsis) -> str:
+def _fish() -> str:
     lines = [
         "# fish completion of rltui: rltui --print-completion fish | source",
-        *(_fish_line("__fish_use_subcommand", o) for o in rltui.options),
+        *(_fish_line("__fish_use_subcommand", o) for o in MAIN),
     ]
-    for command in rltui.commands:
-        about = _fish_quoted(command.help)
+    for command in _COMMANDS:
+        about = _fish_quoted(command.summary)
         lines.append(f"complete -c rltui -n __fish_use_subcommand -a {command.name} -d {about}")
-    for command in rltui.commands:
+    for command in _COMMANDS:
         where = f"'__fish_seen_subcommand_from {command.name}'"
         lines += [_fish_line(where, o) for o in command.options]
-        lines += [_fish_line(where, o) for o in command.operands if o.known]
+        lines += [_fish_line(where, o) for o in command.operands if known_values(o)]
         if not any(o.is_path for o in command.operands):
             lines.append(f"complete -c rltui -n {where} -f")
     return "\n".join(lines) + "\n"
@@ -187,8 +235,8 @@ def _fish(rltui: Synopsis) -> str:
 def _fish_line(where: str, option: Option) -> str:
     names = (f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
     value = ""
-    if option.known:  # a tab ends each: no value has a description of its own
-        value = f" -x -a {_fish_quoted(' '.join(f'{word}{_TAB}' for word in option.known))}"
+    if known := known_values(option):  # a tab ends each: no value has a description of its own
+        value = f" -x -a {_fish_quoted(' '.join(f'{word}{_TAB}' for word in known))}"
     elif option.value and option.names:
         value = " -r -F" if option.is_path else " -x"
     about = _fish_quoted(option.help)

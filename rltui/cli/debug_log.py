@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rltui import __version__
-from rltui.commands.doctor import packages
+from rltui.core.installation import packages
 from rltui.core.text import clean
 
 if TYPE_CHECKING:

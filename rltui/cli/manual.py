@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rltui import __version__
-from rltui.cli.parser import EXIT_CODES, build_parser
-from rltui.cli.synopsis import Option, Synopsis, synopsis_of
-from rltui.commands import COMMANDS
+from rltui.commands.command import EXIT_CODES
+from rltui.commands.verbs import DESCRIPTION, HELP_VERB, MAIN, VERBS, Option, Verb
 
 _ENVIRONMENT = (
     ("RLTUI_CONFIG", "configuration file, without --config"),
@@ -23,20 +22,19 @@ _ENVIRONMENT = (
 
 def manual_page() -> str:
     """The page; the same bytes for the same source."""
-    rltui = synopsis_of(build_parser(COMMANDS))
     lines = [
         f'.TH RLTUI 1 "" "rltui {__version__}" "User Commands"',
         ".SH NAME",
-        "rltui \\- " + _text(rltui.help.rstrip(".")),
+        "rltui \\- " + _text(DESCRIPTION.rstrip(".")),
         ".SH SYNOPSIS",
         ".B rltui\n[\\fIOPTION\\fR]... [\\fICOMMAND\\fR] [\\fIARGUMENT\\fR]...",
         ".SH DESCRIPTION",
         _text("Reads the log files of trainings, writes nothing into their directories. "
               "`rltui LOGDIR` is short for `rltui watch LOGDIR`."),
         ".SH OPTIONS",
-        *_options(rltui.options),
+        *_options(MAIN),
         ".SH COMMANDS",
-        *(line for command in rltui.commands for line in _command(command, rltui)),
+        *(line for verb in (*VERBS, HELP_VERB) for line in _command(verb)),
         ".SH EXIT STATUS",
         *_table((str(code.value), words) for code, words in EXIT_CODES),
         ".SH ENVIRONMENT",
@@ -45,21 +43,19 @@ def manual_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _command(command: Synopsis, rltui: Synopsis) -> list[str]:
+def _command(verb: Verb) -> list[str]:
     """A section; options of every command stand before the commands."""
-    common = {o.names for o in rltui.options}
-    own = [o for o in command.options if o.names not in common]
-    words = "".join(f" {_operand(o)}" for o in command.operands)
+    own = [o for o in verb.own if o.names]
+    words = "".join(f" {_operand(o)}" for o in verb.operands)
     options = " [\\fIOPTION\\fR]..." if own else ""
-    example = command.epilog.partition("\n")[2].strip()
     return [
-        f".SS rltui {_text(command.name)}",
-        f"\\fBrltui {_text(command.name)}\\fR{options}{words}",
+        f".SS rltui {_text(verb.name)}",
+        f"\\fBrltui {_text(verb.name)}\\fR{options}{words}",
         ".PP",
-        _text(command.help[0].upper() + command.help[1:] + "."),
-        *_options((*command.operands, *own)),
+        _text(verb.summary[0].upper() + verb.summary[1:] + "."),
+        *_options((*verb.operands, *own)),
         ".PP",
-        f"Example: \\fB{_text(example)}\\fR",
+        f"Example: \\fB{_text(verb.example)}\\fR",
     ]
 
 

@@ -1,35 +1,196 @@
-"""Runs one command: its options, its exit code, errors as one line."""
+"""Runs one command: its parser, its exit code, errors as one line."""
 
 from __future__ import annotations
 
 import argparse
 import gc
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from rltui.cli.parser import build_parser, needed_commands, parse, spelled_out
-from rltui.commands import NAMES
-from rltui.commands.colour import choose_colour
-from rltui.commands.command import Exit
-from rltui.commands.standard_output import tell
-from rltui.core.errors import RltuiError, UnreachableError
+from rltui.commands.command import EXIT_CODES, Exit
+from rltui.commands.standard_output import emit, tell
+from rltui.commands.terminal import choose_colour
+from rltui.commands.verbs import COMMON, DESCRIPTION, HELP_VERB, MAIN, NAMES, VERBS, Verb
+from rltui.core.errors import RltuiError, UnreachableError, did_you_mean
+from rltui.core.text import clean
 
 if TYPE_CHECKING:
     from rltui.cli.debug_log import DebugLog
 
+_EPILOG = """\
+examples:
+  rltui                        choose among the logs that are found
+  rltui watch runs/            live screen of every run below runs/
+  rltui runs/                  the same
+  rltui check runs/ --json     the verdict for scripts
+  rltui demo                   watch a made-up run
 
-def _harmless(text: str) -> str:
-    """A message with control characters (from a path, say) made visible."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+exit codes:
+{codes}
+
+`rltui help COMMAND` has the options and an example of each command.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """No abbreviated options, and a hint at what was meant.
+
+    A shell may fill in names of files that hold anything: messages show control characters as
+    text.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        """``settings`` as of :class:`argparse.ArgumentParser`."""
+        raw = argparse.RawDescriptionHelpFormatter
+        super().__init__(**settings, allow_abbrev=False, formatter_class=raw, add_help=False)
+        self.commands: Mapping[str, Parser] = {}
+        """The parser of each command."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(clean(message))
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        """As argparse prints help and errors, but an error on the way there counts."""
+        (emit if file is sys.stdout else tell)(message)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(c) for c in action.choices]
+        hint = did_you_mean(_nearest(str(value), choices))
+        if action.dest == "command":
+            raise argparse.ArgumentError(None, f"no command or path {value!r}{hint}")
+        known = ", ".join(choices)
+        raise argparse.ArgumentError(action, f"invalid choice {value!r}, not of {known}{hint}")
+
+
+class _PrintCompletion(argparse.Action):
+    """Print the completion script of a shell, and exit."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        del namespace, option_string
+        from rltui.cli.completion import completion_script  # only who asks for it needs it
+
+        emit(completion_script(str(values)))
+        parser.exit()
+
+
+def build_parser(verbs: Sequence[Verb] = VERBS) -> Parser:
+    """The argument tree of some verbs."""
+    codes = "\n".join(f"  {code.value:<4} {words}" for code, words in EXIT_CODES)
+    parser = Parser(prog="rltui", description=DESCRIPTION, epilog=_EPILOG.format(codes=codes))
+    for option in MAIN:
+        printing = {"action": _PrintCompletion} if option.dest == "print_completion" else {}
+        option.add_to(parser, **printing)
+    parser.set_defaults(color="auto", debug=False)
+    # With ``prog``, argparse need not format a usage to find it.
+    tree = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", prog=parser.prog
+    )
+    for verb in (*verbs, HELP_VERB):
+        about = f"{verb.summary[0].upper()}{verb.summary[1:]}." if verb is not HELP_VERB else None
+        example = f"example:\n  {verb.example}"
+        child = tree.add_parser(verb.name, help=verb.summary, description=about, epilog=example)
+        groups: dict[str, argparse._MutuallyExclusiveGroup] = {}
+        for option in (MAIN[0], *verb.own):
+            if option.group and option.group not in groups:
+                groups[option.group] = child.add_mutually_exclusive_group()
+            option.add_to(groups.get(option.group, child))
+        if verb is not HELP_VERB:
+            common = child.add_argument_group("options of every command")
+            for option in COMMON:
+                option.add_to(common)
+        child.set_defaults(run=verb.run)
+    parser.commands = dict(tree.choices)
+
+    def show_help(options: argparse.Namespace) -> int:
+        (parser.commands[options.topic] if options.topic else parser).print_help()
+        return Exit.OK
+
+    child.set_defaults(run=show_help)
+    return parser
+
+
+def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line; exits with a message that names the option that was
+    probably meant."""
+    words = spelled_out(arguments, parser.commands)
+    name = next((w for w in words[_after_common(words) :] if not w.startswith("-")), "")
+    child = parser.commands.get(name)
+    if child is not None:
+        _check_options(words, child, parser)
+    options, surplus = parser.parse_known_args(words)
+    if surplus:
+        (child or parser).error(f"unexpected argument {surplus[0]!r}")
+    return options
+
+
+def needed_verbs(words: Sequence[str]) -> Sequence[Verb]:
+    """The verbs that the parser of a command line, spelled out, has to know: the one that it
+    names, or all where the help or an error may be about any."""
+    rest = list(words[_after_common(words) :])
+    if rest and rest[0] in NAMES:
+        return (VERBS[NAMES.index(rest[0])],)
+    return () if rest == ["--version"] else VERBS
+
+
+def _check_options(words: Iterable[str], child: Parser, parser: Parser) -> None:
+    """Exit at the first option that the command does not have. argparse would first ask for what
+    else is missing."""
+    known = {*child._option_string_actions, *parser._option_string_actions}
+    for word in takewhile(lambda w: w != "--", words):
+        name = word.partition("=")[0]
+        if name.startswith("--") and " " not in word and name not in known:
+            child.error(f"no option {name}{did_you_mean(_nearest(name, known))}")
+
+
+def _nearest(word: str, known: Iterable[str]) -> str | None:
+    from rltui.core.yaml_document import nearest  # loaded after a mistake only
+
+    return nearest(word, sorted(known))
+
+
+def spelled_out(arguments: Sequence[str], names: Container[str]) -> list[str]:
+    """``rltui PATH`` is short for ``rltui watch PATH``, ``rltui`` for ``rltui watch``; ``names``
+    are those of the commands."""
+    start = _after_common(arguments)
+    common, rest = list(arguments[:start]), list(arguments[start:])
+    if not rest:
+        return [*common, "watch"] if start == len(arguments) else common
+    first = next((a for a in rest if not a.startswith("-")), None)
+    main = ("-h", "--help", "--version", "--print-completion")
+    if first in names or rest[0].partition("=")[0] in main:
+        return list(arguments)
+    is_path = first is not None and (os.path.exists(first) or os.sep in first)  # noqa: PTH110
+    return [*common, "watch", *rest] if is_path or rest[0].startswith("-") else list(arguments)
+
+
+def _after_common(arguments: Sequence[str]) -> int:
+    """How many arguments from the first are options of every command, with their values."""
+    at = 0
+    while at < len(arguments) and arguments[at].partition("=")[0] in ("--color", "--debug"):
+        at += 2 if arguments[at] == "--color" else 1
+    return at
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command of a command line; returns the exit code."""
-    _be_modest()
+    # The process shares its machine with a training: numpy's OpenBLAS would start a thread per
+    # core, and the garbage collector would scan the imported modules over and over.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(20_000, 20, 20)
     words = spelled_out(arguments, (*NAMES, "help"))
-    options = parse(build_parser(needed_commands(words)), words)
+    options = parse(build_parser(needed_verbs(words)), words)
     options.arguments = arguments
     choose_colour(options.color, os.environ)
     options.debug_log = _debug_log(arguments) if options.debug else None
@@ -39,8 +200,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _debug_log(arguments: Sequence[str]) -> DebugLog | None:
     """An open log, named on standard error; None where it cannot be written."""
-    from rltui.cli.debug_log import DebugLog
-    from rltui.core.home import state_directory
+    from rltui.cli.debug_log import DebugLog  # only who asks for it needs it
+    from rltui.core.home import state_directory  # only who asks for it needs it
 
     directory = state_directory(os.environ) / "debug"
     try:
@@ -50,16 +211,6 @@ def _debug_log(arguments: Sequence[str]) -> DebugLog | None:
         return None
     _complain(f"debug log: {log.path}")
     return log
-
-
-def _be_modest() -> None:
-    """Settings of a process that shares its machine with a training.
-
-    numpy's OpenBLAS would start a thread per core, which rltui has no use for, and the garbage
-    collector would scan the imported modules over and over.
-    """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.set_threshold(20_000, 20, 20)
 
 
 def _guarded(options: argparse.Namespace) -> int:
@@ -95,4 +246,6 @@ def output_failed(error: OSError) -> int:
 
 
 def _complain(text: str) -> None:
-    tell(f"rltui: {_harmless(text)}\n")
+    """Control characters of a path, say, are made visible."""
+    shown = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    tell(f"rltui: {shown}\n")

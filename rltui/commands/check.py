@@ -7,47 +7,42 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rltui.commands.check_jobs import add_jobs, divided, refuse_jobs
-from rltui.commands.colour import wants_colour
 from rltui.commands.command import (
-    Command,
     Exit,
-    add_logdirs,
-    add_reading,
-    add_reference,
+    check_metrics,
     nothing_readable,
-    number_in,
     open_config,
     open_session,
     report_trouble,
     with_faults,
 )
 from rltui.commands.departure import departing
-from rltui.commands.serve_metrics import add_metrics, check_metrics
-from rltui.commands.standard_input import is_piped, kept_open, need_pipe
+from rltui.commands.line_cache import LineCache
 from rltui.commands.standard_output import emit, tell
-from rltui.core.address import is_remote
+from rltui.commands.terminal import is_piped, reading_pipe, wants_colour
+from rltui.commands.verbs import MANY_RUNS, MOST_JOBS
+from rltui.core.address import PIPE, RemotePath, is_remote
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
-from rltui.core.stdin import PIPE
+from rltui.core.level import Level, worst
+from rltui.core.text import clean
+from rltui.files.output_target import check_target, target_file
+from rltui.output.text_report import painter
+from rltui.session import Session
+from rltui.session.event import Event, Watcher, turns
 
 if TYPE_CHECKING:
-    from rltui.commands.outage_lines import OutageLines
     from rltui.config import HooksConfig
-    from rltui.core.level import Level
-    from rltui.session import Session
-    from rltui.session.event import Event, Watcher
 
-
-#: Seconds that may be waited for a LOGDIR: a week in the queue of a cluster.
-MOST_WAIT_S = 7 * 86_400.0
-#: Seconds between two looks whether it is there.
+#: Forms in which what is printed of a run depends on that run alone.
+_DIVIDED = ("text", "json")
+#: Seconds between two looks whether an awaited LOGDIR is there.
 _LOOK_S = 0.5
 #: Lets a number of seconds pass.
 Pause = Callable[[float], object]
@@ -55,133 +50,53 @@ Pause = Callable[[float], object]
 _LAST_S = 15.0
 
 
-def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
-    """Print changes until interrupted, or until all input has ended; on standard error, what got
-    out of reach, and what can be reached again."""
-    from rltui.commands.outage_lines import OutageLines
-    from rltui.output.json_document import event_line, event_message
-    from rltui.output.text_report import event_text, painter
-    from rltui.session.event import Watcher, turns
-    from rltui.session.hook import open_hook
-
-    paint = painter(wants_colour(sys.stdout, os.environ))
-    hook = open_hook(hooks, session.clock, _complain)
-    watcher, outages = Watcher(session), OutageLines(session)
-    try:
-        with closing(turns(session)) as following:
-            for event in chain.from_iterable(_told(watcher, outages) for _ in following):
-                now = session.clock.now()
-                line = event_line(event) if json else paint(event_text(event, now))
-                emit(line + "\n")
-                if hook is not None and hook.wants(event):
-                    hook.post(event_message(event))
-    except KeyboardInterrupt:
-        return
-    finally:
-        if hook is not None:
-            hook.close(_LAST_S)
-
-
-def _told(watcher: Watcher, outages: OutageLines) -> list[Event]:
-    """What changed in the verdicts, once what changed in the reach has been told."""
-    for line in outages.new():
-        _complain(line)
-    return watcher.events()
-
-
-def _complain(text: str) -> None:
-    from rltui.core.text import clean
-
-    tell(f"rltui: {clean(text)}\n")
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_logdirs(parser)
-    parser.add_argument(
-        "--format",
-        choices=("text", "json", "line", "openmetrics"),
-        help="what is printed (default text); line has at most 80 characters, for a status bar; "
-        "openmetrics is for Prometheus",
-    )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="one JSON document on standard output: --format json",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write to FILE, whole or not at all"
-    )
-    parser.add_argument(
-        "--max-age",
-        metavar="SECONDS",
-        type=number_in(0, 86400, "from 0 to 86400 seconds"),
-        help="--format line: print the line of an earlier call if it is no older than this",
-    )
-    add_metrics(parser)
-    parser.add_argument(
-        "--wait",
-        metavar="SECONDS",
-        type=number_in(0, MOST_WAIT_S, f"from 0 to {MOST_WAIT_S:.0f} seconds"),
-        help="with --follow: wait so long for a LOGDIR that does not exist yet",
-    )
-    parser.add_argument(
-        "--follow",
-        action="store_true",
-        help="print a line for each change, until interrupted or the end of standard input",
-    )
-    parser.add_argument(
-        "--fail-on",
-        choices=("watch", "bad", "never"),
-        default="bad",
-        help="exit with 1 when a run is at this level or worse (default bad)",
-    )
-    add_jobs(parser)
-    add_reading(parser)
-    add_reference(parser)
-
-
-def _run(options: argparse.Namespace) -> int:
-    _settle_format(options)
+def check(options: argparse.Namespace) -> int:
+    """Judge the runs; the exit code says how they are."""
+    if options.json:
+        if options.format not in (None, "json"):
+            raise UsageError(f"--json is --format json, not --format {options.format}")
+        options.format = "json"
     _refuse_contradictions(options)
     if options.follow:
-        return departing(lambda _: _open_and_check(options), sys.stdout, debugged=options.debug)
-    if options.max_age is not None:
-        return _kept_line(options)
+        return departing(lambda _: _follow(options), sys.stdout, debugged=options.debug)
     gc.disable()  # what is read is needed to the end: nothing is garbage
     try:
-        return _open_and_check(options)
+        return _keep_line(options) if options.max_age is not None else _check(options)
     finally:
         gc.freeze()  # nor need the collector scan it at the end of the process
         gc.enable()
 
 
-def _settle_format(options: argparse.Namespace) -> None:
-    """``--json`` is short for ``--format json``; raises UsageError for another format beside it."""
-    if options.json:
-        if options.format not in (None, "json"):
-            raise UsageError(f"--json is --format json, not --format {options.format}")
-        options.format = "json"
-
-
 def _refuse_contradictions(options: argparse.Namespace) -> None:
     """Raise UsageError for options that have no meaning together."""
-    form = options.format or "text"
-    if options.follow and (form in ("line", "openmetrics") or options.output is not None):
-        raise UsageError("--follow prints lines of text or JSON on standard output")
-    if options.max_age is not None and (form != "line" or options.output is not None):
-        raise UsageError("--max-age needs --format line, on standard output")
-    if options.metrics and form != "openmetrics":
-        raise UsageError("--metric needs --format openmetrics")
-    if options.wait is not None and not options.follow:
-        raise UsageError("--wait needs --follow")
-    refuse_jobs(options)
+    form, to_file = options.format or "text", options.output is not None
+    depends = options.reference is not None or form not in _DIVIDED
+    for wrong, message in (
+        (
+            options.follow and (form not in _DIVIDED or to_file),
+            "--follow prints lines of text or JSON on standard output",
+        ),
+        (
+            options.max_age is not None and (form != "line" or to_file),
+            "--max-age needs --format line, on standard output",
+        ),
+        (options.metrics and form != "openmetrics", "--metric needs --format openmetrics"),
+        (options.wait is not None and not options.follow, "--wait needs --follow"),
+        (
+            options.ray and (options.follow or depends),
+            "--ray is for text or JSON, without --follow and --reference",
+        ),
+    ):
+        if wrong:
+            raise UsageError(message)
 
 
-def _kept_line(options: argparse.Namespace) -> int:
+# -- once ----------------------------------------------------------------------------------
+
+
+def _keep_line(options: argparse.Namespace) -> int:
     """Judge, and keep the line for the next call of the same command line, which finds it before
     it comes here."""
-    from rltui.commands.line_cache import LineCache
-
     if is_piped(options):
         raise UsageError("--max-age is for logs on disk, not for standard input")
     code, text = _judged(options)
@@ -191,57 +106,18 @@ def _kept_line(options: argparse.Namespace) -> int:
     return code
 
 
-def _open_and_check(options: argparse.Namespace) -> int:
-    if not is_piped(options):
-        return _check(options)
-    with kept_open(0):
-        need_pipe()
-        return _check(options)
-
-
 def _check(options: argparse.Namespace) -> int:
-    if options.follow:
-        return _follow(options)
-    target: Path | None = options.output
-    if target is not None:
-        from rltui.files.output_target import check_target
-
-        target = check_target(target, options.logdirs)
-    code, text = _judged(options)
-    if target is None:
-        emit(text)
+    with reading_pipe(options):
+        target: Path | None = options.output
+        if target is not None:
+            target = check_target(target, options.logdirs)
+        code, text = _judged(options)
+        if target is None:
+            emit(text)
+            return code
+        with target_file(target) as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
         return code
-    from rltui.files.output_target import target_file
-
-    with target_file(target) as file:
-        file.write(text.encode("utf-8", "backslashreplace"))
-    return code
-
-
-def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
-    """Wait until one of the paths exists, if they are of this machine and none does; say so."""
-    from rltui.pages.runs.lines import absent_words
-    from rltui.sources.discovery.unread import similar_to
-
-    if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
-        return
-    for path in paths:
-        _complain(f"{path}: {absent_words(similar_to(path))}; waiting for it")
-    end = clock.monotonic() + seconds
-    while clock.monotonic() < end and not any(path.exists() for path in paths):
-        pause(_LOOK_S)
-
-
-def _follow(options: argparse.Namespace) -> int:
-    config = open_config(options)
-    if options.wait:
-        await_any(options.logdirs, options.wait, SystemClock(), time.sleep)
-    session = open_session(options, config, waits=True, partial=True)
-    report_trouble(session)
-    if session.naming.missed:
-        _complain(f"{session.naming.missed}; waiting for one")
-    follow(session, config.hooks, json=options.format == "json")
-    return with_faults(_code(options, session), session.faults)
 
 
 def _judged(options: argparse.Namespace) -> tuple[int, str]:
@@ -250,49 +126,66 @@ def _judged(options: argparse.Namespace) -> tuple[int, str]:
     config = open_config(options)
     # a mistake beside a pipe is told now, not when the training is over
     session = open_session(options, config, partial=not is_piped(options))
-    found = divided(options, session, config)
-    if found is not None:
-        text = found.json() if options.format == "json" else _painted(options, found.text())
-        report_trouble(session)
-        code = _with_missing(_code_of(options, found.level), session)
-        return with_faults(code, found.faults), text
+    count = _process_count(options, session)
+    if count > 1 or options.ray:
+        from rltui.commands.check_jobs import divided  # processes are seldom worth their start
+
+        found = divided(options, session, config, count)
+        if found is not None:
+            text = found.json() if options.format == "json" else _painted(options, found.text())
+            report_trouble(session)
+            code = _with_missing(_code_of(options, found.level), session)
+            return with_faults(code, found.faults), text
     session.read_all()
     text = _document(options, session)
     return with_faults(_code(options, session), session.faults), text
 
 
+def _process_count(options: argparse.Namespace, session: Session) -> int:
+    """How many processes are to judge the runs; 1 where they must see each other, or where only
+    this process has what it reads."""
+    runs = session.found
+    if runs is None or options.reference is not None or (options.format or "text") not in _DIVIDED:
+        return 1
+    if is_piped(options) or any(map(is_remote, session.logdirs)):
+        return 1
+    if options.jobs is not None:
+        return min(int(options.jobs), len(runs))
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        cores = os.cpu_count() or 1
+    return min(cores, MOST_JOBS) if len(runs) > MANY_RUNS else 1
+
+
 def _document(options: argparse.Namespace, session: Session) -> str:
-    """The verdict in the form that was asked for."""
+    """The verdict in the form that was asked for; a status bar need not wait for other forms."""
     if options.format == "json":
-        from rltui.output.json_document import check_document, dump
+        from rltui.output.json_document import check_document, dump  # one form of four
 
         return dump(check_document(session))
     if options.format == "openmetrics":
-        from rltui.output.openmetrics import openmetrics
+        from rltui.output.openmetrics import openmetrics  # one form of four
 
         return openmetrics(session, options.metrics)
     if options.format == "line":
-        from rltui.output.text_report import status_line
+        from rltui.output.text_report import status_line  # one form of four
 
         return status_line(session) + "\n"
     if not any(r.is_readable for r in session.runs()):
         return ""  # what is missing is written to standard error
-    from rltui.output.text_report import check_text
+    from rltui.output.text_report import check_text  # one form of four
 
     return _painted(options, check_text(session))
 
 
 def _painted(options: argparse.Namespace, text: str) -> str:
-    from rltui.output.text_report import painter
-
     colours = options.output is None and wants_colour(sys.stdout, os.environ)
     return painter(colours)(text)
 
 
 def _code(options: argparse.Namespace, session: Session) -> int:
     """The exit code; notes and what is missing are written to standard error."""
-    from rltui.core.level import worst
-
     runs = session.runs()
     report_trouble(session)
     if not any(r.is_readable for r in runs):
@@ -310,18 +203,109 @@ def _with_missing(code: int, session: Session) -> int:
 
 
 def _code_of(options: argparse.Namespace, level: Level) -> int:
-    from rltui.core.level import Level
-
     if options.fail_on == "never":
         return Exit.OK
     limit = Level.WATCH if options.fail_on == "watch" else Level.BAD
     return Exit.BAD if level >= limit else Exit.OK
 
 
-COMMAND = Command(
-    "check",
-    "judge runs and say so with the exit code",
-    "rltui check runs/grpo --json --fail-on watch",
-    _arguments,
-    _run,
-)
+# -- for as long as something changes --------------------------------------------------------
+
+
+def _follow(options: argparse.Namespace) -> int:
+    with reading_pipe(options):
+        config = open_config(options)
+        if options.wait:
+            await_any(options.logdirs, options.wait, SystemClock(), time.sleep)
+        session = open_session(options, config, waits=True, partial=True)
+        report_trouble(session)
+        if session.naming.missed:
+            _complain(f"{session.naming.missed}; waiting for one")
+        follow(session, config.hooks, json=options.format == "json")
+        return with_faults(_code(options, session), session.faults)
+
+
+def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
+    """Wait until one of the paths exists, if they are of this machine and none does; say so."""
+    from rltui.pages.runs.lines import absent_words  # seldom awaited
+    from rltui.sources.discovery.unread import similar_to  # seldom awaited
+
+    if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
+        return
+    for path in paths:
+        _complain(f"{path}: {absent_words(similar_to(path))}; waiting for it")
+    end = clock.monotonic() + seconds
+    while clock.monotonic() < end and not any(path.exists() for path in paths):
+        pause(_LOOK_S)
+
+
+def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
+    """Print changes until interrupted, or until all input has ended; on standard error, what got
+    out of reach, and what can be reached again."""
+    from rltui.output.json_document import event_line, event_message  # not for a verdict in text
+    from rltui.output.text_report import event_text  # not for a verdict in another form
+    from rltui.session.hook import open_hook  # only who follows has one
+
+    paint = painter(wants_colour(sys.stdout, os.environ))
+    hook = open_hook(hooks, session.clock, _complain)
+    watcher, outages = Watcher(session), OutageLines(session)
+
+    def changes() -> list[Event]:
+        for line in outages.new():
+            _complain(line)
+        return watcher.events()
+
+    try:
+        with closing(turns(session)) as following:
+            for event in chain.from_iterable(changes() for _ in following):
+                now = session.clock.now()
+                line = event_line(event) if json else paint(event_text(event, now))
+                emit(line + "\n")
+                if hook is not None and hook.wants(event):
+                    hook.post(event_message(event))
+    except KeyboardInterrupt:
+        return
+    finally:
+        if hook is not None:
+            hook.close(_LAST_S)
+
+
+def _complain(text: str) -> None:
+    tell(f"rltui: {clean(text)}\n")
+
+
+class OutageLines:
+    """What is said about logdirs that get out of reach and come back. Main thread only."""
+
+    def __init__(self, session: Session) -> None:
+        """What is out of reach now has been told."""
+        self._session = session
+        self._lost = session.reader.out_of_reach
+
+    def new(self) -> Iterator[str]:
+        """A line for each logdir that got out of reach since the last call, and for each that did
+        not stay there."""
+        lost, before = self._session.reader.out_of_reach, self._lost
+        self._lost = lost
+        for logdir in lost:
+            if logdir not in before:
+                yield f"{logdir}: {self._why(logdir)}"
+        at = time.strftime("%H:%M:%S", time.localtime(self._session.clock.now()))
+        for logdir in before:
+            if logdir not in lost:
+                yield f"{logdir}: {self._unread(logdir) or f'can be reached again since {at}'}"
+
+    def _why(self, logdir: Path) -> str:
+        """The note on it, else that on its host."""
+        failed = [n for n in self._session.reach.notes if n.level >= Level.WATCH]
+        own = [n.message for n in failed if n.path == logdir]
+        host = [n.message for n in failed if _host(n.path) == _host(logdir)]
+        return next(iter(own + host), "out of reach")
+
+    def _unread(self, logdir: Path) -> str:
+        """Why it cannot be read though its host can be reached."""
+        return next((n.message for n in self._session.reader.unread if n.path == logdir), "")
+
+
+def _host(path: Path) -> str:
+    return path.authority if isinstance(path, RemotePath) else ""

@@ -1,83 +1,66 @@
-"""How many processes judge the runs of ``check``, and where."""
+"""Divides the runs of ``check`` among processes: each judges its share in a session of its own.
+
+One session searches for the runs, and they are named there, for names depend on all of them. What
+comes back of each run is what is printed of it.
+"""
 
 from __future__ import annotations
 
 import argparse
+import copyreg
+import gc
+import multiprocessing
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
 
-from rltui.commands.command import choice_of, number_in
-from rltui.commands.standard_input import is_piped
-from rltui.core.address import is_remote
-from rltui.core.errors import UsageError
+from rltui.commands.command import choice_of
+from rltui.config import Config
+from rltui.core.errors import RltuiError, SourceError, UsageError
+from rltui.core.level import Level, worst
+from rltui.output.json_document import document_of, dump, run_entry
+from rltui.output.text_report import CheckedRun, checked_run, checked_text
+from rltui.session import Session
+from rltui.session.session import Choice
+from rltui.sources.discovery.run_files import RunFiles
 
-if TYPE_CHECKING:
-    from rltui.commands.check_share import Judged
-    from rltui.config import Config
-    from rltui.output.text_report import CheckedRun
-    from rltui.session import Session
-
-#: Runs from which on several processes judge them, and how many processes at most unless asked.
-_MANY_RUNS, _MOST_JOBS, _MOST_PROCESSES = 64, 8, 256
 #: Runs of a task on a cluster, at least, and tasks per core: some of them take longer.
 _TASK_RUNS, _TASKS_PER_CORE = 16, 2
+#: What a run costs beside its bytes, in bytes.
+_RUN_BYTES = 40_000
+#: Seconds that a process may take to end.
+_END_S = 2.0
 
 
-def add_jobs(parser: argparse.ArgumentParser) -> None:
-    """Options that divide the runs."""
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        metavar="N",
-        type=number_in(1, _MOST_PROCESSES, f"from 1 to {_MOST_PROCESSES} processes"),
-        help=f"processes that judge the runs (default: one per core, at most {_MOST_JOBS}, for "
-        f"more than {_MANY_RUNS} runs; with --reference always one)",
-    )
-    parser.add_argument(
-        "--ray",
-        action="store_true",
-        help="judge the runs as tasks of the Ray cluster of RAY_ADDRESS or of this machine",
-    )
-
-
-def refuse_jobs(options: argparse.Namespace) -> None:
-    """Raise UsageError where the runs cannot be divided as asked."""
-    if options.ray and (options.follow or options.reference is not None or not _divides(options)):
-        raise UsageError("--ray is for text or JSON, without --follow and --reference")
-
-
-def _divides(options: argparse.Namespace) -> bool:
-    """Whether what is printed of a run depends on that run alone."""
-    return options.format in (None, "text", "json")
-
-
-def divided(options: argparse.Namespace, session: Session, config: Config) -> Judged | None:
-    """The runs that a session found, judged by several processes; None when the session is to
-    judge them."""
-    count = _process_count(options, session)
-    if count < 2 and not options.ray:
-        return None
-    from rltui.commands.check_share import Judged, judged, shares_of
-    from rltui.commands.worker_processes import in_processes
-
+def divided(
+    options: argparse.Namespace, session: Session, config: Config, count: int
+) -> Judged | None:
+    """The runs that a session found, judged by ``count`` processes, or on a cluster; None when
+    the session is to judge them."""
+    json = options.format == "json"
+    found: Iterable[list[CheckedRun]]
     if options.ray:
-        found = Judged(session, _on_cluster(options, session, config))
+        found = _on_cluster(session, config, choice_of(options), json=json)
     else:
-        json = options.format == "json"
         shares = shares_of(session, config, choice_of(options), count, json=json)
-        parts = in_processes(judged, shares[1:], shares[:1])
-        found = Judged(session, (run for part in parts for run in part))
-    return found if found.is_whole else None
+        found = in_processes(judged, shares[1:], shares[:1])
+    all_runs = Judged(session, (run for part in found for run in part))
+    return all_runs if all_runs.is_whole else None
 
 
 def _on_cluster(
-    options: argparse.Namespace, session: Session, config: Config
-) -> Iterator[CheckedRun]:
-    from dataclasses import replace
-
-    from rltui.commands.check_share import judged, shares_of
-    from rltui.remote.ray.tasks import TaskCluster
+    session: Session, config: Config, choice: Choice, *, json: bool
+) -> Iterator[list[CheckedRun]]:
+    from rltui.remote.ray.tasks import TaskCluster  # Ray is an extra
 
     runs = session.found
     if runs is None:
@@ -85,29 +68,220 @@ def _on_cluster(
     cluster = TaskCluster()
     try:
         count = min(_TASKS_PER_CORE * cluster.cores, len(runs) // _TASK_RUNS + 1)
-        json = options.format == "json"
-        shares = shares_of(session, config, choice_of(options), count, json=json)
-        for part in cluster.map(judged, [replace(s, elsewhere=True) for s in shares]):
-            yield from part
+        shares = shares_of(session, config, choice, count, json=json)
+        yield from cluster.map(judged, [replace(s, elsewhere=True) for s in shares])
     finally:
         cluster.close()
 
 
-def _process_count(options: argparse.Namespace, session: Session) -> int:
-    """How many processes are to judge the runs; 1 where they must see each other, or where only
-    this process has what it reads."""
-    runs = session.found
-    if runs is None or options.reference is not None or not _divides(options):
-        return 1
-    if is_piped(options) or any(map(is_remote, session.logdirs)):
-        return 1
-    if options.jobs is not None:
-        return min(int(options.jobs), len(runs))
-    return min(_cores(), _MOST_JOBS) if len(runs) > _MANY_RUNS else 1
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one process judges; it can be pickled."""
+
+    logdirs: tuple[Path, ...]
+    config: Config
+    choice: Choice
+    runs: tuple[RunFiles, ...]
+    json: bool
+    elsewhere: bool = False
+    """Whether the process may run on another host."""
 
 
-def _cores() -> int:
+def shares_of(
+    session: Session, config: Config, choice: Choice, count: int, *, json: bool
+) -> list[Share]:
+    """The runs that a session found in at most ``count`` shares of about the same size, the
+    largest runs spread first. Their points take as much memory together as in one process."""
+    runs = session.found or ()
+    count = max(1, min(count, len(runs)))
+    watch = replace(config.watch, memory_bytes=config.watch.memory_bytes // count)
+    config, choice = replace(config, watch=watch), replace(choice, run_glob=None)
+    parts: list[list[RunFiles]] = [[] for _ in range(count)]
+    loads = [0] * count
+    for run in sorted(runs, key=_size, reverse=True):
+        least = loads.index(min(loads))
+        parts[least].append(run)
+        loads[least] += _size(run)
+    return [Share(session.logdirs, config, choice, tuple(part), json) for part in parts]
+
+
+def _size(run: RunFiles) -> int:
+    return _RUN_BYTES + sum(file.size for file in run.files)
+
+
+def judged(share: Share) -> list[CheckedRun]:
+    """The runs of a share, read to their end. Raises SourceError if this host has not their
+    files."""
+    if share.elsewhere:
+        _need_files(share)
+    collected = gc.isenabled()
+    gc.disable()  # what is read is needed to the end: nothing is garbage
     try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        return os.cpu_count() or 1
+        session = Session(share.logdirs, share.config, choice=share.choice)
+        session.adopt(share.runs)
+        session.read_all()
+        return [_checked(run, json=share.json) for run in session.runs()]
+    finally:
+        if collected:
+            gc.enable()
+
+
+def _checked(run: Any, *, json: bool) -> CheckedRun:
+    found = checked_run(run)
+    if not json:
+        return found
+    entry = run_entry(run)
+    faults = tuple(fault.text for fault in run.faults.values())
+    return replace(found, badge="", standing="", lines=(), faults=faults, entry=entry)
+
+
+def _need_files(share: Share) -> None:
+    for run in share.runs:
+        for file in run.files:
+            if not file.path.exists():
+                raise SourceError(
+                    f"{file.path}: is not on the host {socket.gethostname()}; --ray needs paths "
+                    "that all nodes see (ray:///PATH reads what lies on each node)"
+                )
+
+
+class Judged:
+    """The runs of all shares, as one session would have judged them."""
+
+    def __init__(self, session: Session, found: Iterable[CheckedRun]) -> None:
+        self._session = session
+        runs = sorted(found, key=lambda run: run.key)
+        chosen = session.naming.chosen([run.key for run in runs])
+        self.runs = [run for run in runs if run.key in chosen]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether some run is readable, and no two shares gave a file that belongs to another run
+        the same name: else one process has to judge them."""
+        keys = {run.key for run in self.runs}
+        return len(keys) == len(self.runs) and any(r.is_readable for r in self.runs)
+
+    @property
+    def faults(self) -> list[str]:
+        """What rltui itself failed in, for which run."""
+        names = self._session.naming.names([run.key for run in self.runs])
+        pairs = zip(self.runs, names, strict=True)
+        return [f"{name}: {fault}" for run, name in pairs for fault in run.faults]
+
+    @property
+    def level(self) -> Level:
+        """The worst of all."""
+        return worst(run.level for run in self.runs)
+
+    def json(self) -> str:
+        """See :func:`~rltui.output.json_document.check_document`."""
+        entries = [dict(run.entry or {}) for run in self.runs]
+        return dump(document_of(self._session, entries, (r.level for r in self.runs)))
+
+    def text(self) -> str:
+        """See :func:`~rltui.output.text_report.check_text`."""
+        names = self._session.naming.names([run.key for run in self.runs])
+        return checked_text(self.runs, names)
+
+
+def _read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(items)
+
+
+def _reduced(mapping: MappingProxyType[Any, Any]) -> tuple[Any, tuple[dict[Any, Any]]]:
+    return _read_only, (dict(mapping),)
+
+
+copyreg.pickle(MappingProxyType, _reduced)  # part of a configuration
+
+
+# -- processes -----------------------------------------------------------------------------
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_processes(
+    function: Callable[[T], R], items: Sequence[T], here: Sequence[T] = ()
+) -> Iterator[R]:
+    """The results, in the order in which they come. ``function`` and ``items`` are pickled; this
+    process works on those of ``here`` meanwhile: it has what the others must import and load.
+
+    Raises RltuiError with the text of one that a process raised, RuntimeError for any other
+    failure of one, and what ``function`` raises here. All processes have ended when the iterator
+    has, and end when this process does.
+    """
+    workers: dict[Connection, SpawnProcess] = {}
+    try:
+        with _interrupts_blocked():
+            for _ in items:
+                connection, process = _started()
+                workers[connection] = process
+        for connection, item in zip(workers, items, strict=True):
+            with suppress(OSError):  # it has ended, which its result says
+                connection.send((function, item))
+        for item in here:
+            yield function(item)
+        waiting = set(workers)
+        while waiting:
+            ready = wait(list(waiting))
+            for connection in [c for c in waiting if c in ready]:
+                waiting.discard(connection)
+                yield _result(connection)
+    finally:
+        for connection in workers:
+            connection.close()
+        for process in workers.values():
+            process.terminate()
+        for process in workers.values():
+            process.join(_END_S)
+
+
+def _started() -> tuple[Connection, SpawnProcess]:
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_work, args=(there,), daemon=True)
+    process.start()
+    there.close()
+    return here, process
+
+
+def _result(connection: Connection) -> Any:
+    try:
+        error, expected, result = connection.recv()
+    except (EOFError, OSError):
+        raise RuntimeError("a process ended before it had judged its runs") from None
+    if error:
+        raise RltuiError(error) if expected else RuntimeError(error)
+    return result
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Ctrl+c is for this process, which ends the others: they inherit that it is blocked."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def _work(connection: Connection) -> None:
+    """The body of a process."""
+    function, item = connection.recv()
+    threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
+    try:
+        answer = "", False, function(item)
+    except RltuiError as error:
+        answer = str(error), True, None
+    except Exception as error:  # noqa: BLE001 - raised by the process that waits
+        answer = f"{type(error).__name__}: {error}", False, None
+    connection.send(answer)
+
+
+def _end_with(connection: Connection) -> None:
+    """End this process when the one that waits for it has ended: nothing else ever comes."""
+    try:
+        connection.recv()
+    except (EOFError, OSError):
+        os._exit(1)

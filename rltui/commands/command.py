@@ -1,17 +1,17 @@
-"""What a verb is, and the options that several share."""
+"""What several verbs do alike: open configuration and session, say what is wrong, exit codes."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rltui.commands.standard_output import tell
-from rltui.core.address import parse_logdir
 from rltui.core.errors import UsageError
+from rltui.core.level import Level
+from rltui.core.text import clean
 
 if TYPE_CHECKING:
     from rltui.config import Config
@@ -40,151 +40,65 @@ class Exit(IntEnum):
     """128 + SIGINT."""
 
 
-class Command(NamedTuple):
-    """One verb."""
-
-    name: str
-    summary: str
-    example: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
-
-
-def add_logdirs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
-    """The positional LOGDIR argument."""
-    words = "directory of runs, or a log file; host:/path, s3://bucket/path ..."
-    parser.add_argument("logdirs", nargs=nargs, metavar="LOGDIR", type=logdir, help=words)
-
-
-def logdir(text: str) -> Path:
-    """The type of a LOGDIR argument."""
-    try:
-        return parse_logdir(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Options that select what is read and how it is interpreted."""
-    parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
-    parser.add_argument(
-        "--run",
-        dest="run_glob",
-        metavar="GLOB",
-        help="only the run of this name, or runs whose name, path or first folder matches",
-    )
-    parser.add_argument("--framework", metavar="ID", help="read tags as this framework writes them")
-    parser.add_argument(
-        "--algorithm", metavar="NAME", help="say which algorithm trains: PPO, DPO ..."
-    )
-    parser.add_argument(
-        "--verify", action="store_true", help="check the checksum of every record of event files"
-    )
-
-
-def add_reference(parser: argparse.ArgumentParser) -> None:
-    """Options that compare the runs with another one."""
-    parser.add_argument(
-        "--reference", metavar="RUN", help="compare with this run: its name, or the path of its log"
-    )
-    parser.add_argument(
-        "--align",
-        choices=("step", "time", "tokens"),
-        default="step",
-        help="rows of the reference that are compared: of the same step (default), time since the "
-        "start, or tokens",
-    )
-
-
-def add_screen(parser: argparse.ArgumentParser) -> None:
-    """Options of the app."""
-    parser.add_argument("--theme", metavar="NAME", help="dark, light, high-contrast, ...")
-    parser.add_argument(
-        "--marker", choices=("braille", "block", "ascii"), help="how charts are drawn"
-    )
-    parser.add_argument("--mouse", action=argparse.BooleanOptionalAction, help="mouse support")
-
-
-def number_in(low: float, high: float, message: str) -> Callable[[str], float]:
-    """The type of an option that is a number from ``low`` to ``high``."""
-
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(message)
-        return value
-
-    return read
+EXIT_CODES = (
+    (Exit.OK, "done; `check`: no run at or above --fail-on"),
+    (Exit.BAD, "`check`: a run at or above --fail-on, or crashed"),
+    (Exit.USAGE, "wrong option, path, configuration or rule"),
+    (Exit.NOTHING, "nothing readable below the paths, or a host out of reach"),
+    (Exit.INTERNAL, "internal error, or output that cannot be written"),
+    (Exit.INTERRUPTED, "interrupted; after another signal 128 + its number"),
+)
 
 
 def open_config(options: argparse.Namespace) -> Config:
     """The configuration: flags beat environment beats file beats defaults."""
-    from rltui.config import load_config
+    from rltui.config import load_config  # more than a help needs
 
-    flags: Mapping[str, object] = {
-        f"view.{name}": getattr(options, name)
-        for name in ("theme", "marker", "mouse")
-        if getattr(options, name, None) is not None
-    }
+    names = ("theme", "marker", "mouse")
+    flags = {f"view.{name}": getattr(options, name, None) for name in names}
     return load_config(options.config, os.environ, flags)
 
 
-def choice_of(
-    options: argparse.Namespace,
-    *,
-    waits: bool = False,
-    partial: bool = False,
-    later: bool = False,
-    absent: bool = False,
-) -> Choice:
-    """Which runs are read and how, according to the options; for the rest see Choice."""
-    from rltui.session.session import Choice
+def choice_of(options: argparse.Namespace, **how: Any) -> Choice:
+    """Which runs are read and how, according to the options; ``how``: see Choice."""
+    from rltui.session.session import Choice  # more than a help needs
 
-    return Choice(
-        options.run_glob,
-        options.framework,
-        options.algorithm,
-        options.verify,
-        getattr(options, "reference", None),
-        getattr(options, "align", "step"),
-        waits,
-        partial,
-        later,
-        absent,
-    )
+    given = {
+        name: getattr(options, name)
+        for name in ("run_glob", "framework", "algorithm", "verify", "reference", "align")
+        if hasattr(options, name)
+    }
+    return Choice(**given, **how)
 
 
-def open_session(
-    options: argparse.Namespace,
-    config: Config | None = None,
-    *,
-    waits: bool = False,
-    partial: bool = False,
-    later: bool = False,
-    absent: bool = False,
-) -> Session:
-    """A session over the LOGDIR arguments; raises for paths that cannot be logs, among them an
-    empty file unless it ``waits``. With ``partial`` one good path is enough; with ``later``,
-    whether those elsewhere are good turns out once reading has been started; with ``absent``,
-    those here need not exist yet."""
-    from rltui.session import Session
+def open_session(options: argparse.Namespace, config: Config | None = None, **how: bool) -> Session:
+    """A session over the LOGDIR arguments; raises for paths that cannot be logs. ``how`` much is
+    forgiven: see Choice."""
+    from rltui.session import Session  # more than a help needs
 
-    choice = choice_of(options, waits=waits, partial=partial, later=later, absent=absent)
+    choice = choice_of(options, **how)
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
     session.scan()
-    log = getattr(options, "debug_log", None)
-    if log is not None:
-        log.opened(session)
+    if options.debug_log is not None:
+        options.debug_log.opened(session)
     return session
+
+
+def check_metrics(keys: Sequence[str]) -> None:
+    """Raises UsageError for a key that the catalogue does not have."""
+    from rltui.catalogue import load_catalogue  # more than a help needs
+    from rltui.core.yaml_document import nearest  # more than a help needs
+
+    known = load_catalogue().metrics if keys else {}
+    for key in keys:
+        if key not in known:
+            raise UsageError(f"no metric {key!r} in the catalogue", hint=nearest(key, known))
 
 
 def report_notes(notes: Iterable[Note], most: int, indent: str = "rltui: ") -> None:
     """Write notes about files, ``most`` of them at most, to standard error."""
-    from rltui.draw.prose import note_text
+    from rltui.draw.prose import note_text  # more than a help needs
 
     notes = list(notes)
     for note in notes[:most]:
@@ -195,8 +109,6 @@ def report_notes(notes: Iterable[Note], most: int, indent: str = "rltui: ") -> N
 
 def report_trouble(session: Session) -> None:
     """Write to standard error which logdirs and hosts cannot be read."""
-    from rltui.core.level import Level
-
     report_notes((n for n in session.reach.notes if n.level >= Level.WATCH), _MOST_TROUBLES)
 
 
@@ -209,8 +121,6 @@ def with_faults(code: int, faults: Sequence[str]) -> int:
 
 def nothing_readable(options: argparse.Namespace, session: Session) -> int:
     """Report that there is no log below the LOGDIR arguments, and what was in the way."""
-    from rltui.core.text import clean
-
     if session.naming.missed:
         tell(f"rltui: {session.naming.missed}\n")
         return Exit.NOTHING

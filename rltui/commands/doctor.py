@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import re
+import platform
+import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
 
 from rltui import __version__
-from rltui.commands.command import Command, Exit, logdir
+from rltui.catalogue import load_catalogue
+from rltui.commands.command import Exit
+from rltui.commands.lint import errors_in, own_documents
 from rltui.commands.standard_output import emit
+from rltui.commands.terminal import marker_of, mouse_of
+from rltui.config import Config, config_dirs, config_path, load_config
 from rltui.core.address import is_streamed
 from rltui.core.errors import RltuiError
+from rltui.core.installation import packages
+from rltui.formats import FORMATS
+from rltui.formats.words import words
+from rltui.output.doctor_report import doctor_text
+from rltui.session.logdir_facts import LogdirFacts, logdir_facts
+from rltui.trackers import TRACKERS
+from rltui.tui.theming import depth_of
 
-if TYPE_CHECKING:
-    from rltui.config import Config
-    from rltui.session.logdir_facts import LogdirFacts
-
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
-_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
-#: Extras for those who work on rltui.
-_NOT_FOR_USERS = ("dev", "pictures")
 _VARIABLES = (
     *("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR"),
     *("TERM_PROGRAM", "LC_ALL", "LC_CTYPE", "LANG"),
@@ -32,20 +40,8 @@ _VARIABLES = (
 _PRIVATE = ("TMUX", "SSH_CONNECTION", "SSH_TTY")
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "logdirs", nargs="*", metavar="LOGDIR", type=logdir, help="what to look for logs in"
-    )
-    parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
-
-
-def _run(options: argparse.Namespace) -> int:
-    import json
-    import platform
-
-    from rltui.output.doctor_report import doctor_text
-
+def doctor(options: argparse.Namespace) -> int:
+    """Print what was detected; an error of the configuration or a path decides the exit code."""
     config, wrong = _config(options.config)
     document: dict[str, Any] = {
         "schema": "rltui.doctor/1",
@@ -59,7 +55,6 @@ def _run(options: argparse.Namespace) -> int:
         "logdirs": [_logdir(p, config) for p in options.logdirs],
     }
     emit(json.dumps(document, indent=2) + "\n" if options.json else doctor_text(document))
-
     return _exit_code(document)
 
 
@@ -75,60 +70,15 @@ def _exit_code(document: Mapping[str, Any]) -> int:
 
 def _config(path: Path | None) -> tuple[Config, str]:
     """The settings, or the defaults and why they are used."""
-    from rltui.config import Config, load_config
-
     try:
         return load_config(path, os.environ, {}), ""
     except RltuiError as error:
         return Config(), str(error)
 
 
-def packages() -> dict[str, Any]:
-    """Versions of what rltui requires, which extras are installed, and how others are added."""
-    from importlib import metadata
-
-    from rltui.core.installation import to_add
-
-    try:
-        required = metadata.requires("rltui") or []
-    except metadata.PackageNotFoundError:  # run from a checkout
-        required = []
-    packages: dict[str, str | None] = {}
-    extras: dict[str, list[str]] = {}
-    lacking: set[str] = set()
-    for line in required:
-        name, extra = _NAME.match(line), _EXTRA.search(line)
-        if name is None or (extra and extra[1] in _NOT_FOR_USERS):
-            continue
-        version = packages[name[0]] = _version(name[0])
-        if extra:
-            extras.setdefault(extra[1], []).append(line.partition(";")[0].strip())
-            lacking.update([extra[1]] if version is None else [])
-    return {
-        "packages": packages,
-        "extras": {extra: extra not in lacking for extra in extras},
-        "missing": {x: to_add(*wanted) for x, wanted in extras.items() if x in lacking},
-    }
-
-
-def _version(name: str) -> str | None:
-    from importlib import metadata
-
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def _terminal(config: Config) -> dict[str, Any]:
-    from rich.console import Console
-
-    from rltui.commands.watch import marker_of, mouse_of
-    from rltui.tui.theming import depth_of
 
     console = Console(force_terminal=True)
-    import shutil
-
     size = shutil.get_terminal_size()
     return {
         "is_terminal": {s: getattr(sys, s).isatty() for s in ("stdin", "stdout", "stderr")},
@@ -144,9 +94,6 @@ def _terminal(config: Config) -> dict[str, Any]:
 
 
 def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, Any]:
-    from rltui.commands.lint import errors_in, own_documents
-    from rltui.config import config_dirs, config_path
-
     try:
         path, dirs = config_path(given, os.environ), config_dirs(given, os.environ)
         documents = own_documents(given)
@@ -167,9 +114,6 @@ def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, A
 
 
 def _formats() -> dict[str, list[str]]:
-    from rltui.formats import FORMATS
-    from rltui.trackers import TRACKERS
-
     return {
         "logs": [f.name for f in FORMATS],
         "trackers": list(dict.fromkeys(t.name for t in TRACKERS)),
@@ -177,9 +121,6 @@ def _formats() -> dict[str, list[str]]:
 
 
 def _logdir(path: Path, config: Config) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from rltui.session.logdir_facts import logdir_facts
 
     facts = logdir_facts(
         *(path, _step_keys(config)), inotify=config.watch.inotify, remote_s=config.watch.remote_s
@@ -203,8 +144,6 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
 
 def _cluster(facts: LogdirFacts) -> dict[str, Any] | None:
     """The cluster on whose nodes a path lies."""
-    from dataclasses import asdict
-
     found = facts.cluster
     if found is None:
         return None
@@ -217,9 +156,6 @@ def _cluster(facts: LogdirFacts) -> dict[str, Any] | None:
 
 
 def _step_keys(config: Config) -> tuple[str, ...]:
-    from rltui.catalogue import load_catalogue
-    from rltui.formats.words import words
-
     try:
         catalogue = load_catalogue(config.dialect_dirs)
     except RltuiError:  # reported with the configuration
@@ -242,12 +178,3 @@ def _runs(facts: LogdirFacts) -> list[dict[str, Any]]:
         }
         for run in facts.runs
     ]
-
-
-COMMAND = Command(
-    "doctor",
-    "show what was detected (terminal, installation, configuration, logs) and why",
-    "rltui doctor runs/",
-    _arguments,
-    _run,
-)

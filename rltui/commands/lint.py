@@ -5,16 +5,24 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rltui.commands.command import Command, Exit
+from rltui.catalogue import load_catalogue
+from rltui.catalogue.dialect import read_body, read_head, read_text
+from rltui.commands.command import Exit
 from rltui.commands.standard_output import emit
+from rltui.config import config_dirs, config_path, load_config
 from rltui.core.errors import DocumentError, UsageError
-
-if TYPE_CHECKING:
-    from rltui.core.yaml_document import Node
-    from rltui.health.cases import CaseResult
+from rltui.core.every_error import every_error
+from rltui.core.text import clean
+from rltui.core.yaml_document import Node, read_document
+from rltui.draw.theme import load_theme
+from rltui.health.cases import CaseResult, run_cases
+from rltui.health.rules import load_rules, read_rules
+from rltui.session.judging import open_rules
+from rltui.session.meaning import open_catalogue
+from rltui.tui.keys import keys_of
 
 _ENDINGS = (".yaml", ".yml")
 #: Keys that only one kind of document has at its top.
@@ -25,23 +33,8 @@ _KINDS = {
 }
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", type=Path,
-        help="documents, or directories of them; without any, yours",
-    )  # fmt: skip
-    parser.add_argument("--config", metavar="FILE", type=Path, help="configuration file")
-    parser.add_argument(
-        "--run",
-        dest="run_cases",
-        action="store_true",
-        help="run the cases of rules; without FILE the shipped ones, too",
-    )
-
-
-def _run(options: argparse.Namespace) -> int:
-    from rltui.core.text import clean
-
+def lint(options: argparse.Namespace) -> int:
+    """Print every error of the named documents, or of the user's."""
     documents = _named(options.files) if options.files else own_documents(options.config)
     lines = [line for path, kind in documents.items() for line in errors_in(path, kind)]
     said = [_count(len(documents), "document")]
@@ -65,8 +58,6 @@ def _count(number: int, word: str) -> str:
 def own_documents(given: Path | None) -> dict[Path, str | None]:
     """The user's documents, each with its kind; None where its keys show it. ``given`` is the
     value of ``--config``."""
-    from rltui.config import config_dirs, config_path
-
     config, dirs = config_path(given, os.environ), config_dirs(given, os.environ)
     others = (p for d in (dirs.dialects, dirs.rules, dirs.themes) for p in _yaml(d))
     documents: dict[Path, str | None] = dict.fromkeys(others)
@@ -90,9 +81,6 @@ def _yaml(folder: Path) -> list[Path]:
 
 def errors_in(path: Path, kind: str | None) -> list[str]:
     """Every error of a document, one line each; ``kind`` is None where its keys show it."""
-    from rltui.core.every_error import every_error
-    from rltui.core.yaml_document import read_document
-
     try:
         read = _READERS[kind or _kind(read_document(path))]
     except DocumentError as error:
@@ -111,12 +99,6 @@ def _kind(root: Node) -> str:
 
 
 def _read_config(path: Path) -> None:
-    from rltui.config import load_config
-    from rltui.draw.theme import load_theme
-    from rltui.session.judging import open_rules
-    from rltui.session.meaning import open_catalogue
-    from rltui.tui.keys import keys_of
-
     config = load_config(path, {}, {})
     try:
         catalogue = open_catalogue(config)
@@ -124,8 +106,6 @@ def _read_config(path: Path) -> None:
     except DocumentError as error:
         if error.path == path:
             raise
-        from dataclasses import replace
-
         bare = replace(config, dirs=None)  # the other documents have errors of their own
         open_rules(bare, open_catalogue(bare))
     keys_of(config)
@@ -133,9 +113,6 @@ def _read_config(path: Path) -> None:
 
 
 def _read_dialect(path: Path) -> None:
-    from rltui.catalogue import load_catalogue
-    from rltui.catalogue.dialect import read_body, read_head, read_text
-
     known, text = load_catalogue(), read_text(path)
     head = read_head(path, text, tuple(known.scenarios))
     read_body(path, text, known.metrics)
@@ -144,24 +121,11 @@ def _read_dialect(path: Path) -> None:
         parent.choice(known.dialects)
 
 
-def _read_rules(path: Path) -> None:
-    from rltui.catalogue import load_catalogue
-    from rltui.health.rules import read_rules
-
-    read_rules(path, frozenset(load_catalogue().metrics))
-
-
-def _read_theme(path: Path) -> None:
-    from rltui.draw.theme import load_theme
-
-    load_theme(path)
-
-
-_READERS: dict[str, Callable[[Path], None]] = {
+_READERS: dict[str, Callable[[Path], object]] = {
     "config": _read_config,
     "dialect": _read_dialect,
-    "rules": _read_rules,
-    "theme": _read_theme,
+    "rules": lambda path: read_rules(path, frozenset(load_catalogue().metrics)),
+    "theme": load_theme,
 }
 
 
@@ -170,18 +134,5 @@ def _case_results(
 ) -> list[CaseResult]:
     """The results of the cases of rules: those of the documents; without FILE the shipped ones,
     too."""
-    from rltui.core.yaml_document import read_document
-    from rltui.health.cases import run_cases
-    from rltui.health.rules import load_rules
-
     own = [p for p, k in documents.items() if (k or _kind(read_document(p))) == "rules"]
     return run_cases(r for r in load_rules(own) if not options.files or r.path in own)
-
-
-COMMAND = Command(
-    "lint",
-    "check configuration, dialects, rules and themes",
-    "rltui lint my-rules.yaml --run",
-    _arguments,
-    _run,
-)

@@ -1,11 +1,48 @@
-"""What the app is shown on: a terminal, or a browser by way of textual-serve."""
+"""What the program runs on: a terminal, a browser by way of textual-serve, a pipe that is a log
+(``train.py 2>&1 | tee log | rltui watch -``); and whether to write colours there."""
 
 from __future__ import annotations
 
+import argparse
+import atexit
 import os
+import stat
 import sys
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO
 
+from rltui.core.address import PIPE
 from rltui.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from rltui.config import Config
+
+_TERMINAL = "/dev/tty"
+
+
+def choose_colour(when: str, environ: MutableMapping[str, str]) -> None:
+    """Apply ``--color`` (auto, always or never) to the environment, where libraries that write
+    to the terminal look, too."""
+    if when == "auto":
+        return
+    environ.pop("NO_COLOR", None)
+    environ.pop("FORCE_COLOR", None)
+    environ["NO_COLOR" if when == "never" else "FORCE_COLOR"] = "1"
+
+
+def has_colours(environ: Mapping[str, str]) -> bool:
+    """Whether the user allows colours."""
+    return not environ.get("NO_COLOR")
+
+
+def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether to write colours to ``stream``. An empty variable counts as unset; NO_COLOR wins."""
+    if not has_colours(environ):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return environ["FORCE_COLOR"] != "0"
+    return stream.isatty() and environ.get("TERM") != "dumb"
 
 
 def in_browser() -> bool:
@@ -28,3 +65,90 @@ def need_terminal(verb: str) -> None:
             f"{verb} needs a terminal on standard input, output and error; "
             "use `rltui snapshot` or `rltui check` in scripts and pipes"
         )
+
+
+def mouse_of(config: Config) -> bool:
+    """Whether the app listens to the mouse: over ssh the terminal keeps it, for selecting."""
+    if config.view.mouse != "auto":
+        return config.view.mouse == "on"
+    return not (os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"))
+
+
+def marker_of(config: Config) -> str:
+    """The marker to draw with: as configured, or what the locale can show."""
+    if config.view.marker != "auto":
+        return config.view.marker
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    # The Linux console and dumb terminals have no braille whatever the locale says.
+    plain = os.environ.get("TERM", "") in ("linux", "dumb", "vt100", "vt220")
+    return "braille" if encoding == "utf8" and not plain else "ascii"
+
+
+def is_piped(options: argparse.Namespace) -> bool:
+    """Whether standard input is one of the logs."""
+    return PIPE in options.logdirs
+
+
+def need_pipe() -> None:
+    """Raise UsageError when nothing is piped in."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("'-' reads a log from a pipe: train.py 2>&1 | tee log | rltui watch -")
+
+
+def take_pipe() -> int:
+    """Move the pipe away from standard input, which becomes the terminal again, for keys.
+
+    Returns the file descriptor of the pipe. Raises UsageError when there is no pipe, or no
+    terminal.
+    """
+    need_pipe()
+    if in_browser():
+        raise UsageError("standard input is what the browser sends; watch a file instead of '-'")
+    try:
+        terminal = os.open(_TERMINAL, os.O_RDWR)
+    except OSError as error:
+        raise UsageError(
+            "watch - needs a terminal for the keys, and there is none; "
+            "use `rltui check --follow -` in scripts"
+        ) from error
+    pipe = os.dup(0)
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    return pipe
+
+
+@contextmanager
+def reading_pipe(options: argparse.Namespace) -> Iterator[None]:
+    """Surrounds a verb one of whose logs may be standard input; raises as :func:`need_pipe`."""
+    if not is_piped(options):
+        yield
+        return
+    with kept_open(0):
+        need_pipe()
+        yield
+
+
+@contextmanager
+def kept_open(pipe: int) -> Iterator[None]:
+    """However the block ends, the training goes on: see :func:`let_go`."""
+    atexit.register(let_go, pipe)  # an end by force runs this only
+    try:
+        yield
+    finally:
+        atexit.unregister(let_go)
+        let_go(pipe)
+
+
+def let_go(pipe: int) -> None:
+    """Leave a pipe without ending the training, whose next line would raise SIGPIPE.
+
+    A ``cat`` reads on in our place and ends when the writer does. Nothing smaller works: a pipe
+    must have a reader as long as the training writes, and we are about to end.
+    """
+    import subprocess  # large, and seldom needed
+
+    with suppress(OSError):
+        mode = os.fstat(pipe).st_mode
+        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+            null = subprocess.DEVNULL
+            subprocess.Popen(["cat"], stdin=pipe, stdout=null, stderr=null, start_new_session=True)

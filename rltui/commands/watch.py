@@ -1,10 +1,14 @@
-"""``rltui watch``: the live app; without a path, a list of logs to choose from."""
+"""``rltui watch``: the live app; without a path, a list of logs to choose from.
+
+Also ``rltui replay``, which shows a run from its logs as if it were live.
+"""
 
 from __future__ import annotations
 
 import argparse
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,42 +16,45 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rltui.commands.colour import has_colours
-from rltui.commands.command import (
-    Command,
-    Exit,
-    add_logdirs,
-    add_reading,
-    add_reference,
-    add_screen,
-    open_config,
-    open_session,
-)
+from rltui.commands.command import Exit, nothing_readable, open_config, open_session
 from rltui.commands.departure import Departure, departing, say_last
-from rltui.commands.standard_input import is_piped, kept_open, take_pipe
 from rltui.commands.standard_output import tell
-from rltui.commands.terminal import has_terminal, in_browser, need_terminal
+from rltui.commands.terminal import (
+    has_colours,
+    has_terminal,
+    in_browser,
+    is_piped,
+    kept_open,
+    marker_of,
+    mouse_of,
+    need_terminal,
+    take_pipe,
+)
+from rltui.commands.verbs import REPLAY_SPEED
+from rltui.config import Config
+from rltui.core.clock import SystemClock
+from rltui.core.errors import UsageError
 from rltui.core.text import cell_width, clean, fit
+from rltui.draw.theme import load_theme
+from rltui.draw.view import View
+from rltui.output.text_report import verdict_line
+from rltui.pages.picker.lines import PathDisplay, suggestions_text
+from rltui.session import RunView, Session
+from rltui.sources.discovery.suggestions import LogdirFinder
+from rltui.tui.keys import keys_of
 
 if TYPE_CHECKING:
-    from rltui.config import Config
-    from rltui.pages.picker.lines import PathDisplay
-    from rltui.session import Session
     from rltui.tui.playback import ReplayStart
     from rltui.tui.shell import Look
 
 #: The thread that writes to the terminal, and the one that reads, get their turn this soon.
 _SWITCH_S = 0.001
+#: Names of runs in a message.
+_MOST_NAMES = 5
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_logdirs(parser, nargs="*")
-    add_reading(parser)
-    add_reference(parser)
-    add_screen(parser)
-
-
-def _run(options: argparse.Namespace) -> int:
+def watch(options: argparse.Namespace) -> int:
+    """Run the app until the user leaves."""
     if not options.logdirs and not has_terminal():
         return _list_suggestions()
     return departing(partial(_until_left, options), sys.stderr, debugged=options.debug)
@@ -92,8 +99,6 @@ def _opened(options: argparse.Namespace, config: Config) -> Session:
 def reading(what: str) -> Iterator[None]:
     """Say on the terminal what is being done until the app paints."""
     terminal = sys.__stdout__  # where the app paints, too
-    import shutil
-
     line = fit(f"reading {clean(what)} ...", shutil.get_terminal_size().columns - 1)
 
     def write(text: str) -> None:
@@ -120,8 +125,6 @@ def _watch_pipe(options: argparse.Namespace, departure: Departure) -> int:
 
 def _path_display() -> PathDisplay:
     """The working directory and the home directory, as far as there are any."""
-    from rltui.pages.picker.lines import PathDisplay
-
     directory = home = None
     with suppress(OSError):
         directory = Path.cwd()
@@ -132,10 +135,6 @@ def _path_display() -> PathDisplay:
 
 def _list_suggestions() -> int:
     """Without a terminal: what could be watched, on standard error."""
-    from rltui.core.clock import SystemClock
-    from rltui.pages.picker.lines import suggestions_text
-    from rltui.sources.discovery.suggestions import LogdirFinder
-
     paths = _path_display()
     suggestions = LogdirFinder(paths.directory, os.environ, paths.home).find()
     tell(
@@ -149,9 +148,7 @@ def _list_suggestions() -> int:
 def _pick(config: Config, departure: Departure, before: Path | None) -> tuple[int, Path | None]:
     """Exit code, and the path that the user chose on a screen; None when they left it.
     ``before`` is what they chose the last time: the cursor is there."""
-    from rltui.core.clock import SystemClock
-    from rltui.pages.picker.screen import PickerApp
-    from rltui.sources.discovery.suggestions import LogdirFinder
+    from rltui.pages.picker.screen import PickerApp  # Textual, for who has a terminal
 
     paths = _path_display()
     finder = LogdirFinder(paths.directory, os.environ, paths.home)
@@ -178,9 +175,9 @@ def _watch(
     remembers: bool = False,
 ) -> tuple[int, bool]:
     """Run the app over a session: exit code, and whether the user went back to the picker."""
-    from rltui.pages.app import RltuiApp
-    from rltui.tui.command_history import CommandHistory
-    from rltui.tui.remembered import RememberedView
+    from rltui.pages.app import RltuiApp  # Textual, for who has a terminal
+    from rltui.tui.command_history import CommandHistory  # as above
+    from rltui.tui.remembered import RememberedView  # as above
 
     look = _look(config)
     seen = RememberedView.of_logdirs(session.logdirs, os.environ, look.view) if remembers else None
@@ -192,8 +189,6 @@ def _watch(
     sys.setswitchinterval(_SWITCH_S)
 
     def last_line() -> str:
-        from rltui.output.text_report import verdict_line
-
         return verdict_line(session) + "\n"
 
     def rescue() -> str:
@@ -216,10 +211,7 @@ def _code_of(app_code: int | None) -> int:
 
 def _look(config: Config) -> Look:
     """How the app begins."""
-    from rltui.draw.theme import load_theme
-    from rltui.draw.view import View
-    from rltui.tui.keys import keys_of
-    from rltui.tui.shell import Look
+    from rltui.tui.shell import Look  # Textual, for who has a terminal
 
     view = View(
         config.view.x_axis,
@@ -231,27 +223,38 @@ def _look(config: Config) -> Look:
     return Look(view, theme, keys_of(config), config.theme_dirs)
 
 
-def mouse_of(config: Config) -> bool:
-    """Whether the app listens to the mouse: over ssh the terminal keeps it, for selecting."""
-    if config.view.mouse != "auto":
-        return config.view.mouse == "on"
-    return not (os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"))
+# -- replay --------------------------------------------------------------------------------
 
 
-def marker_of(config: Config) -> str:
-    """The marker to draw with: as configured, or what the locale can show."""
-    if config.view.marker != "auto":
-        return config.view.marker
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    # The Linux console and dumb terminals have no braille whatever the locale says.
-    plain = os.environ.get("TERM", "") in ("linux", "dumb", "vt100", "vt220")
-    return "braille" if encoding == "utf8" and not plain else "ascii"
+def replay(options: argparse.Namespace) -> int:
+    """Run the app over a run that grows as it did."""
+    return departing(partial(_replay, options), sys.stderr, debugged=options.debug)
 
 
-COMMAND = Command(
-    "watch",
-    "watch runs live; without LOGDIR choose among what is found",
-    "rltui watch runs/",
-    _arguments,
-    _run,
-)
+def _replay(options: argparse.Namespace, departure: Departure) -> int:
+    need_terminal("replay")
+    config = open_config(options)
+    with reading(", ".join(map(str, options.logdirs))):
+        session = open_session(options, config)
+        session.read_all()
+        from rltui.tui.playback import ReplayStart  # Textual, for who has a terminal
+    run = _only_run(session)
+    if run is None:
+        return nothing_readable(options, session)
+    first, to = run.points.first_step or 0, options.to
+    playing = to is None or options.speed is not None
+    session.replay.goto(run, first if playing else to)
+    session.replay.judge()
+    return show(session, config, departure, ReplayStart(options.speed or REPLAY_SPEED, to, playing))
+
+
+def _only_run(session: Session) -> RunView | None:
+    """The run to replay, None when there is none that can be. Raises UsageError for several."""
+    runs = [r for r in session.runs() if r.points.last_step is not None]
+    if len(runs) > 1:
+        names = ", ".join(r.name for r in runs[:_MOST_NAMES])
+        more = ", ..." if len(runs) > _MOST_NAMES else ""
+        raise UsageError(
+            f"replay shows one run, and there are {len(runs)}: choose with --run ({names}{more})"
+        )
+    return runs[0] if runs else None

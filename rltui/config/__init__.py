@@ -8,11 +8,11 @@ Precedence, highest first: flags of the command line, environment (``RLTUI_SECTI
 for example ``RLTUI_VIEW_THEME``), the file, the defaults.
 """
 
-from rltui.config.hooks import HooksConfig
 from rltui.config.load import config_dirs, config_path, load_config
 from rltui.config.records import (
     Config,
     ConfigDirs,
+    HooksConfig,
     MetricOverride,
     RulesConfig,
     ViewConfig,

@@ -1,23 +1,62 @@
-"""The settings as records, with every source already applied."""
+"""The settings as records, and what each value must be: one frozen record per section."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rltui.config.hooks import HooksConfig
-from rltui.config.setting import setting
 from rltui.core.yaml_document import Node
 
 MARKERS = ("auto", "braille", "block", "ascii")
+FORMATS = ("json", "text")
+ALERTS = ("off", "watch", "bad")
 MOUSE = ("auto", "on", "off")
 X_AXES = ("step", "relative", "wall", "tokens")
 
 #: No entries, for mappings that the file leaves out.
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+#: What is wrong with the texts of a setting, or None.
+Check = Callable[[tuple[str, ...]], "str | None"]
+
+
+def setting(
+    default: Any,
+    *,
+    choices: tuple[str, ...] = (),
+    low: float | None = None,
+    high: float = math.inf,
+    check: Check | None = None,
+) -> Any:
+    """A field whose limits are checked for file, environment and flags alike."""
+    limits = {"choices": choices, "low": low, "high": high, "check": check}
+    return field(default=default, metadata=limits)
+
+
+def problem(value: object, limits: Mapping[str, Any]) -> str | None:
+    """What is wrong with a value of the right type, or None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return _outside(value, limits["low"], limits["high"])
+    if value == "" or (isinstance(value, tuple) and "" in value):
+        return "must not be empty"
+    check: Check | None = limits["check"]
+    return check(value) if check is not None and isinstance(value, tuple) else None
+
+
+def _outside(value: float, low: float | None, high: float) -> str | None:
+    if not math.isfinite(value):
+        return "must be a finite number"
+    if low is not None and value < low:
+        return f"must be at least {low:g}, found {value:g}"
+    if value > high:
+        return f"must be at most {high:g}, found {value:g}"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +93,43 @@ class WatchConfig:
     memory_bytes: int = setting(1 << 30, low=1 << 20, high=1 << 50)
     """Bytes of points in memory. Beyond that, runs not viewed for longest are unloaded, and read
     again when viewed."""
+
+
+def _command_problem(words: tuple[str, ...]) -> str | None:
+    """What is wrong with a command or URL, or None."""
+    if len(words) != 1:
+        return None
+    scheme, colon, _ = words[0].partition("://")
+    if colon and scheme.isalpha() and scheme not in ("http", "https"):
+        return f"a URL begins with http:// or https://, found {scheme}://"
+    try:
+        return None if shlex.split(words[0]) else "must not be empty"
+    except ValueError as error:
+        return f"not a command: {str(error).lower()}"
+
+
+@dataclass(frozen=True, slots=True)
+class HooksConfig:
+    """Where changes of the verdict go, besides the screen."""
+
+    terminal: str = setting("bad", choices=ALERTS)
+    """Level from which ``watch`` rings the bell and sends a notification of the terminal."""
+    on_finding: tuple[str, ...] = setting((), check=_command_problem)
+    """A command (one text, split like a shell does, or its words), or one URL; empty: off."""
+    level: str = setting("watch", choices=("watch", "bad"))
+    """Findings below this level are not handed to ``on_finding``."""
+    format: str = setting("json", choices=FORMATS)
+    """What is handed over: the event as JSON, or one line of text."""
+    per_minute: int = setting(10, low=1, high=600)
+    """Most messages in a minute; newer states of a finding replace those that wait."""
+    timeout_s: float = setting(10.0, low=0.1, high=600)
+    """Seconds after which a command is killed and a request given up."""
+
+    @property
+    def url(self) -> str | None:
+        """``on_finding`` if it is a URL."""
+        first = self.on_finding[0] if len(self.on_finding) == 1 else ""
+        return first if first.startswith(("http://", "https://")) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from pathlib import Path, PosixPath
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
 
+#: Standard input as a log: on the command line, and on the screen.
+PIPE, PIPE_NAME = Path("-"), "standard input"
 #: Parts of a RemotePath: scheme with a colon, authority (host, bucket; may hold user and port),
 #: path. Where :data:`AUTO` is the authority, Ray finds the cluster.
 SSH, RAY, AUTO = "ssh", "ray", "auto"
@@ -118,7 +120,7 @@ def parse_logdir(text: str) -> Path:
         raise UsageError("the path is empty; the directory where you are is '.'")
     url = _URL.fullmatch(text)
     if url is not None and url[1].lower() == "file":
-        from urllib.parse import urlsplit
+        from urllib.parse import urlsplit  # large, and seldom needed
 
         return Path(urlsplit(text).path)
     host = _HOST_PATH.fullmatch(text)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
+from rltui import __version__
 from rltui.core.errors import RltuiError
 from rltui.core.home import state_directory, write_private
 from rltui.core.text import clean
@@ -68,8 +69,6 @@ def reported(error: Exception, what: str) -> Fault:
 
 
 def _written(report: Path, trace: str) -> Path | None:
-    from rltui import __version__
-
     head = f"rltui {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
     try:
         write_private(report, head + "\n".join(map(clean, trace.split("\n"))))

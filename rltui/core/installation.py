@@ -1,4 +1,5 @@
-"""How rltui was installed, and so the command that adds a package which it can use."""
+"""How rltui was installed: the files that it ships, the packages that it can use, and the command
+that adds one."""
 
 from __future__ import annotations
 
@@ -8,10 +9,32 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from rltui.core.errors import RltuiError
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
+#: Extras for those who work on rltui.
+_NOT_FOR_USERS = ("dev", "pictures")
 #: An entry of the receipt that ``uv tool`` keeps beside the environment, and one of its values.
 _ENTRY = re.compile(r'\{ name = "([^"]+)"(.*?) \}')
 _VALUE = r'\b{} = (?:\[(.*?)\]|"(.*?)")'
+
+
+def shipped(*parts: str) -> Path:
+    """Path of a shipped file or directory, for example ``shipped("themes", "dark.yaml")``.
+
+    In an installed wheel they are inside the package (``rltui/themes``); in a checkout or an
+    editable install they are beside it (``themes/``): never create ``rltui/themes`` in the tree.
+    Raises RltuiError when it is in neither.
+    """
+    for base in (_PACKAGE, _PACKAGE.parent):
+        path = base.joinpath(*parts)
+        if path.exists():
+            return path
+    raise RltuiError(f"the installation is incomplete: {'/'.join(parts)} is missing")
 
 
 def to_add(*packages: str) -> str:
@@ -56,3 +79,34 @@ def _asked(receipt: str, packages: Sequence[str]) -> list[str]:
 def _value(entry: str, key: str) -> str:
     found = re.search(_VALUE.format(key), entry)
     return "" if found is None else found[1] or found[2] or ""
+
+
+def packages() -> dict[str, Any]:
+    """Versions of what rltui requires, which extras are installed, and how others are added."""
+    from importlib import metadata  # large: only reports need it
+
+    try:
+        required = metadata.requires("rltui") or []
+    except metadata.PackageNotFoundError:  # run from a checkout
+        required = []
+    packages: dict[str, str | None] = {}
+    version: str | None
+    extras: dict[str, list[str]] = {}
+    lacking: set[str] = set()
+    for line in required:
+        name, extra = _NAME.match(line), _EXTRA.search(line)
+        if name is None or (extra and extra[1] in _NOT_FOR_USERS):
+            continue
+        try:
+            version = metadata.version(name[0])
+        except metadata.PackageNotFoundError:
+            version = None
+        packages[name[0]] = version
+        if extra:
+            extras.setdefault(extra[1], []).append(line.partition(";")[0].strip())
+            lacking.update([extra[1]] if version is None else [])
+    return {
+        "packages": packages,
+        "extras": {extra: extra not in lacking for extra in extras},
+        "missing": {x: to_add(*wanted) for x, wanted in extras.items() if x in lacking},
+    }

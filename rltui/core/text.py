@@ -88,7 +88,7 @@ def cell_width(text: str) -> int:
 @lru_cache(maxsize=4096)
 def _wide_width(text: str) -> int:
     """The width of a text in which some character may not take one cell."""
-    from wcwidth import wcswidth, wcwidth
+    from wcwidth import wcswidth, wcwidth  # large tables, for other scripts than Latin
 
     width: int = wcswidth(text)
     return width if width >= 0 else sum(max(0, wcwidth(c)) for c in text)  # has controls

@@ -14,15 +14,16 @@ import os
 import re
 import select
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from rltui.core.errors import DocumentError
-from rltui.core.shipped import shipped
+from rltui.core.installation import shipped
 
 #: Longer documents are no documents; a pipe is waited for this long, seconds.
 _MOST_BYTES, _PATIENCE_S = 8 << 20, 2.0
@@ -184,7 +185,7 @@ def _edited(root: Node) -> Node:
 
 def nearest(word: str, options: Iterable[str]) -> str | None:
     """The option most similar to ``word``, or None when none is close."""
-    import difflib
+    import difflib  # loaded after a mistake only
 
     found = difflib.get_close_matches(word, list(options), n=1, cutoff=0.6)
     return found[0] if found else None
@@ -244,7 +245,7 @@ def parse_document(text: str, path: Path) -> Node:
 
     Raises DocumentError when the text is not YAML.
     """
-    import yaml
+    import yaml  # a help needs none
 
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loader = loader_class(text)
@@ -287,7 +288,7 @@ _EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 def _check_depth(text: str, path: Path, loader_class: Any) -> None:
     """Raise DocumentError for a text whose depth would overflow the stack of the C loader, which
     ends the process."""
-    import yaml
+    import yaml  # a help needs none
 
     depth = 0
     for event in yaml.parse(text, Loader=loader_class):
@@ -301,9 +302,6 @@ class _Converter:
     """Converts the nodes of PyYAML, within bounds."""
 
     def __init__(self, loader: Any, path: Path) -> None:
-        import yaml
-
-        self._mapping, self._sequence = yaml.MappingNode, yaml.SequenceNode
         self._loader = loader
         self._path = path
         self._left = _MAX_NODES
@@ -324,21 +322,23 @@ class _Converter:
             and (node.style or value[:1].isalpha() or not _EXPONENT.fullmatch(value))
         ):
             return Node(value, self._path, line, column)
-        if isinstance(node, self._mapping):
+        if node.id == "mapping":
             value = {self._key(k, depth + 1): self.convert(v, depth + 1) for k, v in value}
-        elif isinstance(node, self._sequence):
+        elif node.id == "sequence":
             value = [self.convert(v, depth + 1) for v in value]
-        elif not node.style and _EXPONENT.fullmatch(node.value):
-            value = float(node.value)
         else:
-            try:
-                value = self._loader.construct_object(node)
-            except (ValueError, KeyError, IndexError, AttributeError) as error:
-                # PyYAML's constructors of tagged scalars (``!!bool x``) raise what they stumble on.
-                raise DocumentError(
-                    f"not a valid value: {error}", path=self._path, line=line, column=column
-                ) from error
+            value = self._scalar(node)
         return Node(value, self._path, line, column)
+
+    def _scalar(self, node: Any) -> Any:
+        if not node.style and _EXPONENT.fullmatch(node.value):
+            return float(node.value)
+        try:
+            return self._loader.construct_object(node)
+        except (ValueError, KeyError, IndexError, AttributeError) as error:
+            # PyYAML's constructors of tagged scalars (``!!bool x``) raise what they stumble on.
+            at = {"line": node.start_mark.line + 1, "column": node.start_mark.column + 1}
+            raise DocumentError(f"not a valid value: {error}", path=self._path, **at) from error
 
     def _key(self, node: Any, depth: int) -> Node:
         key = self.convert(node, depth)
@@ -355,3 +355,64 @@ def _kind(value: object) -> str:
         if isinstance(value, kind):
             return name
     return f"{value!r}"
+
+
+# -- texts with fields ---------------------------------------------------------------------
+
+#: A field of a template.
+_FIELD = re.compile(r"\{([a-z][a-z0-9_]*)(?::([^{}:]*))?\}")
+
+
+class Field(NamedTuple):
+    """One field of a template."""
+
+    name: str
+    spec: str = ""
+
+
+@lru_cache(maxsize=4096)
+def parts_of(template: str) -> tuple[str | Field, ...]:
+    """The literal texts and fields of ``val {source}``, ``{share:%} of the answers``, in order.
+
+    A field is ``{name}`` or ``{name:spec}``; what a spec means is the caller's business. There is
+    no escape: raises ValueError for a brace that begins no field.
+    """
+    parts: list[str | Field] = []
+    at = 0
+    for found in (*_FIELD.finditer(template), None):
+        literal = template[at : found.start() if found else len(template)]
+        if "{" in literal or "}" in literal:
+            raise ValueError("a field looks like {name} or {name:format}")
+        if literal:
+            parts.append(literal)
+        if found:
+            parts.append(Field(found[1], found[2] or ""))
+            at = found.end()
+    return tuple(parts)
+
+
+def fill(template: str, show: Callable[[str, str], str]) -> str:
+    """``template`` with each field replaced by ``show(name, spec)``."""
+    if "{" not in template:
+        return template
+    return "".join(p if isinstance(p, str) else show(*p) for p in parts_of(template))
+
+
+def read_template(node: Node, names: Collection[str], specs: Collection[str]) -> str:
+    """The template at ``node``; ``specs`` are the formats a field may have besides none.
+
+    Raises DocumentError for stray braces, unknown names and unknown formats.
+    """
+    text = node.text()
+    try:
+        parts = parts_of(text)
+    except ValueError as error:
+        node.fail(f"not a template: {error}")
+    for part in parts:
+        if isinstance(part, str):
+            continue
+        if part.name not in names:
+            node.fail(f"unknown field {part.name!r}", hint=nearest(part.name, names))
+        if part.spec and part.spec not in specs:
+            node.fail(f"field {part.name!r}: format {part.spec!r} is not one of {', '.join(specs)}")
+    return text

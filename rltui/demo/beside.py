@@ -1,4 +1,5 @@
-"""What a verl run leaves beside its log: Hydra's configuration and the samples of validations.
+"""What a verl run leaves beside its event file: Hydra's configuration, the samples of validations,
+the console log of a crash.
 
 verl writes ``<validation_data_dir>/<step>.jsonl`` with input, output, gts, score and step of each
 sample; Hydra writes ``.hydra/config.yaml``.
@@ -7,12 +8,12 @@ sample; Hydra writes ``.hydra/config.yaml``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from rltui.demo.state import MAX_RESPONSE
+from rltui.demo.course import MAX_RESPONSE
 from rltui.demo.verl_tags import KL_COEF, RESPONSES, SAMPLES_PER_PROMPT, VALIDATE_EVERY
 
 #: Samples that are kept of a validation.
@@ -22,6 +23,18 @@ _STORIES = (
     ("A train has {a} cars with {b} seats each; {c} seats are taken. How many are free?", 1),
     ("{name} reads {a} pages on each of {b} days and then {c} more. How many pages is that?", -1),
 )
+_TRACEBACK = """\
+Error executing job with overrides: ['trainer.n_gpus_per_node=8']
+Traceback (most recent call last):
+  File "/opt/verl/trainer/main_ppo.py", line 64, in main
+    run_ppo(config)
+  File "/opt/verl/trainer/ppo/ray_trainer.py", line 1121, in fit
+    actor_output = self.actor_rollout_wg.update_actor(batch)
+  File "/opt/verl/workers/actor/dp_actor.py", line 402, in update_policy
+    loss.backward()
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB. GPU 3 has a total \
+capacity of 79.10 GiB of which 2.41 GiB is free.
+"""
 _NAMES = ("Mina", "Jonas", "Priya", "Tomás", "Aiko", "Sam")
 
 
@@ -96,3 +109,12 @@ def _sample(step: int, row: Mapping[str, float], rng: np.random.Generator) -> di
 def _worked(a: int, b: int, c: int, sign: int, said: int) -> str:
     last = f"{a * b} {'-' if sign > 0 else '+'} {c}"
     return f"First, {a} × {b} = {a * b}.\nThen {last} = {said}.\n#### {said}"
+
+
+def write_crash(directory: Path, rows: Iterable[tuple[int, Mapping[str, float]]]) -> None:
+    """The console log of a run that dies after the last of ``rows``: (step, tag -> value)."""
+    lines = [
+        f"step:{step} - {' - '.join(f'{tag}:{value}' for tag, value in row.items())}\n"
+        for step, row in rows
+    ]
+    (directory / "train.log").write_text("".join(lines) + _TRACEBACK, encoding="utf-8")

@@ -18,16 +18,16 @@ from typing import Any
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
-from rltui.demo.beside import write_samples, write_settings
-from rltui.demo.ending import SILENT_S, write_crash
-from rltui.demo.rows import Row, rows_of
-from rltui.demo.scenario import SCENARIOS
-from rltui.demo.verl_tags import VALIDATE_EVERY
+from rltui.demo.beside import write_crash, write_samples, write_settings
+from rltui.demo.scenario import SCENARIOS, rows_of
+from rltui.demo.verl_tags import VALIDATE_EVERY, Row
 
 #: Seconds between two records; verl writes one record per value.
 _BETWEEN_RECORDS = 2e-5
 #: Seed of a scenario that is one run.
 _SEED = 7
+#: Seconds for which a run that hangs has been silent when it is opened.
+_SILENT_S = 600.0
 #: Rows that the console log of a crash holds.
 _CONSOLE_ROWS = 3
 
@@ -92,9 +92,9 @@ class DemoRun:
         """Write the first ``steps`` steps at once, as if the last one had just ended."""
         rows: list[Row] = []
         while self.step < min(steps, self._last):
-            rows.append(self._take())
+            rows.append(self._next_row())
         took = [self._rows.seconds(row) for row in rows]
-        silent = SILENT_S if self.finished and self.scenario.ending == "hang" else 0.0
+        silent = _SILENT_S if self.finished and self.scenario.ending == "hang" else 0.0
         wall = self._clock.now() - silent - sum(took)
         for offset, row in enumerate(rows):
             wall += took[offset]
@@ -108,7 +108,7 @@ class DemoRun:
         """Write the next step with the current time; False when the run is finished."""
         if self.finished:
             return False
-        row = self._take()
+        row = self._next_row()
         self._write(self.step, row, self._clock.now())
         self._flush()
         return True
@@ -119,13 +119,13 @@ class DemoRun:
             self._writer.close()
             self._writer = None
 
-    def _take(self) -> Row:
+    def _next_row(self) -> Row:
         row, self.step = self._next, self.step + 1
         self._next = {} if self.finished else self._rows.make(self.step + 1)
         return row
 
     def _write(self, step: int, row: Row, wall: float) -> None:
-        from tensorboard.compat.proto import event_pb2, summary_pb2
+        from tensorboard.compat.proto import event_pb2, summary_pb2  # heavy
 
         if self._writer is None:
             self._writer = _open_writer(self.directory, wall)
@@ -172,8 +172,8 @@ def demo_runs(
 def _open_writer(directory: Path, wall: float) -> Any:
     """Writer of records; TensorBoard's own for events takes a lock for each, and three times as
     long."""
-    from tensorboard.compat.proto import event_pb2
-    from tensorboard.summary.writer.record_writer import RecordWriter
+    from tensorboard.compat.proto import event_pb2  # heavy
+    from tensorboard.summary.writer.record_writer import RecordWriter  # heavy
 
     directory.mkdir(parents=True, exist_ok=True)
     name = f"events.out.tfevents.{int(wall):010d}.{socket.gethostname()}.{os.getpid()}.0"

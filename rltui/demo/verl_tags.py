@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from rltui.demo.state import MAX_RESPONSE, State
+from rltui.demo.course import MAX_RESPONSE, State
 
 _GPUS = 8
 SAMPLES_PER_PROMPT = 8

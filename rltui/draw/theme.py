@@ -24,7 +24,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rltui.core.errors import RltuiError, UsageError
-from rltui.core.shipped import shipped
+from rltui.core.installation import shipped
 from rltui.core.yaml_document import Node, Table, nearest, read_document
 from rltui.draw.line import RUN_BANDS, Token
 

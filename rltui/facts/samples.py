@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from rltui.core.stdin import PIPE
+from rltui.core.address import PIPE
 from rltui.files.disk import is_directory, listing
 from rltui.files.trouble import is_missing
 from rltui.files.trouble import reason_of as failure_of

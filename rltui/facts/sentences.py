@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from rltui.core.template import fill
+from rltui.core.yaml_document import fill
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
 from rltui.session import RunView

@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from rltui.core.batch import LogTail
+from rltui.core.installation import shipped
 from rltui.core.level import ExitKind
-from rltui.core.shipped import shipped
 from rltui.core.yaml_document import Node, read_document
 
 #: Ordinary lines that may follow the line that matched; after more of them the process went on.

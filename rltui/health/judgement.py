@@ -10,7 +10,7 @@ from functools import lru_cache
 from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
-from rltui.core.template import parse
+from rltui.core.yaml_document import parts_of
 from rltui.health.detectors.extent import Extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.model import Judgement
@@ -129,7 +129,7 @@ def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, 
 
 @lru_cache(maxsize=512)
 def _names(template: str) -> frozenset[str]:
-    return frozenset(part.name for part in parse(template) if not isinstance(part, str))
+    return frozenset(part.name for part in parts_of(template) if not isinstance(part, str))
 
 
 def _if_known(template: str, values: Mapping[str, float | None]) -> str:

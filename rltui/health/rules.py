@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from rltui.catalogue.model import Category
+from rltui.core.installation import shipped
 from rltui.core.level import Level
-from rltui.core.shipped import shipped
-from rltui.core.template import read_template
-from rltui.core.yaml_document import Node, Table, nearest, read_document
+from rltui.core.yaml_document import Node, Table, nearest, read_document, read_template
 from rltui.health.detectors import (  # noqa: F401
     decline,
     learning,

@@ -8,8 +8,7 @@ from functools import cache
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
-from rltui.core.template import fill, read_template
-from rltui.core.yaml_document import Node, Table, nearest, shipped_table
+from rltui.core.yaml_document import Node, Table, fill, nearest, read_template, shipped_table
 from rltui.health.limits import read_limits
 from rltui.health.rule import Rule
 

@@ -11,9 +11,8 @@ from rltui.catalogue.catalogue import GENERIC
 from rltui.catalogue.model import Explanation, Metric, Recognition, TagInfo
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.core.template import parse
 from rltui.core.text import clean
-from rltui.core.yaml_document import nearest
+from rltui.core.yaml_document import nearest, parts_of
 from rltui.draw.prose import wrap
 from rltui.facts import sentences
 from rltui.health.detectors.extent import Extent
@@ -246,7 +245,7 @@ def _limit(variant: Variant, level: Level) -> str:
         for name, v in given.items()
     }
     template = variant.words.healthy
-    known = all(isinstance(x, str) or values.get(x.name) is not None for x in parse(template))
+    known = all(isinstance(x, str) or values.get(x.name) is not None for x in parts_of(template))
     rules = (variant.id,)
 
     return sentences.healthy(

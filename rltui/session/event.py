@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from rltui.core.address import PIPE
 from rltui.core.batch import RunKey
-from rltui.core.stdin import PIPE
 from rltui.health.model import Evidence, Finding, FindingState, Report
 from rltui.session.progress import Progress
 from rltui.session.run import RunView

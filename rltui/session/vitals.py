@@ -14,11 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
 
-from rltui.core.address import is_remote
+from rltui.core.address import PIPE, is_remote
 from rltui.core.batch import RunKey
 from rltui.core.clock import Clock
 from rltui.core.level import RunState
-from rltui.core.stdin import PIPE
 from rltui.files.trouble import contained
 from rltui.session.progress import Look, Progress
 from rltui.session.run import RunView

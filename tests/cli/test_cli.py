@@ -13,9 +13,9 @@ import pytest
 
 from rltui import __version__
 from rltui.cli import main
-from rltui.cli.parser import build_parser
-from rltui.commands import COMMANDS, NAMES, check, watch
-from rltui.commands.command import Command
+from rltui.cli.program import build_parser
+from rltui.commands import check, watch
+from rltui.commands.verbs import VERBS, Verb
 from tests.places import ROOT
 
 
@@ -30,29 +30,25 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"rltui {__version__}\n"
 
 
-def test_the_verbs_have_the_names_of_their_modules() -> None:
-    assert tuple(c.name for c in COMMANDS) == NAMES
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
+@pytest.mark.parametrize("verb", VERBS, ids=lambda c: c.name)
 def test_every_help_has_an_example_that_parses(
-    command: Command, capsys: pytest.CaptureFixture[str]
+    verb: Verb, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import shlex
 
-    assert leave([command.name, "--help"]) == 0
+    assert leave([verb.name, "--help"]) == 0
     out = capsys.readouterr().out
-    assert f"example:\n  rltui {command.name}" in out
-    assert command.example in out
-    words = shlex.split(command.example)
+    assert f"example:\n  rltui {verb.name}" in out
+    assert verb.example in out
+    words = shlex.split(verb.example)
     assert words[0] == "rltui"
-    assert build_parser(COMMANDS).parse_args(words[1:]).command == command.name
+    assert build_parser().parse_args(words[1:]).command == verb.name
 
 
 def test_the_main_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert leave(["--help"]) == 0
     out = capsys.readouterr().out
-    assert all(c.name in out and c.summary.split()[0] in out for c in COMMANDS)
+    assert all(c.name in out and c.summary.split()[0] in out for c in VERBS)
     assert "examples:" in out
 
 
@@ -97,7 +93,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[argparse.Namespace]:
         seen.append(options)
         return 0
 
-    monkeypatch.setattr(watch, "COMMAND", watch.COMMAND._replace(run=run))
+    monkeypatch.setattr(watch, "watch", run)
     return seen
 
 
@@ -137,7 +133,7 @@ def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     def interrupt(options: argparse.Namespace) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(check, "COMMAND", check.COMMAND._replace(run=interrupt))
+    monkeypatch.setattr(check, "check", interrupt)
     assert main(["check", str(tmp_path)]) == 130
 
 
@@ -250,8 +246,8 @@ def test_watch_needs_a_terminal_and_names_the_other_way(
 
 def test_nothing_heavy_is_imported_before_the_command_is_known() -> None:
     code = (
-        "import sys; from rltui.commands import COMMANDS;"
-        "from rltui.cli.parser import build_parser; build_parser(COMMANDS);"
+        "import sys;"
+        "from rltui.cli.program import build_parser; build_parser();"
         "print([m for m in ('textual','numpy','plotext','yaml','tensorboard') if m in sys.modules])"
     )
     done = subprocess.run(

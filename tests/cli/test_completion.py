@@ -13,10 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.cli.completion import completion_script
-from rltui.cli.parser import SHELLS, build_parser
-from rltui.cli.synopsis import synopsis_of
-from rltui.commands import COMMANDS
+from rltui.cli.completion import completion_script, known_values
+from rltui.commands.verbs import SHELLS, VERBS
 from rltui.demo import SCENARIOS
 from tests.commands.conftest import Cli
 
@@ -50,10 +48,6 @@ def _in_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def script(shell: str) -> str:
-    return completion_script(shell, synopsis_of(build_parser(COMMANDS)))
-
-
 def need(shell: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
@@ -69,17 +63,17 @@ def output(*command: str) -> str:
 def test_the_script_is_printed(cli: Cli, shell: str) -> None:
     result = cli("--print-completion", shell)
     assert (result.code, result.err) == (0, "")
-    assert result.out == script(shell)
+    assert result.out == completion_script(shell)
 
 
 def test_all_names_are_offered_that_there_are(cli: Cli) -> None:
     """The script is made without reading a document."""
-    operands = {c.name: c for c in synopsis_of(build_parser(COMMANDS)).commands}
+    verbs = {verb.name: verb for verb in VERBS}
     document = json.loads(cli("explain", "--json").out)
     explained = {name for kind in ("metrics", "rules", "symptoms") for name in document[kind]}
-    assert set(operands["explain"].operands[0].known) == explained
-    scenarios = next(o.known for o in operands["demo"].options if "--scenario" in o.names)
-    assert list(scenarios) == list(SCENARIOS)
+    assert set(known_values(verbs["explain"].operands[0])) == explained
+    scenario = next(o for o in verbs["demo"].options if "--scenario" in o.names)
+    assert list(known_values(scenario)) == list(SCENARIOS)
 
 
 def test_another_shell_is_an_error(cli: Cli) -> None:
@@ -99,7 +93,7 @@ done
 
 
 def bash(*lines: str) -> dict[str, list[str]]:
-    out = output("bash", "-c", script("bash") + _BASH, "bash", *lines)
+    out = output("bash", "-c", completion_script("bash") + _BASH, "bash", *lines)
     found = (x.split(">") for x in out.splitlines() if ">" in x)
     return {line: sorted(words.split()) for line, words in found}
 
@@ -126,14 +120,14 @@ def test_bash_leaves_paths_to_readline() -> None:
         "rltui check lo": [],
         "rltui lint --config lo": [],
     }
-    plain = script("bash") + _BASH
+    plain = completion_script("bash") + _BASH
     assert "no paths" in output("bash", "-c", plain, "bash", "rltui check --run lo")
     assert "no paths" not in output("bash", "-c", plain, "bash", "rltui check lo")
 
 
 def test_fish_offers_commands_options_and_choices(tmp_path: Path) -> None:
     need("fish")
-    (tmp_path / "rltui.fish").write_text(script("fish"))
+    (tmp_path / "rltui.fish").write_text(completion_script("fish"))
     asked = "; ".join(f"echo '>{x}'; complete -C '{x}'" for x in CASES)
     out = output("fish", "--no-config", "-c", f"source rltui.fish; {asked}")
     found = {}
@@ -147,7 +141,7 @@ def test_fish_offers_commands_options_and_choices(tmp_path: Path) -> None:
 
 def test_fish_describes_options_but_not_each_value(tmp_path: Path) -> None:
     need("fish")
-    (tmp_path / "rltui.fish").write_text(script("fish"))
+    (tmp_path / "rltui.fish").write_text(completion_script("fish"))
     ask = "source rltui.fish; complete -C 'rltui check --format '; complete -C 'rltui help sn'"
     values = output("fish", "--no-config", "-c", ask).splitlines()
     assert values == ["json", "line", "openmetrics", "text", "snapshot"]
@@ -157,14 +151,14 @@ def test_fish_describes_options_but_not_each_value(tmp_path: Path) -> None:
 
 def test_fish_offers_paths(tmp_path: Path) -> None:
     need("fish")
-    (tmp_path / "rltui.fish").write_text(script("fish"))
+    (tmp_path / "rltui.fish").write_text(completion_script("fish"))
     ask = "source rltui.fish; complete -C 'rltui check lo'; complete -C 'rltui explain ./lo'"
     assert output("fish", "--no-config", "-c", ask).splitlines() == ["logs of mine/"]
 
 
 def test_zsh_completes_in_its_line_editor(tmp_path: Path) -> None:
     need("zsh")
-    (tmp_path / "rltui.zsh").write_text(script("zsh"))
+    (tmp_path / "rltui.zsh").write_text(completion_script("zsh"))
     setup = (
         "PROMPT='%% '; unset zle_bracketed_paste; autoload -Uz compinit; compinit -D -u;"
         "source ./rltui.zsh; bindkey '^I' complete-word; unsetopt beep; print re''ady\n"

@@ -46,8 +46,8 @@ def fail(options: argparse.Namespace) -> int:
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command has a mistake."""
-    for module in (check, watch):
-        monkeypatch.setattr(module, "COMMAND", module.COMMAND._replace(run=fail))
+    monkeypatch.setattr(check, "check", fail)
+    monkeypatch.setattr(watch, "watch", fail)
 
 
 def test_it_says_where_it_is_and_what_was_read(cli: Cli, state: Path, runs: Path) -> None:

@@ -8,22 +8,20 @@ import subprocess
 import pytest
 
 from rltui.cli.manual import manual_page
-from rltui.cli.parser import EXIT_CODES, build_parser
-from rltui.cli.synopsis import synopsis_of
-from rltui.commands import COMMANDS
+from rltui.commands.command import EXIT_CODES
+from rltui.commands.verbs import HELP_VERB, MAIN, VERBS
 
 
 def test_the_page_names_everything() -> None:
     page = manual_page().replace("\\-", "-").replace("\\e", "\\")
-    rltui = synopsis_of(build_parser(COMMANDS))
-    for command in rltui.commands:
+    for command in (*VERBS, HELP_VERB):
         _, found, section = page.partition(f".SS rltui {command.name}\n")
         section = section.partition("\n.SS")[0]
         assert found
-        common = {o.names for o in rltui.options}
+        common = {o.names for o in MAIN}
         for option in command.options:
             assert (option.help in section) is (option.names not in common), option
-    assert all(n in page for o in rltui.options for n in o.names)
+    assert all(n in page for o in MAIN for n in o.names)
     assert all(f"\\fB{code.value}\\fR\n{words}" in page for code, words in EXIT_CODES)
 
 

@@ -6,16 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from rltui.cli.parser import (
-    EXIT_CODES,
-    build_parser,
-    needed_commands,
-    parse,
-    parsers_of,
-    spelled_out,
-)
-from rltui.commands import COMMANDS, NAMES
-from rltui.commands.command import Command, Exit
+from rltui.cli.program import build_parser, needed_verbs, parse, spelled_out
+from rltui.commands.command import EXIT_CODES, Exit
+from rltui.commands.verbs import NAMES, VERBS, Verb
 from tests.commands.conftest import Cli
 
 
@@ -65,25 +58,25 @@ def test_the_parser_of_one_command_says_what_that_of_all_says(
 ) -> None:
     words = spelled_out(line.split(), (*NAMES, "help"))
 
-    def said(commands: Sequence[Command]) -> tuple[object, ...]:
+    def said(commands: Sequence[Verb]) -> tuple[object, ...]:
         try:
             options = parse(build_parser(commands), words)
         except SystemExit as left:
             return left.code, *capsys.readouterr()
         return options.command, options.color, options.debug
 
-    assert said(needed_commands(words)) == said(COMMANDS)
+    assert said(needed_verbs(words)) == said(VERBS)
 
 
 def test_what_follows_two_dashes_is_no_option() -> None:
-    parser = build_parser(COMMANDS)
+    parser = build_parser()
     found = parse(parser, ["explain", "--", "--loss"])
     assert found.name == "--loss"
 
 
 def test_options_of_every_command_stand_before_it_or_after_it() -> None:
-    parser = build_parser(COMMANDS)
-    for command in COMMANDS:
+    parser = build_parser()
+    for command in VERBS:
         words = command.example.split()[1:]
         for line in (["--color", "never", "--debug", *words], [*words, "--color=never", "--debug"]):
             found = parse(parser, [w.strip("'") for w in line])
@@ -93,13 +86,13 @@ def test_options_of_every_command_stand_before_it_or_after_it() -> None:
 
 
 def test_watch_is_meant_also_after_options_of_every_command() -> None:
-    parser = build_parser(COMMANDS)
+    parser = build_parser()
     for line in (["--debug"], ["--color", "never"], ["--color=never", "--debug", "./runs"]):
         assert parse(parser, line).command == "watch"
 
 
 def test_help_of_a_command(cli: Cli) -> None:
-    for name in parsers_of(build_parser(COMMANDS)):
+    for name in build_parser().commands:
         assert cli("help", name) == cli(name, "--help")
     assert cli("help") == cli("--help")
     assert cli("help").code == 0
@@ -113,7 +106,7 @@ def test_help_lists_the_exit_codes(cli: Cli) -> None:
 
 def test_help_fits_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for name in ("", *parsers_of(build_parser(COMMANDS))):
+    for name in ("", *build_parser().commands):
         shown, _, example = cli(*name.split(), "--help").out.partition("\nexample:")
         assert max(map(len, shown.splitlines())) <= 80
         assert bool(example) is bool(name)

@@ -19,9 +19,8 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
-from rltui.commands import worker_processes
-from rltui.commands.check_share import Judged, judged, shares_of
-from rltui.commands.worker_processes import in_processes
+from rltui.commands import check_jobs
+from rltui.commands.check_jobs import Judged, in_processes, judged, shares_of
 from rltui.config import load_config
 from rltui.session import Session
 from rltui.session.session import Choice
@@ -142,27 +141,27 @@ def end_children(_: str) -> None:
 
 
 def test_a_process_that_was_killed_before_it_began_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = worker_processes._started
+    started = check_jobs._started
 
     def killed() -> tuple[Connection, SpawnProcess]:
         connection, process = started()
         end_children("")
         return connection, process
 
-    monkeypatch.setattr(worker_processes, "_started", killed)
+    monkeypatch.setattr(check_jobs, "_started", killed)
     with pytest.raises(RuntimeError, match="ended before it had judged"):
         list(in_processes(len, ["abc"]))
 
 
 def test_a_process_that_was_killed_with_its_work_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = worker_processes._started
+    started = check_jobs._started
 
     def stopped() -> tuple[Connection, SpawnProcess]:
         connection, process = started()
         os.kill(process.pid or 0, signal.SIGSTOP)
         return connection, process
 
-    monkeypatch.setattr(worker_processes, "_started", stopped)
+    monkeypatch.setattr(check_jobs, "_started", stopped)
     results = in_processes(end_children, ["for a process"], ["here"])
     assert next(results) is None
     with pytest.raises(RuntimeError, match="ended before it had judged"):
@@ -184,7 +183,7 @@ def test_no_process_is_left_over(tmp_path: Path, number: signal.Signals) -> None
     # Two processes that wait for ever, as for a file system that hangs.
     code = (
         "from pathlib import Path\n"
-        "from rltui.commands.worker_processes import in_processes\n"
+        "from rltui.commands.check_jobs import in_processes\n"
         f"paths = [Path({str(tmp_path)!r}, n) for n in 'ab']\n"
         "print('begun', flush=True)\n"
         "list(in_processes(Path.read_text, paths))\n"

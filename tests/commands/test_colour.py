@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.commands.colour import choose_colour, has_colours, wants_colour
+from rltui.commands.terminal import choose_colour, has_colours, wants_colour
 from tests.commands.conftest import Cli, write_jsonl
 
 

@@ -105,7 +105,7 @@ def test_an_outage_is_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
         reader.out_of_reach = (bucket,)
         yield
 
-    with patch("rltui.session.event.turns", lambda _: turns()):
+    with patch("rltui.commands.check.turns", lambda _: turns()):
         follow_session(session, HooksConfig(), json=True)
     out, err = capsys.readouterr()
     assert out == ""

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.commands.metrics_server import MetricsServer, _content_for
-from rltui.commands.serve_metrics import _address
+from rltui.commands.serve_metrics import MetricsServer, _content_for
+from rltui.commands.verbs import _listen_address
 from rltui.core.errors import UsageError
 
 PATIENCE_S = 60.0
@@ -228,18 +228,18 @@ def test_a_place_that_is_taken_is_an_error(server: MetricsServer) -> None:
 
 
 def test_it_listens_on_the_loopback_unless_told_otherwise() -> None:
-    assert _address(":9000") == _address("9000") == ("127.0.0.1", 9000)
-    assert _address("0.0.0.0:80") == ("0.0.0.0", 80)
-    assert _address("[::1]:80") == ("::1", 80)
+    assert _listen_address(":9000") == _listen_address("9000") == ("127.0.0.1", 9000)
+    assert _listen_address("0.0.0.0:80") == ("0.0.0.0", 80)
+    assert _listen_address("[::1]:80") == ("::1", 80)
 
 
 @pytest.mark.parametrize("text", [":70000", "127.0.0.1:99999"])
 def test_a_port_beyond_the_last_is_refused(text: str) -> None:
     with pytest.raises(Exception, match="ports go up to 65535"):
-        _address(text)
+        _listen_address(text)
 
 
 @pytest.mark.parametrize("text", ["host", "host:", "host:http", ":-1", ":٣"])
 def test_a_bad_address_is_refused(text: str) -> None:
     with pytest.raises(Exception, match="is not ADDR:PORT"):
-        _address(text)
+        _listen_address(text)

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from rltui.commands import standard_input as piped
+from rltui.commands import terminal as piped
 from rltui.commands import watch
 from rltui.commands.departure import Departure
+from rltui.core.address import PIPE
 from rltui.core.errors import UsageError
-from rltui.core.stdin import PIPE
 
 ROW = b"step:%d - actor/entropy:0.5 - critic/score/mean:0.5 - response_length/mean:300.0\n"
 

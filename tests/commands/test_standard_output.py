@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rltui.cli import main
-from rltui.commands import NAMES
+from rltui.commands.verbs import NAMES
 
 ROOT = Path(__file__).parents[2]
 LOGS = "LOGS"

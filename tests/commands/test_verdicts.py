@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from rltui.api.documents import FindingDocument, NoteDocument, RunVerdict, SourceDocument
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 
@@ -127,68 +128,11 @@ def test_framework_and_algorithm_can_be_said(cli: Cli, well: Path) -> None:
 # -- JSON ----------------------------------------------------------------------------------
 
 TOP = {"schema", "logdirs", "as_of", "level", "notes", "runs"}
-RUN = {
-    "run",
-    "logdir",
-    "path",
-    "framework",
-    "algorithm",
-    "state",
-    "level",
-    "alarms",
-    "reason",
-    "categories",
-    "ending",
-    "first_step",
-    "last_step",
-    "step_unit",
-    "total_steps",
-    "last_wall_time",
-    "restarts",
-    "reference",
-    "sources",
-    "findings",
-    "diagnoses",
-    "first_movers",
-    "guessed",
-    "suspects",
-    "projections",
-    "skipped",
-    "faults",
-}
-SOURCE = {"path", "format", "bytes", "records", "notes"}
-NOTE = {"path", "offset", "level", "message"}
-FINDING = {
-    "rule",
-    "title",
-    "level",
-    "state",
-    "metric",
-    "tag",
-    "since_step",
-    "since_wall_time",
-    "until_step",
-    "evidence",
-    "summary",
-    "advice",
-}
+RUN, SOURCE = set(RunVerdict.__annotations__), set(SourceDocument.__annotations__)
+NOTE, FINDING = set(NoteDocument.__annotations__), set(FindingDocument.__annotations__)
 EVIDENCE = {"statistic", "value", "threshold", "step_first", "step_last"}
-METRIC = {
-    "tag",
-    "metric",
-    "title",
-    "category",
-    "unit",
-    "direction",
-    "guessed",
-    "level",
-    "count",
-    "nonfinite",
-    "last",
-    "min",
-    "max",
-    "mean",
-}
+_METRIC = "tag metric title category unit direction guessed level count nonfinite last min max mean"
+METRIC = set(_METRIC.split())
 LEVELS = {"ok", "watch", "bad", "unknown"}
 STATES = {"live", "stalled", "finished", "stopped", "crashed", "unknown"}
 

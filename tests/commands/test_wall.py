@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from rltui import judge
+from rltui.commands import check, serve_metrics
 from rltui.core.batch import RunKey
 from rltui.core.home import state_directory
 from rltui.formats.base import Decoded
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
 from rltui.health.detectors.registry import Detector
 from rltui.health.engine import Engine
-from rltui.session import Session, event
+from rltui.session import Session
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 
@@ -30,7 +31,7 @@ PLACES = {
     "store": ("rltui.store.run.RunData.apply", lambda run, *_: run.key),
     "names": ("rltui.session.meaning.Interpreter.interpret", lambda _, view: view.key),
     "progress": (
-        "rltui.session.judging.Judge._renew_progress",
+        "rltui.session.judging.Judging._renew_progress",
         lambda _, view, now: view.key,
     ),
     "rules": ("rltui.health.engine.Engine.advance", lambda _, run, *__: run.key),
@@ -232,14 +233,15 @@ def test_following_goes_on(
         )
     )
     break_in(monkeypatch, *PLACES[place])
-    works = event.turns
+    works = check.turns
 
     def few(session: Session, **options: Any) -> Iterator[None]:
         turns = works(session, **options)
         yield from islice(turns, 3)
         turns.close()
 
-    monkeypatch.setattr(event, "turns", few)
+    monkeypatch.setattr(check, "turns", few)
+    monkeypatch.setattr(serve_metrics, "turns", few)
     found = cli("check", "--follow", two)
     assert "well" in found.out
     assert "not finite" in found.out.lower() or "nan" in found.out.lower()

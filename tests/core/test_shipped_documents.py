@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -28,14 +29,16 @@ def test_both_parsers_read_the_same(path: Path) -> None:
 
 
 WITHOUT = """
-import sys, yaml
+import json, sys, yaml
 for name in [n for n in dir(yaml) if n.startswith("C") and n.endswith(("Loader", "Dumper"))]:
     delattr(yaml, name)
 from rltui.cli import main
-try:
-    sys.exit(main(sys.argv[1:]))
-except SystemExit as end:
-    sys.exit(0 if end.code in (0, 1, None) else f"exit {end.code}")
+for words in json.loads(sys.argv[1]):
+    try:
+        code = main(words)
+    except SystemExit as end:
+        code = end.code
+    assert code in (0, 1, None), words
 """
 RUN = str(FIXTURES / "labelled" / "verl")
 VERBS = [
@@ -51,15 +54,14 @@ VERBS = [
 ]
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=lambda v: " ".join(v[:1]))
-def test_every_verb_works_without_libyaml(verb: list[str]) -> None:
+def test_every_verb_works_without_libyaml() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, *verb],
+        [sys.executable, "-c", WITHOUT, json.dumps(VERBS)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    assert done.returncode in (0, 1), done.stderr
+    assert done.returncode == 0, done.stderr
     assert "not valid YAML" not in done.stderr

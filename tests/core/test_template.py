@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from rltui.core.errors import DocumentError
-from rltui.core.template import Field, fill, parse, read_template
-from rltui.core.yaml_document import Node
+from rltui.core.yaml_document import Field, Node, fill, parts_of, read_template
 
 
 def _node(text: str) -> Node:
@@ -16,9 +15,9 @@ def _node(text: str) -> Node:
 
 
 def test_parts_keep_their_order() -> None:
-    assert parse("a {b}{c:%} d") == ("a ", Field("b"), Field("c", "%"), " d")
-    assert parse("plain") == ("plain",)
-    assert parse("") == ()
+    assert parts_of("a {b}{c:%} d") == ("a ", Field("b"), Field("c", "%"), " d")
+    assert parts_of("plain") == ("plain",)
+    assert parts_of("") == ()
 
 
 def test_every_field_is_shown_by_the_caller() -> None:
@@ -29,7 +28,7 @@ def test_every_field_is_shown_by_the_caller() -> None:
 @pytest.mark.parametrize("text", ["{", "}", "{A}", "{a!r}", "{a.b}", "{}", "{{a}}", "{a:b:c}"])
 def test_stray_braces_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="a field looks like"):
-        parse(text)
+        parts_of(text)
 
 
 @pytest.mark.parametrize(

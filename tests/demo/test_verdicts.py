@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rltui.core.errors import UsageError
+from rltui.core.installation import shipped
 from rltui.core.level import Level, RunState
-from rltui.core.shipped import shipped
 from rltui.demo import SCENARIOS, DemoRun, demo_runs
 from rltui.health.model import Report
 from rltui.session import RunView, Session

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from rltui.cli.parser import build_parser
-from rltui.commands import COMMANDS
-from rltui.commands.metrics_server import HEALTH, PATH
+from rltui.cli.program import build_parser
+from rltui.commands.serve_metrics import HEALTH, PATH
 from tests.places import ROOT
 
 EXAMPLES = ROOT / "examples" / "kubernetes"
@@ -34,7 +33,7 @@ def mounts(container: dict[str, Any]) -> dict[str, Any]:
 def test_the_arguments_are_those_of_the_program() -> None:
     (command,) = re.findall(r"^CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)
     for arguments in (SIDECAR["args"], json.loads(command)):
-        options = build_parser(COMMANDS).parse_args(arguments)
+        options = build_parser().parse_args(arguments)
         assert options.logdirs == [Path("/logs")]
         assert options.listen == ("0.0.0.0", SIDECAR["ports"][0]["containerPort"])
 

@@ -7,7 +7,7 @@ import sys
 
 import yaml
 
-from rltui.core.shipped import shipped
+from rltui.core.installation import shipped
 from rltui.formats.words import EPISODE, EPOCH, FINE, STEP, words
 
 

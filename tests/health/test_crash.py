@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
 from rltui.core.errors import DocumentError
+from rltui.core.installation import shipped
 from rltui.core.level import ExitKind
-from rltui.core.shipped import shipped
 from rltui.health.crash import bare, exit_status, read_exit_signs
 
 CASES = yaml.safe_load((Path(__file__).parent / "endings.yaml").read_text(encoding="utf-8"))

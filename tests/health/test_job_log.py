@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from rltui.core.batch import LogTail
-from rltui.core.shipped import shipped
+from rltui.core.installation import shipped
 from rltui.health.job_log import JobLogs
 
 TRACEBACK = """loading the model

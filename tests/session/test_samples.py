@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from rltui.core.address import PIPE
 from rltui.core.batch import RunKey, TextPoint
-from rltui.core.stdin import PIPE
 from rltui.facts.samples import SampleBrowser, folders_of, root_of
 from rltui.session import RunView
 from rltui.session import hyperparameters as texts_module

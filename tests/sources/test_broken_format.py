@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from rltui import cli
+from rltui.core.address import PIPE
 from rltui.core.batch import Batch, Note
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
-from rltui.core.stdin import PIPE
 from rltui.formats import FORMATS, Decoded, Decoder, Options, RowSearch, Sampler
 from rltui.formats.base import Format
 from rltui.formats.jsonl import JsonLines

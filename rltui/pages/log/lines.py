@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rltui.core.stdin import PIPE, PIPE_NAME
+from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.text import clean, fit_middle, words_match
 from rltui.draw.line import (
     LEVEL_TOKEN,

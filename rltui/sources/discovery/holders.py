@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rltui.core.address import is_remote
-from rltui.core.stdin import PIPE
+from rltui.core.address import PIPE, is_remote
 from rltui.files.filesystem import Mounts
 from rltui.formats import ALL_FORMATS
 from rltui.formats.json_value import parsed

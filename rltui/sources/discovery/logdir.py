@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.batch import Joined, RunKey, SourceInfo
-from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.core.text import clean
 from rltui.files.disk import status as status_of
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from rltui.core.address import PIPE
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
-from rltui.core.stdin import PIPE
 from rltui.files.disk import connect, trouble
 from rltui.formats import ALL_FORMATS, Format, Options
 from rltui.sources.discovery.log_head import EndSigns

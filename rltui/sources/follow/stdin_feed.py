@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rltui.core.address import PIPE
 from rltui.core.batch import Batch
 from rltui.core.clock import Clock
 from rltui.core.level import Level
-from rltui.core.stdin import PIPE
 from rltui.files.trouble import Notes
 from rltui.formats import HEAD_BYTES, Decoded, Decoder, Format, Options
 from rltui.sources.discovery.log_head import EndSigns

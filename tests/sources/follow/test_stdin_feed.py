@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.batch import Batch
-from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
 from rltui.sources.follow import pipe_reader

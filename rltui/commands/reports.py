@@ -1,0 +1,120 @@
+"""``rltui snapshot``, ``plot`` and ``explain``: read once, print once."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from rltui.commands.command import (
+    Exit,
+    nothing_readable,
+    open_config,
+    open_session,
+    with_faults,
+)
+from rltui.commands.standard_output import emit
+from rltui.commands.terminal import wants_colour
+from rltui.core.address import is_remote, parse_logdir
+from rltui.core.errors import UsageError
+from rltui.core.yaml_document import nearest
+from rltui.files.output_target import check_target, target_file
+from rltui.output.comparison_report import (
+    compared,
+    comparison_markdown,
+    comparison_text,
+    grouping_named,
+)
+from rltui.output.explain import explain_document, explain_text
+from rltui.output.json_document import dump, snapshot_document
+from rltui.output.markdown import snapshot_markdown
+from rltui.output.plot import PlotOptions, find_tags, plot_text
+from rltui.output.text_report import painter, snapshot_text
+from rltui.session import Session
+from rltui.session.judging import open_rules
+from rltui.session.meaning import open_catalogue
+
+
+def snapshot(options: argparse.Namespace) -> int:
+    """Print the state of all runs, or draw it."""
+    compares = options.compare or options.group_by is not None
+    if (options.json or options.svg) and compares:
+        raise UsageError("--compare and --group-by make a table: as text or with --markdown")
+    target = None if options.svg is None else check_target(options.svg, options.logdirs)
+    session = open_session(options)
+    session.read_all()
+    readable = any(r.is_readable for r in session.runs())
+    if options.json:
+        emit(dump(snapshot_document(session)))
+    elif readable and target is not None:
+        from rltui.draw.theme import load_theme  # for a picture only
+        from rltui.pages.picture import snapshot_svg  # for a picture only
+
+        with target_file(target) as file:
+            file.write(snapshot_svg(session, load_theme("dark")).encode())
+    elif readable:
+        emit(_table(options, session) if compares else _state(options, session))
+    if not readable:
+        return nothing_readable(options, session)
+    return with_faults(Exit.OK, session.faults)
+
+
+def _table(options: argparse.Namespace, session: Session) -> str:
+    """The runs side by side."""
+    write = comparison_markdown if options.markdown else comparison_text
+    return write(session.runs(), options.group_by or "", session.reference.run)
+
+
+def _state(options: argparse.Namespace, session: Session) -> str:
+    if options.markdown:
+        return snapshot_markdown(session)
+    return painter(wants_colour(sys.stdout, os.environ))(snapshot_text(session))
+
+
+def plot(options: argparse.Namespace) -> int:
+    logdirs, names = _split(options.names)
+    options.logdirs = [options.logdir, *logdirs]
+    session = open_session(options)
+    session.read_all()
+    runs = [r for r in session.runs() if r.infos]
+    if not runs:
+        return nothing_readable(options, session)
+    if options.compare:
+        runs = compared(runs, options.compare)
+    colour = wants_colour(sys.stdout, os.environ)
+    terminal = shutil.get_terminal_size((100, 30))
+    width, height = options.size or (terminal.columns, max(12, terminal.lines * 2 // 3))
+    groups = None if options.group_by is None else grouping_named(runs, options.group_by)
+    shape = PlotOptions(width, height, options.smooth, options.log, options.x, colour, groups)
+    charts = []
+    for name in names:
+        tags = find_tags(runs, name)
+        if not tags:
+            known = {t for r in runs for t in r.infos}
+            raise UsageError(f"no tag or metric {name!r}", hint=nearest(name, known))
+        charts += [plot_text(runs, t, shape) for t in tags]
+    emit("\n".join(charts))
+    return with_faults(Exit.OK, session.faults)
+
+
+def _split(names: list[str]) -> tuple[list[Path], list[str]]:
+    """Further LOGDIRs and the TAGs: leading names that are paths, then at least one tag."""
+    count = next((i for i, n in enumerate(names) if not _is_logdir(n)), len(names))
+    count = min(count, len(names) - 1)
+    return [parse_logdir(n) for n in names[:count]], names[count:]
+
+
+def _is_logdir(name: str) -> bool:
+    """Whether it exists here, or is an address that is no tag."""
+    return Path(name).exists() or (":/" in name and is_remote(parse_logdir(name)))
+
+
+def explain(options: argparse.Namespace) -> int:
+    config = open_config(options)
+    catalogue = open_catalogue(config)
+    rules = open_rules(config, catalogue)
+    document = explain_document(catalogue, rules, options.name, options.framework)
+    emit(dump(document) if options.json else explain_text(document, reasons=options.reasons))
+    return Exit.OK

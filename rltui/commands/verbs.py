@@ -1,0 +1,342 @@
+"""Every verb and its options in one table: parser, help, completion and manual page are made of it.
+
+To add a verb, write a function of its name (``a_verb``) that takes the parsed options and returns
+an exit code, and a row of ``VERBS`` that names its module. The module is imported when the verb is
+used; this one brings nothing heavy along.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rltui import __version__
+from rltui.core.address import parse_logdir
+from rltui.core.errors import UsageError
+
+
+class Option:
+    """One option, or one operand: that has no names."""
+
+    def __init__(
+        self, spec: str, help: str, choices: tuple[str, ...] = (), *, group: str = "", **more: Any
+    ) -> None:
+        """``spec``: as in a usage, ``-o --output FILE``, ``--json``, ``LOGDIR...``, ``[NAME]``.
+
+        Options of one ``group`` exclude each other; ``more`` is for argparse.
+        """
+        words = spec.split()
+        value = "" if words[-1].startswith("-") else words[-1]
+        self._flags = tuple(word for word in words if word.startswith("-"))
+        self._metavar = value.strip("[].")
+        self.help = help
+        self.choices = choices
+        """The only values that it takes; else empty."""
+        self.group = group
+        self._more = more
+        self.optional = value.startswith("[")
+        self.dest: str = more.get("dest") or self._flags[-1].lstrip("-").replace("-", "_")
+        self.value = self._metavar or (self.dest.upper() if choices else "")
+        """The word for its value; empty where it has none."""
+        self.is_path = self.value in ("FILE", "LOGDIR")
+        self.takes_several = "..." in value
+        self.many = self.takes_several or more.get("action") == "append"
+        """Whether it can have several values, or stand several times."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that it can be written as; none for an operand."""
+        switch = self._more.get("action") is argparse.BooleanOptionalAction
+        return (*self._flags, f"--no-{self.dest}") if switch else self._flags
+
+    def add_to(self, parser: argparse._ActionsContainer, **more: Any) -> None:
+        """Make a parser take it; ``more`` is for argparse."""
+        settings = {"dest": self.dest, "help": self.help, **self._more, **more}
+        if self.choices:
+            settings["choices"] = self.choices
+        if self._metavar:
+            settings["metavar"] = self._metavar
+        elif not self.choices:
+            settings.setdefault("action", "store_true")
+        if self.takes_several:
+            settings["nargs"] = "*" if self.optional else "+"
+        elif self.optional:
+            settings["nargs"] = "?"
+        parser.add_argument(*self._flags, **settings)
+
+
+class Verb(NamedTuple):
+    """One command of the program."""
+
+    name: str
+    module: str
+    """The module of this package that runs it; none for help itself."""
+    summary: str
+    example: str
+    own: tuple[Option, ...]
+    """Its options and operands, without those of every verb."""
+
+    @property
+    def options(self) -> list[Option]:
+        """All that is written with dashes, in the order of the help."""
+        common = COMMON if self.module else ()
+        return [HELP, *(o for o in self.own if o.names), *common]
+
+    @property
+    def operands(self) -> list[Option]:
+        """The rest."""
+        return [o for o in self.own if not o.names]
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Run it; returns the exit code."""
+        module = import_module(f"{__package__}.{self.module}")
+        code: int = getattr(module, self.name.replace("-", "_"))(options)
+        return code
+
+
+# -- types of values -----------------------------------------------------------------------
+
+
+def _logdir(text: str) -> Path:
+    try:
+        return parse_logdir(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _number(low: float, high: float, message: str) -> Callable[[str], float]:
+    """The type of a number from ``low`` to ``high``."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(message)
+        return value
+
+    return read
+
+
+def _size(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{2,4})x(\d{1,4})", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 120x30")
+    width, height = int(found[1]), int(found[2])
+    if not (20 <= width <= 1000 and 5 <= height <= 1000):
+        raise argparse.ArgumentTypeError("sizes go from 20x5 to 1000x1000")
+    return width, height
+
+
+def _listen_address(text: str) -> tuple[str, int]:
+    """``ADDR:PORT``, ``[ADDR]:PORT``, or ``PORT`` on the loopback."""
+    host, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not ADDR:PORT")
+    if len(port) > 5 or int(port) >= 1 << 16:
+        raise argparse.ArgumentTypeError(f"{port}: ports go up to 65535")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+# -- options that several verbs have -------------------------------------------------------
+
+#: Seconds for which a LOGDIR may be awaited: a week in the queue of a cluster.
+MOST_WAIT_S = 7 * 86_400.0
+#: Runs from which on several processes judge them, and how many processes at most unless asked.
+MANY_RUNS, MOST_JOBS, _MOST_PROCESSES = 64, 8, 256
+#: Logged steps that a replay shows in a second.
+REPLAY_SPEED = 10.0
+
+# fmt: off
+_LOGS = "directory of runs, or a log file; host:/path, s3://bucket/path ..."
+_LOGDIRS = Option("LOGDIR...", _LOGS, dest="logdirs", type=_logdir)
+_CONFIG = Option("--config FILE", "configuration file", type=Path)
+#: What is read, and how it is interpreted.
+_READING = (
+    _CONFIG,
+    Option("--run GLOB", "only the run of this name, or runs whose name, path or first folder "
+           "matches", dest="run_glob"),
+    Option("--framework ID", "read tags as this framework writes them"),
+    Option("--algorithm NAME", "say which algorithm trains: PPO, DPO ..."),
+    Option("--verify", "check the checksum of every record of event files"),
+)
+_REFERENCE = (
+    Option("--reference RUN", "compare with this run: its name, or the path of its log"),
+    Option("--align", "rows of the reference that are compared: of the same step (default), time "
+           "since the start, or tokens", ("step", "time", "tokens"), default="step"),
+)
+_SCREEN = (
+    Option("--theme NAME", "dark, light, high-contrast, ..."),
+    Option("--marker", "how charts are drawn", ("braille", "block", "ascii")),
+    Option("--mouse", "mouse support", action=argparse.BooleanOptionalAction),
+)
+_METRIC = Option("--metric KEY", "newest value of this metric of the catalogue; several times; "
+                 "default: headlines", dest="metrics", action="append", default=[])
+
+_WATCH = (Option("[LOGDIR...]", _LOGS, dest="logdirs", type=_logdir),
+          *_READING, *_REFERENCE, *_SCREEN)
+_CHECK = (
+    _LOGDIRS,
+    Option("--format", "what is printed (default text); line has at most 80 characters, for a "
+           "status bar; openmetrics is for Prometheus", ("text", "json", "line", "openmetrics")),
+    Option("--json", "one JSON document on standard output: --format json"),
+    Option("-o --output FILE", "write to FILE, whole or not at all", type=Path),
+    Option("--max-age SECONDS", "--format line: print the line of an earlier call if it is no "
+           "older than this", type=_number(0, 86400, "from 0 to 86400 seconds")),
+    _METRIC,
+    Option("--wait SECONDS", "with --follow: wait so long for a LOGDIR that does not exist yet",
+           type=_number(0, MOST_WAIT_S, f"from 0 to {MOST_WAIT_S:.0f} seconds")),
+    Option("--follow", "print a line for each change, until interrupted or the end of standard "
+           "input"),
+    Option("--fail-on", "exit with 1 when a run is at this level or worse (default bad)",
+           ("watch", "bad", "never"), default="bad"),
+    Option("-j --jobs N", "processes that judge the runs (default: one per core, at most "
+           f"{MOST_JOBS}, for more than {MANY_RUNS} runs; with --reference always one)",
+           type=_number(1, _MOST_PROCESSES, f"from 1 to {_MOST_PROCESSES} processes")),
+    Option("--ray", "judge the runs as tasks of the Ray cluster of RAY_ADDRESS or of this "
+           "machine"),
+    *_READING, *_REFERENCE,
+)
+_SNAPSHOT = (
+    _LOGDIRS,
+    Option("--json", "one JSON document with every metric", group="form"),
+    Option("--markdown", "for an issue or a chat", group="form"),
+    Option("--compare", "the runs side by side in one table"),
+    Option("--group-by WHAT", "groups of runs side by side: by name (without seeds), or a "
+           "hyperparameter"),
+    Option("--svg FILE", "a picture, in the dark theme", group="form", type=Path),
+    *_READING, *_REFERENCE,
+)
+_PLOT = (
+    Option("LOGDIR", "directory of runs, or a log file; more of them may follow",
+           dest="logdir", type=_logdir),
+    Option("TAG...", "tag, metric or glob; one chart per tag, with all runs", dest="names"),
+    Option("--smooth S", "0 to below 1", default=0.0,
+           type=_number(0.0, math.nextafter(1.0, 0.0), "smoothing goes from 0 (none) to below 1")),
+    Option("--log", "logarithmic y axis"),
+    Option("--x", "what the x axis counts", ("step", "relative", "wall", "tokens"),
+           default="step"),
+    Option("--size WxH", "cells, default the terminal's", type=_size),
+    Option("--compare RUN...", "only these runs, in this order: names or globs"),
+    Option("--group-by WHAT", "mean and standard deviation of groups: by name (without seeds), "
+           "or a hyperparameter"),
+    *_READING,
+)
+_EXPORT = (
+    _LOGDIRS,
+    Option("--format", "default: as FILE ends, else csv; parquet needs pyarrow",
+           ("csv", "jsonl", "parquet")),
+    Option("--tag GLOB", "only this tag, metric or glob; may be given several times",
+           dest="tags", action="append"),
+    Option("--spreadsheet", "CSV for a spreadsheet: names that it would run as formulas begin "
+           "with an apostrophe"),
+    Option("-o --output FILE", "write to FILE, whole or not at all, instead of standard output",
+           type=Path),
+    *_READING,
+)
+_EXPLAIN = (
+    Option("[NAME]", "tag, metric key, rule or symptom", dest="name"),
+    Option("--json", "one JSON document"),
+    Option("--reasons", "of a rule, also where each limit comes from"),
+    Option("--framework ID", "whose tag it is"),
+    _CONFIG,
+)
+_LINT = (
+    Option("[FILE...]", "documents, or directories of them; without any, yours",
+           dest="files", type=Path),
+    _CONFIG,
+    Option("--run", "run the cases of rules; without FILE the shipped ones, too",
+           dest="run_cases"),
+)
+_DOCTOR = (
+    Option("[LOGDIR...]", "what to look for logs in", dest="logdirs", type=_logdir),
+    _CONFIG,
+    Option("--json", "the same as JSON"),
+)
+_DEMO = (
+    Option("--scenario NAME", "see --list", default="kl-blowup"),
+    Option("--speed X", "steps per second", default=1.0,
+           type=_number(0.01, 100.0, "speeds go from 0.01 to 100")),
+    Option("--list", "list the scenarios"),
+    _CONFIG, *_SCREEN,
+)
+_REPLAY = (
+    _LOGDIRS,
+    Option("--speed X", f"logged steps per second ({REPLAY_SPEED:g})",
+           type=_number(0.1, 1000.0, "speeds go from 0.1 to 1000")),
+    Option("--to STEP", "open as it was at STEP; with --speed: play from the beginning and pause "
+           "there", type=int),
+    *_READING, *_REFERENCE, *_SCREEN,
+)
+_STREAM = (Option("PATH...", "as LOGDIR of watch", dest="logdirs", type=Path),)
+_SERVE = (
+    _LOGDIRS,
+    Option("--listen ADDR:PORT", "default 127.0.0.1:9709, which only this machine reaches; port "
+           "0 takes a free one", type=_listen_address, default=("127.0.0.1", 9709)),
+    _METRIC,
+    *_READING,
+)
+
+VERBS = (
+    Verb("watch", "watch", "watch runs live; without LOGDIR choose among what is found",
+         "rltui watch runs/", _WATCH),
+    Verb("check", "check", "judge runs and say so with the exit code",
+         "rltui check runs/grpo --json --fail-on watch", _CHECK),
+    Verb("snapshot", "reports",
+         "show the state of all runs once, as text, JSON, Markdown or a picture",
+         "rltui snapshot runs/ --json", _SNAPSHOT),
+    Verb("plot", "reports", "draw charts of tags once, with all runs in one chart",
+         "rltui plot runs/ actor/entropy 'critic/score/*' --smooth 0.6 --compare a 'b_*'", _PLOT),
+    Verb("export", "export", "write every stored point as CSV, JSON lines or Parquet",
+         "rltui export runs/ --tag 'critic/score/*' -o scores.csv", _EXPORT),
+    Verb("explain", "reports",
+         "say what a tag, metric, rule or symptom means; without a name list them",
+         "rltui explain actor/ppo_kl", _EXPLAIN),
+    Verb("lint", "lint", "check configuration, dialects, rules and themes",
+         "rltui lint my-rules.yaml --run", _LINT),
+    Verb("doctor", "doctor",
+         "show what was detected (terminal, installation, configuration, logs) and why",
+         "rltui doctor runs/", _DOCTOR),
+    Verb("demo", "demo", "write a realistic live run into a temporary directory and watch it",
+         "rltui demo --scenario entropy-collapse --speed 4", _DEMO),
+    Verb("replay", "watch", "show a run as if it were live: values and verdicts as they were",
+         "rltui replay runs/grpo --speed 20", _REPLAY),
+    Verb("stream", "stream",
+         "plumbing: send what is read to an rltui on another host, which runs this by ssh",
+         "rltui stream /data/runs", _STREAM),
+    Verb("serve-metrics", "serve_metrics",
+         "serve verdicts to Prometheus, on this machine only by default",
+         "rltui serve-metrics runs/ --listen 127.0.0.1:9709", _SERVE),
+)
+NAMES = tuple(verb.name for verb in VERBS)
+HELP_VERB = Verb(
+    "help", "", "show the options and an example of a command", "rltui help check",
+    (Option("[COMMAND]", "which command", (*NAMES, "help"), dest="topic"),),
+)
+
+HELP = Option("-h --help", "show this help message and exit", action="help",
+              default=argparse.SUPPRESS)
+#: Options that stand before a verb or after it; neither overwrites the other.
+COMMON = (
+    Option("--color WHEN", "write colours: always, never, or auto, on terminals, as NO_COLOR and "
+           "FORCE_COLOR say", ("auto", "always", "never"), default=argparse.SUPPRESS),
+    Option("--debug", "write a log for a bug report, and say where it is",
+           default=argparse.SUPPRESS),
+)
+SHELLS = ("bash", "zsh", "fish")
+#: What stands before a verb, or without one.
+MAIN = (
+    HELP,
+    Option("--version", "show program's version number and exit", action="version",
+           version=f"rltui {__version__}"),
+    Option("--print-completion SHELL", "print the completion script of bash, zsh or fish", SHELLS),
+    *COMMON,
+)
+DESCRIPTION = "Live verdict and curves of RL and LLM post-training runs, from their logs."
+# fmt: on
