@@ -14,21 +14,15 @@ from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.console.boxed_table import BoxedTable
-from rltui.formats.console.cleanrl import CleanRl
 from rltui.formats.console.column_table import ColumnTable
 from rltui.formats.console.config_dump import ConfigDump
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Rank
+from rltui.formats.console.described_dialect import DescribedDialect, descriptions
 from rltui.formats.console.generic import Generic
-from rltui.formats.console.keras import Keras
-from rltui.formats.console.legged_gym import LeggedGym, RlGames
 from rltui.formats.console.line_prefix import LinePrefix
 from rltui.formats.console.logger_record import LoggerRecord
 from rltui.formats.console.marker_search import places
-from rltui.formats.console.ml_agents import MlAgents
-from rltui.formats.console.prime_rl import PrimeRl
 from rltui.formats.console.progress_bar import RICH, ProgressBar, planned_by_bar
-from rltui.formats.console.rl_starter import RlStarter
-from rltui.formats.console.sample_factory import SampleFactory
 from rltui.formats.console.terminal_tail import TerminalTail
 from rltui.formats.console.transformers import Transformers
 from rltui.formats.console.verl import Verl
@@ -55,14 +49,7 @@ def dialects() -> list[Dialect]:
         Transformers(),
         LoggerRecord(),
         BoxedTable(),
-        PrimeRl(),
-        LeggedGym(),
-        RlGames(),
-        CleanRl(),
-        SampleFactory(),
-        MlAgents(),
-        RlStarter(),
-        Keras(),
+        *map(DescribedDialect, descriptions()),
         ProgressBar(),
         ColumnTable(),
         Generic(),
