@@ -13,10 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
-from rltui.core.block import Block
 from rltui.formats import Belonging, Decoded
 from rltui.formats.console import Console
-from rltui.formats.console.console_dialect import ConsoleRows, RestartDetector
 from tests import places
 from tests.formats import encode
 from tests.formats.consoles import decode, restarts, values
@@ -710,10 +708,6 @@ def test_mutations_of_real_logs_never_raise(path: Path, draws: st.DataObject) ->
 
 
 def test_a_number_too_large_for_a_step_is_no_restart() -> None:
-    rows, detector = ConsoleRows(), RestartDetector()
-    for step in (10**31, 10**30, 5, 6):
-        detector.add(rows, (b"loss",), step)
-        rows.add((b"loss",), step, [0.5])
-    (block,) = rows.take()
-    assert isinstance(block, Block)
-    assert block.steps.tolist() == [5, 6]
+    text = "".join(f'{{"step": {step}, "loss": 0.5}}\n' for step in (10**31, 10**30, 5, 6))
+    assert values(text) == {"loss": [(5, 0.5), (6, 0.5)]}
+    assert not restarts(text)

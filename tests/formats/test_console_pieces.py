@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rltui.formats.console import console_decoder
-from rltui.formats.console.console_decoder import dialects
-from rltui.formats.console.marker_search import places
+from rltui.formats.console import line_dispatch
+from rltui.formats.console.console_dialect import ConsoleRows
+from rltui.formats.console.line_dispatch import dialects, marked_lines
 from tests.formats import encode
 from tests.formats.consoles import decode, values
 
@@ -69,10 +69,10 @@ def test_rows_of_overlapping_grammars_are_alike_in_any_pieces(text: str) -> None
 def test_guesses_end_at_the_same_line_in_any_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "hello\n" * 100 + "".join(f"step {n} loss=0.5\n" for n in range(1, 9))
     assert len(values(text)["loss"]) == 8
-    monkeypatch.setattr(console_decoder, "_GUESSED", 605)  # in the first row
+    monkeypatch.setattr(line_dispatch, "_GUESSED", 605)  # in the first row
     for piece in (None, 1, 7, 610, 640):
         assert encode.points_of(decode(text, piece)) == {}
-    monkeypatch.setattr(console_decoder, "_GUESSED", 620)  # in the second one
+    monkeypatch.setattr(line_dispatch, "_GUESSED", 620)  # in the second one
     for piece in (None, 1, 7, 610, 640):
         assert len(encode.points_of(decode(text, piece))["loss"]) == 8
 
@@ -82,7 +82,7 @@ def test_guesses_end_at_the_same_line_in_any_pieces(monkeypatch: pytest.MonkeyPa
     st.lists(
         st.sampled_from(
             [
-                *sorted({m for d in dialects() for m in (*d.markers, *d.words)}),
+                *sorted({m for d in dialects(ConsoleRows()) for m in (*d.markers, *d.words)}),
                 *(b"%", b"{", b"x", b"Step", b"STEP", b"9", b"\xe2", b"y" * 300, b"\n"),
             ]
         ),
@@ -91,14 +91,14 @@ def test_guesses_end_at_the_same_line_in_any_pieces(monkeypatch: pytest.MonkeyPa
 )
 def test_the_lines_with_markers_are_those_of_a_plain_search(parts: list[bytes]) -> None:
     text = b"".join(parts) + b"\n"
-    known = dialects()
+    known = dialects(ConsoleRows())
     expected, begin = set(), 0
     for line in text.splitlines(keepends=True):
         for number, dialect in enumerate(known):
             lower = line.lower()
             if any(m in line for m in dialect.markers) or any(w in lower for w in dialect.words):
-                expected.add((begin, number, begin + len(line) - 1))
+                expected.add((begin, number))
         begin += len(line)
-    found = places(text, known)
+    found = marked_lines(text, known)
     assert set(found) == expected
     assert found == sorted(found)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rltui.core.yaml_document import Node, Table, shipped_table
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Row
 from rltui.formats.console.console_line import NUMBER, number, plain, wall_time
 
 #: Groups of a pattern that are numbers of steps, and those that are no values.
@@ -28,6 +28,9 @@ class _Field(NamedTuple):
     """Of the names."""
     keys: tuple[str, ...]
     """Groups with values."""
+    named: bool
+    several: bool
+    """Whether it has the groups ``name`` and ``of``."""
 
 
 class _Line(NamedTuple):
@@ -62,7 +65,9 @@ def _described(table: Table) -> Description:
     def field(form: str, text: str) -> _Field:
         text = text.replace("{number}", NUMBER.decode()).replace("{names}", printed)
         pattern = re.compile(text.encode())
-        return _Field(pattern, form, tuple(k for k in pattern.groupindex if k not in _NO_VALUES))
+        keys = pattern.groupindex
+        values = tuple(key for key in keys if key not in _NO_VALUES)
+        return _Field(pattern, form, values, "name" in keys, "of" in keys)
 
     def line(own: Table) -> _Line:
         kind = next(kind for kind in ("nearby", "heading", "row") if kind in own or kind == "row")
@@ -91,8 +96,8 @@ def _texts(table: Table, key: str) -> dict[str, str]:
 class DescribedDialect(Dialect):
     """The dialect of one trainer of the document."""
 
-    def __init__(self, description: Description) -> None:
-        super().__init__()
+    def __init__(self, rows: ConsoleRows, description: Description) -> None:
+        super().__init__(rows)
         self.markers, self._lines, self._names = description
         self._step: int | None = None
         """Of the newest row."""
@@ -115,12 +120,7 @@ class DescribedDialect(Dialect):
         self._tags: dict[tuple[str, bytes, str, bytes], bytes] = {}
         """Tags by what they are made of."""
 
-    @property
-    def open(self) -> bool:
-        """Whether a block continues."""
-        return self._block is not None
-
-    def take(self, line: bytes, rows: ConsoleRows) -> bool:
+    def read(self, line: bytes) -> bool:
         text = plain(line.rsplit(b"\x08", 1)[-1])
         for known in self._lines:
             found = known.own.pattern.search(text)
@@ -135,45 +135,48 @@ class DescribedDialect(Dialect):
             self._base = steps.get("base", self._base)
             if known.until is not None:
                 self._block, self._cells, self._left = known, {}, _MAX_LINES
-                rows.total = steps.get("total", rows.total)
+                self.rows.total = steps.get("total", self.rows.total)
+            self._open = known.until is not None
             return self.open
-        cells = self._values(known.own, found, b"")
+        cells: dict[bytes, float] = {}
+        self._add_values(known.own, found, b"", cells)
         for field in known.fields:
             for one in field.pattern.finditer(text, found.end()):
-                cells |= self._values(field, one, groups.get("name", b""))
-        if "label" in groups:
-            cells = self._labelled(groups["label"].rpartition(b"] ")[2].strip(), cells)
+                self._add_values(field, one, groups.get("name", b""), cells)
+        label = groups.get("label", b"").rpartition(b"] ")[2].strip()
+        self._label = label if self._label is None else self._label
+        if label != self._label:
+            cells = {label + b"/" + name: value for name, value in cells.items()}
         if known.kind == "nearby":
-            return self._nearby(cells, rows)
-        return self._row(steps, cells, wall_time(text), rows)
+            return self._nearby(cells)
+        return self._row(steps, cells, wall_time(text))
 
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
+    def follow(self, line: bytes) -> None:
         """A line of a block; the row is complete where the block ends."""
         text, block = plain(line), self._block
         self._left -= 1
-        if block is None or block.until is None or not self._left:
-            self._block = None
+        self._open = self._left > 0
+        if block is None or block.until is None or not self._open:
             return
-        if self._cells and block.until.match(text):
-            self.close(rows)
+        if block.until.match(text):
+            if self._cells:
+                self.close()
             return
         for field in block.fields:
             found = field.pattern.search(text)
             if found:
-                self._cells |= self._values(field, found, b"")
+                self._add_values(field, found, b"", self._cells)
                 return
         if not self._cells:
-            self.take(line, rows)
+            self.read(line)
 
-    def close(self, rows: ConsoleRows) -> None:
+    def close(self) -> None:
         """The end of a block."""
         if self.open:
-            self._row({"done": 0}, self._cells, math.nan, rows)
-        self._block = None
+            self._row({"done": 0}, self._cells, math.nan)
+        self._open = False
 
-    def _row(
-        self, steps: dict[str, int], cells: dict[bytes, float], wall: float, rows: ConsoleRows
-    ) -> bool:
+    def _row(self, steps: dict[str, int], cells: dict[bytes, float], wall: float) -> bool:
         """A row of its own step, or of one that the lines before it give."""
         step, total = steps.get("step", self._step), steps.get("total")
         if "done" in steps and self._base is not None:
@@ -188,42 +191,39 @@ class DescribedDialect(Dialect):
         if step is None:
             return False
         self._step = step
-        if total:
-            rows.total = total
+        self.rows.total = total or self.rows.total
         for early in self._early:
-            rows.guess(tuple(early), step, tuple(early.values()))
+            self.rows.add(Row(step, tuple(early), tuple(early.values())), guessed=True)
         self._early.clear()
-        self._add_cells(rows, step, cells, wall)
+        self.add_cells(step, cells, wall)
         return bool(cells)
 
-    def _nearby(self, cells: dict[bytes, float], rows: ConsoleRows) -> bool:
+    def _nearby(self, cells: dict[bytes, float]) -> bool:
         """A row without a step of its own."""
         if self._step is not None:
-            rows.guess(tuple(cells), self._step, tuple(cells.values()))
+            self.rows.add(Row(self._step, tuple(cells), tuple(cells.values())), guessed=True)
         elif len(self._early) < _MAX_EARLY:
             self._early.append(cells)
         return self._step is not None
 
-    def _labelled(self, label: bytes, cells: dict[bytes, float]) -> dict[bytes, float]:
-        self._label = label if self._label is None else self._label
-        if label == self._label:
-            return cells
-        return {label + b"/" + name: value for name, value in cells.items()}
+    def _add_values(
+        self, field: _Field, found: re.Match[bytes], name: bytes, cells: dict[bytes, float]
+    ) -> None:
+        """Add the numbers of a field; ``name``: where it has none of its own."""
+        name = found["name"] or b"" if field.named else name
+        of = found["of"] if field.several else b"0"
+        for key in field.keys:
+            value = number(found[key] or b"")
+            if value is not None:
+                form = (field.form, name, key, of)
+                tag = self._tags.get(form)
+                cells[tag or self._new_tag(form)] = value
 
-    def _values(self, field: _Field, found: re.Match[bytes], name: bytes) -> dict[bytes, float]:
-        """The numbers of a field; ``name``: where it has none of its own."""
-        groups = found.groupdict(b"")
-        values = ((key, number(groups[key])) for key in field.keys)
-        name, of = groups.get("name", name), groups.get("of", b"")
-        return {self._tag(field.form, name, k, of): v for k, v in values if v is not None}
-
-    def _tag(self, form: str, name: bytes, key: str, of: bytes) -> bytes:
+    def _new_tag(self, form: tuple[str, bytes, str, bytes]) -> bytes:
         """The name of a value in other logs, and of what it is one of several."""
-        known = self._tags.get((form, name, key, of))
-        if known is not None:
-            return known
+        printed, name, key, of = form
         text = name.decode("utf-8", "surrogateescape")
-        text = text if key == "value" else form.format(name=text, key=key)
+        text = text if key == "value" else printed.format(name=text, key=key)
         for pattern, logged in self._names:
             found = pattern.fullmatch(text)
             if found:
@@ -231,5 +231,5 @@ class DescribedDialect(Dialect):
                 break
         tag = text.encode("utf-8", "surrogateescape") + (b" #" + of if of.strip(b"0") else b"")
         if len(self._tags) < _MAX_TAGS:
-            self._tags[form, name, key, of] = tag
+            self._tags[form] = tag
         return tag

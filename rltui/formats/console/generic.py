@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import (
     NUMBER,
     QUANTITY,
@@ -23,7 +23,7 @@ from rltui.formats.console.console_line import (
     ungrouped,
     wall_time,
 )
-from rltui.formats.console.heading_block import BlockRow, HeadingBlock
+from rltui.formats.console.heading_block import HeadingBlock
 from rltui.formats.console.pair_line import (
     are_settings,
     is_dump,
@@ -34,7 +34,6 @@ from rltui.formats.console.pair_line import (
     rank_of_counter,
     unprefixed,
 )
-from rltui.formats.console.row_forms import Form, RowForms, Waiting
 from rltui.formats.console.step_place import HEAD_BYTES, Place, StepCounter, place_of
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE
 
@@ -102,8 +101,8 @@ class Generic(Dialect):
     )
     rank = Rank.GUESS
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, rows: ConsoleRows) -> None:
+        super().__init__(rows)
         self._forms = RowForms()
         self._seen: set[tuple[bytes, ...]] = set()
         """Names of rows."""
@@ -119,7 +118,7 @@ class Generic(Dialect):
         """Whether the lines below a heading are wanted."""
         return self._block.open
 
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
+    def follow(self, line: bytes) -> None:
         """A line below a heading."""
         if len(line) > _MAX_LINE or line.endswith(RULE_ENDS):
             return
@@ -127,28 +126,28 @@ class Generic(Dialect):
             self._block.skip()
         else:
             text = ungrouped(plain(line))
-            self._give(self._block.line(text[rank_of(text)[1] :]), rows)
+            self._give(self._block.line(text[rank_of(text)[1] :]))
 
-    def close(self, rows: ConsoleRows) -> None:
+    def close(self) -> None:
         """The pairs of an open section."""
-        self._give(self._block.close(), rows)
+        self._give(self._block.close())
 
-    def take(self, line: bytes, rows: ConsoleRows) -> bool:
+    def read(self, line: bytes) -> bool:
         if len(line) > _MAX_LINE:
             return False
         if line.endswith(RULE_ENDS) and is_rule(line):
-            self._give(self._block.rule(), rows)
+            self._give(self._block.rule())
             return False
         inside = self._block.open
         if b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
-            taken = self._counted(line, rows)
+            taken = self._counted(line)
             if taken is not None:
                 return taken
         if inside and self._block.open:
-            self.follow(line, rows)
+            self.follow(line)
         return False
 
-    def _counted(self, line: bytes, rows: ConsoleRows) -> bool | None:
+    def _counted(self, line: bytes) -> bool | None:
         """A line with a counter: whether it is a row; None when it is not even a heading."""
         text = ungrouped(plain(line))
         rank, at = rank_of(text)
@@ -162,7 +161,7 @@ class Generic(Dialect):
                 return None
             if place is not None:
                 names, values = self._read(text[place.end :])
-        extras = BlockRow(0, (), [])
+        extras = Row(0, (), [])
         if place is None or not names or place.rank > BATCH:
             sought = place is None or may_have_counter(text, place.end)
             other = _anywhere(text) if sought else None
@@ -170,18 +169,18 @@ class Generic(Dialect):
                 if place is None or other[0].rank <= place.rank or other[2]:
                     place, extras = other[:2]
                 if other[2]:
-                    names, values = extras.names, extras.values
+                    names, values = extras.names, list(extras.values)
         if place is None or (self._rank is not None and rank != self._rank):
             return None
         if not names:
-            self._heading(text, place, extras, rows)
+            self._heading(text, place, extras)
             return False
         self._rank = rank
         fine = _finest(names, values) if place.rank != FINE else None
         if fine is not None:
             place = Place(FINE, int(values[fine]))
             names, values = names[:fine] + names[fine + 1 :], values[:fine] + values[fine + 1 :]
-        return self._row(names, values, place, wall_time(text), rows)
+        return self._row(names, values, place, wall_time(text))
 
     def _known(self, text: bytes) -> tuple[tuple[bytes, ...], list[float]]:
         """The pairs of a line by the pattern of an earlier line."""
@@ -210,31 +209,24 @@ class Generic(Dialect):
         values: list[float],
         place: Place,
         wall: float,
-        rows: ConsoleRows,
     ) -> bool:
         counter = self._counter
-        form: Form = (place.rank, *names)
+        form: tuple[bytes | int, ...] = (place.rank, *names)
         carried = counter.is_finer_than(place.rank) and not self._forms.has_own_steps(form)
         if carried and counter.newest is not None:
             step, total = counter.newest, None
         else:
             step, total = counter.step_of(place)
+        row = Row(step, names, values, wall, total)
         believed = self._forms.add(
-            form,
-            Waiting(step, values, wall, total),
-            own=not carried,
-            once=carried and place.rank == EPISODE,
+            form, row, own=not carried, once=carried and place.rank == EPISODE
         )
         self._block.row(step)
-        for row in believed:
-            if row.total:
-                rows.total = row.total
-            if row is believed[-1]:  # those that waited have a lower step than others by now
-                self._restarts.add(rows, names, row.step)
-            (rows.guess if carried else rows.add)(names, row.step, row.values, row.wall)
-        return bool(believed)
+        for one in believed:
+            self.rows.total = one.total or self.rows.total
+        return self.add_believed(believed, guessed=carried)
 
-    def _heading(self, text: bytes, place: Place, extras: BlockRow, rows: ConsoleRows) -> None:
+    def _heading(self, text: bytes, place: Place, extras: Row) -> None:
         if place.rank == EPOCH:
             self._counter.epoch_heading = place.step, place.total
         shape = self._block.shape_of(text)
@@ -248,13 +240,11 @@ class Generic(Dialect):
             step, _ = self._headings.step_of(place)
         inner = not extras.names and _PAIR.fullmatch(unprefixed(text)) is not None
         extras = extras._replace(step=step)
-        self._give(self._block.heading(shape, step, extras, inner=inner), rows)
+        self._give(self._block.heading(shape, step, extras, inner=inner))
 
-    def _give(self, found: list[BlockRow], rows: ConsoleRows) -> None:
+    def _give(self, found: list[Row]) -> None:
         for row in found:
-            self._restarts.add(rows, row.names, row.step)
-            add = rows.guess if self._block.guessed else rows.add
-            add(row.names, row.step, row.values)
+            self.add(row, guessed=self._block.guessed)
 
 
 def _finest(names: tuple[bytes, ...], values: list[float]) -> int | None:
@@ -265,7 +255,7 @@ def _finest(names: tuple[bytes, ...], values: list[float]) -> int | None:
     return None
 
 
-def _anywhere(text: bytes) -> tuple[Place, BlockRow, bool] | None:
+def _anywhere(text: bytes) -> tuple[Place, Row, bool] | None:
     """The counter of a line of pairs, the other pairs, and whether they are a row."""
     found = pairs_of(unprefixed(text))
     counter = found.counter() if found is not None else None
@@ -276,7 +266,7 @@ def _anywhere(text: bytes) -> tuple[Place, BlockRow, bool] | None:
     names = (*found.names[:at], *found.names[at + 1 :])
     sure = any(map(is_metric, names)) or (found.clean and len(names) >= _MANY)
     is_row = sure and not are_settings(names)
-    return place, BlockRow(0, names, found.values[:at] + found.values[at + 1 :]), is_row
+    return place, Row(0, names, found.values[:at] + found.values[at + 1 :]), is_row
 
 
 def _pairs(text: bytes) -> tuple[tuple[bytes, ...], list[float], list[tuple[int, int]]]:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
 from enum import Enum
+
+from rltui.formats.console.console_dialect import Row
 
 #: Rows held back for a bar; beyond that they are counted.
 _MAX_PENDING = 256
@@ -33,23 +34,12 @@ class RowKind(Enum):
     """The closing row; belongs to the last step."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingRow:
-    """A row without a step."""
-
-    kind: RowKind
-    names: tuple[bytes, ...]
-    values: list[float]
-    wall: float
-
-
-Stepped = list[tuple[PendingRow, int]]
-
-
 class StepInference:
     """Assigns steps to rows, in order."""
 
     def __init__(self) -> None:
+        self.ready: list[Row] = []
+        """Rows whose step is now known; whoever takes them empties the list."""
         self.total: int | None = None
         """The end of the bar, when one was seen."""
         self.steps_are_row_numbers = False
@@ -64,7 +54,7 @@ class StepInference:
         """Whether rows have come and gone while the bar stood where it began: it is no axis."""
         self._last = 0
         """Step of the newest training row."""
-        self._pending: list[PendingRow] = []
+        self._pending: list[tuple[RowKind, Row]] = []
         self._fresh = False
         """Whether no bar has followed the newest row yet."""
         self._other: tuple[int, int] | None = None
@@ -92,181 +82,163 @@ class StepInference:
 
     # -- bars -------------------------------------------------------------------------------
 
-    def bar(self, done: int, total: int, torn: bool) -> Stepped:
+    def bar(self, done: int, total: int, torn: bool) -> None:
         """The bar is at ``done`` of ``total``; ``torn``: half a row precedes it."""
         if done >= total and len(self._ended) < _MAX_ENDED:
             self._ended.add(total)
-        if total != self.total:
-            return self._foreign(done, total)
-        if done < self._bar:
-            return self._begin(done, total)
+        if total != self.total and self.total is not None and not self._over:
+            self._other = (done, total)  # of an evaluation
+            return
+        if total != self.total or done < self._bar:
+            if done < total or total == self.total:
+                self._begin(done, total)
+            return
         if self._first_bar is None:
             self._first_bar = done
         self._still = self._still and done == self._bar
         self._bar, self._other = done, None
         if self._pending:
-            return self._settle(torn)
+            self._settle(torn)
+            return
         if self._fresh and not torn and self._last < done and not done % (self._interval or 1):
             self._last = done  # a bar right behind a row is exact: a lost row shifts nothing
         self._fresh = False
-        return []
 
-    def _foreign(self, done: int, total: int) -> Stepped:
-        """A bar with another total: of an evaluation, or of a training that begins now."""
-        if self.total is not None and not self._over:
-            self._other = (done, total)
-            return []
-        return self._begin(done, total) if done < total else []
-
-    def _begin(self, done: int, total: int) -> Stepped:
-        """A training with a new bar begins: forget what was inferred of the last one. Returns
-        the pending rows of that, counted."""
-        settled = self._count()
+    def _begin(self, done: int, total: int) -> None:
+        """A training with a new bar begins: count the pending rows of the last one, and forget
+        what was inferred of it."""
+        self.end()
         self.total, self._buffered, self._other = total, None, None
         self._bar = self._first_bar = done
         if not self._interval_known:
             self._interval = None
         self._last, self._fresh, self._still = 0, False, False
-        return settled
 
-    def _settle(self, torn: bool) -> Stepped:
+    def _settle(self, torn: bool) -> None:
         """Assign steps to the pending rows, now that a bar follows them."""
-        trained = sum(row.kind is RowKind.TRAIN for row in self._pending)
+        trained = sum(kind is RowKind.TRAIN for kind, _ in self._pending)
         if trained > 1 or torn or self._buffered is None:
             self._buffered = trained > 1 or torn
         if self._buffered:
-            return self._spread(torn)
+            self._spread(trained, torn)
+            return
         before, self._last = self._last, max(self._bar, 1)
         if self._interval is None and before:
             # the first step may be logged whatever the interval
             gap = self._last - before if before > 1 or self._last == 2 else self._last
             self._interval = max(1, gap)
-        return [(row, self._last) for row in self._take()]
+        for _, row in self._pending:
+            self._give(row, self._last)
+        self._pending = []
 
-    def _spread(self, torn: bool) -> Stepped:
+    def _spread(self, trained: int, torn: bool) -> None:
         """Rows that came together: the newest is at about the step of the bar."""
         start = self._last
         if not start and (self._first_bar or 0) > _RESUMED:
             start = (self._first_bar or 1) - 1
-        trained = sum(row.kind is RowKind.TRAIN for row in self._pending)
         if self._interval is None and trained:
             self._interval = max(1, round((self._bar - start) / (trained + torn)))
         self._last = start
-        return self._count()
+        self.end()
 
     # -- rows -------------------------------------------------------------------------------
 
-    def row(self, row: PendingRow, epoch: float, planned: float = math.nan) -> Stepped:
-        """Add a row; returns the rows whose step is now known. ``planned``: the total number of
-        steps according to the closing row."""
-        if row.kind is RowKind.TRAIN and self._other is not None and self.total == self._bar:
+    def row(self, kind: RowKind, row: Row, epoch: float, planned: float = math.nan) -> None:
+        """Add a row whose step is not known. ``planned``: the total number of steps according to
+        the closing row."""
+        train = kind is RowKind.TRAIN
+        if train and self._other is not None and self.total == self._bar:
             # the bar of this training has ended, and another one runs
-            return self._begin(*self._other) + self.row(row, epoch, planned)
+            self._begin(*self._other)
+        # a bar that moves is redrawn after each row, or has moved before the first of many
+        waits = any(waiting is RowKind.TRAIN for waiting, _ in self._pending)
+        still = self._still or (train and waits and self._bar == self._first_bar)
         if self.total is None:
-            return [(row, self._without_bar(row.kind, epoch))]
-        if self._over:
-            return self._after_all(row, epoch, planned)
-        if self._stands_still(row.kind):
-            return self._beside(row, epoch)
-        return self._along(row)
+            self._without_bar(kind, row, epoch)
+        elif self._over:
+            self._after_all(kind, row, epoch, planned)
+        elif still:
+            self._still = True
+            if not self._last and self._bar > _RESUMED:
+                self._last = self._bar
+            self.end()
+            self._without_bar(kind, row, epoch)
+        elif self._pending or (train and (self._interval is None or self._buffered is None)):
+            self._wait(kind, row, _MAX_PENDING)
+        elif train:
+            every = self._interval or 1
+            shown = 0 if self._buffered else -(-self._bar // every) * every
+            self._last = max(self._next(), shown)
+            self._fresh = not self._buffered
+            self._give(row, self._last)
+        else:
+            late = self._buffered and kind is not RowKind.SUMMARY
+            self._give(row, self._last if late else max(self._last, self._bar))
 
-    def _beside(self, row: PendingRow, epoch: float) -> Stepped:
-        """A row beside a bar that stands still."""
-        self._still = True
-        if not self._last and self._bar > _RESUMED:
-            self._last = self._bar
-        return [*self._count(), (row, self._without_bar(row.kind, epoch))]
-
-    def _along(self, row: PendingRow) -> Stepped:
-        """A row along a bar that moves."""
-        if not self._pending:
-            if row.kind is not RowKind.TRAIN:
-                late = self._buffered and row.kind is not RowKind.SUMMARY
-                return [(row, self._last if late else max(self._last, self._bar))]
-            if self._interval is not None and self._buffered is not None:
-                shown = 0 if self._buffered else -(-self._bar // self._interval) * self._interval
-                self._last = max(self._next(), shown)
-                self._fresh = not self._buffered
-                return [(row, self._last)]
-        return self._wait(row, _MAX_PENDING)
-
-    def _stands_still(self, kind: RowKind) -> bool:
-        """Whether the bar is drawn once and for all: one that moves is redrawn after each row, or
-        has moved before the first of many."""
-        if self._still:
-            return True
-        waiting = any(row.kind is RowKind.TRAIN for row in self._pending)
-        return kind is RowKind.TRAIN and waiting and self._bar == self._first_bar
-
-    def end(self) -> Stepped:
-        """The rows that wait for a bar, now that none comes."""
-        return self._count()
-
-    def _wait(self, row: PendingRow, most: int) -> Stepped:
-        """Wait for a bar, up to a limit; then the rows are counted without one."""
-        self._pending.append(row)
-        if len(self._pending) < most:
-            return []
-        self.total = None
-        return self._count()
-
-    def _after_all(self, row: PendingRow, epoch: float, planned: float) -> Stepped:
-        """The bar ended before the first row: it belongs to something else, or the buffer held
-        all rows of a short training. The closing row shows which."""
-        if row.kind is not RowKind.SUMMARY:
-            if row.kind is RowKind.TRAIN:
-                self._newest_epoch = epoch
-            return self._wait(row, _MAX_HEAP)
-        rows = sum(pending.kind is RowKind.TRAIN for pending in self._pending)
-        total = next((t for t in self._ended if abs(planned - t) <= 0.02 * t + 1), 0)
-        if not rows or not total:
-            return self._wait(row, 0)
-        if self._interval is None:
-            # rows * interval <= total < (rows + 1) * interval; epochs grow with the steps
-            at = total * self._newest_epoch / (epoch * rows) if epoch > 0 else total / rows
-            low, high = total // (rows + 1) + 1, max(1, total // rows)
-            self._interval = min(max(round(at), low), high) if math.isfinite(at) else high
-        self.total, self._bar, self._first_bar, self._buffered = total, total, 0, True
-        return [*self._spread(False), (row, total)]
+    def end(self) -> None:
+        """Count the rows that wait for a bar: none comes."""
+        pending, self._pending = self._pending, []
+        for kind, row in pending:
+            if kind is RowKind.TRAIN:
+                self._last = self._next()
+                self.steps_are_row_numbers |= self._interval is None
+            self._give(row, self._last)
 
     def lost(self) -> None:
         """A row was torn and could not be repaired."""
         if not self._pending and (self._buffered or (self.total is None and self._steps)):
             self._last += self._interval or 1
 
-    def _take(self) -> list[PendingRow]:
-        pending, self._pending = self._pending, []
-        return pending
+    def _give(self, row: Row, step: int) -> None:
+        self.ready.append(row._replace(step=step))
 
     def _next(self) -> int:
         """The step of the next row when rows are counted."""
         every = self._interval or 1
         return (self._last // every + 1) * every
 
-    def _count(self) -> Stepped:
-        """Count the pending rows."""
-        stepped: Stepped = []
-        for row in self._take():
-            if row.kind is RowKind.TRAIN:
-                self._last = self._next()
-                self.steps_are_row_numbers |= self._interval is None
-            stepped.append((row, self._last))
-        return stepped
+    def _wait(self, kind: RowKind, row: Row, most: int) -> None:
+        """Wait for a bar, up to a limit; then the rows are counted without one."""
+        self._pending.append((kind, row))
+        if len(self._pending) >= most:
+            self.total = None
+            self.end()
 
-    def _without_bar(self, kind: RowKind, epoch: float) -> int:
+    def _after_all(self, kind: RowKind, row: Row, epoch: float, planned: float) -> None:
+        """The bar ended before the first row: it belongs to something else, or the buffer held
+        all rows of a short training. The closing row shows which."""
+        if kind is not RowKind.SUMMARY:
+            if kind is RowKind.TRAIN:
+                self._newest_epoch = epoch
+            self._wait(kind, row, _MAX_HEAP)
+            return
+        rows = sum(waiting is RowKind.TRAIN for waiting, _ in self._pending)
+        total = next((t for t in self._ended if abs(planned - t) <= 0.02 * t + 1), 0)
+        if not rows or not total:
+            self._wait(kind, row, 0)
+            return
+        if self._interval is None:
+            # rows * interval <= total < (rows + 1) * interval; epochs grow with the steps
+            at = total * self._newest_epoch / (epoch * rows) if epoch > 0 else total / rows
+            low, high = total // (rows + 1) + 1, max(1, total // rows)
+            self._interval = min(max(round(at), low), high) if math.isfinite(at) else high
+        self.total, self._bar, self._first_bar, self._buffered = total, total, 0, True
+        self._spread(rows, False)
+        self._give(row, total)
+
+    def _without_bar(self, kind: RowKind, row: Row, epoch: float) -> None:
         """Count a row, in steps of the interval where it is known.
 
         An epoch that falls back shows that the training restarted at that epoch.
         """
-        if kind is not RowKind.TRAIN:
-            return self._last
-        if self._epochs and epoch < self._epochs[-1]:
-            at = bisect_left(self._epochs, epoch)
-            self._last = self._steps[at] - (self._interval or 1)
-            del self._epochs[at:], self._steps[at:]
-        self.steps_are_row_numbers |= self._interval is None
-        self._last = self._next()
-        if not math.isnan(epoch):
-            self._epochs.append(epoch)
-            self._steps.append(self._last)
-        return self._last
+        if kind is RowKind.TRAIN:
+            if self._epochs and epoch < self._epochs[-1]:
+                at = bisect_left(self._epochs, epoch)
+                self._last = self._steps[at] - (self._interval or 1)
+                del self._epochs[at:], self._steps[at:]
+            self.steps_are_row_numbers |= self._interval is None
+            self._last = self._next()
+            if not math.isnan(epoch):
+                self._epochs.append(epoch)
+                self._steps.append(self._last)
+        self._give(row, self._last)

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 import re
 
-from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect
+from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Row
 from rltui.formats.console.console_line import ANSI, plain, rank_of, wall_time
-from rltui.formats.console.printed_dict import MAX_BYTES, DictLayout, pairs
-from rltui.formats.console.step_inference import PendingRow, RowKind, StepInference, Stepped
+from rltui.formats.console.printed_dict import MAX_BYTES, FieldLayout, Pairs, pairs
+from rltui.formats.console.step_inference import RowKind, StepInference
 
 #: A tqdm bar without a description, or with ms-swift's.
 _BAR = re.compile(
@@ -37,11 +37,12 @@ class Transformers(Dialect):
     longest = MAX_LINE
     markers = (b"{'", b"%|", b"% ", b"logging_steps", b"Total optimization steps")
 
-    def __init__(self) -> None:
+    def __init__(self, rows: ConsoleRows) -> None:
+        super().__init__(rows)
         self._inference = StepInference()
-        super().__init__()
-        self._layout = DictLayout()
+        self._layout = FieldLayout(b"': ")
         self._torn = b""
+        """The beginning of a row that was torn where a buffer was flushed."""
         self._wrapped: list[bytes] = []
         """The lines of a row that a terminal has wrapped, so far."""
         self._names: tuple[bytes, ...] = ()
@@ -50,62 +51,55 @@ class Transformers(Dialect):
         self._bare = False
         """Whether rows without a logger prefix were seen."""
 
-    @property
-    def open(self) -> bool:
-        """Whether a row may go on in the next line."""
-        return bool(self._wrapped)
-
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
+    def follow(self, line: bytes) -> None:
         """The next part of a wrapped row; a row or a bar instead shows that it was torn."""
+        self._open = False
         if b"{'" in line or b"it/s" in line or b"s/it" in line:
-            self._wrapped = []
-            self.take(line, rows)
+            self.read(line)
             return
         self._wrapped.append(line)
-        end = line.find(b"}") + 1
-        if not end:
-            if len(self._wrapped) > _MOST_LINES:
-                self._wrapped = []
+        if b"}" not in line:
+            self._open = len(self._wrapped) <= _MOST_LINES
             return
         body = b"".join(self._wrapped)
-        body, self._wrapped = body[: body.find(b"}") + 1], []
+        body = body[: body.find(b"}") + 1]
         found = pairs(body) if len(body) <= MAX_BYTES else None
         if found is not None and found[0]:
             self._torn = b""
-            self._row(b"", 0, found, rows)
+            self._row(b"", 0, found)
 
-    def close(self, rows: ConsoleRows) -> None:
-        self._give(self._inference.end(), rows)
+    def close(self) -> None:
+        self._inference.end()
+        self._give()
 
-    def take(self, line: bytes, rows: ConsoleRows) -> bool:
+    def read(self, line: bytes) -> bool:
         if b"\x1b" in line:
             line = ANSI.sub(b"", line)
         begin = line.find(b"{'")
         bar = _BAR.match(line) if b"it/s" in line or b"s/it" in line else None
+        after = line.find(b"]", bar.end()) + 1 if bar else 0
         if bar:
-            self._bar(int(bar[1]), int(bar[2]), rows)
-            if begin < 0 and self._torn:
-                return self._mend(line[line.find(b"]", bar.end()) + 1 :], line, rows)
-        elif begin < 0:
-            self._hint(line, rows)
-        if begin < 0:
-            return False
-        return self._dict(line, begin, line.find(b"]", bar.end()) + 1 if bar else 0, rows)
+            self._inference.bar(int(bar[1]), int(bar[2]), bool(self._torn))
+            self._give()
+        if begin >= 0:
+            return self._dict(line, begin, after)
+        if bar and self._torn:
+            return self._mend(line, after)
+        if not bar:
+            self._hint(line)
+        return False
 
-    def _bar(self, done: int, total: int, rows: ConsoleRows) -> None:
-        stepped = self._inference.bar(done, total, bool(self._torn))
-        if stepped:
-            self._give(stepped, rows)
-
-    def _dict(self, line: bytes, begin: int, after: int, rows: ConsoleRows) -> bool:
+    def _dict(self, line: bytes, begin: int, after: int) -> bool:
         if self._torn:
             self._torn = b""
             self._inference.lost()
         end = line.find(b"}", begin) + 1
         if not end:
-            self._tear(line[begin:])
+            part = line[begin:]
+            if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
+                self._torn, self._wrapped, self._open = part, [part], True
             return False
-        found = self._layout.read(line[begin:end]) if end - begin <= MAX_BYTES else None
+        found = pairs(line[begin:end], self._layout) if end - begin <= MAX_BYTES else None
         if found is None:
             return False
         prefix = plain(line[after:begin])
@@ -115,94 +109,69 @@ class Transformers(Dialect):
         if rank != self._rank or (self._bare and prefix.endswith(b">>")):
             return False
         self._bare = self._bare or not prefix
-        return self._row(line, begin, found, rows)
+        return self._row(line, begin, found)
 
-    def _row(
-        self,
-        line: bytes,
-        begin: int,
-        found: tuple[tuple[bytes, ...], list[float]],
-        rows: ConsoleRows,
-    ) -> bool:
+    def _row(self, line: bytes, begin: int, found: Pairs) -> bool:
         names, values = found
         wall = wall_time(line[:begin])
-        step = next((n for n in _STEPS if n in names), None)
-        if step is not None:
-            return self._custom(step, names, values, wall, rows)
+        own = next((n for n in _STEPS if n in names), None)
+        if own is not None:  # of a custom loop, whose names stay
+            at = names.index(own)
+            if not values[at].is_integer() or len(names) < 2:
+                return False
+            rest = values[:at] + values[at + 1 :]
+            self._give(Row(int(values[at]), names[:at] + names[at + 1 :], rest, wall))
+            return True
         progress = _OF_ALL.search(line, begin) if _PROGRESS in line else None
         if b"epoch" not in names and progress is None:
             return False
         if names != self._names:
             self._names, self._mapped = names, _rewritten(names)
         tags, kind = self._mapped
-        pending = PendingRow(kind, tags, values, wall)
         if progress:
-            rows.total = int(progress[2])
-            self._give([(pending, int(progress[1]))], rows)
+            self.rows.total = int(progress[2])
+            self._give(Row(int(progress[1]), tags, values, wall))
             return True
-        epoch = values[names.index(b"epoch")]
-        planned = math.nan if kind is not RowKind.SUMMARY else _planned(names, values)
-        self._give(self._inference.row(pending, epoch, planned), rows)
+        planned = math.nan
+        if kind is RowKind.SUMMARY:
+            # run time times speed: the number of steps
+            cells = dict(zip(names, values, strict=True))
+            planned = cells.get(b"train_steps_per_second", math.nan) * cells[b"train_runtime"]
+        self._inference.row(
+            kind, Row(0, tags, values, wall), values[names.index(b"epoch")], planned
+        )
+        self._give()
         return True
 
-    def _custom(
-        self,
-        key: bytes,
-        names: tuple[bytes, ...],
-        values: list[float],
-        wall: float,
-        rows: ConsoleRows,
-    ) -> bool:
-        """A dict of a custom loop with its own step; its names stay."""
-        at = names.index(key)
-        step = values[at]
-        if not step.is_integer() or len(names) < 2:
-            return False
-        names = names[:at] + names[at + 1 :]
-        row = PendingRow(RowKind.EVAL, names, values[:at] + values[at + 1 :], wall)
-        self._give([(row, int(step))], rows)
-        return True
+    def _give(self, *rows: Row) -> None:
+        """Add rows, or those whose step is now known."""
+        ready, self._inference.ready = rows or self._inference.ready, []
+        for row in ready:
+            self.add(row)
+        self.rows.steps_are_row_numbers |= self._inference.steps_are_row_numbers
+        if ready and self._inference.planned is not None:
+            self.rows.total = self._inference.planned
 
-    def _give(self, stepped: Stepped, rows: ConsoleRows) -> None:
-        for row, step in stepped:
-            self._add(rows, row.names, step, row.values, row.wall)
-        rows.steps_are_row_numbers |= self._inference.steps_are_row_numbers
-        if stepped and self._inference.planned is not None:
-            rows.total = self._inference.planned
-
-    def _tear(self, part: bytes) -> None:
-        """Keep the beginning of a row that was torn where a buffer was flushed."""
-        if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
-            self._torn = part
-            self._wrapped = [part]
-
-    def _mend(self, rest: bytes, line: bytes, rows: ConsoleRows) -> bool:
+    def _mend(self, line: bytes, after: int) -> bool:
         """The end of a torn row, behind a bar; accepted if it has the names of the last row."""
-        end = rest.find(b"}") + 1
+        end = line.find(b"}", after) + 1
         if not end:
             return False
-        body, self._torn = self._torn + rest[:end], b""
+        body, self._torn = self._torn + line[after:end], b""
         found = pairs(body)
         if found is None or found[0] != self._names:
             self._inference.lost()
             return False
-        return self._row(line, 0, found, rows)
+        return self._row(line, 0, found)
 
-    def _hint(self, line: bytes, rows: ConsoleRows) -> None:
+    def _hint(self, line: bytes) -> None:
         """The plan, which the log may contain before the first row."""
         interval = _INTERVAL.search(line)
         if interval:
             self._inference.set_interval(int(interval[1]))
         plan = _PLAN.search(line)
         if plan and plan[1].strip(b","):
-            rows.total = int(plan[1].replace(b",", b""))
-
-
-def _planned(names: tuple[bytes, ...], values: list[float]) -> float:
-    """The number of steps according to the closing row: run time times speed."""
-    cells = dict(zip(names, values, strict=True))
-    speed = cells.get(b"train_steps_per_second", math.nan)
-    return cells.get(b"train_runtime", math.nan) * speed
+            self.rows.total = int(plan[1].replace(b",", b""))
 
 
 def _rewritten(names: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], RowKind]:
