@@ -40,6 +40,9 @@ class _Line(NamedTuple):
     own: _Field
     fields: tuple[_Field, ...]
     until: re.Pattern[bytes] | None
+    steps: tuple[str, ...]
+    """Groups with numbers of steps."""
+    labelled: bool
 
 
 class Description(NamedTuple):
@@ -73,11 +76,15 @@ def _described(table: Table) -> Description:
         kind = next(kind for kind in ("nearby", "heading", "row") if kind in own or kind == "row")
         fields = tuple(field(form, text) for form, text in _texts(own, "fields").items())
         until = own.read("until", Node.text)
+        first = field("{key}", own.need(kind).text())
+        groups = first.pattern.groupindex
         found = _Line(
             kind,
-            field("{key}", own.need(kind).text()),
+            first,
             fields,
             re.compile(until.encode()) if until else None,
+            tuple(key for key in _STEPS if key in groups),
+            "label" in groups,
         )
         own.finish()
         return found
@@ -128,8 +135,7 @@ class DescribedDialect(Dialect):
                 break
         else:
             return False
-        groups = found.groupdict(b"")
-        steps = {key: int(groups[key]) for key in _STEPS if groups.get(key)}
+        steps = {key: int(found[key]) for key in known.steps if found[key]}
         if known.kind == "heading":
             self._heading = (steps["step"], steps.get("total")) if "step" in steps else None
             self._base = steps.get("base", self._base)
@@ -140,13 +146,15 @@ class DescribedDialect(Dialect):
             return self.open
         cells: dict[bytes, float] = {}
         self._add_values(known.own, found, b"", cells)
+        name = found["name"] if known.own.named else b""
         for field in known.fields:
             for one in field.pattern.finditer(text, found.end()):
-                self._add_values(field, one, groups.get("name", b""), cells)
-        label = groups.get("label", b"").rpartition(b"] ")[2].strip()
-        self._label = label if self._label is None else self._label
-        if label != self._label:
-            cells = {label + b"/" + name: value for name, value in cells.items()}
+                self._add_values(field, one, name, cells)
+        if known.labelled:
+            label = found["label"].rpartition(b"] ")[2].strip()
+            self._label = label if self._label is None else self._label
+            if label != self._label:
+                cells = {label + b"/" + name: value for name, value in cells.items()}
         if known.kind == "nearby":
             return self._nearby(cells)
         return self._row(steps, cells, wall_time(text))
@@ -213,7 +221,8 @@ class DescribedDialect(Dialect):
         name = found["name"] or b"" if field.named else name
         of = found["of"] if field.several else b"0"
         for key in field.keys:
-            value = number(found[key] or b"")
+            text = found[key]
+            value = number(text) if text else None
             if value is not None:
                 form = (field.form, name, key, of)
                 tag = self._tags.get(form)

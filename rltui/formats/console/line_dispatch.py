@@ -8,7 +8,7 @@ After some rows only the dialects that found any remain.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -80,7 +80,7 @@ class LineDispatch:
     def close(self) -> None:
         """Take the rows that wait for a line, now that no more come."""
         for dialect in tuple(self._dialects):
-            if self._wanted(dialect):
+            if dialect in self._dialects:
                 count = self._rows.count
                 dialect.close()
                 if self._rows.count > count:
@@ -88,59 +88,64 @@ class LineDispatch:
 
     def _read(self, text: bytes, prefixes: Mapping[int, bytes]) -> int | None:
         """Read line by line where a dialect is open, else only the lines with markers."""
-        known, last = tuple(self._dialects), None
+        known, rows, size, last = tuple(self._dialects), self._rows, len(text), None
         marked = marked_lines(text, known)
-        opened = [number for number, dialect in enumerate(known) if dialect.open]
+        opened = [dialect for dialect in known if dialect.open]
         at = nth = 0
-        while at < len(text) and (opened or nth < len(marked)):
-            at = at if opened else marked[nth][0]
+        while at < size and (opened or nth < len(marked)):
+            until = marked[nth][0] if nth < len(marked) else size
+            at = at if opened else until
             end = text.find(b"\n", at)
-            numbers = []
-            while nth < len(marked) and marked[nth][0] == at:
-                numbers.append(marked[nth][1])
-                nth += 1
-            self._rows.stamp = prefixes.get(at, b"")
-            count = self._rows.count
-            self._line(known, opened, numbers, text[at:end])
-            if self._rows.count > count:
+            count, rows.stamp = rows.count, prefixes.get(at, b"")
+            if at < until:
+                for dialect in opened:
+                    self._pass(dialect, dialect.follow, text[at:end])
+            else:
+                markers = []
+                while nth < len(marked) and marked[nth][0] == at:
+                    markers.append(known[marked[nth][1]])
+                    nth += 1
+                self._marked(opened, markers, text[at:end])
+                fresh = [dialect for dialect in markers if dialect.open and dialect not in opened]
+                opened = sorted([*opened, *fresh], key=known.index) if fresh else opened
+            if opened:
+                opened = [d for d in opened if d.open and d in self._dialects]
+            if rows.count > count:
                 last = end
-            if opened or numbers:
-                opened = [
-                    n
-                    for n in sorted({*opened, *numbers})
-                    if known[n].open and self._wanted(known[n])
-                ]
             at = end + 1
         return last
 
-    def _line(
-        self, known: Sequence[Dialect], opened: Sequence[int], marked: Sequence[int], line: bytes
-    ) -> None:
+    def _marked(self, opened: list[Dialect], markers: list[Dialect], line: bytes) -> None:
         """Pass a line to the open dialects, and to those with a marker in it until one takes it;
         an open one that guesses waits whether a surer one does."""
-        guesses = [n for n in opened if known[n].rank is Rank.GUESS]
-        for number in opened:
-            if number not in guesses:
-                self._pass(known[number], line, follows=True)
-        for number in marked:
-            fresh = number not in opened or number in guesses or not known[number].open
-            if fresh and self._pass(known[number], line):
+        for dialect in opened:
+            if dialect.rank is not Rank.GUESS:
+                self._pass(dialect, dialect.follow, line)
+        for dialect in markers:
+            fresh = dialect not in opened or not dialect.open or dialect.rank is Rank.GUESS
+            if fresh and self._pass(dialect, dialect.read, line):
                 return
-        for number in guesses:
-            if number not in marked:
-                self._pass(known[number], line, follows=True)
+        for dialect in opened:
+            if dialect.rank is Rank.GUESS and dialect not in markers:
+                self._pass(dialect, dialect.follow, line)
 
-    def _pass(self, dialect: Dialect, line: bytes, *, follows: bool = False) -> bool:
+    def _pass(self, dialect: Dialect, read: Callable[[bytes], bool | None], line: bytes) -> bool:
         """Pass a line to a dialect; returns whether it takes it for itself."""
-        if len(line) > dialect.longest or not self._wanted(dialect):
+        if len(line) > dialect.longest or dialect not in self._dialects:
             return False
         count = self._rows.count
-        taken = not follows and dialect.read(line)
-        if follows:
-            dialect.follow(line)
+        taken = read(line)
         if taken or self._rows.count > count:
             self._find(dialect)
-        return taken
+        return bool(taken)
+
+    def _find(self, dialect: Dialect) -> None:
+        """Remember that a dialect has found a row, and drop those that get no lines any more."""
+        self._hits += 1
+        if self._hits <= _SETTLED or dialect not in self._found:
+            self._found.add(dialect)
+            self._best = min(self._best, dialect.rank)
+            self._dialects = [d for d in self._dialects if self._wanted(d)]
 
     def _wanted(self, dialect: Dialect) -> bool:
         """Whether a dialect still gets lines: only while no surer one has found a row."""
@@ -149,14 +154,6 @@ class LineDispatch:
         if dialect.rank is Rank.SURE:
             return self._hits < _SETTLED
         return dialect.rank < self._best
-
-    def _find(self, dialect: Dialect) -> None:
-        """Remember that a dialect has found a row."""
-        self._found.add(dialect)
-        self._best = min(self._best, dialect.rank)
-        self._hits += 1
-        if self._hits <= _SETTLED:
-            self._dialects = [d for d in self._dialects if self._wanted(d)]
 
 
 class _Search(NamedTuple):

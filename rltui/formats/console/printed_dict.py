@@ -54,8 +54,9 @@ class FieldLayout:
             return None
         if not all(map(bytes.startswith, fields, self._begins)):
             return None
+        texts = [f[e:] for f, e in zip(fields, self._ends, strict=True)]
         try:
-            return [float(f[e:].strip(b"'")) for f, e in zip(fields, self._ends, strict=True)]
+            return list(map(float, texts if b"'" not in texts[-1] else [t.strip(b"'") for t in texts]))
         except ValueError:
             return None
 
