@@ -56,7 +56,9 @@ class FieldLayout:
             return None
         texts = [f[e:] for f, e in zip(fields, self._ends, strict=True)]
         try:
-            return list(map(float, texts if b"'" not in texts[-1] else [t.strip(b"'") for t in texts]))
+            return list(
+                map(float, texts if b"'" not in texts[-1] else [t.strip(b"'") for t in texts])
+            )
         except ValueError:
             return None
 
