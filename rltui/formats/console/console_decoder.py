@@ -12,9 +12,9 @@ from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows
+from rltui.formats.console.console_line import LinePrefix
 from rltui.formats.console.line_dispatch import LineDispatch
-from rltui.formats.console.line_prefix import LinePrefix
-from rltui.formats.console.printed_dict import ConfigDump
+from rltui.formats.console.logger_record import ConfigDump
 from rltui.formats.console.progress_bar import RICH, planned_by_bar
 from rltui.formats.console.terminal_tail import TerminalTail
 from rltui.formats.figure_lines import NO_ROWS, figure_lines

@@ -25,16 +25,19 @@ from rltui.formats.console.console_line import (
 )
 from rltui.formats.console.heading_block import HeadingBlock
 from rltui.formats.console.pair_line import (
+    HEAD_BYTES,
+    Place,
+    StepCounter,
     are_settings,
     is_dump,
     is_metric,
     may_have_counter,
     may_have_pairs,
     pairs_of,
+    place_of,
     rank_of_counter,
     unprefixed,
 )
-from rltui.formats.console.step_place import HEAD_BYTES, Place, StepCounter, place_of
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE
 
 #: Longer lines are text.

@@ -7,13 +7,14 @@ import re
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import amount, is_rule, plain, ungrouped, whole
 from rltui.formats.console.pair_line import (
+    StepCounter,
     are_settings,
     is_metric,
     pairs_of,
+    place_of,
     rank_of_counter,
     unprefixed,
 )
-from rltui.formats.console.step_place import StepCounter, place_of
 from rltui.formats.words import words
 
 _MAX_ROWS = 500

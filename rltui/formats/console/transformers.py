@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
+from enum import Enum
 
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Row
 from rltui.formats.console.console_line import ANSI, plain, rank_of, wall_time
-from rltui.formats.console.printed_dict import MAX_BYTES, FieldLayout, Pairs, pairs
-from rltui.formats.console.step_inference import RowKind, StepInference
+from rltui.formats.console.logger_record import MAX_BYTES, FieldLayout, Pairs, pairs
 
 #: A tqdm bar without a description, or with ms-swift's.
 _BAR = re.compile(
@@ -29,6 +30,240 @@ _OF_ALL = re.compile(rb"'global_step/max_steps': '(\d{1,15})/(\d{1,15})'")
 _MOST_LINES = 40
 #: Step keys of dicts that other loops print.
 _STEPS = (b"step", b"global_step", b"_step", b"iteration")
+#: Rows held back for a bar; beyond that they are counted.
+_MAX_PENDING = 256
+#: The same when the bar has already ended.
+_MAX_HEAP = 40
+_MAX_ENDED = 1000
+#: A bar that starts beyond this step belongs to a resumed training.
+_RESUMED = 20
+
+
+class RowKind(Enum):
+    """What a row describes."""
+
+    TRAIN = "train"
+    EVAL = "eval"
+    """Follows the training row of its step."""
+    SUMMARY = "summary"
+    """The closing row; belongs to the last step."""
+
+
+class StepInference:
+    """Assigns steps, in order, to rows that transformers' Trainer prints without one.
+
+    Rows come every ``logging_steps`` steps; the progress bar shows the step in one of two ways. If
+    output is flushed, a row is followed at once by a redrawn bar: that bar is exact, the one before
+    may lag. If output is buffered, as in a file by default, many rows come together, while the bar
+    (standard error, never buffered) has moved on: the rows are spread over the steps since the last
+    ones. Without a bar, rows are counted.
+    """
+
+    def __init__(self) -> None:
+        self.ready: list[Row] = []
+        """Rows whose step is now known; whoever takes them empties the list."""
+        self.total: int | None = None
+        """The end of the bar, when one was seen."""
+        self.steps_are_row_numbers = False
+        self._interval: int | None = None
+        self._interval_known = False
+        self._buffered: bool | None = None
+        """Whether rows come late, many at a time; else the bar is redrawn after each row. None
+        until the first rows of a bar show it."""
+        self._bar = 0
+        self._first_bar: int | None = None
+        self._still = False
+        """Whether rows have come and gone while the bar stood where it began: it is no axis."""
+        self._last = 0
+        """Step of the newest training row."""
+        self._pending: list[tuple[RowKind, Row]] = []
+        self._fresh = False
+        """Whether no bar has followed the newest row yet."""
+        self._other: tuple[int, int] | None = None
+        """A bar of something else that runs after that of the training has ended."""
+        self._newest_epoch = math.nan
+        self._ended: set[int] = set()
+        """Totals of the bars that have reached their end."""
+        self._epochs: list[float] = []
+        self._steps: list[int] = []
+
+    def set_interval(self, steps: int) -> None:
+        """The log contains ``logging_steps``."""
+        if steps > 0 and self._interval is None:
+            self._interval, self._interval_known = steps, True
+
+    @property
+    def planned(self) -> int | None:
+        """The planned number of steps; None where the rows were counted instead, and differ."""
+        return self.total if not self.steps_are_row_numbers or self._last == self.total else None
+
+    @property
+    def _over(self) -> bool:
+        """Whether the bar ended before the first row."""
+        return self._bar == self.total and self._buffered is None
+
+    # -- bars -------------------------------------------------------------------------------
+
+    def bar(self, done: int, total: int, torn: bool) -> None:
+        """The bar is at ``done`` of ``total``; ``torn``: half a row precedes it."""
+        if done >= total and len(self._ended) < _MAX_ENDED:
+            self._ended.add(total)
+        if total != self.total and self.total is not None and not self._over:
+            self._other = (done, total)  # of an evaluation
+            return
+        if total != self.total or done < self._bar:
+            if done < total or total == self.total:
+                self._begin(done, total)
+            return
+        if self._first_bar is None:
+            self._first_bar = done
+        self._still = self._still and done == self._bar
+        self._bar, self._other = done, None
+        if self._pending:
+            self._settle(torn)
+            return
+        if self._fresh and not torn and self._last < done and not done % (self._interval or 1):
+            self._last = done  # a bar right behind a row is exact: a lost row shifts nothing
+        self._fresh = False
+
+    def _begin(self, done: int, total: int) -> None:
+        """A training with a new bar begins: count the pending rows of the last one, and forget
+        what was inferred of it."""
+        self.end()
+        self.total, self._buffered, self._other = total, None, None
+        self._bar = self._first_bar = done
+        if not self._interval_known:
+            self._interval = None
+        self._last, self._fresh, self._still = 0, False, False
+
+    def _settle(self, torn: bool) -> None:
+        """Assign steps to the pending rows, now that a bar follows them."""
+        trained = sum(kind is RowKind.TRAIN for kind, _ in self._pending)
+        if trained > 1 or torn or self._buffered is None:
+            self._buffered = trained > 1 or torn
+        if self._buffered:
+            self._spread(trained, torn)
+            return
+        before, self._last = self._last, max(self._bar, 1)
+        if self._interval is None and before:
+            # the first step may be logged whatever the interval
+            gap = self._last - before if before > 1 or self._last == 2 else self._last
+            self._interval = max(1, gap)
+        for _, row in self._pending:
+            self._give(row, self._last)
+        self._pending = []
+
+    def _spread(self, trained: int, torn: bool) -> None:
+        """Rows that came together: the newest is at about the step of the bar."""
+        start = self._last
+        if not start and (self._first_bar or 0) > _RESUMED:
+            start = (self._first_bar or 1) - 1
+        if self._interval is None and trained:
+            self._interval = max(1, round((self._bar - start) / (trained + torn)))
+        self._last = start
+        self.end()
+
+    # -- rows -------------------------------------------------------------------------------
+
+    def row(self, kind: RowKind, row: Row, epoch: float, planned: float = math.nan) -> None:
+        """Add a row whose step is not known. ``planned``: the total number of steps according to
+        the closing row."""
+        train = kind is RowKind.TRAIN
+        if train and self._other is not None and self.total == self._bar:
+            # the bar of this training has ended, and another one runs
+            self._begin(*self._other)
+        # a bar that moves is redrawn after each row, or has moved before the first of many
+        waits = any(waiting is RowKind.TRAIN for waiting, _ in self._pending)
+        still = self._still or (train and waits and self._bar == self._first_bar)
+        if self.total is None:
+            self._without_bar(kind, row, epoch)
+        elif self._over:
+            self._after_all(kind, row, epoch, planned)
+        elif still:
+            self._still = True
+            if not self._last and self._bar > _RESUMED:
+                self._last = self._bar
+            self.end()
+            self._without_bar(kind, row, epoch)
+        elif self._pending or (train and (self._interval is None or self._buffered is None)):
+            self._wait(kind, row, _MAX_PENDING)
+        elif train:
+            every = self._interval or 1
+            shown = 0 if self._buffered else -(-self._bar // every) * every
+            self._last = max(self._next(), shown)
+            self._fresh = not self._buffered
+            self._give(row, self._last)
+        else:
+            late = self._buffered and kind is not RowKind.SUMMARY
+            self._give(row, self._last if late else max(self._last, self._bar))
+
+    def end(self) -> None:
+        """Count the rows that wait for a bar: none comes."""
+        pending, self._pending = self._pending, []
+        for kind, row in pending:
+            if kind is RowKind.TRAIN:
+                self._last = self._next()
+                self.steps_are_row_numbers |= self._interval is None
+            self._give(row, self._last)
+
+    def lost(self) -> None:
+        """A row was torn and could not be repaired."""
+        if not self._pending and (self._buffered or (self.total is None and self._steps)):
+            self._last += self._interval or 1
+
+    def _give(self, row: Row, step: int) -> None:
+        self.ready.append(row._replace(step=step))
+
+    def _next(self) -> int:
+        """The step of the next row when rows are counted."""
+        every = self._interval or 1
+        return (self._last // every + 1) * every
+
+    def _wait(self, kind: RowKind, row: Row, most: int) -> None:
+        """Wait for a bar, up to a limit; then the rows are counted without one."""
+        self._pending.append((kind, row))
+        if len(self._pending) >= most:
+            self.total = None
+            self.end()
+
+    def _after_all(self, kind: RowKind, row: Row, epoch: float, planned: float) -> None:
+        """The bar ended before the first row: it belongs to something else, or the buffer held
+        all rows of a short training. The closing row shows which."""
+        if kind is not RowKind.SUMMARY:
+            if kind is RowKind.TRAIN:
+                self._newest_epoch = epoch
+            self._wait(kind, row, _MAX_HEAP)
+            return
+        rows = sum(waiting is RowKind.TRAIN for waiting, _ in self._pending)
+        total = next((t for t in self._ended if abs(planned - t) <= 0.02 * t + 1), 0)
+        if not rows or not total:
+            self._wait(kind, row, 0)
+            return
+        if self._interval is None:
+            # rows * interval <= total < (rows + 1) * interval; epochs grow with the steps
+            at = total * self._newest_epoch / (epoch * rows) if epoch > 0 else total / rows
+            low, high = total // (rows + 1) + 1, max(1, total // rows)
+            self._interval = min(max(round(at), low), high) if math.isfinite(at) else high
+        self.total, self._bar, self._first_bar, self._buffered = total, total, 0, True
+        self._spread(rows, False)
+        self._give(row, total)
+
+    def _without_bar(self, kind: RowKind, row: Row, epoch: float) -> None:
+        """Count a row, in steps of the interval where it is known.
+
+        An epoch that falls back shows that the training restarted at that epoch.
+        """
+        if kind is RowKind.TRAIN:
+            if self._epochs and epoch < self._epochs[-1]:
+                at = bisect_left(self._epochs, epoch)
+                self._last = self._steps[at] - (self._interval or 1)
+                del self._epochs[at:], self._steps[at:]
+            self.steps_are_row_numbers |= self._interval is None
+            self._last = self._next()
+            if not math.isnan(epoch):
+                self._epochs.append(epoch)
+                self._steps.append(self._last)
+        self._give(row, self._last)
 
 
 class Transformers(Dialect):
