@@ -60,9 +60,14 @@ class ConsoleDecoder(LastLine):
         self._looked = False
 
     @property
-    def found(self) -> bool:
+    def has_row(self) -> bool:
         """Whether any dialect has found a row, even one that still waits for its step."""
         return self._dispatch.found or self._ranks.found
+
+    def found(self, data: bytes) -> bool:
+        """See :class:`rltui.formats.base.RowSearch`."""
+        self.feed(data, more=True)  # the tail is not wanted
+        return self.has_row
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if not data:
@@ -191,7 +196,7 @@ class _Ranks:
     @property
     def found(self) -> bool:
         """Whether any has a row."""
-        return any(decoder.found for decoder in self._decoders.values())
+        return any(decoder.has_row for decoder in self._decoders.values())
 
     def feed(self, lines: Mapping[bytes, Sequence[bytes]]) -> None:
         """Read the lines of each rank."""

@@ -7,6 +7,7 @@ Dumps of settings have the same shape and are recognised by their form and their
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -213,29 +214,25 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
 
 def worded(text: bytes) -> PairLine | None:
     """The figures of a line of words and numbers between commas; None when it is none."""
-    if not _MANY_WORDS.search(text):
-        return None
-    line, at = PairLine([], [], [], [], True), 0
-    while at < len(text):
-        pair = _WORDS.match(text, at)
-        if pair is None:
-            return None
-        line.add(pair[1], pair[2])
-        at = pair.end()
-    return line if len(line.names) > 1 and any(map(is_metric, line.names)) else None
+    line = _row_of(_WORDS, text) if _MANY_WORDS.search(text) else None
+    many = line is not None and len(line.names) > 1 and any(map(is_metric, line.names))
+    return line if many else None
 
 
 def evaluation_of(text: bytes) -> PairLine | None:
     """The figures of an evaluation in a line of words; None when it is none."""
     found = _EVALUATION.match(text)
-    if found is None:
-        return None
-    line, at = PairLine([], [], [], [], True), found.end()
+    return _row_of(_SPACED, text[found.end() :], b"eval/") if found else None
+
+
+def _row_of(pattern: re.Pattern[bytes], text: bytes, prefix: bytes = b"") -> PairLine | None:
+    """The pairs of a text, one behind the other; None when there is anything else."""
+    line, at = PairLine([], [], [], [], True), 0
     while at < len(text):
-        pair = _SPACED.match(text, at)
+        pair = pattern.match(text, at)
         if pair is None:
             return None
-        line.add(b"eval/" + pair[1], pair[2])
+        line.add(prefix + pair[1], pair[2])
         at = pair.end()
     return line
 
@@ -320,6 +317,23 @@ def place_of(text: bytes) -> Place | None:
         return Place(_ORDER[leading[2][:4]], step, end=leading.end())
     best: Place | None = None
     epoch = epochs = None
+    for rank, found in _counters(head):
+        step, total = int(found[2]), int(found[3]) if found[3] else None
+        if rank == EPOCH:
+            epoch, epochs = step, total
+        if best is not None and best.rank == EPISODE and found[1] == b"steps" and rank == STEP:
+            continue
+        if best is None or rank < best.rank:
+            best = Place(rank, step, total, end=found.end())
+        else:
+            best.end = max(best.end, found.end())
+    if best is not None and best.rank < EPOCH:
+        best.epoch, best.epochs = epoch, epochs
+    return best
+
+
+def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
+    """The counters of a line and their ranks."""
     for found in _INDEX.finditer(head):
         start = found.start()
         last = head[start - 1] if start else _BLANK
@@ -330,22 +344,8 @@ def place_of(text: bytes) -> Place | None:
             before = _BEFORE.search(head, max(0, start - _LONGEST_BEFORE), start)
         if before is None and last == _UNDERSCORE:
             continue
-        word, digits, of = found.groups()
-        rank = _ORDER[word[:4]]
-        step, total = int(digits), int(of) if of else None
-        if rank == EPOCH:
-            epoch, epochs = step, total
-        if before and before[1] and rank == STEP:
-            rank = FINE
-        if best is not None and best.rank == EPISODE and word == b"steps" and rank == STEP:
-            continue
-        if best is None or rank < best.rank:
-            best = Place(rank, step, total, end=found.end())
-        else:
-            best.end = max(best.end, found.end())
-    if best is not None and best.rank < EPOCH:
-        best.epoch, best.epochs = epoch, epochs
-    return best
+        rank = _ORDER[found[1][:4]]
+        yield (FINE if rank == STEP and before and before[1] else rank), found
 
 
 class StepCounter:
@@ -386,9 +386,11 @@ class StepCounter:
     def _over_epochs(self, place: Place, epoch: int) -> tuple[int, int | None]:
         step, total, (last_epoch, last_step) = place.step, place.total, self._epoch
         if last_epoch < 0 or epoch < last_epoch:
-            self._first_epoch, self._base, self._within = min(epoch, 1), 0, None
-            if epoch > 1 and place.epochs and total and step > (epoch - 1) * total / place.epochs:
-                self._within = False
+            counts_on = (
+                epoch > 1 and place.epochs and total and step > (epoch - 1) * total / place.epochs
+            )
+            self._first_epoch, self._base = min(epoch, 1), 0
+            self._within = False if counts_on else None
         elif epoch > last_epoch:
             self._within = step <= last_step
             self._base += last_step if self._within else 0
