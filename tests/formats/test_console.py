@@ -9,17 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
 from rltui.formats import Belonging, Decoded
 from rltui.formats.console import Console
-from tests import places
 from tests.formats import encode
 from tests.formats.consoles import decode, restarts, values
-
-FIXTURES = places.FIXTURES / "console"
 
 
 def tail(text: str | bytes) -> LogTail:
@@ -201,26 +196,22 @@ def steps_of(text: str, tag: str = "train/loss") -> list[int]:
     return whole
 
 
-def test_the_bar_behind_a_row_gives_its_step() -> None:
-    """The bar before it lags."""
-    text = bar(0, 80) + "\r" + " " * 40
-    for step in (5, 10, 15, 20):
-        text += f"\r{row(step)}" + bar(step, 80) + bar(step + 1, 80) + "\r" + " " * 40
-    assert steps_of(text) == [5, 10, 15, 20]
-
-
-def test_the_first_step_may_be_logged_too() -> None:
+@pytest.mark.parametrize(
+    ("logged", "begun", "done"),
+    [
+        ((5, 10, 15, 20), (), (0, 1)),  # the bar before a row lags
+        ((1, 10, 20, 30), (), (0,)),  # the first step is logged, too
+        ((5, 10, 15, 25, 30), (0,), (0,)),  # a row is lost
+    ],
+)
+def test_the_bar_behind_a_row_gives_its_step(
+    logged: tuple[int, ...], begun: tuple[int, ...], done: tuple[int, ...]
+) -> None:
     text = bar(0, 80)
-    for step in (1, 10, 20, 30):
-        text += f"\r{row(step)}" + bar(step, 80)
-    assert steps_of(text) == [1, 10, 20, 30]
-
-
-def test_a_lost_row_shifts_nothing() -> None:
-    text = bar(0, 80)
-    for step in (5, 10, 15, 25, 30):
-        text += bar(step, 80) + f"\r{row(step)}" + bar(step, 80)
-    assert steps_of(text) == [5, 10, 15, 25, 30]
+    for step in logged:
+        text += "".join(bar(step + late, 80) for late in begun) + f"\r{row(step)}"
+        text += "".join(bar(step + late, 80) for late in done) + "\r" + " " * 40
+    assert steps_of(text) == list(logged)
 
 
 def test_buffered_rows_are_counted_over_the_bars() -> None:
@@ -417,15 +408,6 @@ def test_other_tables_are_no_rows() -> None:
     assert values(text + "-" * 30 + "\n") == {}
 
 
-def test_spinning_up_table() -> None:
-    text = (
-        f"{'-' * 39}\n|             Epoch |               3 |\n"
-        "|      AverageEpRet |            21.4 |\n"
-        f"| TotalEnvInteracts |           16000 |\n{'-' * 39}\n"
-    )
-    assert values(text) == {"Epoch": [(16000, 3.0)], "AverageEpRet": [(16000, 21.4)]}
-
-
 def test_second_training_of_a_script_begins_anew() -> None:
     text = "".join(box(s, "loss | 1") for s in (100, 200, 300, 100, 200))
     assert restarts(text) == [100]
@@ -464,18 +446,6 @@ def test_rsl_rl_blocks() -> None:
     }
 
 
-def test_rl_games() -> None:
-    text = (
-        "fps step: 100 fps step and policy inference: 90 fps total: 80 epoch: 3/500 frames: 4096\n"
-        "saving next best rewards:  [300.05]\n"
-    )
-    assert values(text) == {
-        "performance/step_fps": [(4096, 100.0)],
-        "performance/step_inference_fps": [(4096, 90.0)],
-        "performance/step_inference_rl_update_fps": [(4096, 80.0)],
-    }
-
-
 def test_cleanrl() -> None:
     text = (
         "SPS: 1\nglobal_step=2048, episodic_return=[21.]\nSPS: 1234\n"
@@ -491,32 +461,6 @@ def test_cleanrl() -> None:
 # own loops
 
 
-@pytest.mark.parametrize(
-    ("form", "expected"),
-    [
-        ("Epoch:[1/1]({n}/4292), loss: 0.5, Adv Std: {n}.5, epoch_time: 9.000min", (7, 8)),
-        ("[step {n}] loss=0.5", (7, 8)),
-        ("step {n}/438 loss=0.5 lr=1e-4", (7, 8)),
-        ("Step {n} done in 3s: loss=0.5", (7, 8)),
-        ("iter {n}: loss 0.5, time 120.3ms, mfu 3.4%", (7, 8)),
-        ("step {n} reward 0.5 kl -0.2", (7, 8)),
-        ("06/01/2025 10:00:00 - INFO - __main__ -   Step: {n}, LR: 1e-05, Loss: 0.5", (7, 8)),
-        ("[TRAINING] Step: {n} / 8000000  |  Reward: 10.12  |  Loss: 0.200", (7, 8)),
-        ("Iteration {n}: policy_loss = 0.5; kl = 0.01", (7, 8)),
-        ("Episode {n}\tReward: 12.5\tEpsilon: 0.5", (7, 8)),
-        ("Epoch {n}/10 - train loss: 0.5 - val loss: 0.6", (7, 8)),
-        ("2026-01-01 12:00:00,123 - INFO - global_step={n} loss=0.5", (7, 8)),
-        ("step: {n} | loss: 0.5 | norm: 1.25 | dt: 12.00ms | tok/sec 900.00", (7, 8)),
-    ],
-)
-def test_own_loops(form: str, expected: tuple[int, int]) -> None:
-    text = "hello\n" + "".join(form.format(n=n) + "\n\nsome text: 5\n" for n in expected)
-    found = values(text)
-    assert found
-    assert all([s for s, _ in points] == list(expected) for points in found.values())
-    assert Console().claims(Path("x.log"), text.encode())
-
-
 def test_values_of_own_loops() -> None:
     line = "Epoch:[1/1](20/4292), Reward: -2.3, Avg Response Len: 271.38, lr: 0.00000030\n"
     found = values(line + line.replace("(20/", "(21/").replace("-2.3", "nan"))
@@ -524,12 +468,6 @@ def test_values_of_own_loops() -> None:
     assert found["lr"][0] == (20, 3e-07)
     assert found["Reward"][0] == (20, -2.3)
     assert math.isnan(found["Reward"][1][1])
-
-
-def test_two_values_named_together() -> None:
-    text = "".join(f"[step {n}] loss=0.1 rewards(c/r)=-0.03/0.02\n" for n in (1, 2))
-    assert values(text)["rewards(c)"] == [(1, -0.03), (2, -0.03)]
-    assert values(text)["rewards(r)"] == [(1, 0.02), (2, 0.02)]
 
 
 def test_a_form_that_comes_once_is_not_believed() -> None:
@@ -666,45 +604,6 @@ def test_tail_is_not_made_while_more_comes() -> None:
     assert decoder.feed(b"step:1 - a:1\n", more=True).tail is None
     assert decoder.feed(b"").tail == LogTail(("step:1 - a:1",), 0)
     assert decoder.feed(b"") == Decoded()
-
-
-# pieces and mutations of real logs
-
-
-FILES = sorted(FIXTURES.glob("*.log"))
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
-def test_pieces_of_real_logs_give_the_same(path: Path) -> None:
-    data = path.read_bytes()
-    whole = decode(data)
-    points = encode.points_of(whole)
-    assert points
-    for piece in (1, 13, 997, 4096):
-        parts = decode(data, piece)
-        assert encode.points_of(parts) == points
-        assert parts[-1].tail == whole[-1].tail
-        assert sum(p.records for p in parts) == whole[0].records
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from(FILES), st.data())
-def test_mutations_of_real_logs_never_raise(path: Path, draws: st.DataObject) -> None:
-    data = bytearray(path.read_bytes())
-    for _ in range(draws.draw(st.integers(1, 12))):
-        at = draws.draw(st.integers(0, len(data) - 1))
-        junk = draws.draw(
-            st.one_of(
-                st.binary(max_size=20),
-                st.sampled_from(
-                    [b"\r", b"\n", b"step:", b"{'", b"}", b" - ", b"|", b"-" * 30 + b"\n", b"1e999"]
-                ),
-            )
-        )
-        data[at : at + draws.draw(st.integers(0, 50))] = junk
-    piece = draws.draw(st.sampled_from([None, 101, 4096]))
-    whole = encode.points_of(decode(bytes(data)))
-    assert encode.points_of(decode(bytes(data), piece)) == whole
 
 
 def test_a_number_too_large_for_a_step_is_no_restart() -> None:
