@@ -106,11 +106,6 @@ def test_verl_line_behind_a_bar_and_a_prefix() -> None:
     assert decode(text)[0].hparams == {"total_steps": 150}
 
 
-def test_verl_name_with_the_separator_and_values_that_are_none() -> None:
-    found = values("step:1 - val/a - b/mean:0.5 - x:None - y:True - z:1.0\n")
-    assert found == {"val/a - b/mean": [(1, 0.5)], "z": [(1, 1.0)]}
-
-
 @pytest.mark.parametrize("length", [4096, 4097])
 def test_verl_line_cut_by_wandb_loses_its_last_field(length: int) -> None:
     line = "step:1 - a:1.0 - " + "b" * 4000 + ":2.0 - critic/score/mean:0.123456789012345"
@@ -139,21 +134,6 @@ def test_equal_steps_and_late_evaluations_are_no_restarts() -> None:
 def test_two_trainings_in_one_file_are_not_torn_into_hundreds() -> None:
     text = "".join(f"step:{s} - a:1\nstep:{s + 50} - a:2\n" for s in range(1000))
     assert len(restarts(text)) < 20
-
-
-def test_verl_initial_validation_has_the_step_before_the_first_row() -> None:
-    text = (
-        "(\"Initial validation metrics: {'val/x/mean': \"\n"
-        " \"np.float64(0.25), 'val/y': 0.5}\")\n"
-        "step:1 - actor/a:1.0\n"
-    )
-    assert values(text) == {
-        "val/x/mean": [(0, 0.25)],
-        "val/y": [(0, 0.5)],
-        "actor/a": [(1, 1.0)],
-    }
-    same = text.replace("step:1 - actor/a:1.0", "step:0 - val/x/mean:0.25")
-    assert values(same) == {"val/y": [(0, 0.5)], "val/x/mean": [(0, 0.25)]}
 
 
 # transformers
@@ -298,60 +278,7 @@ def test_only_one_rank_is_read() -> None:
     assert [s for s, _ in values(text)["train/loss"]] == [1, 2, 3]
 
 
-def test_a_dict_with_a_step_keeps_its_names() -> None:
-    text = "INFO {'step': 3, 'loss': tensor(0.5, device='cuda:0'), 'kl': 0.1}\n"
-    assert values(text) == {"loss": [(3, 0.5)], "kl": [(3, 0.1)]}
-
-
 # loggers
-
-
-def test_slime() -> None:
-    text = (
-        "(Actor pid=3) [2030-01-02 03:04:05] model.py:918 - step 12: "
-        "{'train/loss': 0.013, 'train/ppo_kl': 2e-05, 'train/step': 25}\n"
-        "[2030-01-02 03:04:05] x.py:1 - rollout 6: {'rollout/reward': 0.5, 'rollout/step': 6}\n"
-        "[2030-01-02 03:04:05] x.py:1 - eval 6: {'eval/aime': 0.25}\n"
-    )
-    assert values(text) == {
-        "train/loss": [(25, 0.013)],
-        "train/ppo_kl": [(25, 2e-05)],
-        "rollout/reward": [(6, 0.5)],
-        "eval/aime": [(6, 0.25)],
-    }
-
-
-def test_roll_and_json_of_own_loops() -> None:
-    text = (
-        '[INFO] metrics_tag: {"step": 3, "metrics": {"actor/pg_loss": -0.01, "a": NaN}}\n'
-        '{"global_step": 4, "train": {"loss": 0.5}, "note": "x"}\n'
-    )
-    found = values(text)
-    assert found["actor/pg_loss"] == [(3, -0.01)]
-    assert math.isnan(found["a"][0][1])
-    assert found["train/loss"] == [(4, 0.5)]
-
-
-def test_skyrl_dict_on_many_lines() -> None:
-    text = (
-        "2026-01-01 10:00:00 | INFO | utils - Step 5: \n"
-        "{'policy/policy_loss': '-0.0031',\n 'reward/avg': '0.5000',\n 'name': 'x'}\n"
-        "Step 6: {'policy/policy_loss': '0.0100',\n 'reward/avg': '0.6000'}\n"
-        "Step 7: \nsomething else {'policy/policy_loss': '9'}\n"
-    )
-    assert values(text) == {
-        "policy/policy_loss": [(5, -0.0031), (6, 0.01)],
-        "reward/avg": [(5, 0.5), (6, 0.6)],
-    }
-
-
-def test_torchtune() -> None:
-    text = "Step 1 | loss:1.25 lr:1e-05 tokens_per_second_per_gpu:900.5 \nStep 2 | a: b c\n"
-    assert values(text) == {
-        "loss": [(1, 1.25)],
-        "lr": [(1, 1e-05)],
-        "tokens_per_second_per_gpu": [(1, 900.5)],
-    }
 
 
 @pytest.mark.parametrize("colon", ["", ":"])
@@ -394,18 +321,6 @@ def test_a_table_may_be_interrupted() -> None:
         "| time/ ", "2026-05-02 [Warning] [omni.usd] step 7: x\n\n| time/ "
     )
     assert values(text) == {"rollout/ep_rew_mean": [(100, 3200.0)], "train/loss": [(100, 0.5)]}
-
-
-def test_table_with_numpy_values_texts_and_cut_names() -> None:
-    found = values(box(5, "approx_kl  | 0.0070666056", "name | PPO", "a_name_that_is_long... | 1"))
-    assert found["train/approx_kl"] == [(5, 0.0070666056)]
-    assert found["train/a_name_that_is_long..."] == [(5, 1.0)]
-    assert "train/name" not in found
-
-
-def test_other_tables_are_no_rows() -> None:
-    text = "|-----------|-----|\n| GPU | Name |\n| 0 | H100 |\n" + "-" * 30 + "\n| a | 1 |\n"
-    assert values(text + "-" * 30 + "\n") == {}
 
 
 def test_second_training_of_a_script_begins_anew() -> None:
@@ -461,19 +376,6 @@ def test_cleanrl() -> None:
 # own loops
 
 
-def test_values_of_own_loops() -> None:
-    line = "Epoch:[1/1](20/4292), Reward: -2.3, Avg Response Len: 271.38, lr: 0.00000030\n"
-    found = values(line + line.replace("(20/", "(21/").replace("-2.3", "nan"))
-    assert found["Avg Response Len"] == [(20, 271.38), (21, 271.38)]
-    assert found["lr"][0] == (20, 3e-07)
-    assert found["Reward"][0] == (20, -2.3)
-    assert math.isnan(found["Reward"][1][1])
-
-
-def test_a_form_that_comes_once_is_not_believed() -> None:
-    assert values("step 1: loss=0.5\n") == {}
-
-
 def test_steps_that_begin_anew_in_each_epoch_are_counted_on() -> None:
     lines = [(e, s) for e in (1, 2, 3) for s in (10, 20, 30)]
     text = "".join(f"Epoch [{e}/3], Step [{s}/30], Loss: 0.5\n" for e, s in lines)
@@ -518,18 +420,7 @@ def test_an_epoch_line_between_steps_is_of_the_newest_step() -> None:
     assert [s for s, _ in values(text)["avg_loss"]] == [20, 40, 60]
 
 
-def test_a_sure_dialect_ends_guessing() -> None:
-    chatter = "[step 5] reward=1\n[step 6] reward=1\n"
-    text = "step:1 - critic/score/mean:0.5\n" + chatter
-    assert values(text) == {"critic/score/mean": [(1, 0.5)]}
-
-
 # lines and bytes
-
-
-def test_broken_bytes_line_ends_and_a_byte_order_mark() -> None:
-    data = b"\xef\xbb\xbfstep:1 - a:1.0\r\n\xff\xfe\x00\r\nstep:2 - a:2.0\r\n"
-    assert values(data) == {"a": [(1, 1.0), (2, 2.0)]}
 
 
 def test_an_unfinished_line_waits() -> None:
@@ -604,9 +495,3 @@ def test_tail_is_not_made_while_more_comes() -> None:
     assert decoder.feed(b"step:1 - a:1\n", more=True).tail is None
     assert decoder.feed(b"").tail == LogTail(("step:1 - a:1",), 0)
     assert decoder.feed(b"") == Decoded()
-
-
-def test_a_number_too_large_for_a_step_is_no_restart() -> None:
-    text = "".join(f'{{"step": {step}, "loss": 0.5}}\n' for step in (10**31, 10**30, 5, 6))
-    assert values(text) == {"loss": [(5, 0.5), (6, 0.5)]}
-    assert not restarts(text)

@@ -44,16 +44,7 @@ def test_a_counter_before_its_name(head: str, scale: int, pairs: str) -> None:
     }
 
 
-def test_cells_of_a_table_in_thousands() -> None:
-    text = "Iter  Loss  Tokens\n" + "".join(f"{n}k  0.5  {n}.3M\n" for n in STEPS)
-    assert values(text)["Tokens"] == [(n * 1000, pytest.approx(n * 1e6 + 3e5)) for n in STEPS]
-
-
 TOP, BOTTOM = "╭{:─^20}╮\n", "╰" + "─" * 20 + "╯\n"
-
-
-def test_one_panel_is_not_believed() -> None:
-    assert values(TOP.format(" Step 1 ") + "│ Mean reward: 0.5 │\n" + BOTTOM) == {}
 
 
 @pytest.mark.parametrize(
@@ -91,23 +82,6 @@ def test_an_evaluation_between_rules_belongs_to_the_row_above() -> None:
     assert name in guessed(text)
 
 
-def test_words_and_numbers_between_commas_below_a_row() -> None:
-    text = "".join(
-        f"Updates {n}0, num timesteps {n}000, FPS 60\n"
-        f"The dist entropy 3.{n}, the value loss 0.{n}, the action loss is -1.{n}\n\n"
-        for n in STEPS
-    )
-    found = values(text)
-    assert found["value loss"] == [(n * 1000, n / 10) for n in STEPS]
-    assert found["dist entropy"] == [(n * 1000, 3 + n / 10) for n in STEPS]
-    assert [v for _, v in found["action loss"]] == [-1.1, -1.2, -1.3]
-
-
-def test_a_sentence_with_numbers_is_no_row() -> None:
-    line = "Saved 3 files in 2.5, which took 1.5, and more.\n"
-    assert "files in" not in values("".join(f"step {n} loss 0.{n}\n{line}" for n in STEPS))
-
-
 def test_pairs_around_a_row_in_a_section_have_its_step() -> None:
     rule = "-" * 60 + "\n"
     text = rule + "".join(
@@ -120,17 +94,6 @@ def test_pairs_around_a_row_in_a_section_have_its_step() -> None:
     found = values(text)
     assert found["Average reward score"][-3:] == [(n, -n / 10) for n in (2, 3, 4)]
     assert found["Generate time"][-3:] == [(n, 1.7) for n in (2, 3, 4)]
-
-
-def test_cells_without_a_number_differ_from_row_to_row() -> None:
-    text = "Step\tTraining Loss\treward\tsampling / mean\n" + "".join(
-        f"{n}\t0.5\t0.{n}\t{'0.1' if n == 1 else 'No Log'}\n" for n in STEPS
-    )
-    assert values(text) == {
-        "Training Loss": [(n, 0.5) for n in STEPS],
-        "reward": [(n, n / 10) for n in STEPS],
-        "sampling / mean": [(1, 0.1)],
-    }
 
 
 _SB3 = b"""\

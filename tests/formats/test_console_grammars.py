@@ -30,14 +30,6 @@ def test_settings_between_rows_change_nothing() -> None:
     assert "lr" not in found
 
 
-def test_a_line_of_another_loop_is_no_row_and_no_goal() -> None:
-    text = "Loading checkpoint shards: 100%|##| 3/3 [00:01<00:00, 2.1it/s]\n"
-    text += "Map: 100%|##| 500/500 [00:01<00:00, 2.1it/s]\nAdapter Epoch 4/5 loss: 0.0015\n"
-    text += "step 10 loss=0.5\nstep 20 loss=0.4\n"
-    assert values(text) == {"loss": [(10, 0.5), (20, 0.4)]}
-    assert goal(text) is None
-
-
 def test_a_counter_that_starts_again_below_a_finer_one_is_no_axis() -> None:
     text = "".join(
         f"Episode # {8 * n} | Current time step: {300 * n} | Reward: {n}.5 | Length: 5.0\n"
@@ -74,13 +66,6 @@ def test_a_heading_below_many_others_is_read_from_the_second_time() -> None:
     text = "".join(f"moved {'x' * n} of epoch {n % 7}\n\n\n" for n in range(200))
     text += "".join(f"Epoch {n} complete:\n  val loss: {n}.5\n" for n in range(1, 9))
     assert [step for step, _ in values(text)["val loss"]] == list(range(2, 9))
-
-
-def test_a_name_that_comes_often_below_a_heading_is_not_read() -> None:
-    text = "".join(
-        f"Epoch {n}/3\n" + "batch loss: 0.5\n" * 5 + "val loss: 0.4\n" for n in (1, 2, 3)
-    )
-    assert list(values(text)) == ["val loss"]
 
 
 # sections between rules
@@ -205,32 +190,7 @@ def test_hostile_lines_are_passed_over(line: str) -> None:
     assert "loss" not in values(begun + (line + "\n") * 3)
 
 
-def test_bars_of_an_evaluation_have_the_step_of_the_training() -> None:
-    text = "".join(
-        f"Train:  10%|#| {n}/90 [00:02<00:03,  1.9it/s, loss={n}.5]\r"
-        f"Validation: 100%|#| 5/5 [00:02<00:00,  1.9it/s, loss={n}.75]\n"
-        for n in (10, 20, 30)
-    )
-    assert values(text) == {
-        "loss": [(10, 10.5), (20, 20.5), (30, 30.5)],
-        "eval/loss": [(10, 10.75), (20, 20.75), (30, 30.75)],
-    }
-
-
 # trainers
-
-
-def test_keras_counts_the_last_redraw_of_an_epoch() -> None:
-    text = "".join(
-        f"Epoch {n}/9\n\r  1/469 [>.......] - ETA: 5s - loss: 9.5\x08\x08\x08"
-        f"\r469/469 [========] - 3s 6ms/step - loss: {n}.5 - val_loss: 0.25\n"
-        for n in (1, 2, 3)
-    )
-    assert values(text) == {
-        "loss": [(1, 1.5), (2, 2.5), (3, 3.5)],
-        "val_loss": [(1, 0.25), (2, 0.25), (3, 0.25)],
-    }
-    assert goal(text) == 9
 
 
 def test_keras_rl() -> None:

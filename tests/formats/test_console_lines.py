@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.formats.console import Console
-from tests.formats.consoles import values
+from tests.formats.consoles import goal, values
 
 #: A form, the step of its row, and the names and values.
 LINES = (
@@ -223,3 +223,164 @@ def test_lines(line: tuple[str, str]) -> None:
 )
 def test_lines_that_are_no_rows(form: str) -> None:
     assert values("".join(form.format(n=n) for n in (4, 4, 8, 100))) == {}
+
+
+#: A log, and all of its points.
+LOGS = {
+    "verl name with the separator and values that are none": (
+        "step:1 - val/a - b/mean:0.5 - x:None - y:True - z:1.0\n",
+        "val/a - b/mean: 1=0.5; z: 1=1",
+    ),
+    "verl initial validation has the step before the first row": (
+        "(\"Initial validation metrics: {'val/x/mean': \"\n"
+        " \"np.float64(0.25), 'val/y': 0.5}\")\nstep:1 - actor/a:1.0\n",
+        "val/x/mean: 0=0.25; val/y: 0=0.5; actor/a: 1=1",
+    ),
+    "verl initial validation has the step before the first row again": (
+        "(\"Initial validation metrics: {'val/x/mean': \"\n"
+        " \"np.float64(0.25), 'val/y': 0.5}\")\nstep:0 - val/x/mean:0.25\n",
+        "val/y: 0=0.5; val/x/mean: 0=0.25",
+    ),
+    "a dict with a step keeps its names": (
+        "INFO {'step': 3, 'loss': tensor(0.5, device='cuda:0'), 'kl': 0.1}\n",
+        "loss: 3=0.5; kl: 3=0.1",
+    ),
+    "slime": (
+        "(Actor pid=3) [2030-01-02 03:04:05] model.py:918 - step 12: {'train/loss': 0.013, "
+        "'train/ppo_kl': 2e-05, 'train/step': 25}\n"
+        "[2030-01-02 03:04:05] x.py:1 - rollout 6: {'rollout/reward': 0.5, 'rollout/step': 6}\n"
+        "[2030-01-02 03:04:05] x.py:1 - eval 6: {'eval/aime': 0.25}\n",
+        "train/loss: 25=0.013; train/ppo_kl: 25=2e-05; rollout/reward: 6=0.5; eval/aime: 6=0.25",
+    ),
+    "roll and json of own loops": (
+        '[INFO] metrics_tag: {"step": 3, "metrics": {"actor/pg_loss": -0.01, "a": NaN}}\n'
+        '{"global_step": 4, "train": {"loss": 0.5}, "note": "x"}\n',
+        "actor/pg_loss: 3=-0.01; a: 3=nan; train/loss: 4=0.5",
+    ),
+    "skyrl dict on many lines": (
+        "2026-01-01 10:00:00 | INFO | utils - Step 5: \n{'policy/policy_loss': '-0.0031',\n"
+        " 'reward/avg': '0.5000',\n 'name': 'x'}\nStep 6: {'policy/policy_loss': '0.0100',\n"
+        " 'reward/avg': '0.6000'}\nStep 7: \nsomething else {'policy/policy_loss': '9'}\n",
+        "policy/policy_loss: 5=-0.0031 6=0.01; reward/avg: 5=0.5 6=0.6",
+    ),
+    "torchtune": (
+        "Step 1 | loss:1.25 lr:1e-05 tokens_per_second_per_gpu:900.5 \nStep 2 | a: b c\n",
+        "loss: 1=1.25; lr: 1=1e-05; tokens_per_second_per_gpu: 1=900.5",
+    ),
+    "other tables are no rows": (
+        "|-----------|-----|\n| GPU | Name |\n| 0 | H100 |\n------------------------------\n"
+        "| a | 1 |\n------------------------------\n",
+        "",
+    ),
+    "values of own loops": (
+        "Epoch:[1/1](20/4292), Reward: -2.3, Avg Response Len: 271.38, lr: 0.00000030\n"
+        "Epoch:[1/1](21/4292), Reward: nan, Avg Response Len: 271.38, lr: 0.00000030\n",
+        "Reward: 20=-2.3 21=nan; Avg Response Len: 20=271.38 21=271.38; lr: 20=3e-07 21=3e-07",
+    ),
+    "a form that comes once is not believed": ("step 1: loss=0.5\n", ""),
+    "a sure dialect ends guessing": (
+        "step:1 - critic/score/mean:0.5\n[step 5] reward=1\n[step 6] reward=1\n",
+        "critic/score/mean: 1=0.5",
+    ),
+    "broken bytes line ends and a byte order mark": (
+        "\ufeffstep:1 - a:1.0\r\n\udcff\udcfe\x00\r\nstep:2 - a:2.0\r\n",
+        "a: 1=1 2=2",
+    ),
+    "a number too large for a step is no restart": (
+        '{"step": 10000000000000000000000000000000, "loss": 0.5}\n'
+        '{"step": 1000000000000000000000000000000, "loss": 0.5}\n{"step": 5, "loss": 0.5}\n'
+        '{"step": 6, "loss": 0.5}\n',
+        "loss: 5=0.5 6=0.5",
+    ),
+    "table with numpy values texts and cut names": (
+        "------------------------------\n| rollout/           |      |\n"
+        "|    ep_rew_mean     | 3.2e+03 |\n| time/              |      |\n"
+        "|    total_timesteps | 5 |\n| train/             |      |\n"
+        "|    approx_kl  | 0.0070666056 |\n|    name | PPO |\n"
+        "|    a_name_that_is_long... | 1 |\n------------------------------\n",
+        "rollout/ep_rew_mean: 5=3200; train/approx_kl: 5=0.0070666056; "
+        "train/a_name_that_is_long...: 5=1",
+    ),
+    "keras counts the last redraw of an epoch": (
+        "Epoch 1/9\n\r  1/469 [>.......] - ETA: 5s - loss: 9.5\x08\x08\x08\r"
+        "469/469 [========] - 3s 6ms/step - loss: 1.5 - val_loss: 0.25\nEpoch 2/9\n\r"
+        "  1/469 [>.......] - ETA: 5s - loss: 9.5\x08\x08\x08\r"
+        "469/469 [========] - 3s 6ms/step - loss: 2.5 - val_loss: 0.25\nEpoch 3/9\n\r"
+        "  1/469 [>.......] - ETA: 5s - loss: 9.5\x08\x08\x08\r"
+        "469/469 [========] - 3s 6ms/step - loss: 3.5 - val_loss: 0.25\n",
+        "loss: 1=1.5 2=2.5 3=3.5; val_loss: 1=0.25 2=0.25 3=0.25",
+    ),
+    "bars of an evaluation have the step of the training": (
+        "Train:  10%|#| 10/90 [00:02<00:03,  1.9it/s, loss=10.5]\r"
+        "Validation: 100%|#| 5/5 [00:02<00:00,  1.9it/s, loss=10.75]\n"
+        "Train:  10%|#| 20/90 [00:02<00:03,  1.9it/s, loss=20.5]\r"
+        "Validation: 100%|#| 5/5 [00:02<00:00,  1.9it/s, loss=20.75]\n"
+        "Train:  10%|#| 30/90 [00:02<00:03,  1.9it/s, loss=30.5]\r"
+        "Validation: 100%|#| 5/5 [00:02<00:00,  1.9it/s, loss=30.75]\n",
+        "loss: 10=10.5 20=20.5 30=30.5; eval/loss: 10=10.75 20=20.75 30=30.75",
+    ),
+    "a line of another loop is no row and no goal": (
+        "Loading checkpoint shards: 100%|##| 3/3 [00:01<00:00, 2.1it/s]\n"
+        "Map: 100%|##| 500/500 [00:01<00:00, 2.1it/s]\nAdapter Epoch 4/5 loss: 0.0015\n"
+        "step 10 loss=0.5\nstep 20 loss=0.4\n",
+        "loss: 10=0.5 20=0.4",
+    ),
+    "a name that comes often below a heading is not read": (
+        "Epoch 1/3\nbatch loss: 0.5\nbatch loss: 0.5\nbatch loss: 0.5\nbatch loss: 0.5\n"
+        "batch loss: 0.5\nval loss: 0.4\nEpoch 2/3\nbatch loss: 0.5\nbatch loss: 0.5\n"
+        "batch loss: 0.5\nbatch loss: 0.5\nbatch loss: 0.5\nval loss: 0.4\nEpoch 3/3\n"
+        "batch loss: 0.5\nbatch loss: 0.5\nbatch loss: 0.5\nbatch loss: 0.5\nbatch loss: 0.5\n"
+        "val loss: 0.4\n",
+        "val loss: 1=0.4 2=0.4 3=0.4",
+    ),
+    "cells of a table in thousands": (
+        "Iter  Loss  Tokens\n1k  0.5  1.3M\n2k  0.5  2.3M\n3k  0.5  3.3M\n",
+        "Loss: 1000=0.5 2000=0.5 3000=0.5; Tokens: 1000=1300000 2000=2300000 3000=3300000",
+    ),
+    "one panel is not believed": (
+        "╭────── Step 1 ──────╮\n│ Mean reward: 0.5 │\n╰────────────────────╯\n",
+        "",
+    ),
+    "cells without a number differ from row to row": (
+        "Step\tTraining Loss\treward\tsampling / mean\n1\t0.5\t0.1\t0.1\n2\t0.5\t0.2\tNo Log\n"
+        "3\t0.5\t0.3\tNo Log\n",
+        "Training Loss: 1=0.5 2=0.5 3=0.5; reward: 1=0.1 2=0.2 3=0.3; sampling / mean: 1=0.1",
+    ),
+    "words and numbers between commas below a row": (
+        "Updates 10, num timesteps 1000, FPS 60\n"
+        "The dist entropy 3.1, the value loss 0.1, the action loss is -1.1\n\n"
+        "Updates 20, num timesteps 2000, FPS 60\n"
+        "The dist entropy 3.2, the value loss 0.2, the action loss is -1.2\n\n"
+        "Updates 30, num timesteps 3000, FPS 60\n"
+        "The dist entropy 3.3, the value loss 0.3, the action loss is -1.3\n\n",
+        "FPS: 1000=60 2000=60 3000=60; dist entropy: 1000=3.1 2000=3.2 3000=3.3; value loss: "
+        "1000=0.1 2000=0.2 3000=0.3; action loss: 1000=-1.1 2000=-1.2 3000=-1.3",
+    ),
+    "a sentence with numbers is no row": (
+        "step 1 loss 0.1\nSaved 3 files in 2.5, which took 1.5, and more.\nstep 2 loss 0.2\n"
+        "Saved 3 files in 2.5, which took 1.5, and more.\nstep 3 loss 0.3\n"
+        "Saved 3 files in 2.5, which took 1.5, and more.\n",
+        "loss: 1=0.1 2=0.2 3=0.3",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_logs(name: str) -> None:
+    text, points = LOGS[name]
+    found = values(text.encode("utf-8", "surrogateescape"))
+    shown = {
+        tag: " ".join(f"{step}={value:.15g}" for step, value in ps) for tag, ps in found.items()
+    }
+    assert "; ".join(f"{tag}: {ps}" for tag, ps in shown.items()) == points
+
+
+@pytest.mark.parametrize(
+    ("name", "total"),
+    [
+        ("keras counts the last redraw of an epoch", 9),
+        ("a line of another loop is no row and no goal", None),
+    ],
+)
+def test_goals(name: str, total: int | None) -> None:
+    assert goal(LOGS[name][0]) == total
