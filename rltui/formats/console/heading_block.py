@@ -127,7 +127,12 @@ class HeadingBlock:
         self._headings += not tried
         self._counter_last |= inner and bool(self._pending)
         rows = self._end_section(step if inner and self._pending else self._step)
-        self._forget()
+        if self._is_dump:  # drop what its block left
+            for held in self._held.values():
+                if held and held[-1][0] == self._step:
+                    held.pop()
+            self._held = {name: held for name, held in self._held.items() if held}
+        self._settings = self._others = 0
         most = _BETWEEN if self._known else _UNKNOWN
         self._left = most if self._known or tried < _TRIED else _BELOW_ROW
         self._step, self._most, self.guessed, self._below_row = step, most, False, False
@@ -167,15 +172,6 @@ class HeadingBlock:
         """Whether the block has the names of settings."""
         return self._settings > 1 and self._settings > self._others
 
-    def _forget(self) -> None:
-        """Drop what the block of a dump left."""
-        if self._is_dump:
-            for held in self._held.values():
-                if held and held[-1][0] == self._step:
-                    held.pop()
-            self._held = {name: held for name, held in self._held.items() if held}
-        self._settings = self._others = 0
-
     def _end_section(self, step: int | None) -> list[Row]:
         """The pairs of a section, now that its step is known."""
         pending, self._pending, self._section = self._pending, [], False
@@ -190,18 +186,16 @@ class HeadingBlock:
         if step is None or self._is_dump:
             return []
         for name, value in pairs:
-            self._hold(name, value, step)
+            if name not in self._known:
+                self._hold(name, value, step)
         if not self._sure:
             self._sure = any(len(self._held.get(n, ())) > 1 and is_outcome(n) for n, _ in pairs)
-        return self._believe(pairs, step) if self._sure else []
+        return self._believed(pairs, step) if self._sure else []
 
     def _hold(self, name: bytes, value: float, step: int) -> None:
-        if name in self._known:
-            return
         held = self._held.get(name)
-        if held is None:
-            if len(self._held) < _MAX_NAMES:
-                self._held[name] = [(step, value)]
+        if held is None and len(self._held) < _MAX_NAMES:
+            self._held[name] = [(step, value)]
         elif held and held[-1][0] == step:
             held.clear()  # many of a step
         elif held and held[-1][0] > step:
@@ -209,7 +203,7 @@ class HeadingBlock:
         elif held and len(held) < _MAX_HELD:
             held.append((step, value))
 
-    def _believe(self, pairs: list[tuple[bytes, float]], now: int) -> list[Row]:
+    def _believed(self, pairs: list[tuple[bytes, float]], now: int) -> list[Row]:
         """The values of known names, and of those that become known."""
         steps: dict[int, dict[bytes, float]] = {}
         known = self._known
