@@ -260,6 +260,6 @@ class Dialect(ABC):
         are any."""
         for row in believed[:-1]:
             self.rows.add(row, guessed=guessed)
-        for row in believed[-1:]:
-            self.add(row, guessed=guessed)
+        if believed:
+            self.add(believed[-1], guessed=guessed)
         return bool(believed)

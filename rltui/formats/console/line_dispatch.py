@@ -106,7 +106,7 @@ class LineDispatch:
                     markers.append(known[marked[nth][1]])
                     nth += 1
                 self._marked(opened, markers, text[at:end])
-                fresh = [dialect for dialect in markers if dialect.open and dialect not in opened]
+                fresh = [d for d in markers if d not in opened and d.open]
                 opened = sorted([*opened, *fresh], key=known.index) if fresh else opened
             if opened:
                 opened = [d for d in opened if d.open and d in self._dialects]

@@ -27,8 +27,6 @@ _CUT = 4096
 _VALIDATION = re.compile(rb"Initial validation metrics: ?(?=\{)")
 #: The progress bar of the trainer, with the planned steps.
 _PLAN = re.compile(rb"Training Progress: *\d+%\|[^|]*\| *\d+/(\d+) ")
-#: A number as numpy prints it.
-_CALL = re.compile(rb":[\w.]*\(([^()]*)\)(?= - |$)")
 _SLIME = re.compile(rb"(?:^|[\s-])(step|rollout|perf|eval|passrate) (\d{1,18}): (?=\{['\"])")
 _SKYRL = re.compile(rb"(?:^|\s)Step (\d{1,18}): *(\{'.*)?$")
 _AXES = (b"train/step", b"rollout/step", b"eval/step")
@@ -79,9 +77,14 @@ class FieldLayout:
             return None
         texts = [f[e:] for f, e in zip(fields, self._ends, strict=True)]
         try:
-            return list(
-                map(float, texts if b"'" not in texts[-1] else [t.strip(b"'") for t in texts])
-            )
+            return list(map(float, texts))
+        except ValueError:
+            pass  # quoted, or as numpy prints it
+        try:
+            return [
+                float(text.strip(b"'") if text[-1:] != b")" else text[text.rindex(b"(") + 1 : -1])
+                for text in texts
+            ]
         except ValueError:
             return None
 
@@ -245,14 +248,14 @@ class Verl(Dialect):
 
     def _fields(self, body: bytes) -> Pairs:
         """Names and values; for the names of the previous row only values are parsed."""
-        bare = _CALL.sub(rb":\1", body) if b"(" in body else body
-        known = self._layout.values(bare.split(b" - "))
+        fields = body.split(b" - ")
+        known = self._layout.values(fields)
         if known is not None:
             return self._layout.names, known
         names: list[bytes] = []
         values: list[float] = []
         begun = b""
-        for field in body.split(b" - "):
+        for field in fields:
             if b":" not in field:  # the beginning of a name that contains the separator
                 begun += field + b" - "
                 continue
