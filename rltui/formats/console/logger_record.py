@@ -77,10 +77,11 @@ class FieldLayout:
             return None
         texts = [f[e:] for f, e in zip(fields, self._ends, strict=True)]
         try:
-            return list(map(float, texts))
+            if texts[-1][-1:] not in b"')":
+                return list(map(float, texts))
         except ValueError:
-            pass  # quoted, or as numpy prints it
-        try:
+            pass
+        try:  # quoted, or as numpy prints it
             return [
                 float(text.strip(b"'") if text[-1:] != b")" else text[text.rindex(b"(") + 1 : -1])
                 for text in texts
