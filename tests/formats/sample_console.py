@@ -34,11 +34,6 @@ def _box(step: int) -> bytes:
     return text.encode()
 
 
-def _tune(step: int) -> bytes:
-    value = VALUES[step % len(VALUES)]
-    return f"Step {step} | loss:{value} lr:{value} \n".encode()
-
-
 def _own(step: int) -> bytes:
     value = VALUES[step % len(VALUES)]
     return f"[step {step}/99] loss={value} grad_norm={value}\r\n".encode()
@@ -57,12 +52,6 @@ def _sample_factory(step: int) -> bytes:
     return f"{head}{speeds}\n{head}Avg episode reward: [(0, '{value}')]\n".encode()
 
 
-def _ml_agents(step: int) -> bytes:
-    value = VALUES[step % len(VALUES)]
-    text = f"Step: {step}. Mean Reward: {value}. Std of Reward: {value}. Training."
-    return f"[INFO] MoveToGoal. {text}\n".encode()
-
-
 def _bar(step: int) -> bytes:
     value = VALUES[step % len(VALUES)]
     rate = f"[05:05<03:09, 29.77step/s, act_loss={value}, kl={value}]"
@@ -72,22 +61,6 @@ def _bar(step: int) -> bytes:
 def _heading(step: int) -> bytes:
     value = VALUES[step % len(VALUES)]
     return f"[INFO] Step {step}\nloss: {value}\treturn_mean:     {value}\n".encode()
-
-
-def _anywhere(step: int) -> bytes:
-    value = VALUES[step % len(VALUES)]
-    return f"loss={value} | mean reward={value} | timesteps={step}\n".encode()
-
-
-def _frame(step: int) -> bytes:
-    value = VALUES[step % len(VALUES)]
-    text = (
-        f"Train step {step}/99 done.\n"
-        "╒══════╤═════╤═════╤═════╕\n"
-        f"│ loss │ {value} │ kl │ {value} │\n"
-        "╘══════╧═════╧═════╧═════╛\n"
-    )
-    return text.encode()
 
 
 def _column(step: int) -> bytes:
@@ -130,15 +103,6 @@ SAMPLES = (
     ),
     Sample(
         "console",
-        "log_1781234567.txt",
-        _rows(_tune),
-        _GARBAGE,
-        tags=("loss", "lr"),
-        noted=False,
-        variant="torchtune",
-    ),
-    Sample(
-        "console",
         "dpo_train_20260105_1",
         _rows(_own),
         _GARBAGE,
@@ -165,19 +129,8 @@ SAMPLES = (
         noted=False,
         variant="Sample Factory",
     ),
-    Sample(
-        "console",
-        "mlagents.log",
-        _rows(_ml_agents),
-        _GARBAGE,
-        tags=("Mean Reward", "Std of Reward"),
-        noted=False,
-        variant="ML-Agents",
-    ),
     _late(_bar, "training_output.txt", ("act_loss", "kl"), "bars"),
     _late(_heading, "cout.txt", ("loss", "return_mean"), "heading"),
-    _late(_anywhere, "ppo.log", ("loss", "mean reward"), "counter last"),
-    _late(_frame, "areal.log", ("loss", "kl"), "frame"),
     Sample(
         "console",
         "train.out",

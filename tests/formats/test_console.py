@@ -9,19 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
-from rltui.core.block import Block
 from rltui.formats import Belonging, Decoded
 from rltui.formats.console import Console
-from rltui.formats.console.console_dialect import ConsoleRows, RestartDetector
-from tests import places
 from tests.formats import encode
 from tests.formats.consoles import decode, restarts, values
-
-FIXTURES = places.FIXTURES / "console"
 
 
 def tail(text: str | bytes) -> LogTail:
@@ -113,11 +106,6 @@ def test_verl_line_behind_a_bar_and_a_prefix() -> None:
     assert decode(text)[0].hparams == {"total_steps": 150}
 
 
-def test_verl_name_with_the_separator_and_values_that_are_none() -> None:
-    found = values("step:1 - val/a - b/mean:0.5 - x:None - y:True - z:1.0\n")
-    assert found == {"val/a - b/mean": [(1, 0.5)], "z": [(1, 1.0)]}
-
-
 @pytest.mark.parametrize("length", [4096, 4097])
 def test_verl_line_cut_by_wandb_loses_its_last_field(length: int) -> None:
     line = "step:1 - a:1.0 - " + "b" * 4000 + ":2.0 - critic/score/mean:0.123456789012345"
@@ -146,21 +134,6 @@ def test_equal_steps_and_late_evaluations_are_no_restarts() -> None:
 def test_two_trainings_in_one_file_are_not_torn_into_hundreds() -> None:
     text = "".join(f"step:{s} - a:1\nstep:{s + 50} - a:2\n" for s in range(1000))
     assert len(restarts(text)) < 20
-
-
-def test_verl_initial_validation_has_the_step_before_the_first_row() -> None:
-    text = (
-        "(\"Initial validation metrics: {'val/x/mean': \"\n"
-        " \"np.float64(0.25), 'val/y': 0.5}\")\n"
-        "step:1 - actor/a:1.0\n"
-    )
-    assert values(text) == {
-        "val/x/mean": [(0, 0.25)],
-        "val/y": [(0, 0.5)],
-        "actor/a": [(1, 1.0)],
-    }
-    same = text.replace("step:1 - actor/a:1.0", "step:0 - val/x/mean:0.25")
-    assert values(same) == {"val/y": [(0, 0.5)], "val/x/mean": [(0, 0.25)]}
 
 
 # transformers
@@ -203,26 +176,22 @@ def steps_of(text: str, tag: str = "train/loss") -> list[int]:
     return whole
 
 
-def test_the_bar_behind_a_row_gives_its_step() -> None:
-    """The bar before it lags."""
-    text = bar(0, 80) + "\r" + " " * 40
-    for step in (5, 10, 15, 20):
-        text += f"\r{row(step)}" + bar(step, 80) + bar(step + 1, 80) + "\r" + " " * 40
-    assert steps_of(text) == [5, 10, 15, 20]
-
-
-def test_the_first_step_may_be_logged_too() -> None:
+@pytest.mark.parametrize(
+    ("logged", "begun", "done"),
+    [
+        ((5, 10, 15, 20), (), (0, 1)),  # the bar before a row lags
+        ((1, 10, 20, 30), (), (0,)),  # the first step is logged, too
+        ((5, 10, 15, 25, 30), (0,), (0,)),  # a row is lost
+    ],
+)
+def test_the_bar_behind_a_row_gives_its_step(
+    logged: tuple[int, ...], begun: tuple[int, ...], done: tuple[int, ...]
+) -> None:
     text = bar(0, 80)
-    for step in (1, 10, 20, 30):
-        text += f"\r{row(step)}" + bar(step, 80)
-    assert steps_of(text) == [1, 10, 20, 30]
-
-
-def test_a_lost_row_shifts_nothing() -> None:
-    text = bar(0, 80)
-    for step in (5, 10, 15, 25, 30):
-        text += bar(step, 80) + f"\r{row(step)}" + bar(step, 80)
-    assert steps_of(text) == [5, 10, 15, 25, 30]
+    for step in logged:
+        text += "".join(bar(step + late, 80) for late in begun) + f"\r{row(step)}"
+        text += "".join(bar(step + late, 80) for late in done) + "\r" + " " * 40
+    assert steps_of(text) == list(logged)
 
 
 def test_buffered_rows_are_counted_over_the_bars() -> None:
@@ -309,60 +278,7 @@ def test_only_one_rank_is_read() -> None:
     assert [s for s, _ in values(text)["train/loss"]] == [1, 2, 3]
 
 
-def test_a_dict_with_a_step_keeps_its_names() -> None:
-    text = "INFO {'step': 3, 'loss': tensor(0.5, device='cuda:0'), 'kl': 0.1}\n"
-    assert values(text) == {"loss": [(3, 0.5)], "kl": [(3, 0.1)]}
-
-
 # loggers
-
-
-def test_slime() -> None:
-    text = (
-        "(Actor pid=3) [2030-01-02 03:04:05] model.py:918 - step 12: "
-        "{'train/loss': 0.013, 'train/ppo_kl': 2e-05, 'train/step': 25}\n"
-        "[2030-01-02 03:04:05] x.py:1 - rollout 6: {'rollout/reward': 0.5, 'rollout/step': 6}\n"
-        "[2030-01-02 03:04:05] x.py:1 - eval 6: {'eval/aime': 0.25}\n"
-    )
-    assert values(text) == {
-        "train/loss": [(25, 0.013)],
-        "train/ppo_kl": [(25, 2e-05)],
-        "rollout/reward": [(6, 0.5)],
-        "eval/aime": [(6, 0.25)],
-    }
-
-
-def test_roll_and_json_of_own_loops() -> None:
-    text = (
-        '[INFO] metrics_tag: {"step": 3, "metrics": {"actor/pg_loss": -0.01, "a": NaN}}\n'
-        '{"global_step": 4, "train": {"loss": 0.5}, "note": "x"}\n'
-    )
-    found = values(text)
-    assert found["actor/pg_loss"] == [(3, -0.01)]
-    assert math.isnan(found["a"][0][1])
-    assert found["train/loss"] == [(4, 0.5)]
-
-
-def test_skyrl_dict_on_many_lines() -> None:
-    text = (
-        "2026-01-01 10:00:00 | INFO | utils - Step 5: \n"
-        "{'policy/policy_loss': '-0.0031',\n 'reward/avg': '0.5000',\n 'name': 'x'}\n"
-        "Step 6: {'policy/policy_loss': '0.0100',\n 'reward/avg': '0.6000'}\n"
-        "Step 7: \nsomething else {'policy/policy_loss': '9'}\n"
-    )
-    assert values(text) == {
-        "policy/policy_loss": [(5, -0.0031), (6, 0.01)],
-        "reward/avg": [(5, 0.5), (6, 0.6)],
-    }
-
-
-def test_torchtune() -> None:
-    text = "Step 1 | loss:1.25 lr:1e-05 tokens_per_second_per_gpu:900.5 \nStep 2 | a: b c\n"
-    assert values(text) == {
-        "loss": [(1, 1.25)],
-        "lr": [(1, 1e-05)],
-        "tokens_per_second_per_gpu": [(1, 900.5)],
-    }
 
 
 @pytest.mark.parametrize("colon", ["", ":"])
@@ -407,27 +323,6 @@ def test_a_table_may_be_interrupted() -> None:
     assert values(text) == {"rollout/ep_rew_mean": [(100, 3200.0)], "train/loss": [(100, 0.5)]}
 
 
-def test_table_with_numpy_values_texts_and_cut_names() -> None:
-    found = values(box(5, "approx_kl  | 0.0070666056", "name | PPO", "a_name_that_is_long... | 1"))
-    assert found["train/approx_kl"] == [(5, 0.0070666056)]
-    assert found["train/a_name_that_is_long..."] == [(5, 1.0)]
-    assert "train/name" not in found
-
-
-def test_other_tables_are_no_rows() -> None:
-    text = "|-----------|-----|\n| GPU | Name |\n| 0 | H100 |\n" + "-" * 30 + "\n| a | 1 |\n"
-    assert values(text + "-" * 30 + "\n") == {}
-
-
-def test_spinning_up_table() -> None:
-    text = (
-        f"{'-' * 39}\n|             Epoch |               3 |\n"
-        "|      AverageEpRet |            21.4 |\n"
-        f"| TotalEnvInteracts |           16000 |\n{'-' * 39}\n"
-    )
-    assert values(text) == {"Epoch": [(16000, 3.0)], "AverageEpRet": [(16000, 21.4)]}
-
-
 def test_second_training_of_a_script_begins_anew() -> None:
     text = "".join(box(s, "loss | 1") for s in (100, 200, 300, 100, 200))
     assert restarts(text) == [100]
@@ -466,18 +361,6 @@ def test_rsl_rl_blocks() -> None:
     }
 
 
-def test_rl_games() -> None:
-    text = (
-        "fps step: 100 fps step and policy inference: 90 fps total: 80 epoch: 3/500 frames: 4096\n"
-        "saving next best rewards:  [300.05]\n"
-    )
-    assert values(text) == {
-        "performance/step_fps": [(4096, 100.0)],
-        "performance/step_inference_fps": [(4096, 90.0)],
-        "performance/step_inference_rl_update_fps": [(4096, 80.0)],
-    }
-
-
 def test_cleanrl() -> None:
     text = (
         "SPS: 1\nglobal_step=2048, episodic_return=[21.]\nSPS: 1234\n"
@@ -491,51 +374,6 @@ def test_cleanrl() -> None:
 
 
 # own loops
-
-
-@pytest.mark.parametrize(
-    ("form", "expected"),
-    [
-        ("Epoch:[1/1]({n}/4292), loss: 0.5, Adv Std: {n}.5, epoch_time: 9.000min", (7, 8)),
-        ("[step {n}] loss=0.5", (7, 8)),
-        ("step {n}/438 loss=0.5 lr=1e-4", (7, 8)),
-        ("Step {n} done in 3s: loss=0.5", (7, 8)),
-        ("iter {n}: loss 0.5, time 120.3ms, mfu 3.4%", (7, 8)),
-        ("step {n} reward 0.5 kl -0.2", (7, 8)),
-        ("06/01/2025 10:00:00 - INFO - __main__ -   Step: {n}, LR: 1e-05, Loss: 0.5", (7, 8)),
-        ("[TRAINING] Step: {n} / 8000000  |  Reward: 10.12  |  Loss: 0.200", (7, 8)),
-        ("Iteration {n}: policy_loss = 0.5; kl = 0.01", (7, 8)),
-        ("Episode {n}\tReward: 12.5\tEpsilon: 0.5", (7, 8)),
-        ("Epoch {n}/10 - train loss: 0.5 - val loss: 0.6", (7, 8)),
-        ("2026-01-01 12:00:00,123 - INFO - global_step={n} loss=0.5", (7, 8)),
-        ("step: {n} | loss: 0.5 | norm: 1.25 | dt: 12.00ms | tok/sec 900.00", (7, 8)),
-    ],
-)
-def test_own_loops(form: str, expected: tuple[int, int]) -> None:
-    text = "hello\n" + "".join(form.format(n=n) + "\n\nsome text: 5\n" for n in expected)
-    found = values(text)
-    assert found
-    assert all([s for s, _ in points] == list(expected) for points in found.values())
-    assert Console().claims(Path("x.log"), text.encode())
-
-
-def test_values_of_own_loops() -> None:
-    line = "Epoch:[1/1](20/4292), Reward: -2.3, Avg Response Len: 271.38, lr: 0.00000030\n"
-    found = values(line + line.replace("(20/", "(21/").replace("-2.3", "nan"))
-    assert found["Avg Response Len"] == [(20, 271.38), (21, 271.38)]
-    assert found["lr"][0] == (20, 3e-07)
-    assert found["Reward"][0] == (20, -2.3)
-    assert math.isnan(found["Reward"][1][1])
-
-
-def test_two_values_named_together() -> None:
-    text = "".join(f"[step {n}] loss=0.1 rewards(c/r)=-0.03/0.02\n" for n in (1, 2))
-    assert values(text)["rewards(c)"] == [(1, -0.03), (2, -0.03)]
-    assert values(text)["rewards(r)"] == [(1, 0.02), (2, 0.02)]
-
-
-def test_a_form_that_comes_once_is_not_believed() -> None:
-    assert values("step 1: loss=0.5\n") == {}
 
 
 def test_steps_that_begin_anew_in_each_epoch_are_counted_on() -> None:
@@ -582,18 +420,7 @@ def test_an_epoch_line_between_steps_is_of_the_newest_step() -> None:
     assert [s for s, _ in values(text)["avg_loss"]] == [20, 40, 60]
 
 
-def test_a_sure_dialect_ends_guessing() -> None:
-    chatter = "[step 5] reward=1\n[step 6] reward=1\n"
-    text = "step:1 - critic/score/mean:0.5\n" + chatter
-    assert values(text) == {"critic/score/mean": [(1, 0.5)]}
-
-
 # lines and bytes
-
-
-def test_broken_bytes_line_ends_and_a_byte_order_mark() -> None:
-    data = b"\xef\xbb\xbfstep:1 - a:1.0\r\n\xff\xfe\x00\r\nstep:2 - a:2.0\r\n"
-    assert values(data) == {"a": [(1, 1.0), (2, 2.0)]}
 
 
 def test_an_unfinished_line_waits() -> None:
@@ -668,52 +495,3 @@ def test_tail_is_not_made_while_more_comes() -> None:
     assert decoder.feed(b"step:1 - a:1\n", more=True).tail is None
     assert decoder.feed(b"").tail == LogTail(("step:1 - a:1",), 0)
     assert decoder.feed(b"") == Decoded()
-
-
-# pieces and mutations of real logs
-
-
-FILES = sorted(FIXTURES.glob("*.log"))
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
-def test_pieces_of_real_logs_give_the_same(path: Path) -> None:
-    data = path.read_bytes()
-    whole = decode(data)
-    points = encode.points_of(whole)
-    assert points
-    for piece in (1, 13, 997, 4096):
-        parts = decode(data, piece)
-        assert encode.points_of(parts) == points
-        assert parts[-1].tail == whole[-1].tail
-        assert sum(p.records for p in parts) == whole[0].records
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from(FILES), st.data())
-def test_mutations_of_real_logs_never_raise(path: Path, draws: st.DataObject) -> None:
-    data = bytearray(path.read_bytes())
-    for _ in range(draws.draw(st.integers(1, 12))):
-        at = draws.draw(st.integers(0, len(data) - 1))
-        junk = draws.draw(
-            st.one_of(
-                st.binary(max_size=20),
-                st.sampled_from(
-                    [b"\r", b"\n", b"step:", b"{'", b"}", b" - ", b"|", b"-" * 30 + b"\n", b"1e999"]
-                ),
-            )
-        )
-        data[at : at + draws.draw(st.integers(0, 50))] = junk
-    piece = draws.draw(st.sampled_from([None, 101, 4096]))
-    whole = encode.points_of(decode(bytes(data)))
-    assert encode.points_of(decode(bytes(data), piece)) == whole
-
-
-def test_a_number_too_large_for_a_step_is_no_restart() -> None:
-    rows, detector = ConsoleRows(), RestartDetector()
-    for step in (10**31, 10**30, 5, 6):
-        detector.add(rows, (b"loss",), step)
-        rows.add((b"loss",), step, [0.5])
-    (block,) = rows.take()
-    assert isinstance(block, Block)
-    assert block.steps.tolist() == [5, 6]

@@ -2,46 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from rltui.formats.console import Console
-from rltui.formats.console.console_line import amount, quantity, whole
 from tests.formats import encode
 from tests.formats.consoles import guessed, values
 
 STEPS = (1, 2, 3)
-
-
-@pytest.mark.parametrize(
-    "line", ["Ep {n} | Reward: {n}.5 | Eps: 1", "EP: {n}, Reward: {n}.5, Eps: 1"]
-)
-def test_eps_beside_an_episode_is_epsilon(line: str) -> None:
-    text = "".join(line.format(n=n) + ".000\n" for n in STEPS)
-    assert values(text) == {
-        "Reward": [(n, n + 0.5) for n in STEPS],
-        "Eps": [(n, 1.0) for n in STEPS],
-    }
-
-
-def test_words_that_end_like_an_episode_are_none() -> None:
-    assert values("".join(f"sleep {n} | reward: {n}\n" for n in STEPS)) == {}
-    assert values("".join(f"keep: {n}, reward: {n}\n" for n in STEPS)) == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [(b"900", 900.0), (b"2.37K", 2370.0), (b"12.3k", 12300.0), (b"1.5M", 1.5e6), (b"2G", 2e9)],
-)
-def test_large_numbers_may_end_with_a_letter(text: bytes, number: float) -> None:
-    assert quantity(text) == amount(text) == number
-    assert whole(text) == int(number)
-
-
-@pytest.mark.parametrize("text", [b"1.5", b"-3", b"1.2345K", b"9" * 16, b"K", b"nanK", b"12.3kB"])
-def test_what_is_no_whole_number_is_no_step(text: bytes) -> None:
-    assert whole(text) is None
 
 
 @pytest.mark.parametrize(
@@ -77,64 +44,7 @@ def test_a_counter_before_its_name(head: str, scale: int, pairs: str) -> None:
     }
 
 
-def test_a_number_of_episodes_in_brackets_is_no_counter() -> None:
-    assert values("".join(f"step {n}: reward [last 9 episodes] 2.5\n" for n in STEPS)) == {}
-    assert values("".join(f"step {n} [9 episodes] reward: 2.5\n" for n in STEPS)) == {
-        "reward": [(n, 2.5) for n in STEPS]
-    }
-
-
-def test_fields_between_bars_with_and_without_a_colon() -> None:
-    text = "".join(f"Ep {n} | Score {n}.5 | Avg of 10 2.0 | Eps: 0.5\n" for n in STEPS)
-    assert values(text) == {
-        "Score": [(n, n + 0.5) for n in STEPS],
-        "Avg of 10": [(n, 2.0) for n in STEPS],
-        "Eps": [(n, 0.5) for n in STEPS],
-    }
-
-
-def test_cells_of_a_table_in_thousands() -> None:
-    text = "Iter  Loss  Tokens\n" + "".join(f"{n}k  0.5  {n}.3M\n" for n in STEPS)
-    assert values(text)["Tokens"] == [(n * 1000, pytest.approx(n * 1e6 + 3e5)) for n in STEPS]
-
-
-def test_a_unit_is_no_factor() -> None:
-    text = "".join(f"step {n} loss: 0.5 memory: 12.3kB rate: 5k/s\n" for n in STEPS)
-    assert values(text)["memory"] == [(n, 12.3) for n in STEPS]
-
-
 TOP, BOTTOM = "╭{:─^20}╮\n", "╰" + "─" * 20 + "╯\n"
-
-
-@pytest.mark.parametrize(
-    ("above", "title", "inside"),
-    [("", " Step {n} ", ""), ("", " Train ", "│ Step: {n} │\n"), ("Iteration {n}\n", "", "")],
-    ids=["title", "inside", "above"],
-)
-def test_a_panel_of_pairs(above: str, title: str, inside: str) -> None:
-    text = "".join(
-        (above + TOP.format(title) + inside).format(n=n)
-        + f"│ Mean reward: 0.{n} │\n│ loss: {n}.5   kl: 0.5 │\n"
-        + BOTTOM
-        for n in STEPS
-    )
-    assert values(text) == {
-        "Mean reward": [(n, pytest.approx(n / 10)) for n in STEPS],
-        "loss": [(n, n + 0.5) for n in STEPS],
-        "kl": [(n, 0.5) for n in STEPS],
-    }
-
-
-def test_one_panel_is_not_believed() -> None:
-    assert values(TOP.format(" Step 1 ") + "│ Mean reward: 0.5 │\n" + BOTTOM) == {}
-
-
-def test_two_values_behind_two_names() -> None:
-    text = "".join(f"Update {n}, mean/median reward {n}.0/2.5\n" for n in STEPS)
-    assert values(text) == {
-        "mean reward": [(n, float(n)) for n in STEPS],
-        "median reward": [(n, 2.5) for n in STEPS],
-    }
 
 
 @pytest.mark.parametrize(
@@ -172,32 +82,6 @@ def test_an_evaluation_between_rules_belongs_to_the_row_above() -> None:
     assert name in guessed(text)
 
 
-def test_pairs_below_a_heading_may_contain_a_counters_name() -> None:
-    text = "".join(
-        f"Num timesteps: {n}0000\nBest mean reward: -7.00 - Last mean reward per episode: -{n}.50\n"
-        for n in STEPS
-    )
-    assert Console().claims(Path("output.log"), text.encode())
-    assert values(text)["Last mean reward per episode"] == [(n * 10000, -n - 0.5) for n in STEPS]
-
-
-def test_words_and_numbers_between_commas_below_a_row() -> None:
-    text = "".join(
-        f"Updates {n}0, num timesteps {n}000, FPS 60\n"
-        f"The dist entropy 3.{n}, the value loss 0.{n}, the action loss is -1.{n}\n\n"
-        for n in STEPS
-    )
-    found = values(text)
-    assert found["value loss"] == [(n * 1000, n / 10) for n in STEPS]
-    assert found["dist entropy"] == [(n * 1000, 3 + n / 10) for n in STEPS]
-    assert [v for _, v in found["action loss"]] == [-1.1, -1.2, -1.3]
-
-
-def test_a_sentence_with_numbers_is_no_row() -> None:
-    line = "Saved 3 files in 2.5, which took 1.5, and more.\n"
-    assert "files in" not in values("".join(f"step {n} loss 0.{n}\n{line}" for n in STEPS))
-
-
 def test_pairs_around_a_row_in_a_section_have_its_step() -> None:
     rule = "-" * 60 + "\n"
     text = rule + "".join(
@@ -210,31 +94,6 @@ def test_pairs_around_a_row_in_a_section_have_its_step() -> None:
     found = values(text)
     assert found["Average reward score"][-3:] == [(n, -n / 10) for n in (2, 3, 4)]
     assert found["Generate time"][-3:] == [(n, 1.7) for n in (2, 3, 4)]
-
-
-def test_the_value_of_a_word_is_no_part_of_the_next_name() -> None:
-    found = values("".join(f"[train] iter={n} algo=grpo mean_reward=0.{n} loss=1\n" for n in STEPS))
-    assert found["mean_reward"] == [(n, n / 10) for n in STEPS]
-
-
-def test_a_mark_may_stand_behind_the_last_value() -> None:
-    marks = {1: "", 2: " \u2705", 3: " \U0001f525"}
-    text = "".join(
-        f"Episode {n}00 | Avg Reward (last 100 eps): {n}.5 | Epsilon: 0.{n}{marks[n]}\n"
-        for n in STEPS
-    )
-    assert values(text)["Avg Reward (last 100 eps)"] == [(n * 100, n + 0.5) for n in STEPS]
-
-
-def test_cells_without_a_number_differ_from_row_to_row() -> None:
-    text = "Step\tTraining Loss\treward\tsampling / mean\n" + "".join(
-        f"{n}\t0.5\t0.{n}\t{'0.1' if n == 1 else 'No Log'}\n" for n in STEPS
-    )
-    assert values(text) == {
-        "Training Loss": [(n, 0.5) for n in STEPS],
-        "reward": [(n, n / 10) for n in STEPS],
-        "sampling / mean": [(1, 0.1)],
-    }
 
 
 _SB3 = b"""\

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.formats.console import Console
-from rltui.formats.console.line_prefix import LinePrefix
+from rltui.formats.console.console_line import LinePrefix
 from tests import places
 from tests.formats import encode
 from tests.formats.consoles import decode

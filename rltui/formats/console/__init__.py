@@ -81,11 +81,7 @@ class Console(Format):
 
         Ignores the name: a file given on the command line may have any.
         """
-        from rltui.formats.console.console_decoder import ConsoleDecoder
-
-        decoder = ConsoleDecoder()
-        decoder.feed(head, more=True)  # the tail is not wanted
-        return decoder.found or _PROMISES.search(head) is not None
+        return _decoder().found(head) or _PROMISES.search(head) is not None
 
     def may_have_name(self, name: str) -> bool:
         """Without a suffix, or with that of a text: but not the documents that quote logs."""
@@ -95,9 +91,7 @@ class Console(Format):
         """Whether the steps of its rows move on, and nothing shows a document or a program."""
         if b"\0" in head or _WRITTEN.search(head) is not None:
             return False
-        from rltui.formats.console.console_decoder import ConsoleDecoder
-
-        decoder = ConsoleDecoder()
+        decoder = _decoder()
         decoded = decoder.feed(head, more=True).then(decoder.finish())
         blocks = (item for item in decoded.items if isinstance(item, Block))
         return len({int(step) for block in blocks for step in block.steps}) >= _PLAIN_ROWS
@@ -110,22 +104,14 @@ class Console(Format):
         return Refusal(found.lost(NO_ROWS), lost=True)
 
     def row_search(self) -> RowSearch:
-        from rltui.formats.console.console_decoder import ConsoleDecoder
-
-        return _FirstRow(ConsoleDecoder())
+        return _decoder()
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.console.console_decoder import ConsoleDecoder
-
-        return ConsoleDecoder()
+        return _decoder()
 
 
-class _FirstRow:
-    """A decoder that is only asked whether it has found a row."""
+def _decoder() -> ConsoleDecoder:
+    # its patterns are compiled when a log is read
+    from rltui.formats.console.console_decoder import ConsoleDecoder
 
-    def __init__(self, decoder: ConsoleDecoder) -> None:
-        self._decoder = decoder
-
-    def found(self, data: bytes) -> bool:
-        self._decoder.feed(data, more=True)
-        return self._decoder.found
+    return ConsoleDecoder()

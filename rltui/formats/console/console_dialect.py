@@ -7,20 +7,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.formats.console.console_line import wall_time
-from rltui.formats.console.row_forms import Waiting
 from rltui.formats.row_sink import Layout, RowSink, layout_of
 
 #: Longer lines are dropped.
 MAX_LINE = 1 << 20
 #: Longer lines are none of a trainer that prints a few values.
 MAX_FORM = 1 << 13
-#: Steps are int64.
+#: Steps are int64; no row of a larger one is kept.
 _STEPS = 1 << 63
 
 #: With this many restarts of fewer than this many rows each, several trainings write at once.
@@ -29,11 +29,21 @@ _TOO_MANY, _TOO_SHORT = 8, 3
 _COMPARED = 3
 #: Tags remembered at most.
 _MAX_KEYS = 10_000
+#: Forms that are remembered; of those that wait for a second row the oldest goes first.
+_MAX_FORMS = 4096
+#: Rows of one step that wait for one of a later step.
+_MAX_WAITING = 8
 
 
-def is_step(number: int) -> bool:
-    """Whether a number fits a step; no row of a larger one is kept."""
-    return -_STEPS <= number < _STEPS
+class Row(NamedTuple):
+    """Values of one step."""
+
+    step: int
+    names: tuple[bytes, ...]
+    values: Sequence[float]
+    wall: float = math.nan
+    total: int | None = None
+    """The planned number of steps, where the line has it."""
 
 
 class ConsoleRows:
@@ -46,7 +56,7 @@ class ConsoleRows:
         self._steps: list[int] = []
         self._walls: list[float] = []
         self._values: list[Sequence[float]] = []
-        self.taken = 0
+        self.count = 0
         """Rows so far, over all calls."""
         self.stamp = b""
         """What stood in front of the line that is being read."""
@@ -59,11 +69,15 @@ class ConsoleRows:
         self.total: int | None = None
         """The planned number of steps, where the log has it."""
 
-    def add(
-        self, names: tuple[bytes, ...], step: int, values: Sequence[float], wall: float = math.nan
-    ) -> None:
-        """Add one row; the last value of a repeated name counts."""
-        if not names or not is_step(step):
+    def add(self, row: Row, *, guessed: bool = False) -> None:
+        """Add one row; the last value of a repeated name counts. ``guessed``: the step is that of
+        a row nearby."""
+        step, names, values, wall, _ = row
+        if guessed:
+            tags = _tags(names)
+            if not tags <= self.guessed:
+                self.guessed |= tags
+        if not names or not -_STEPS <= step < _STEPS:
             return
         if names != self._names:
             self._flush()
@@ -77,23 +91,14 @@ class ConsoleRows:
         self._walls.append(wall_time(self.stamp) if self.stamp and math.isnan(wall) else wall)
         self._values.append(values)
         self.newest = step
-        self.taken += 1
-
-    def guess(
-        self, names: tuple[bytes, ...], step: int, values: Sequence[float], wall: float = math.nan
-    ) -> None:
-        """Add a row that has no step of its own: ``step`` is that of a row nearby."""
-        tags = _tags(names)
-        if not tags <= self.guessed:
-            self.guessed |= tags
-        self.add(names, step, values, wall)
+        self.count += 1
 
     def restart(self, step: int) -> None:
         """The training begins again at ``step``."""
         self._flush()
         self._sink.restart(step)
 
-    def take(self) -> tuple[Block | Restart, ...]:
+    def blocks(self) -> tuple[Block | Restart, ...]:
         """Everything since the last call."""
         self._flush()
         return self._sink.take()
@@ -128,25 +133,71 @@ class RestartDetector:
         self._rows = 0
         self._enabled = True
 
-    def add(self, rows: ConsoleRows, names: tuple[bytes, ...], step: int) -> None:
-        """Announce the next row; adds a restart to ``rows`` where there is one."""
-        if not is_step(step):
-            return
+    def restarts_at(self, row: Row) -> bool:
+        """Whether the next row is the first after a restart."""
+        step, names, *_ = row
+        if not -_STEPS <= step < _STEPS:
+            return False
         self._rows += 1
-        if len(names) <= _COMPARED:
-            compared: tuple[bytes, ...] = names
-        else:
+        compared = names
+        if len(names) > _COMPARED:
             compared = (names[0], names[len(names) // 2], names[-1])
         last = self._last
-        if self._enabled and any(last.get(name, step) > step for name in compared):
+        found = self._enabled and any(last.get(name, step) > step for name in compared)
+        if found:
             self._restarts += 1
             self._enabled = self._restarts < _TOO_MANY or self._rows > _TOO_SHORT * self._restarts
-            rows.restart(step)
-            last.clear()
-        if len(last) > _MAX_KEYS:
+        if found or len(last) > _MAX_KEYS:
             last.clear()
         for name in compared:
             last[name] = step
+        return found
+
+
+class RowForms:
+    """Believes rows by their form: two with the same names and different steps.
+
+    What is printed once, or again with the same counter, as settings are, is no row.
+    """
+
+    def __init__(self) -> None:
+        self._forms: dict[tuple[bytes | int, ...], list[Row] | None] = {}
+        """Names of a row, and what else tells forms apart -> rows that wait; None: believed;
+        empty: not read."""
+        self._own: set[tuple[bytes | int, ...]] = set()
+
+    def has_own_steps(self, form: tuple[bytes | int, ...]) -> bool:
+        """Whether the form was believed by counters of its own."""
+        return form in self._own
+
+    def add(
+        self, form: tuple[bytes | int, ...], row: Row, *, own: bool = True, once: bool = False
+    ) -> list[Row]:
+        """Add a row; returns the rows that are now believed. ``own``: the step is its own, not
+        that of another row; ``once``: a form with many rows of one step is not read."""
+        if form not in self._forms:
+            if len(self._forms) >= _MAX_FORMS:
+                waits = (known for known, rows in self._forms.items() if rows is not None)
+                del self._forms[next(waits, next(iter(self._forms)))]
+            self._forms[form] = [row]
+            return []
+        waiting = self._forms[form]
+        if waiting is None:
+            return [row]
+        if not waiting:
+            return []
+        if row.step < waiting[0].step:
+            self._forms[form] = [row]
+        elif row.step > waiting[0].step:
+            self._forms[form] = None
+            if own:
+                self._own.add(form)
+            return [*waiting, row]
+        elif once:
+            waiting.clear()
+        elif len(waiting) < _MAX_WAITING:
+            waiting.append(row)
+        return []
 
 
 class Rank(IntEnum):
@@ -164,7 +215,7 @@ class Dialect(ABC):
     """Recognises the rows of one family of trainers; owned by one decoder."""
 
     markers: tuple[bytes, ...]
-    """:meth:`take` only gets lines that contain one of these,"""
+    """:meth:`read` only gets lines that contain one of these,"""
     words: tuple[bytes, ...] = ()
     """or one of these in capitals or small letters; in small letters here."""
     rank = Rank.SURE
@@ -172,49 +223,43 @@ class Dialect(ABC):
     longest = MAX_FORM
     """Bytes of the longest line that it gets."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: ConsoleRows) -> None:
+        self.rows = rows
         self._restarts = RestartDetector()
+        self._open = False
 
     @property
     def open(self) -> bool:
         """Whether it wants the following lines, whatever they contain. One that guesses gets
-        those with a marker by :meth:`take` all the same."""
-        return False
+        those with a marker by :meth:`read` all the same."""
+        return self._open
 
     @abstractmethod
-    def take(self, line: bytes, rows: ConsoleRows) -> bool:
+    def read(self, line: bytes) -> bool:
         """Read a raw line without its end; returns whether it is a row of this dialect."""
 
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:  # noqa: B027 - few are ever open
+    def follow(self, line: bytes) -> None:  # noqa: B027 - few are ever open
         """Read a following line while the dialect is open."""
 
-    def close(self, rows: ConsoleRows) -> None:  # noqa: B027 - few hold a row
+    def close(self) -> None:  # noqa: B027 - few hold a row
         """Add the row that waits for a line, now that no more come."""
 
-    def _add(
-        self,
-        rows: ConsoleRows,
-        names: tuple[bytes, ...],
-        step: int,
-        values: Sequence[float],
-        wall: float = math.nan,
-    ) -> None:
+    def add(self, row: Row, *, guessed: bool = False) -> None:
         """Add a row; one at a lower step than before is the first after a restart."""
-        self._restarts.add(rows, names, step)
-        rows.add(names, step, values, wall)
+        if self._restarts.restarts_at(row):
+            self.rows.restart(row.step)
+        self.rows.add(row, guessed=guessed)
 
-    def _add_believed(
-        self, rows: ConsoleRows, names: tuple[bytes, ...], believed: Sequence[Waiting]
-    ) -> None:
+    def add_cells(self, step: int, cells: Mapping[bytes, float], wall: float = math.nan) -> None:
+        """Add a row of values by name."""
+        self.add(Row(step, tuple(cells), tuple(cells.values()), wall))
+
+    def add_believed(self, believed: Sequence[Row], *, guessed: bool = False) -> bool:
         """Add the rows of a form, of which all but the last have waited: rows of other forms may
-        have come after them, so that their lower steps show no restart."""
-        for one in believed[:-1]:
-            rows.add(names, one.step, one.values, one.wall)
-        for one in believed[-1:]:
-            self._add(rows, names, one.step, one.values, one.wall)
-
-    def _add_cells(
-        self, rows: ConsoleRows, step: int, cells: Mapping[bytes, float], wall: float = math.nan
-    ) -> None:
-        """The same with the values by name."""
-        self._add(rows, tuple(cells), step, tuple(cells.values()), wall)
+        have come after them, so that their lower steps show no restart. Returns whether there
+        are any."""
+        for row in believed[:-1]:
+            self.rows.add(row, guessed=guessed)
+        if believed:
+            self.add(believed[-1], guessed=guessed)
+        return bool(believed)

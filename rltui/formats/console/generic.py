@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import (
     NUMBER,
     QUANTITY,
@@ -23,19 +23,21 @@ from rltui.formats.console.console_line import (
     ungrouped,
     wall_time,
 )
-from rltui.formats.console.heading_block import BlockRow, HeadingBlock
+from rltui.formats.console.heading_block import HeadingBlock
 from rltui.formats.console.pair_line import (
+    HEAD_BYTES,
+    Place,
+    StepCounter,
     are_settings,
     is_dump,
     is_metric,
     may_have_counter,
     may_have_pairs,
     pairs_of,
+    place_of,
     rank_of_counter,
     unprefixed,
 )
-from rltui.formats.console.row_forms import Form, RowForms, Waiting
-from rltui.formats.console.step_place import HEAD_BYTES, Place, StepCounter, place_of
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE
 
 #: Longer lines are text.
@@ -82,6 +84,8 @@ _BAR = re.compile(rb"\[(?:\d+:)?\d+:\d\d(?:<|, +[\d.?]+ ?\w*/)")
 #: Names of a row without the name of a usual metric.
 _MANY = 3
 
+Names = tuple[bytes, ...]
+
 
 class Generic(Dialect):
     """The dialect of all other trainers."""
@@ -102,8 +106,8 @@ class Generic(Dialect):
     )
     rank = Rank.GUESS
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, rows: ConsoleRows) -> None:
+        super().__init__(rows)
         self._forms = RowForms()
         self._seen: set[tuple[bytes, ...]] = set()
         """Names of rows."""
@@ -119,7 +123,7 @@ class Generic(Dialect):
         """Whether the lines below a heading are wanted."""
         return self._block.open
 
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
+    def follow(self, line: bytes) -> None:
         """A line below a heading."""
         if len(line) > _MAX_LINE or line.endswith(RULE_ENDS):
             return
@@ -127,63 +131,72 @@ class Generic(Dialect):
             self._block.skip()
         else:
             text = ungrouped(plain(line))
-            self._give(self._block.line(text[rank_of(text)[1] :]), rows)
+            self._give(self._block.line(text[rank_of(text)[1] :]))
 
-    def close(self, rows: ConsoleRows) -> None:
+    def close(self) -> None:
         """The pairs of an open section."""
-        self._give(self._block.close(), rows)
+        self._give(self._block.close())
 
-    def take(self, line: bytes, rows: ConsoleRows) -> bool:
+    def read(self, line: bytes) -> bool:
         if len(line) > _MAX_LINE:
             return False
         if line.endswith(RULE_ENDS) and is_rule(line):
-            self._give(self._block.rule(), rows)
+            self._give(self._block.rule())
             return False
         inside = self._block.open
         if b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
-            taken = self._counted(line, rows)
+            taken = self._counted(line)
             if taken is not None:
                 return taken
         if inside and self._block.open:
-            self.follow(line, rows)
+            self.follow(line)
         return False
 
-    def _counted(self, line: bytes, rows: ConsoleRows) -> bool | None:
+    def _counted(self, line: bytes) -> bool | None:
         """A line with a counter: whether it is a row; None when it is not even a heading."""
         text = ungrouped(plain(line))
         rank, at = rank_of(text)
         text = text[at:]
-        place = place_of(text)
-        if place is None and not may_have_counter(text):
+        found = self._counter_and_pairs(text)
+        if found is None or (self._rank is not None and rank != self._rank):
             return None
-        names, values = self._known(text[place.end :]) if place is not None else ((), [])
+        place, names, values, extras = found
         if not names:
-            if is_dump(text) or (b"[" in text and _BAR.search(text)):
-                return None
-            if place is not None:
-                names, values = self._read(text[place.end :])
-        extras = BlockRow(0, (), [])
-        if place is None or not names or place.rank > BATCH:
-            sought = place is None or may_have_counter(text, place.end)
-            other = _anywhere(text) if sought else None
-            if other is not None and (place is None or not names or other[0].rank == FINE):
-                if place is None or other[0].rank <= place.rank or other[2]:
-                    place, extras = other[:2]
-                if other[2]:
-                    names, values = extras.names, extras.values
-        if place is None or (self._rank is not None and rank != self._rank):
-            return None
-        if not names:
-            self._heading(text, place, extras, rows)
+            self._heading(text, place, extras)
             return False
         self._rank = rank
-        fine = _finest(names, values) if place.rank != FINE else None
-        if fine is not None:
-            place = Place(FINE, int(values[fine]))
-            names, values = names[:fine] + names[fine + 1 :], values[:fine] + values[fine + 1 :]
-        return self._row(names, values, place, wall_time(text), rows)
+        for at, name in enumerate(names) if place.rank != FINE and len(names) > 1 else ():
+            if rank_of_counter(name) == FINE and values[at].is_integer():
+                place = Place(FINE, int(values[at]))
+                names, values = names[:at] + names[at + 1 :], values[:at] + values[at + 1 :]
+                break
+        return self._row(names, values, place, wall_time(text))
 
-    def _known(self, text: bytes) -> tuple[tuple[bytes, ...], list[float]]:
+    def _counter_and_pairs(self, text: bytes) -> tuple[Place, Names, list[float], Row] | None:
+        """The counter of a line, the names and values of a row, and the pairs of a heading."""
+        place = place_of(text)
+        names: Names = ()
+        values: list[float] = []
+        if place is None and not may_have_counter(text):
+            return None
+        if place is not None:
+            names, values = self._known(text[place.end :])
+        if not names and (is_dump(text) or (b"[" in text and _BAR.search(text))):
+            return None
+        if not names and place is not None:
+            names, values = self._new_form(text[place.end :])
+        extras, other = Row(0, (), []), None
+        unsure = place is None or not names or place.rank > BATCH
+        if unsure and (place is None or may_have_counter(text, place.end)):
+            other = _anywhere(text)
+        if other is not None and (place is None or not names or other[0].rank == FINE):
+            if place is None or other[0].rank <= place.rank or other[2]:
+                place, extras = other[:2]
+            if other[2]:
+                names, values = extras.names, list(extras.values)
+        return None if place is None else (place, names, values, extras)
+
+    def _known(self, text: bytes) -> tuple[Names, list[float]]:
         """The pairs of a line by the pattern of an earlier line."""
         for number, (pattern, names) in enumerate(self._patterns):
             found = pattern.fullmatch(text)
@@ -193,48 +206,37 @@ class Generic(Dialect):
                 return names, [quantity(g) for g in found.groups()]
         return (), []
 
-    def _read(self, text: bytes) -> tuple[tuple[bytes, ...], list[float]]:
+    def _new_form(self, text: bytes) -> tuple[Names, list[float]]:
         """The pairs of a line of a new form."""
-        names, values, spans = _pairs(text)
+        pairs = _pairs(text)
+        names = tuple(name for name, _, _ in pairs)
         if not any(map(is_metric, names)) or are_settings(names):
             return (), []
         if names in self._seen and len(set(names)) == len(names):
-            self._patterns = [(_pattern(text, spans), names), *self._patterns[: _MAX_PATTERNS - 1]]
+            pattern = _pattern(text, [span for _, _, span in pairs])
+            self._patterns = [(pattern, names), *self._patterns[: _MAX_PATTERNS - 1]]
         elif len(self._seen) < _MAX_SEEN:
             self._seen.add(names)
-        return names, values
+        return names, [value for _, value, _ in pairs]
 
-    def _row(
-        self,
-        names: tuple[bytes, ...],
-        values: list[float],
-        place: Place,
-        wall: float,
-        rows: ConsoleRows,
-    ) -> bool:
+    def _row(self, names: Names, values: list[float], place: Place, wall: float) -> bool:
         counter = self._counter
-        form: Form = (place.rank, *names)
+        form: tuple[bytes | int, ...] = (place.rank, *names)
         carried = counter.is_finer_than(place.rank) and not self._forms.has_own_steps(form)
         if carried and counter.newest is not None:
             step, total = counter.newest, None
         else:
             step, total = counter.step_of(place)
+        row = Row(step, names, values, wall, total)
         believed = self._forms.add(
-            form,
-            Waiting(step, values, wall, total),
-            own=not carried,
-            once=carried and place.rank == EPISODE,
+            form, row, own=not carried, once=carried and place.rank == EPISODE
         )
         self._block.row(step)
-        for row in believed:
-            if row.total:
-                rows.total = row.total
-            if row is believed[-1]:  # those that waited have a lower step than others by now
-                self._restarts.add(rows, names, row.step)
-            (rows.guess if carried else rows.add)(names, row.step, row.values, row.wall)
-        return bool(believed)
+        for one in believed:
+            self.rows.total = one.total or self.rows.total
+        return self.add_believed(believed, guessed=carried)
 
-    def _heading(self, text: bytes, place: Place, extras: BlockRow, rows: ConsoleRows) -> None:
+    def _heading(self, text: bytes, place: Place, extras: Row) -> None:
         if place.rank == EPOCH:
             self._counter.epoch_heading = place.step, place.total
         shape = self._block.shape_of(text)
@@ -248,24 +250,14 @@ class Generic(Dialect):
             step, _ = self._headings.step_of(place)
         inner = not extras.names and _PAIR.fullmatch(unprefixed(text)) is not None
         extras = extras._replace(step=step)
-        self._give(self._block.heading(shape, step, extras, inner=inner), rows)
+        self._give(self._block.heading(shape, step, extras, inner=inner))
 
-    def _give(self, found: list[BlockRow], rows: ConsoleRows) -> None:
+    def _give(self, found: list[Row]) -> None:
         for row in found:
-            self._restarts.add(rows, row.names, row.step)
-            add = rows.guess if self._block.guessed else rows.add
-            add(row.names, row.step, row.values)
+            self.add(row, guessed=self._block.guessed)
 
 
-def _finest(names: tuple[bytes, ...], values: list[float]) -> int | None:
-    """The position of a counter of environment steps."""
-    for at, name in enumerate(names):
-        if rank_of_counter(name) == FINE and values[at].is_integer() and len(names) > 1:
-            return at
-    return None
-
-
-def _anywhere(text: bytes) -> tuple[Place, BlockRow, bool] | None:
+def _anywhere(text: bytes) -> tuple[Place, Row, bool] | None:
     """The counter of a line of pairs, the other pairs, and whether they are a row."""
     found = pairs_of(unprefixed(text))
     counter = found.counter() if found is not None else None
@@ -276,51 +268,37 @@ def _anywhere(text: bytes) -> tuple[Place, BlockRow, bool] | None:
     names = (*found.names[:at], *found.names[at + 1 :])
     sure = any(map(is_metric, names)) or (found.clean and len(names) >= _MANY)
     is_row = sure and not are_settings(names)
-    return place, BlockRow(0, names, found.values[:at] + found.values[at + 1 :]), is_row
+    return place, Row(0, names, found.values[:at] + found.values[at + 1 :]), is_row
 
 
-def _pairs(text: bytes) -> tuple[tuple[bytes, ...], list[float], list[tuple[int, int]]]:
+def _pairs(text: bytes) -> list[tuple[bytes, float, tuple[int, int]]]:
     """Names, values and the spans of the values."""
-    names: list[bytes] = []
-    values: list[float] = []
-    spans: list[tuple[int, int]] = []
     parts = [part for part in text.split(b"|")[1:] if part.strip()] if b"|" in text else ()
     if len(parts) > 1:
-        fields = _BARRED.findall(text)
+        fields = list(_BARRED.finditer(text))
         if len(fields) == len(parts):
-            found_at = [found.span(2) for found in _BARRED.finditer(text)]
-            return tuple(n for n, _ in fields), [quantity(v) for _, v in fields], found_at
+            return [(found[1], quantity(found[2]), found.span(2)) for found in fields]
+    pairs = []
     for found in _PAIR.finditer(text):
         two = _TWO.match(found[1])
         if found[3] is None:
-            names.append(found[1])
-            values.append(quantity(found[2]))
-            spans.append(found.span(2))
+            pairs.append((found[1], quantity(found[2]), found.span(2)))
         elif two:
-            names += [two[1] + b"(" + two[2] + b")", two[1] + b"(" + two[3] + b")"]
-            values += [float(found[2]), float(found[3][1:])]
-            spans += [found.span(2), (found.start(3) + 1, found.end(3))]
-    for found in _TWO_VALUES.finditer(text) if not names and b"/" in text else ():
-        names += [found[1] + b" " + found[3], found[2] + b" " + found[3]]
-        values += [float(found[4]), float(found[5])]
-        spans += [found.span(4), found.span(5)]
-    if not names:
-        for found in _SPACED.finditer(text):
-            names.append(found[1])
-            values.append(quantity(found[2]))
-            spans.append(found.span(2))
-    return tuple(names), values, spans
+            second = found.start(3) + 1, found.end(3)
+            pairs.append((two[1] + b"(" + two[2] + b")", float(found[2]), found.span(2)))
+            pairs.append((two[1] + b"(" + two[3] + b")", float(found[3][1:]), second))
+    for found in _TWO_VALUES.finditer(text) if not pairs and b"/" in text else ():
+        pairs.append((found[1] + b" " + found[3], float(found[4]), found.span(4)))
+        pairs.append((found[2] + b" " + found[3], float(found[5]), found.span(5)))
+    return pairs or [(f[1], quantity(f[2]), f.span(2)) for f in _SPACED.finditer(text)]
 
 
 def _pattern(text: bytes, spans: list[tuple[int, int]]) -> re.Pattern[bytes]:
     """Matches lines of the same form: equal except for the values and runs of blanks."""
-    parts, at = [], 0
-    for begin, end in spans:
-        parts += [_literal(text[at:begin]), rb"(" + QUANTITY + rb")"]
+    pattern, at = b"", 0
+    for begin, end in (*spans, (len(text), len(text))):
+        words = re.split(rb"\s+", text[at:begin])
+        pattern += rb"\s+".join(map(re.escape, words))
+        pattern += rb"(" + QUANTITY + rb")" if begin < end else b""
         at = end
-    parts.append(_literal(text[at:]))
-    return re.compile(b"".join(parts))
-
-
-def _literal(text: bytes) -> bytes:
-    return rb"\s+".join(re.escape(word) for word in re.split(rb"\s+", text))
+    return re.compile(pattern)

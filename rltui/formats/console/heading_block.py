@@ -7,8 +7,7 @@ A name is believed when it stands below two headings of different steps, once be
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from rltui.formats.console.console_dialect import Row
 from rltui.formats.console.pair_line import (
     evaluation_of,
     is_outcome,
@@ -39,14 +38,6 @@ _MAX_HELD = 4
 _DIGITS = b"0123456789"
 
 
-class BlockRow(NamedTuple):
-    """Values of one step."""
-
-    step: int
-    names: tuple[bytes, ...]
-    values: list[float]
-
-
 class HeadingBlock:
     """Collects the pairs below headings."""
 
@@ -61,7 +52,7 @@ class HeadingBlock:
         self._known: set[bytes] = set()
         self._held: dict[bytes, list[tuple[int, float]]] = {}
         """Name -> steps and values that wait for a later step; none left: it is not read."""
-        self._extras: list[BlockRow] = []
+        self._extras: list[Row] = []
         self._section = False
         """Whether pairs wait for the counter or the end of the section between two rules."""
         self._pending: list[tuple[bytes, float]] = []
@@ -85,7 +76,7 @@ class HeadingBlock:
         """Whether lines below the heading are wanted."""
         return self._left > 0
 
-    def rule(self) -> list[BlockRow]:
+    def rule(self) -> list[Row]:
         """A line of dashes: what follows is a section, unless it underlines a heading. The
         counter of a section may come last."""
         found = self._end_section(self._step)
@@ -95,7 +86,7 @@ class HeadingBlock:
             self._section, self.guessed = True, self._below_row
         return found
 
-    def close(self) -> list[BlockRow]:
+    def close(self) -> list[Row]:
         """The pairs of a section without its last rule, unless its counter would come last."""
         return [] if self._counter_last else self._end_section(self._step)
 
@@ -125,9 +116,7 @@ class HeadingBlock:
             del self._shapes[next(iter(self._shapes))]
         self._shapes[shape] = state
 
-    def heading(
-        self, shape: bytes, step: int, extras: BlockRow, *, inner: bool = False
-    ) -> list[BlockRow]:
+    def heading(self, shape: bytes, step: int, extras: Row, *, inner: bool = False) -> list[Row]:
         """A heading, with the other pairs on it; returns the rows that are now sure. ``inner``:
         it is a pair, too, and counts for those above it in a section."""
         last, falls, tried = self._shapes.pop(shape, (step, 0, 0))
@@ -138,7 +127,12 @@ class HeadingBlock:
         self._headings += not tried
         self._counter_last |= inner and bool(self._pending)
         rows = self._end_section(step if inner and self._pending else self._step)
-        self._forget()
+        if self._is_dump:  # drop what its block left
+            for held in self._held.values():
+                if held and held[-1][0] == self._step:
+                    held.pop()
+            self._held = {name: held for name, held in self._held.items() if held}
+        self._settings = self._others = 0
         most = _BETWEEN if self._known else _UNKNOWN
         self._left = most if self._known or tried < _TRIED else _BELOW_ROW
         self._step, self._most, self.guessed, self._below_row = step, most, False, False
@@ -151,7 +145,7 @@ class HeadingBlock:
         """A line below without pairs."""
         self._left -= 1
 
-    def line(self, text: bytes) -> list[BlockRow]:
+    def line(self, text: bytes) -> list[Row]:
         """A line below; returns the rows that are now sure."""
         self._left -= 1
         if len(text) > _MAX_LINE:
@@ -178,16 +172,7 @@ class HeadingBlock:
         """Whether the block has the names of settings."""
         return self._settings > 1 and self._settings > self._others
 
-    def _forget(self) -> None:
-        """Drop what the block of a dump left."""
-        if self._is_dump:
-            for held in self._held.values():
-                if held and held[-1][0] == self._step:
-                    held.pop()
-            self._held = {name: held for name, held in self._held.items() if held}
-        self._settings = self._others = 0
-
-    def _end_section(self, step: int | None) -> list[BlockRow]:
+    def _end_section(self, step: int | None) -> list[Row]:
         """The pairs of a section, now that its step is known."""
         pending, self._pending, self._section = self._pending, [], False
         if step is None or not pending:
@@ -195,24 +180,22 @@ class HeadingBlock:
         self._step = step
         return self._pairs(pending)
 
-    def _pairs(self, pairs: list[tuple[bytes, float]]) -> list[BlockRow]:
+    def _pairs(self, pairs: list[tuple[bytes, float]]) -> list[Row]:
         """Pairs of the newest step."""
         step = self._step
         if step is None or self._is_dump:
             return []
         for name, value in pairs:
-            self._hold(name, value, step)
+            if name not in self._known:
+                self._hold(name, value, step)
         if not self._sure:
             self._sure = any(len(self._held.get(n, ())) > 1 and is_outcome(n) for n, _ in pairs)
-        return self._believe(pairs, step) if self._sure else []
+        return self._believed(pairs, step) if self._sure else []
 
     def _hold(self, name: bytes, value: float, step: int) -> None:
-        if name in self._known:
-            return
         held = self._held.get(name)
-        if held is None:
-            if len(self._held) < _MAX_NAMES:
-                self._held[name] = [(step, value)]
+        if held is None and len(self._held) < _MAX_NAMES:
+            self._held[name] = [(step, value)]
         elif held and held[-1][0] == step:
             held.clear()  # many of a step
         elif held and held[-1][0] > step:
@@ -220,7 +203,7 @@ class HeadingBlock:
         elif held and len(held) < _MAX_HELD:
             held.append((step, value))
 
-    def _believe(self, pairs: list[tuple[bytes, float]], now: int) -> list[BlockRow]:
+    def _believed(self, pairs: list[tuple[bytes, float]], now: int) -> list[Row]:
         """The values of known names, and of those that become known."""
         steps: dict[int, dict[bytes, float]] = {}
         known = self._known
@@ -231,10 +214,10 @@ class HeadingBlock:
                 known.add(name)
                 for step, held in self._held.pop(name):
                     steps.setdefault(step, {})[name] = held
-        rows = [BlockRow(s, tuple(c), list(c.values())) for s, c in sorted(steps.items())]
+        rows = [Row(s, tuple(c), list(c.values())) for s, c in sorted(steps.items())]
         return self._flush() + rows
 
-    def _flush(self) -> list[BlockRow]:
+    def _flush(self) -> list[Row]:
         """The pairs of the headings so far."""
         extras, self._extras = self._extras, []
         return extras

@@ -1,94 +1,351 @@
-"""Logger records: slime ``step 12: {'train/loss': 0.01}``, ROLL ``metrics_tag: {"step": 3,
-"metrics": {...}}``, SkyRL ``Step 5:`` above a printed dict, and JSON objects of custom loops.
-
-slime's step is that of its axis (rollouts or optimiser steps), which itself is omitted as in
-TensorBoard (slime/observability); SkyRL quotes its numbers (skyrl/train/utils/tracking.py).
+"""Rows of loggers: verl's ``step:7 - actor/pg_loss:-0.01 - critic/score/mean:np.float64(0.4)``,
+slime's ``step 12: {'train/loss': 0.01}``, ROLL's ``metrics_tag: {"step": 3, "metrics": {...}}``,
+SkyRL's ``Step 5:`` above a printed dict, JSON objects of custom loops, and verl's configuration.
 """
 
 from __future__ import annotations
 
+import ast
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, RestartDetector
-from rltui.formats.console.console_line import plain, wall_time
-from rltui.formats.console.printed_dict import MAX_BYTES, PrintedDict, pairs
+from rltui.formats.console.console_dialect import (
+    MAX_LINE,
+    ConsoleRows,
+    Dialect,
+    RestartDetector,
+    Row,
+)
+from rltui.formats.console.console_line import ANSI, number, plain, wall_time
 from rltui.formats.json_value import parsed
+from rltui.formats.settings import flat_settings
 
+_VERL = re.compile(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")
+#: W&B's longest console line, in characters.
+_CUT = 4096
+_VALIDATION = re.compile(rb"Initial validation metrics: ?(?=\{)")
+#: The progress bar of the trainer, with the planned steps.
+_PLAN = re.compile(rb"Training Progress: *\d+%\|[^|]*\| *\d+/(\d+) ")
 _SLIME = re.compile(rb"(?:^|[\s-])(step|rollout|perf|eval|passrate) (\d{1,18}): (?=\{['\"])")
 _SKYRL = re.compile(rb"(?:^|\s)Step (\d{1,18}): *(\{'.*)?$")
 _AXES = (b"train/step", b"rollout/step", b"eval/step")
 _STEP_KEYS = ("step", "global_step", "_step", "iteration", "training_iteration", "current_steps")
 _PLANS = ("total_steps", "max_steps")
 _DEPTH = 8
+#: Longer dicts are neither metrics nor settings.
+MAX_BYTES = 1 << 18
+_MAX_LINES = 2000
+#: The strings into which ``pprint`` splits a long text.
+_QUOTED = re.compile(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
+_PAIR = re.compile(
+    rb"(?:'([^'\\{}]*)'|\"([^\"\\{}]*)\"): *"
+    rb"('[^']*'|\"[^\"]*\"|[\w.]+\([^()]*\)|\[[^\[\]]*\]|\([^()]*\)|[^,'\"{}()\[\]]+)(?=[,}])"
+)
+#: How a configuration begins: with the first section in the order of the alphabet.
+_BEGINS = b"{'actor_rollout_ref': {"
+#: How its further lines begin; others are warnings that the same process printed meanwhile.
+_PART = re.compile(rb"['\"{]|[\[(]+['\"{\d-]|(?:-?[\d.e+-]+|None|True|False)[,\]})]")
+#: Ray's prefix, which says which process printed the line.
+_PROCESS = re.compile(rb"\s*(\([^()]{0,80}pid=\d+[^()]{0,60}\))")
+
+Pairs = tuple[tuple[bytes, ...], list[float]]
+"""Names and values."""
+
+
+class FieldLayout:
+    """The names of the previous row: for one with the same names only values are parsed."""
+
+    def __init__(self, behind: bytes) -> None:
+        """``behind``: what stands between a name and its value."""
+        self._behind = behind
+        self.names: tuple[bytes, ...] = ()
+        self._begins: tuple[bytes, ...] = ()
+        self._ends: tuple[int, ...] = ()
+
+    def learn(self, names: tuple[bytes, ...]) -> None:
+        """Remember the names of a row."""
+        self.names = names
+        self._begins = tuple(name + self._behind for name in names)
+        self._ends = tuple(len(begin) for begin in self._begins)
+
+    def values(self, fields: Sequence[bytes]) -> list[float] | None:
+        """The values of a row; None when it has other names, or a text among the values."""
+        if len(fields) != len(self._begins):
+            return None
+        if not all(map(bytes.startswith, fields, self._begins)):
+            return None
+        texts = [f[e:] for f, e in zip(fields, self._ends, strict=True)]
+        try:
+            if texts[-1][-1:] not in b"')":
+                return list(map(float, texts))
+        except ValueError:
+            pass
+        try:  # quoted, or as numpy prints it
+            return [
+                float(text.strip(b"'") if text[-1:] != b")" else text[text.rindex(b"(") + 1 : -1])
+                for text in texts
+            ]
+        except ValueError:
+            return None
+
+
+def pairs(body: bytes, layout: FieldLayout | None = None) -> Pairs | None:
+    """Names and numbers of ``{'loss': 0.5, 'kl': '0.1', 'who': 'me'}``; None unless it is a flat
+    dict. ``layout``: of the dicts before it, with ``': `` behind names."""
+    if layout is not None:
+        known = layout.values(body[2:-1].split(b", '"))
+        if known is not None:
+            return layout.names, known
+    names: list[bytes] = []
+    values: list[float] = []
+    end = 1
+    for found in _PAIR.finditer(body):
+        if body[end : found.start()].strip(b", \n"):
+            return None
+        end = found.end()
+        value = number(found.group(3))
+        if value is not None:
+            names.append(found.group(1) or found.group(2) or b"")
+            values.append(value)
+    if body[end:].strip(b", \n") != b"}":
+        return None
+    if layout is not None:
+        layout.learn(tuple(names))
+    return tuple(names), values
+
+
+class PrintedDict:
+    """Joins a dict printed on several lines, plain or as ``pprint``'s strings."""
+
+    def __init__(self, *, quoted: bool = False) -> None:
+        self._quoted = quoted
+        self._parts: list[bytes] = []
+        self._size = 0
+        self.numbers: dict[bytes, float] = {}
+        """Its names and numbers, once it is complete."""
+
+    def add(self, line: bytes) -> bool:
+        """Add a line; returns whether the dict is complete or was abandoned."""
+        self._size += len(line)
+        if len(self._parts) >= _MAX_LINES or self._size > MAX_BYTES:
+            return True
+        if self._quoted:
+            self._parts.append(b"".join(a or b for a, b in _QUOTED.findall(line)))
+        elif self._parts or line.startswith(b"{'"):
+            self._parts.append(line + b" ")
+        else:
+            return True
+        if b"}" not in self._parts[-1]:
+            return False
+        whole = b"".join(self._parts)
+        found = pairs(whole[: whole.find(b"}") + 1])
+        self.numbers = dict(zip(*found, strict=True)) if found else {}
+        return True
+
+
+class ConfigDump:
+    """Collects the configurations that a log has, which come in pieces of whole lines.
+
+    verl pretty-prints its whole configuration over hundreds of lines before the first row
+    (verl/trainer/main_ppo.py), each behind Ray's prefix of the process; lines of other processes
+    may lie between them.
+    """
+
+    def __init__(self) -> None:
+        self._process: bytes | None = None
+        self._lines: list[bytes] = []
+        self._size = self._open = 0
+        """Bytes of these lines, and braces that are not closed."""
+        self._found: dict[str, object] = {}
+
+    def feed(self, text: bytes) -> None:
+        """Search whole lines for configurations."""
+        pos = 0
+        while pos < len(text):
+            if not self._lines:
+                pos = text.find(_BEGINS, pos)
+                if pos < 0:
+                    return
+                pos = text.rfind(b"\n", 0, pos) + 1
+            end = text.find(b"\n", pos)
+            self._line(text[pos:end])
+            pos = end + 1
+
+    def settings(self) -> dict[str, object]:
+        """The settings since the last call."""
+        found, self._found = self._found, {}
+        return found
+
+    def _line(self, raw: bytes) -> None:
+        found = _PROCESS.match(ANSI.sub(b"", raw) if b"\x1b" in raw else raw)
+        process = found[1] if found else None
+        line = plain(raw)
+        if line.startswith(_BEGINS):
+            self._process, self._size, self._open, self._lines = process, 0, 0, []
+        elif not self._lines or process != self._process or not _PART.match(line):
+            return
+        self._lines.append(line)
+        self._size += len(line)
+        self._open += line.count(b"{") - line.count(b"}")
+        if self._open > 0 and self._size <= MAX_BYTES:
+            return
+        whole, self._lines = b"\n".join(self._lines), []
+        if self._open > 0:
+            return
+        try:
+            document = ast.literal_eval(whole.decode("utf-8", "replace"))
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return
+        if isinstance(document, dict):
+            self._found.update(flat_settings(document))
+
+
+class Verl(Dialect):
+    """The dialect of verl, TinyZero and other forks.
+
+    One line per step (verl/utils/logger/aggregate_logger.py); fields are separated by `` - ``, name
+    and value by the last colon, since names contain texts of the user. W&B cuts console lines at
+    4,096 characters: the last field of such a line is dropped.
+    """
+
+    longest = MAX_LINE
+    markers = (b"step:", b"Initial validation metrics:", b"Training Progress: ")
+
+    def __init__(self, rows: ConsoleRows) -> None:
+        super().__init__(rows)
+        self._layout = FieldLayout(b":")
+        self._printed = PrintedDict()
+        self._initial: dict[bytes, float] = {}
+        """The validation before the first step; the next row shows its step."""
+
+    def follow(self, line: bytes) -> None:
+        """A further line of a printed dict."""
+        self._open = not self._printed.add(plain(line))
+        if not self._open:
+            self._initial = self._printed.numbers
+
+    def read(self, line: bytes) -> bool:
+        found = _VERL.search(line)
+        if not found:
+            self._other(line)
+            return False
+        if b"Training Progress" in line[: found.start()]:
+            self._other(line[: found.start()])
+        if len(line) + len(self.rows.stamp) >= _CUT:
+            line = _uncut(line)
+        names, values = self._fields(plain(line[found.end() :]).removesuffix(b" -"))
+        if not names:
+            return False
+        step = int(found[1])
+        if self._initial:
+            # verl logs both under one step, and what the row lacks was cut off
+            missing = {k: v for k, v in self._initial.items() if k not in names}
+            first = step if len(missing) < len(self._initial) else step - 1
+            self.rows.add(Row(first, tuple(missing), tuple(missing.values())))
+            self._initial = {}
+        self.add(Row(step, names, values, wall_time(line)))
+        return True
+
+    def _fields(self, body: bytes) -> Pairs:
+        """Names and values; for the names of the previous row only values are parsed."""
+        fields = body.split(b" - ")
+        known = self._layout.values(fields)
+        if known is not None:
+            return self._layout.names, known
+        names: list[bytes] = []
+        values: list[float] = []
+        begun = b""
+        for field in fields:
+            if b":" not in field:  # the beginning of a name that contains the separator
+                begun += field + b" - "
+                continue
+            name, _, text = (begun + field).rpartition(b":")
+            begun = b""
+            value = number(text)
+            if value is not None and name:
+                names.append(name)
+                values.append(value)
+        self._layout.learn(tuple(names))
+        return tuple(names), values
+
+    def _other(self, line: bytes) -> None:
+        """A line that is not a row: the validation before the first step, the progress bar."""
+        plan = _PLAN.search(line)
+        if plan:
+            self.rows.total = int(plan[1])
+        text = plain(line)
+        found = _VALIDATION.search(text)
+        if found:
+            before = text[: found.start()][-1:]
+            quote = before if before in (b"'", b'"') else b""
+            self._printed = PrintedDict(quoted=bool(quote))
+            self.follow(quote + text[found.end() :])
+
+
+def _uncut(line: bytes) -> bytes:
+    """A line that was cut loses its last field, which may be incomplete."""
+    if len(line) != _CUT and len(line.decode("utf-8", "replace")) != _CUT:
+        return line
+    return line if line.endswith(b")") else line[: line.rfind(b" - ")]
 
 
 class LoggerRecord(Dialect):
-    """The dialect of dicts and JSON objects with a step."""
+    """The dialect of dicts and JSON objects with a step.
+
+    slime's step is that of its axis (rollouts or optimiser steps), which itself is omitted as in
+    TensorBoard (slime/observability); SkyRL quotes its numbers (skyrl/train/utils/tracking.py).
+    """
 
     longest = MAX_LINE
     markers = (b": {'", b'{"', b"Step ")
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, rows: ConsoleRows) -> None:
+        super().__init__(rows)
         self._detectors: dict[bytes, RestartDetector] = {}
-        self._printed: PrintedDict | None = None
+        self._printed = PrintedDict()
         self._step = 0
         self._wall = math.nan
 
-    @property
-    def open(self) -> bool:
-        """Whether a dict of SkyRL continues."""
-        return self._printed is not None
-
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
+    def follow(self, line: bytes) -> None:
         """A further line of a printed dict."""
-        text = plain(line)
-        printed = self._printed
-        if printed is None or not printed.add(text):
-            return
-        self._printed = None
-        cells = printed.numbers()
-        if cells:
-            self._axis_row(b"step", self._step, cells, self._wall, rows)
+        self._open = not self._printed.add(plain(line))
+        if self._printed.numbers:
+            self._axis_row(b"step", self._step, self._printed.numbers, self._wall)
 
-    def take(self, line: bytes, rows: ConsoleRows) -> bool:
+    def read(self, line: bytes) -> bool:
         if len(line) > MAX_BYTES:
             return False
         if b'{"' in line:
-            return self._json(line, rows)
+            return self._json(line)
         if b"{'" not in line and not line.rstrip().endswith(b":"):
             return False
         text = plain(line)
         found = _SLIME.search(text)
         if found:
-            return self._slime(text, found, rows)
+            return self._slime(text, found)
         skyrl = _SKYRL.search(text)
         if skyrl:
             self._step, self._wall = int(skyrl[1]), wall_time(text)
-            self._printed = PrintedDict(skyrl[2] or b"{")
+            self._printed, self._open = PrintedDict(), True
             if skyrl[2]:
-                self.follow(b"", rows)
-            else:
-                self._printed = _Expected()
+                self.follow(skyrl[2])
         return False
 
-    def _slime(self, text: bytes, found: re.Match[bytes], rows: ConsoleRows) -> bool:
+    def _slime(self, text: bytes, found: re.Match[bytes]) -> bool:
         body = text[found.end() :].rstrip()
-        read = pairs(body) if body.endswith(b"}") else None
-        if read is None or not read[0]:
+        known = pairs(body) if body.endswith(b"}") else None
+        if known is None or not known[0]:
             return False
-        cells = dict(zip(*read, strict=True))
+        cells = dict(zip(*known, strict=True))
         step = next((cells.pop(a) for a in _AXES if a in cells), float(found[2]))
         if not cells or not step.is_integer():
             return False
-        self._axis_row(found[1], int(step), cells, wall_time(text), rows)
+        self._axis_row(found[1], int(step), cells, wall_time(text))
         return True
 
-    def _json(self, line: bytes, rows: ConsoleRows) -> bool:
-        at = line.find(b'{"')
-        body = line[at:].rstrip()
+    def _json(self, line: bytes) -> bool:
+        body = line[line.find(b'{"') :].rstrip()
         if not body.endswith(b"}") or (b"step" not in body and b"iteration" not in body):
             return False
         try:
@@ -103,35 +360,18 @@ class LoggerRecord(Dialect):
         step = int(row.pop(key))
         for plan in _PLANS:
             if _whole(row.get(plan)):
-                rows.total = int(row.pop(plan))
+                self.rows.total = int(row.pop(plan))
         inner = row.get("metrics", row.get("data"))
         numbers = _numbers(inner if isinstance(inner, dict) else row, "", 0)
         cells = {name.encode("utf-8", "replace"): value for name, value in numbers}
         if cells:
-            self._axis_row(b"json", step, cells, wall_time(line), rows)
+            self._axis_row(b"json", step, cells, wall_time(line))
         return bool(cells)
 
-    def _axis_row(
-        self, axis: bytes, step: int, cells: dict[bytes, float], wall: float, rows: ConsoleRows
-    ) -> None:
-        self._detectors.setdefault(axis, RestartDetector()).add(rows, tuple(cells), step)
-        rows.add(tuple(cells), step, tuple(cells.values()), wall)
-
-
-class _Expected(PrintedDict):
-    """A dict that may begin on the next line."""
-
-    def __init__(self) -> None:
-        super().__init__(b"")
-        self._begun = False
-
-    def add(self, line: bytes) -> bool:
-        """See :class:`rltui.formats.console.printed_dict.Printed`."""
-        if not self._begun:
-            if not line.startswith(b"{'"):
-                return True
-            self._begun = True
-        return super().add(line)
+    def _axis_row(self, axis: bytes, step: int, cells: dict[bytes, float], wall: float) -> None:
+        """Add a row; only those of its own axis show that it starts again."""
+        self._restarts = self._detectors.setdefault(axis, RestartDetector())
+        self.add_cells(step, cells, wall)
 
 
 def _whole(value: object) -> bool:

@@ -8,15 +8,13 @@ A row is a redraw with new values: a bar is also redrawn with the old ones.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
 from rltui.formats.console.console_line import NUMBER, plain
 from rltui.formats.console.pair_line import is_metric, rank_of_counter
-from rltui.formats.console.row_forms import RowForms, Waiting
 from rltui.formats.words import STEP
 
 _BAR = re.compile(
@@ -40,6 +38,8 @@ _TEST = re.compile(
     rb"(?:, best_reward: (" + NUMBER + rb"))?"
 )
 _TEST_NAMES = (b"test_reward", b"test_reward_std", b"best_reward")
+#: Begin of the names of an evaluation.
+_EVAL = b"eval/"
 _EVALUATION = re.compile(rb"(?i)\s*(?:val|eval|test|sanity)")
 _WORDS = re.compile(rb"[^A-Za-z\x80-\xff]+")
 _MAX_LINE = 4000
@@ -85,8 +85,8 @@ class ProgressBar(Dialect):
     markers = (b"%|", b"it [", b", global step ", b": test_reward: ")
     rank = Rank.SHAPE
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, rows: ConsoleRows) -> None:
+        super().__init__(rows)
         self._bars: dict[bytes, _Bar] = {}
         self._owners: dict[bytes, bytes] = {}
         """Name -> description of the bar that had it first."""
@@ -96,10 +96,10 @@ class ProgressBar(Dialect):
         """Steps of an epoch, by the messages of Lightning; 0 when unknown."""
         self._messages = False
         """Whether there were any."""
-        self._waiting: tuple[int, tuple[bytes, ...], list[float]] | None = None
-        """A row of a bar without a position: epoch, names, values."""
+        self._waiting: tuple[int, Row] | None = None
+        """The epoch of a bar without a position, and its row."""
 
-    def take(self, line: bytes, rows: ConsoleRows) -> bool:
+    def read(self, line: bytes) -> bool:
         if len(line) > _MAX_LINE:
             return False
         taken = False
@@ -107,13 +107,13 @@ class ProgressBar(Dialect):
             text = plain(part)
             found = _BAR.match(text)
             if found is not None:
-                taken = self._bar(found, rows) or taken
+                taken = self._bar(found) or taken
                 text = text[found.end() :]
             if b"global step" in text or b"test_reward" in text:
-                taken = self._message(text, rows) or taken
+                taken = self._message(text) or taken
         return taken
 
-    def _bar(self, found: re.Match[bytes], rows: ConsoleRows) -> bool:
+    def _bar(self, found: re.Match[bytes]) -> bool:
         about, done, total = found[1], int(found[2]), int(found[3]) if found[3] else None
         epochs = _EPOCH.search(about)
         epoch = int(epochs[1]) if epochs else None
@@ -128,28 +128,28 @@ class ProgressBar(Dialect):
         if texts == bar.texts:
             return False
         bar.texts = texts
-        evaluation = bar.prefix == b"eval/"
-        if not evaluation:
-            counter = _counter(pairs)
-            if counter is not None:
-                step, total = int(counter.value), None
-                pairs = [pair for pair in pairs if pair is not counter]
+        counter = _counter(pairs) if bar.prefix != _EVAL else None
+        if counter is not None:
+            step, total = int(counter.value), None
+            pairs = [pair for pair in pairs if pair is not counter]
         if not any(is_metric(pair.name) for pair in pairs):
             return False
         names = tuple(bar.prefix + pair.name for pair in pairs)
-        values = [pair.value for pair in pairs]
-        if evaluation:
-            return self._give(names, Waiting(self._newest, values, math.nan, None), rows)
+        row = Row(step, names, [pair.value for pair in pairs])
+        if bar.prefix == _EVAL:
+            return self._give(row._replace(step=self._newest))
         if not step and not total and epoch is not None:
-            return self._later(epoch, names, values, rows)
+            taken = self._settle(epoch)
+            self._waiting = epoch, row
+            return taken
         if epochs and total:
             total = total * int(epochs[2]) if epochs[2] else None
         elif bar.base:  # it has begun again: its end is not that of the training
-            if rows.total is not None and rows.total == total:
-                rows.total = 0
+            if total is not None and self.rows.total == total:
+                self.rows.total = 0
             total = None
         self._newest = step
-        return self._give(names, Waiting(step, values, math.nan, total), rows)
+        return self._give(row._replace(total=total))
 
     def _bar_of(self, about: bytes, pairs: list[_Value]) -> _Bar | None:
         """The state of the bars with this description."""
@@ -159,60 +159,50 @@ class ProgressBar(Dialect):
             if len(self._bars) >= _MAX_BARS:
                 return None
             shared = any(self._owners.get(pair.name, words) != words for pair in pairs)
-            prefix = b"eval/" if _EVALUATION.match(words) else words + b"/" if shared else b""
+            prefix = _EVAL if _EVALUATION.match(words) else words + b"/" if shared else b""
             bar = self._bars[words] = _Bar(prefix)
         if not bar.prefix:
             for pair in pairs:
                 self._owners.setdefault(pair.name, words)
         return bar
 
-    def _give(self, names: tuple[bytes, ...], row: Waiting, rows: ConsoleRows) -> bool:
-        believed = self._forms.add(names, row)
-        for one in believed:
-            if one.total and one.total > (rows.total or 0):
-                rows.total = one.total
-        self._add_believed(rows, names, believed)
-        return bool(believed)
+    def _give(self, row: Row) -> bool:
+        believed = self._forms.add(row.names, row)
+        planned = max((one.total or 0 for one in believed), default=0)
+        if planned > (self.rows.total or 0):
+            self.rows.total = planned
+        return self.add_believed(believed)
 
     # -- bars without a position --------------------------------------------------------------
 
-    def _later(
-        self, epoch: int, names: tuple[bytes, ...], values: list[float], rows: ConsoleRows
-    ) -> bool:
-        """A row whose step the next message of Lightning has."""
-        taken = False
-        if self._waiting is not None and self._waiting[0] != epoch:
-            taken = self._settle((self._waiting[0] + 1) * (self._per_epoch or 1), rows)
-        self._waiting = epoch, names, values
-        return taken
-
-    def _settle(self, step: int, rows: ConsoleRows) -> bool:
-        waiting, self._waiting = self._waiting, None
-        self._newest = step
-        if waiting is None:
+    def _settle(self, epoch: int | None, step: int | None = None) -> bool:
+        """Give the row that waits for its step, unless it is of the epoch that goes on; without a
+        message its epoch says what it is."""
+        if self._waiting is None or self._waiting[0] == epoch:
             return False
-        return self._give(waiting[1], Waiting(step, waiting[2], math.nan, None), rows)
+        (waited, row), self._waiting = self._waiting, None
+        self._newest = (waited + 1) * (self._per_epoch or 1) if step is None else step
+        return self._give(row._replace(step=self._newest))
 
-    def close(self, rows: ConsoleRows) -> None:
+    def close(self) -> None:
         """A row without the message that has its step, where the steps of an epoch are known."""
-        if self._waiting is not None and (self._per_epoch or not self._messages):
-            self._settle((self._waiting[0] + 1) * (self._per_epoch or 1), rows)
+        if self._per_epoch or not self._messages:
+            self._settle(None)
 
-    def _message(self, text: bytes, rows: ConsoleRows) -> bool:
+    def _message(self, text: bytes) -> bool:
         """What Lightning and Tianshou print between bars."""
         found = _STEPS.search(text)
         if found:
             epoch, step, self._messages = int(found[1]), int(found[2]), True
             self._per_epoch = step // (epoch + 1) if step % (epoch + 1) == 0 else 0
-            return self._settle(step, rows) if self._waiting is not None else False
+            return self._settle(None, step)
         found = _TEST.search(text)
         if not found:
             return False
         cells = zip(_TEST_NAMES, found.groups()[1:], strict=True)
-        pairs = [(name, float(text)) for name, text in cells if text is not None]
-        names, values = tuple(n for n, _ in pairs), [v for _, v in pairs]
+        known = {name: float(value) for name, value in cells if value is not None}
         step = self._newest or int(found[1])
-        return self._give(names, Waiting(step, values, math.nan, None), rows)
+        return self._give(Row(step, tuple(known), list(known.values())))
 
 
 def _values(text: bytes) -> list[_Value]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
+from enum import Enum
 
-from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect
+from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Row
 from rltui.formats.console.console_line import ANSI, plain, rank_of, wall_time
-from rltui.formats.console.printed_dict import MAX_BYTES, DictLayout, pairs
-from rltui.formats.console.step_inference import PendingRow, RowKind, StepInference, Stepped
+from rltui.formats.console.logger_record import MAX_BYTES, FieldLayout, Pairs, pairs
 
 #: A tqdm bar without a description, or with ms-swift's.
 _BAR = re.compile(
@@ -29,6 +30,240 @@ _OF_ALL = re.compile(rb"'global_step/max_steps': '(\d{1,15})/(\d{1,15})'")
 _MOST_LINES = 40
 #: Step keys of dicts that other loops print.
 _STEPS = (b"step", b"global_step", b"_step", b"iteration")
+#: Rows held back for a bar; beyond that they are counted.
+_MAX_PENDING = 256
+#: The same when the bar has already ended.
+_MAX_HEAP = 40
+_MAX_ENDED = 1000
+#: A bar that starts beyond this step belongs to a resumed training.
+_RESUMED = 20
+
+
+class RowKind(Enum):
+    """What a row describes."""
+
+    TRAIN = "train"
+    EVAL = "eval"
+    """Follows the training row of its step."""
+    SUMMARY = "summary"
+    """The closing row; belongs to the last step."""
+
+
+class StepInference:
+    """Assigns steps, in order, to rows that transformers' Trainer prints without one.
+
+    Rows come every ``logging_steps`` steps; the progress bar shows the step in one of two ways. If
+    output is flushed, a row is followed at once by a redrawn bar: that bar is exact, the one before
+    may lag. If output is buffered, as in a file by default, many rows come together, while the bar
+    (standard error, never buffered) has moved on: the rows are spread over the steps since the last
+    ones. Without a bar, rows are counted.
+    """
+
+    def __init__(self) -> None:
+        self.ready: list[Row] = []
+        """Rows whose step is now known; whoever takes them empties the list."""
+        self.total: int | None = None
+        """The end of the bar, when one was seen."""
+        self.steps_are_row_numbers = False
+        self._interval: int | None = None
+        self._interval_known = False
+        self._buffered: bool | None = None
+        """Whether rows come late, many at a time; else the bar is redrawn after each row. None
+        until the first rows of a bar show it."""
+        self._bar = 0
+        self._first_bar: int | None = None
+        self._still = False
+        """Whether rows have come and gone while the bar stood where it began: it is no axis."""
+        self._last = 0
+        """Step of the newest training row."""
+        self._pending: list[tuple[RowKind, Row]] = []
+        self._fresh = False
+        """Whether no bar has followed the newest row yet."""
+        self._other: tuple[int, int] | None = None
+        """A bar of something else that runs after that of the training has ended."""
+        self._newest_epoch = math.nan
+        self._ended: set[int] = set()
+        """Totals of the bars that have reached their end."""
+        self._epochs: list[float] = []
+        self._steps: list[int] = []
+
+    def set_interval(self, steps: int) -> None:
+        """The log contains ``logging_steps``."""
+        if steps > 0 and self._interval is None:
+            self._interval, self._interval_known = steps, True
+
+    @property
+    def planned(self) -> int | None:
+        """The planned number of steps; None where the rows were counted instead, and differ."""
+        return self.total if not self.steps_are_row_numbers or self._last == self.total else None
+
+    @property
+    def _over(self) -> bool:
+        """Whether the bar ended before the first row."""
+        return self._bar == self.total and self._buffered is None
+
+    # -- bars -------------------------------------------------------------------------------
+
+    def bar(self, done: int, total: int, torn: bool) -> None:
+        """The bar is at ``done`` of ``total``; ``torn``: half a row precedes it."""
+        if done >= total and len(self._ended) < _MAX_ENDED:
+            self._ended.add(total)
+        if total != self.total and self.total is not None and not self._over:
+            self._other = (done, total)  # of an evaluation
+            return
+        if total != self.total or done < self._bar:
+            if done < total or total == self.total:
+                self._begin(done, total)
+            return
+        if self._first_bar is None:
+            self._first_bar = done
+        self._still = self._still and done == self._bar
+        self._bar, self._other = done, None
+        if self._pending:
+            self._settle(torn)
+            return
+        if self._fresh and not torn and self._last < done and not done % (self._interval or 1):
+            self._last = done  # a bar right behind a row is exact: a lost row shifts nothing
+        self._fresh = False
+
+    def _begin(self, done: int, total: int) -> None:
+        """A training with a new bar begins: count the pending rows of the last one, and forget
+        what was inferred of it."""
+        self.end()
+        self.total, self._buffered, self._other = total, None, None
+        self._bar = self._first_bar = done
+        if not self._interval_known:
+            self._interval = None
+        self._last, self._fresh, self._still = 0, False, False
+
+    def _settle(self, torn: bool) -> None:
+        """Assign steps to the pending rows, now that a bar follows them."""
+        trained = sum(kind is RowKind.TRAIN for kind, _ in self._pending)
+        if trained > 1 or torn or self._buffered is None:
+            self._buffered = trained > 1 or torn
+        if self._buffered:
+            self._spread(trained, torn)
+            return
+        before, self._last = self._last, max(self._bar, 1)
+        if self._interval is None and before:
+            # the first step may be logged whatever the interval
+            gap = self._last - before if before > 1 or self._last == 2 else self._last
+            self._interval = max(1, gap)
+        for _, row in self._pending:
+            self._give(row, self._last)
+        self._pending = []
+
+    def _spread(self, trained: int, torn: bool) -> None:
+        """Rows that came together: the newest is at about the step of the bar."""
+        start = self._last
+        if not start and (self._first_bar or 0) > _RESUMED:
+            start = (self._first_bar or 1) - 1
+        if self._interval is None and trained:
+            self._interval = max(1, round((self._bar - start) / (trained + torn)))
+        self._last = start
+        self.end()
+
+    # -- rows -------------------------------------------------------------------------------
+
+    def row(self, kind: RowKind, row: Row, epoch: float, planned: float = math.nan) -> None:
+        """Add a row whose step is not known. ``planned``: the total number of steps according to
+        the closing row."""
+        train = kind is RowKind.TRAIN
+        if train and self._other is not None and self.total == self._bar:
+            # the bar of this training has ended, and another one runs
+            self._begin(*self._other)
+        # a bar that moves is redrawn after each row, or has moved before the first of many
+        waits = any(waiting is RowKind.TRAIN for waiting, _ in self._pending)
+        still = self._still or (train and waits and self._bar == self._first_bar)
+        if self.total is None:
+            self._without_bar(kind, row, epoch)
+        elif self._over:
+            self._after_all(kind, row, epoch, planned)
+        elif still:
+            self._still = True
+            if not self._last and self._bar > _RESUMED:
+                self._last = self._bar
+            self.end()
+            self._without_bar(kind, row, epoch)
+        elif self._pending or (train and (self._interval is None or self._buffered is None)):
+            self._wait(kind, row, _MAX_PENDING)
+        elif train:
+            every = self._interval or 1
+            shown = 0 if self._buffered else -(-self._bar // every) * every
+            self._last = max(self._next(), shown)
+            self._fresh = not self._buffered
+            self._give(row, self._last)
+        else:
+            late = self._buffered and kind is not RowKind.SUMMARY
+            self._give(row, self._last if late else max(self._last, self._bar))
+
+    def end(self) -> None:
+        """Count the rows that wait for a bar: none comes."""
+        pending, self._pending = self._pending, []
+        for kind, row in pending:
+            if kind is RowKind.TRAIN:
+                self._last = self._next()
+                self.steps_are_row_numbers |= self._interval is None
+            self._give(row, self._last)
+
+    def lost(self) -> None:
+        """A row was torn and could not be repaired."""
+        if not self._pending and (self._buffered or (self.total is None and self._steps)):
+            self._last += self._interval or 1
+
+    def _give(self, row: Row, step: int) -> None:
+        self.ready.append(row._replace(step=step))
+
+    def _next(self) -> int:
+        """The step of the next row when rows are counted."""
+        every = self._interval or 1
+        return (self._last // every + 1) * every
+
+    def _wait(self, kind: RowKind, row: Row, most: int) -> None:
+        """Wait for a bar, up to a limit; then the rows are counted without one."""
+        self._pending.append((kind, row))
+        if len(self._pending) >= most:
+            self.total = None
+            self.end()
+
+    def _after_all(self, kind: RowKind, row: Row, epoch: float, planned: float) -> None:
+        """The bar ended before the first row: it belongs to something else, or the buffer held
+        all rows of a short training. The closing row shows which."""
+        if kind is not RowKind.SUMMARY:
+            if kind is RowKind.TRAIN:
+                self._newest_epoch = epoch
+            self._wait(kind, row, _MAX_HEAP)
+            return
+        rows = sum(waiting is RowKind.TRAIN for waiting, _ in self._pending)
+        total = next((t for t in self._ended if abs(planned - t) <= 0.02 * t + 1), 0)
+        if not rows or not total:
+            self._wait(kind, row, 0)
+            return
+        if self._interval is None:
+            # rows * interval <= total < (rows + 1) * interval; epochs grow with the steps
+            at = total * self._newest_epoch / (epoch * rows) if epoch > 0 else total / rows
+            low, high = total // (rows + 1) + 1, max(1, total // rows)
+            self._interval = min(max(round(at), low), high) if math.isfinite(at) else high
+        self.total, self._bar, self._first_bar, self._buffered = total, total, 0, True
+        self._spread(rows, False)
+        self._give(row, total)
+
+    def _without_bar(self, kind: RowKind, row: Row, epoch: float) -> None:
+        """Count a row, in steps of the interval where it is known.
+
+        An epoch that falls back shows that the training restarted at that epoch.
+        """
+        if kind is RowKind.TRAIN:
+            if self._epochs and epoch < self._epochs[-1]:
+                at = bisect_left(self._epochs, epoch)
+                self._last = self._steps[at] - (self._interval or 1)
+                del self._epochs[at:], self._steps[at:]
+            self.steps_are_row_numbers |= self._interval is None
+            self._last = self._next()
+            if not math.isnan(epoch):
+                self._epochs.append(epoch)
+                self._steps.append(self._last)
+        self._give(row, self._last)
 
 
 class Transformers(Dialect):
@@ -37,11 +272,12 @@ class Transformers(Dialect):
     longest = MAX_LINE
     markers = (b"{'", b"%|", b"% ", b"logging_steps", b"Total optimization steps")
 
-    def __init__(self) -> None:
+    def __init__(self, rows: ConsoleRows) -> None:
+        super().__init__(rows)
         self._inference = StepInference()
-        super().__init__()
-        self._layout = DictLayout()
+        self._layout = FieldLayout(b"': ")
         self._torn = b""
+        """The beginning of a row that was torn where a buffer was flushed."""
         self._wrapped: list[bytes] = []
         """The lines of a row that a terminal has wrapped, so far."""
         self._names: tuple[bytes, ...] = ()
@@ -50,62 +286,55 @@ class Transformers(Dialect):
         self._bare = False
         """Whether rows without a logger prefix were seen."""
 
-    @property
-    def open(self) -> bool:
-        """Whether a row may go on in the next line."""
-        return bool(self._wrapped)
-
-    def follow(self, line: bytes, rows: ConsoleRows) -> None:
+    def follow(self, line: bytes) -> None:
         """The next part of a wrapped row; a row or a bar instead shows that it was torn."""
+        self._open = False
         if b"{'" in line or b"it/s" in line or b"s/it" in line:
-            self._wrapped = []
-            self.take(line, rows)
+            self.read(line)
             return
         self._wrapped.append(line)
-        end = line.find(b"}") + 1
-        if not end:
-            if len(self._wrapped) > _MOST_LINES:
-                self._wrapped = []
+        if b"}" not in line:
+            self._open = len(self._wrapped) <= _MOST_LINES
             return
         body = b"".join(self._wrapped)
-        body, self._wrapped = body[: body.find(b"}") + 1], []
+        body = body[: body.find(b"}") + 1]
         found = pairs(body) if len(body) <= MAX_BYTES else None
         if found is not None and found[0]:
             self._torn = b""
-            self._row(b"", 0, found, rows)
+            self._row(b"", 0, found)
 
-    def close(self, rows: ConsoleRows) -> None:
-        self._give(self._inference.end(), rows)
+    def close(self) -> None:
+        self._inference.end()
+        self._give()
 
-    def take(self, line: bytes, rows: ConsoleRows) -> bool:
+    def read(self, line: bytes) -> bool:
         if b"\x1b" in line:
             line = ANSI.sub(b"", line)
         begin = line.find(b"{'")
         bar = _BAR.match(line) if b"it/s" in line or b"s/it" in line else None
+        after = line.find(b"]", bar.end()) + 1 if bar else 0
         if bar:
-            self._bar(int(bar[1]), int(bar[2]), rows)
-            if begin < 0 and self._torn:
-                return self._mend(line[line.find(b"]", bar.end()) + 1 :], line, rows)
-        elif begin < 0:
-            self._hint(line, rows)
-        if begin < 0:
-            return False
-        return self._dict(line, begin, line.find(b"]", bar.end()) + 1 if bar else 0, rows)
+            self._inference.bar(int(bar[1]), int(bar[2]), bool(self._torn))
+            self._give()
+        if begin >= 0:
+            return self._dict(line, begin, after)
+        if bar and self._torn:
+            return self._mend(line, after)
+        if not bar:
+            self._hint(line)
+        return False
 
-    def _bar(self, done: int, total: int, rows: ConsoleRows) -> None:
-        stepped = self._inference.bar(done, total, bool(self._torn))
-        if stepped:
-            self._give(stepped, rows)
-
-    def _dict(self, line: bytes, begin: int, after: int, rows: ConsoleRows) -> bool:
+    def _dict(self, line: bytes, begin: int, after: int) -> bool:
         if self._torn:
             self._torn = b""
             self._inference.lost()
         end = line.find(b"}", begin) + 1
         if not end:
-            self._tear(line[begin:])
+            part = line[begin:]
+            if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
+                self._torn, self._wrapped, self._open = part, [part], True
             return False
-        found = self._layout.read(line[begin:end]) if end - begin <= MAX_BYTES else None
+        found = pairs(line[begin:end], self._layout) if end - begin <= MAX_BYTES else None
         if found is None:
             return False
         prefix = plain(line[after:begin])
@@ -115,94 +344,69 @@ class Transformers(Dialect):
         if rank != self._rank or (self._bare and prefix.endswith(b">>")):
             return False
         self._bare = self._bare or not prefix
-        return self._row(line, begin, found, rows)
+        return self._row(line, begin, found)
 
-    def _row(
-        self,
-        line: bytes,
-        begin: int,
-        found: tuple[tuple[bytes, ...], list[float]],
-        rows: ConsoleRows,
-    ) -> bool:
+    def _row(self, line: bytes, begin: int, found: Pairs) -> bool:
         names, values = found
         wall = wall_time(line[:begin])
-        step = next((n for n in _STEPS if n in names), None)
-        if step is not None:
-            return self._custom(step, names, values, wall, rows)
+        own = next((n for n in _STEPS if n in names), None)
+        if own is not None:  # of a custom loop, whose names stay
+            at = names.index(own)
+            if not values[at].is_integer() or len(names) < 2:
+                return False
+            rest = values[:at] + values[at + 1 :]
+            self._give(Row(int(values[at]), names[:at] + names[at + 1 :], rest, wall))
+            return True
         progress = _OF_ALL.search(line, begin) if _PROGRESS in line else None
         if b"epoch" not in names and progress is None:
             return False
         if names != self._names:
             self._names, self._mapped = names, _rewritten(names)
         tags, kind = self._mapped
-        pending = PendingRow(kind, tags, values, wall)
         if progress:
-            rows.total = int(progress[2])
-            self._give([(pending, int(progress[1]))], rows)
+            self.rows.total = int(progress[2])
+            self._give(Row(int(progress[1]), tags, values, wall))
             return True
-        epoch = values[names.index(b"epoch")]
-        planned = math.nan if kind is not RowKind.SUMMARY else _planned(names, values)
-        self._give(self._inference.row(pending, epoch, planned), rows)
+        planned = math.nan
+        if kind is RowKind.SUMMARY:
+            # run time times speed: the number of steps
+            cells = dict(zip(names, values, strict=True))
+            planned = cells.get(b"train_steps_per_second", math.nan) * cells[b"train_runtime"]
+        self._inference.row(
+            kind, Row(0, tags, values, wall), values[names.index(b"epoch")], planned
+        )
+        self._give()
         return True
 
-    def _custom(
-        self,
-        key: bytes,
-        names: tuple[bytes, ...],
-        values: list[float],
-        wall: float,
-        rows: ConsoleRows,
-    ) -> bool:
-        """A dict of a custom loop with its own step; its names stay."""
-        at = names.index(key)
-        step = values[at]
-        if not step.is_integer() or len(names) < 2:
-            return False
-        names = names[:at] + names[at + 1 :]
-        row = PendingRow(RowKind.EVAL, names, values[:at] + values[at + 1 :], wall)
-        self._give([(row, int(step))], rows)
-        return True
+    def _give(self, *rows: Row) -> None:
+        """Add rows, or those whose step is now known."""
+        ready, self._inference.ready = rows or self._inference.ready, []
+        for row in ready:
+            self.add(row)
+        self.rows.steps_are_row_numbers |= self._inference.steps_are_row_numbers
+        if ready and self._inference.planned is not None:
+            self.rows.total = self._inference.planned
 
-    def _give(self, stepped: Stepped, rows: ConsoleRows) -> None:
-        for row, step in stepped:
-            self._add(rows, row.names, step, row.values, row.wall)
-        rows.steps_are_row_numbers |= self._inference.steps_are_row_numbers
-        if stepped and self._inference.planned is not None:
-            rows.total = self._inference.planned
-
-    def _tear(self, part: bytes) -> None:
-        """Keep the beginning of a row that was torn where a buffer was flushed."""
-        if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
-            self._torn = part
-            self._wrapped = [part]
-
-    def _mend(self, rest: bytes, line: bytes, rows: ConsoleRows) -> bool:
+    def _mend(self, line: bytes, after: int) -> bool:
         """The end of a torn row, behind a bar; accepted if it has the names of the last row."""
-        end = rest.find(b"}") + 1
+        end = line.find(b"}", after) + 1
         if not end:
             return False
-        body, self._torn = self._torn + rest[:end], b""
+        body, self._torn = self._torn + line[after:end], b""
         found = pairs(body)
         if found is None or found[0] != self._names:
             self._inference.lost()
             return False
-        return self._row(line, 0, found, rows)
+        return self._row(line, 0, found)
 
-    def _hint(self, line: bytes, rows: ConsoleRows) -> None:
+    def _hint(self, line: bytes) -> None:
         """The plan, which the log may contain before the first row."""
         interval = _INTERVAL.search(line)
         if interval:
             self._inference.set_interval(int(interval[1]))
         plan = _PLAN.search(line)
         if plan and plan[1].strip(b","):
-            rows.total = int(plan[1].replace(b",", b""))
-
-
-def _planned(names: tuple[bytes, ...], values: list[float]) -> float:
-    """The number of steps according to the closing row: run time times speed."""
-    cells = dict(zip(names, values, strict=True))
-    speed = cells.get(b"train_steps_per_second", math.nan)
-    return cells.get(b"train_runtime", math.nan) * speed
+            self.rows.total = int(plan[1].replace(b",", b""))
 
 
 def _rewritten(names: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], RowKind]:

@@ -1,0 +1,309 @@
+"""Tables: boxes of keys and values, and rows under a header."""
+
+from __future__ import annotations
+
+import re
+
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
+from rltui.formats.console.console_line import amount, is_rule, plain, ungrouped, whole
+from rltui.formats.console.pair_line import (
+    StepCounter,
+    are_settings,
+    is_metric,
+    pairs_of,
+    place_of,
+    rank_of_counter,
+    unprefixed,
+)
+from rltui.formats.words import words
+
+_MAX_ROWS = 500
+#: Bytes of a row of a panel that goes on over several lines.
+_MAX_PANEL = 4000
+#: Headings that are read only when a box begins.
+_MAX_LATER = 1000
+#: Lines of other output allowed inside a box.
+_MAX_FOREIGN = 200
+_FIRST = (b"|", b"-")
+#: The sides of frames drawn with other characters, and what their rules end with.
+_SIDES = re.compile(b"(?:" + b"|".join(c.encode() for c in "│┃║") + b")")
+_CORNERS = tuple((side + "\n").encode() for side in ("─╮", "─┐", "━┓", "═╕", "═╗"))
+_TOPS = tuple(corner.encode() for corner in "╭┌┏╒╔")
+_DASHES = (b"------\n", b"-+\n")
+_ENDS = tuple(marker[:-1] for marker in (*_DASHES, *_CORNERS))
+_COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?)\s{2,}(\S+)\s*")
+_CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s{2,}(?=\S+: )")
+_HEADING = re.compile(rb"(?:[Ss]tep|[Ee]poch|[Ii]teration|[Uu]pdate)s?[ :#\[(]{1,4}\d")
+#: Longer lines are no row of a table.
+_MAX_LINE = 2000
+_MAX_COLUMNS = 64
+#: Lines of other output between two rows.
+_BETWEEN = 20
+_SIDE = "│".encode()
+_BARS = re.compile(r"\s*(?:\||│|┃|\t)\s*".encode())
+_BLANKS = re.compile(rb"\s{2,}")
+_NAME = re.compile(rb"[A-Za-z_\x80-\xff%#][\w ./%()#@\x80-\xff+-]{0,60}")
+#: Cells of a row that have no number yet.
+_EMPTY = (b"", b"-", b"--", b"n/a", b"N/A", b"None")
+
+
+class BoxedTable(Dialect):
+    """The dialect of boxed tables: stable-baselines3, its predecessors, Spinning Up, garage, rlkit,
+    AReaL, open-instruct.
+
+    ``| rollout/ | |`` opens a group, whose keys stand indented below it
+    (stable_baselines3/common/logger.py: HumanOutputFormat; three significant digits, long keys are
+    cut and end with ``...``). The step is a row of the box or stands on a line above it. Lines of
+    other output inside the box are skipped. Frames may be dashes or the characters of rich and
+    tabulate; a line may hold several pairs, or, in a frame of one column, many names with colons.
+    """
+
+    markers = (*_DASHES, *_CORNERS, b"tep ", b"poch ", b"Iteration ", b"pdate ")
+
+    def __init__(self, rows: ConsoleRows) -> None:
+        super().__init__(rows)
+        self._dashes = False
+        """Whether the frame is of dashes."""
+        self._foreign = 0
+        """Lines of other output since the last line of the box."""
+        self._group = b""
+        self._cells: dict[bytes, bytes] = {}
+        self._panel: list[tuple[bytes, bytes]] = []
+        """Category and text of the lines of a frame with one column."""
+        self._counter = StepCounter()
+        self._above: int | None = None
+        """The step on a line above the box."""
+        self._later: list[bytes] = []
+        """Lines that may have it and were not read yet."""
+        self._held: list[tuple[int, dict[bytes, float]]] = []
+        """Boxes that wait for one of another step."""
+        self._sure = False
+        self._key = words().box_steps[0]
+        """The counter of the newest box."""
+
+    def read(self, line: bytes) -> bool:
+        """A rule may begin a box; the following lines show whether it does."""
+        framed = b"\xe2" in line or b"\x1b" in line or line.endswith(_ENDS)
+        if line[:1].isalnum() or not framed:
+            if not _HEADING.search(line):
+                return False
+            if self.markers is not _DASHES:
+                self._later.append(line)
+                if len(self._later) > _MAX_LATER:
+                    self._read_later()
+                return False
+        text = ungrouped(plain(line))
+        if self.markers is _DASHES and text[:1] not in (b"-", b"+"):
+            return False  # found by a marker that is no longer one
+        if is_rule(text) or text.startswith(_TOPS):
+            self._begin(text)
+        else:
+            self._heading(text)
+        return False
+
+    def _begin(self, top: bytes) -> None:
+        """The first line of a box, which may have a title with the step."""
+        self._read_later()
+        self._heading(top)
+        self._open, self._dashes = True, top[:1] in (b"-", b"+")
+        self._foreign, self._group = 0, b""
+        self._cells, self._panel = {}, []
+
+    def follow(self, line: bytes) -> None:
+        """A line below a rule: a cell, the end of the box, or other output."""
+        first = line[:1]
+        if first not in _FIRST:
+            line = plain(line)
+            first = line[:1]
+        if first == b"|":
+            self._foreign = 0
+            self._cell(ungrouped(line).split(b"|"))
+        elif first == b"\xe2":
+            self._framed(ungrouped(line))
+        elif first in (b"-", b"+") and is_rule(line):
+            self._rule()
+        elif self._column(line):
+            self._foreign = 0
+        elif line:
+            self._heading(line)
+            self._foreign += 1
+            self._open = bool(self._cells) and self._foreign < _MAX_FOREIGN
+
+    def close(self) -> None:
+        """A box without its last line: only where the counter of the log is in it."""
+        if self._key in self._cells:
+            self._rule()
+
+    def _column(self, text: bytes) -> bool:
+        """Whether a text is two columns, which are a cell."""
+        columns = _COLUMNS.fullmatch(text)
+        if not columns or amount(columns[2]) is None or len(self._cells) >= _MAX_ROWS:
+            return False
+        self._cells[columns[1]] = columns[2]
+        return True
+
+    def _heading(self, text: bytes) -> None:
+        if len(text) < 300 and _HEADING.search(text):
+            place = place_of(text)
+            if place is not None:
+                self._above, _ = self._counter.step_of(place)
+
+    def _read_later(self) -> None:
+        """Read the headings that were put off: most logs with such lines have no box."""
+        lines, self._later = self._later, []
+        for line in lines:
+            self._heading(ungrouped(plain(line)))
+
+    def _framed(self, line: bytes) -> None:
+        """A line in a frame of box-drawing characters."""
+        parts = _SIDES.split(line)
+        if len(parts) == 1:
+            if line.startswith(_TOPS) and not is_rule(line):
+                self._begin(line)
+            elif is_rule(line) and not line.startswith("├".encode()):
+                self._rule()
+            return
+        self._foreign = 0
+        if len(parts) > 3:
+            self._cell(parts)
+        elif len(parts) == 3 and len(self._panel) < _MAX_ROWS and not self._column(parts[1]):
+            category, text = _CATEGORY.match(parts[1]), parts[1].strip()
+            if category:
+                self._panel.append((category[1], parts[1][category.end() :].strip()))
+            elif not self._panel:
+                self._pairs(text)
+            elif text and len(self._panel[-1][1]) < _MAX_PANEL:
+                name, begun = self._panel[-1]
+                self._panel[-1] = name, begun + b" " + text
+
+    def _pairs(self, text: bytes) -> None:
+        """Pairs in a frame without inner columns."""
+        found = pairs_of(text, alone=True)
+        if found is not None and len(self._cells) + len(found.names) <= _MAX_ROWS:
+            self._cells.update(
+                (name, b"%r" % value if whole is None else b"%d" % whole)
+                for name, value, whole in zip(found.names, found.values, found.whole, strict=True)
+            )
+
+    def _rule(self) -> None:
+        """A rule: the end of the box when there are cells."""
+        cells, self._cells = self._cells, {}
+        panel, self._panel = self._panel, []
+        self._foreign, self._group = 0, b""
+        for category, text in panel:
+            for pair in text.split(b" | "):
+                name, _, value = pair.rpartition(b": ")
+                cells[name if category == b"other" else category + b"/" + name] = value
+        if cells:
+            self._box(cells)
+
+    def _cell(self, parts: list[bytes]) -> None:
+        if len(parts) < 4 or len(parts) % 2 or parts[-1].strip():
+            return
+        for at in range(1, len(parts) - 1, 2):
+            raw, value = parts[at], parts[at + 1].strip()
+            key = raw.strip()
+            if not value:
+                self._group = key if key.endswith(b"/") else self._group
+            elif len(self._cells) < _MAX_ROWS:
+                self._cells[self._group + key if raw.startswith(b"    ") else key] = value
+
+    def _box(self, cells: dict[bytes, bytes]) -> None:
+        """A box with a counter of a framework, or another one, or below a line with one."""
+        values = {
+            name: value for name, text in cells.items() if (value := amount(text)) is not None
+        }
+        for key in words().box_steps:
+            if key in values and values[key].is_integer():
+                self._key = key
+                self.markers = _DASHES if self._dashes else self.markers
+                self._give(int(values.pop(key)), values)
+                return
+        ranks = [(rank_of_counter(k), k) for k in values if whole(cells[k]) is not None]
+        known = [(rank, key) for rank, key in ranks if rank is not None]
+        step = int(values.pop(min(known)[1])) if known else self._above
+        if step is None:
+            return
+        if self._sure:
+            self._give(step, values)
+        elif values and (not self._held or step > self._held[-1][0]):
+            self._sure = any(held.keys() & values.keys() for _, held in self._held)
+            self._held.append((step, values))
+            for held in self._held if self._sure else ():
+                self._give(*held)
+            self._held = [] if self._sure else self._held[-4:]
+
+    def _give(self, step: int, values: dict[bytes, float]) -> None:
+        if values:
+            self.add_cells(step, values)
+
+
+class ColumnTable(Dialect):
+    """The dialect of tables with a header: ``Iter   Loss   Reward`` above ``10   0.52   12.5``, and
+    the same between bars, as Markdown or prettytable print it.
+
+    A header names a counter and a usual metric; two rows with rising counters make it a table.
+    """
+
+    markers = (b"tep ", b"poch ", b"Iter ", b"iter ", b"pisode ", b"tep\t", b"poch\t")
+    rank = Rank.SHAPE
+
+    def __init__(self, rows: ConsoleRows) -> None:
+        super().__init__(rows)
+        self._columns: tuple[bytes, ...] = ()
+        self._at = 0
+        """Column of the counter."""
+        self._splits = _BARS
+        self._left = 0
+        """Lines for which the table stays open."""
+        self._forms = RowForms()
+
+    def read(self, line: bytes) -> bool:
+        """A header opens a table; a repeated one changes nothing."""
+        if len(line) > _MAX_LINE or b":" in line or b"=" in line:
+            return False
+        text = _inner(plain(line))
+        for splits, parts in ((_BARS, None), (_BLANKS, None), (_BLANKS, text.split())):
+            columns = tuple(parts or splits.split(text))
+            if 3 <= len(columns) <= _MAX_COLUMNS and all(map(_NAME.fullmatch, columns)):
+                break
+        else:
+            return False
+        counters = [(r, i) for i, c in enumerate(columns) if (r := rank_of_counter(c)) is not None]
+        if counters and any(map(is_metric, columns)) and not are_settings(columns):
+            self._columns, self._at, self._splits = columns, min(counters)[1], splits
+            self._left, self._open = _BETWEEN, True
+        return False
+
+    def follow(self, line: bytes) -> None:
+        """A line below the header."""
+        self._left -= 1
+        text = ungrouped(plain(line))
+        if text and len(text) <= _MAX_LINE and not is_rule(text):
+            text = _inner(text) if not text[:1].isdigit() else text
+            cells = self._splits.split(text) if self._splits is _BARS else text.split()
+            step = whole(cells[self._at]) if len(cells) == len(self._columns) else None
+            if step is None:
+                self.read(line)
+            else:
+                self._row(step, cells)
+        self._open = self._left > 0
+
+    def _row(self, step: int, cells: list[bytes]) -> None:
+        found: dict[bytes, float] = {}
+        for at, (name, cell) in enumerate(zip(self._columns, cells, strict=True)):
+            value = amount(cell.rstrip(b"%s"))
+            if value is not None and at != self._at:
+                found[name] = value
+            elif value is None and cell not in _EMPTY and self._splits is _BLANKS:
+                return
+        if found:
+            self._left = _BETWEEN
+            # the form is the header: cells without a number differ from row to row
+            row = Row(step, tuple(found), list(found.values()))
+            self.add_believed(self._forms.add(self._columns, row))
+
+
+def _inner(line: bytes) -> bytes:
+    """A line without a prefix and the sides of its frame."""
+    return unprefixed(line).strip(b" |").removeprefix(_SIDE).removesuffix(_SIDE).strip()
