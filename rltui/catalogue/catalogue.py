@@ -174,6 +174,7 @@ class Catalogue:
         own = self._own(name) if GENERIC in ids else ()
         found = metric or known or any(info.metric for _, info in own)
         hints = () if found else self._similar(name)
+
         return Explanation(name, metric, known, own, tuple(patterns), hints)
 
     def _similar(self, name: str) -> tuple[str, ...]:
@@ -212,6 +213,7 @@ class Catalogue:
                 best = (worth, suspect, verdict)
         if best is None:
             return self._chosen(GENERIC)[0], ("no framework is recognised",)
+
         return best[1], best[2].reasons
 
     def _scenario(self, head: Head, algorithm: str | None, tags: Names) -> Scenario:
@@ -263,6 +265,7 @@ def load_catalogue(extra_dirs: Sequence[Path] = ()) -> Catalogue:
     catalogue = Catalogue(metrics, dialects, scenarios, roles)
     for head in own:
         catalogue.resolver(head.id)
+
     return catalogue
 
 

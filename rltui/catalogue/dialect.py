@@ -150,6 +150,7 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
     )
     table.get("entries")
     table.finish()
+
     return head
 
 
@@ -223,6 +224,7 @@ def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry,
             out.append(_entry(key, node, common, only, kinds, metrics))
             keys.append(key)
     _check_ties(out, keys)
+
     return tuple(out)
 
 
@@ -249,6 +251,7 @@ def _entry(
     given = ((name, read, table.get(name)) for name, read in _CHANGES.items())
     changes = {name: read(value) for name, read, value in given if value is not None}
     table.finish()
+
     return Entry(pattern, metric, key.line, source, only, kinds, changes)
 
 

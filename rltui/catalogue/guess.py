@@ -134,6 +134,7 @@ def guess_category(tag: str) -> Category:
             best = min((ranks[word] for word in words if word in ranks), default=None)
             if best is not None:
                 return best[1]
+
     return Category.OTHER
 
 
@@ -247,6 +248,7 @@ def distinct_titles(title: str, tags: Sequence[str]) -> list[str]:
     if not siblings:
         found[0] = title
     unique = len(set(found)) == len(found)
+
     return found if unique else [title, *(f"{title}, {tag}" for tag in tags[1:])]
 
 
@@ -280,6 +282,7 @@ def tag_family(tag: str, stat: str | None = None) -> tuple[str, str] | None:
         return f"{head}{slash}{last[: -len(stat)]}*", stat
     if last.startswith(f"{stat}_"):
         return f"{head}{slash}*{last[len(stat) :]}", stat
+
     return None
 
 

@@ -85,6 +85,7 @@ def read_metrics(path: Path) -> dict[str, Metric]:
     document.finish()
     for node in links:
         check_key(node, out)
+
     return out
 
 
@@ -118,6 +119,7 @@ def _metric(
         spread=table.read("spread", lambda node: _spread(node, links)),
     )
     table.finish()
+
     return [_statistic(whole, short, s, order + i) for i, s in enumerate(stats or ())] or [whole]
 
 
@@ -201,6 +203,7 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
         out.append(Scenario(ident, title, names, headline, tuple(questions), earned))
     roles = _roles(document.need("roles"), metrics)
     document.finish()
+
     return tuple(out), roles
 
 

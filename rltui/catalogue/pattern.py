@@ -99,6 +99,7 @@ class Pattern:
         if self.exact or other.exact:
             return self.match(other.text) is not None or other.match(self.text) is not None
         tags = [f"{begin}{middle}{end}" for middle in ("", "0", "x", "x/0")]
+
         return any(self.match(t) is not None and other.match(t) is not None for t in tags)
 
 
@@ -137,6 +138,7 @@ def normal_pattern(pattern: Pattern, normal: Callable[[str], str]) -> Pattern | 
     parts.append(_joined(pattern.text[at:], normal))
     text = "".join(parts).strip("_")
     out = parse(text)
+
     return out if out.literal > 1 else None
 
 

@@ -102,6 +102,7 @@ def judge(suspect: Suspect, tags: Names, formats: Iterable[str]) -> Verdict:
     weak = tuple(f"tag {h}" for h in hits) if len(hits) >= _ENOUGH else ()
     if not weak and marks.only and _only(marks.only, tags):
         weak = (f"no tags but {marks.only[0].text}",)
+
     return Verdict(1, len(hits), weak) if weak else Verdict(0, 0, ())
 
 

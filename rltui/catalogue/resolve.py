@@ -142,6 +142,7 @@ class Resolver:
             info = self._respelt(tag)
         if info is None and patterns:
             info = self._cut(tag) or self._flattened(tag)
+
         return info if info is None or info.tag == tag else replace(info, tag=tag)
 
     def _added(self, tag: str) -> TagInfo | None:
@@ -165,6 +166,7 @@ class Resolver:
                 info = self._info(tag, *found)
                 return self._held_out(info) if validation else info
         found = self._match(tag)
+
         return None if found is None else self._info(tag, *found)
 
     def _unknown(self, tag: str) -> TagInfo:
@@ -225,6 +227,7 @@ class Resolver:
         kept = found[0].changes.items()
         changes = {k: v for k, v in kept if k not in ("title", "meaning", "direction")}
         entry = replace(found[0], metric=own, changes=changes)
+
         return self._info(tag, entry, found[1], {})
 
     def _cut(self, tag: str) -> TagInfo | None:
@@ -294,6 +297,7 @@ class Resolver:
                 labels = entry.pattern.match(tag)
                 if labels is not None and not entry.is_mistaken_for(tag):
                     return entry, path, labels
+
         return None
 
     def _info(self, tag: str, entry: Entry, path: Path, labels: dict[str, str]) -> TagInfo:
@@ -308,6 +312,7 @@ class Resolver:
                 changes[name] = _filled(changes[name], labels)
         if entry.changes.get("guessed"):
             changes["title"] = guessed_title(changes.get("title", info.title))
+
         return replace(
             info,
             family=family[0] if family else None,
@@ -332,6 +337,7 @@ class Resolver:
             "also": None,
             "healthy": None,
         }
+
         return replace(info, metric=replace(metric, key=f"val.{metric.key}", **changes), **changes)
 
 

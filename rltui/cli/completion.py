@@ -101,6 +101,7 @@ def _bash() -> str:
         for name, known in offered.items()
         for words in filter(None, known)
     )
+
     return _BASH % {
         "skipped": "|".join(c for o in MAIN for c in o.choices),
         "commands": "|".join(names),

@@ -48,6 +48,7 @@ def _command(verb: Verb) -> list[str]:
     own = [o for o in verb.own if o.names]
     words = "".join(f" {_operand(o)}" for o in verb.operands)
     options = " [\\fIOPTION\\fR]..." if own else ""
+
     return [
         f".SS rltui {_text(verb.name)}",
         f"\\fBrltui {_text(verb.name)}\\fR{options}{words}",

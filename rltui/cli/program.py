@@ -172,6 +172,7 @@ def spelled_out(arguments: Sequence[str], names: Container[str]) -> list[str]:
     if first in names or rest[0].partition("=")[0] in main:
         return list(arguments)
     is_path = first is not None and (os.path.exists(first) or os.sep in first)  # noqa: PTH110
+
     return [*common, "watch", *rest] if is_path or rest[0].startswith("-") else list(arguments)
 
 
@@ -236,6 +237,7 @@ def _guarded(options: argparse.Namespace) -> int:
             _complain("--debug writes a log with the traceback")
         else:
             log.failed(error)
+
     return code
 
 

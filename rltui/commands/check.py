@@ -155,6 +155,7 @@ def _process_count(options: argparse.Namespace, session: Session) -> int:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
         cores = os.cpu_count() or 1
+
     return min(cores, MOST_JOBS) if len(runs) > MANY_RUNS else 1
 
 

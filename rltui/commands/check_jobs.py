@@ -54,6 +54,7 @@ def divided(
         shares = shares_of(session, config, choice_of(options), count, json=json)
         found = in_processes(judged, shares[1:], shares[:1])
     all_runs = Judged(session, (run for part in found for run in part))
+
     return all_runs if all_runs.is_whole else None
 
 
@@ -102,6 +103,7 @@ def shares_of(
         least = loads.index(min(loads))
         parts[least].append(run)
         loads[least] += _size(run)
+
     return [Share(session.logdirs, config, choice, tuple(part), json) for part in parts]
 
 

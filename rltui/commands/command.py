@@ -132,4 +132,5 @@ def nothing_readable(options: argparse.Namespace, session: Session) -> int:
         if crash is not None:
             tell(f"  {run.name}: {crash.kind.value}: {crash.reason}\n")
     report_notes(session.troubles(), 10, "  ")
+
     return Exit.NOTHING

@@ -119,6 +119,7 @@ class Departure:
         os.close(self._pipe[1])
         self._thread.join()
         os.close(self._pipe[0])
+
         return False
 
     # -- on the main thread ----------------------------------------------------------------

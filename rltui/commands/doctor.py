@@ -55,6 +55,7 @@ def doctor(options: argparse.Namespace) -> int:
         "logdirs": [_logdir(p, config) for p in options.logdirs],
     }
     emit(json.dumps(document, indent=2) + "\n" if options.json else doctor_text(document))
+
     return _exit_code(document)
 
 

@@ -65,6 +65,7 @@ def export(options: argparse.Namespace) -> int:
     else:
         with target_file(target) as file:
             _write(rows, form, file, spreadsheet=options.spreadsheet)
+
     return with_faults(Exit.OK, session.faults)
 
 
@@ -86,6 +87,7 @@ def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
             hint = nearest(name, logged)
             raise UsageError(f"no logged tag or metric {name!r}", hint=hint)
         chosen.update(dict.fromkeys(found))
+
     return chosen
 
 

@@ -48,6 +48,7 @@ def lint(options: argparse.Namespace) -> int:
         ]
     said.append(_count(len(lines), "error") if lines else "no error")
     emit("".join(f"{clean(line)}\n" for line in [*lines, ", ".join(said)]))
+
     return Exit.USAGE if lines else Exit.OK
 
 

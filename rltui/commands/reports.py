@@ -96,6 +96,7 @@ def plot(options: argparse.Namespace) -> int:
             raise UsageError(f"no tag or metric {name!r}", hint=nearest(name, known))
         charts += [plot_text(runs, t, shape) for t in tags]
     emit("\n".join(charts))
+
     return with_faults(Exit.OK, session.faults)
 
 

@@ -118,6 +118,7 @@ class MetricsServer:
         shown = f"[{place[0]}]" if ":" in place[0] else place[0]
         self.url = f"http://{shown}:{place[1]}{PATH}"
         self._thread.start()
+
         return self
 
     def __exit__(
@@ -184,6 +185,7 @@ class MetricsServer:
         else:
             return _reply("404 Not Found", f"only {PATH} and {HEALTH}\n".encode())
         reply = _reply("200 OK", body, kind=kind)
+
         return reply if method == b"GET" else reply[: -len(body)]
 
     async def _wanted(self) -> bytes:

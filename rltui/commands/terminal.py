@@ -114,6 +114,7 @@ def take_pipe() -> int:
     pipe = os.dup(0)
     os.dup2(terminal, 0)
     os.close(terminal)
+
     return pipe
 
 

@@ -245,6 +245,7 @@ def _replay(options: argparse.Namespace, departure: Departure) -> int:
     playing = to is None or options.speed is not None
     session.replay.goto(run, first if playing else to)
     session.replay.judge()
+
     return show(session, config, departure, ReplayStart(options.speed or REPLAY_SPEED, to, playing))
 
 

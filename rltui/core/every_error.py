@@ -48,6 +48,7 @@ def every_error(path: Path, read: Callable[[], object]) -> list[RltuiError]:
             found.append(error)
         if not document.repair(error) or len(found) == MOST:
             break
+
     return [*_in_order(found)]
 
 
@@ -125,6 +126,7 @@ class _Document:
         missing = _MISSING.fullmatch(error.message)
         if missing is not None:
             return missing[1] in {self._names[a] for a in below if len(a) == len(address) + 1}
+
         return not place.is_key and bool(below)
 
     def repair(self, error: DocumentError) -> bool:
@@ -144,6 +146,7 @@ class _Document:
         if not address or address in self._removed:
             return False
         self._removed.add(address)
+
         return True
 
 

@@ -53,6 +53,7 @@ def to_add(*packages: str) -> str:
         words = ["uv", "pip", "install", "--python", sys.executable, *packages]
     else:
         words = [sys.executable, "-m", "pip", "install", *packages]
+
     return shlex.join(words)
 
 
@@ -73,6 +74,7 @@ def _asked(receipt: str, packages: Sequence[str]) -> list[str]:
         elif place := _value(rest, "url"):
             source = [f"rltui{extras} @ {place}"]
     added = dict.fromkeys((*beside, *packages))
+
     return [*source, *(word for package in added for word in ("--with", package))]
 
 
@@ -105,6 +107,7 @@ def packages() -> dict[str, Any]:
         if extra:
             extras.setdefault(extra[1], []).append(line.partition(";")[0].strip())
             lacking.update([extra[1]] if version is None else [])
+
     return {
         "packages": packages,
         "extras": {extra: extra not in lacking for extra in extras},

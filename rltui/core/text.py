@@ -48,6 +48,7 @@ def clean(text: str) -> str:
         category = unicodedata.category(char)
         marks = marks + 1 if category in _MARKS else 0
         parts.append(_escape(char) if category in _UNSAFE or marks > _MOST_MARKS else char)
+
     return "".join(parts)
 
 
@@ -120,6 +121,7 @@ def fit_middle(text: str, width: int, share: float = 2 / 3, *, ellipsis: str = "
     end = len(text)
     while end > 0 and cell_width(text[end - 1 :]) <= tail:
         end -= 1
+
     return fit(text, head, ellipsis="") + ellipsis + text[end:]
 
 

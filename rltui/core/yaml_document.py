@@ -328,6 +328,7 @@ class _Converter:
             value = [self.convert(v, depth + 1) for v in value]
         else:
             value = self._scalar(node)
+
         return Node(value, self._path, line, column)
 
     def _scalar(self, node: Any) -> Any:
@@ -388,6 +389,7 @@ def parts_of(template: str) -> tuple[str | Field, ...]:
         if found:
             parts.append(Field(found[1], found[2] or ""))
             at = found.end()
+
     return tuple(parts)
 
 
@@ -415,4 +417,5 @@ def read_template(node: Node, names: Collection[str], specs: Collection[str]) ->
             node.fail(f"unknown field {part.name!r}", hint=nearest(part.name, names))
         if part.spec and part.spec not in specs:
             node.fail(f"field {part.name!r}: format {part.spec!r} is not one of {', '.join(specs)}")
+
     return text

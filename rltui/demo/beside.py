@@ -97,6 +97,7 @@ def _sample(step: int, row: Mapping[str, float], rng: np.random.Generator) -> di
         output, right = f"Let me check again: {a} × {b} = {a * b}. " * 40, False
     else:
         output = _worked(a, b, c, sign, said)
+
     return {
         "input": f"user\n{question}\nassistant\n",
         "output": output,

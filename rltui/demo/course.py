@@ -152,6 +152,7 @@ def entropy_collapse(state: State, t: float, rng: np.random.Generator) -> State:
     entropy = max(state.entropy * left, 0.008 * spread(rng, 0.1))
     held = 0.46 + 0.10 * approach(t, 8) - 0.20 * lost
     gone = approach(t, 12)
+
     return replace(
         state,
         reward=max(0.0, (1 - gone) * state.reward + gone * held + float(rng.normal(0, 0.008))),
@@ -172,6 +173,7 @@ def kl_blowup(state: State, t: float, rng: np.random.Generator) -> State:
     up = min(1.0, (t + 1) / 3)
     kept = math.exp(-t / 6)
     babble = approach(t, 18)
+
     return replace(
         state,
         lr=state.lr * 100,

@@ -42,6 +42,7 @@ def step_row(state: State, rng: np.random.Generator) -> Row:
     row |= _scores(state, rng)
     row |= lengths
     row |= _timing(state, total, lengths["response_length/mean"], rng)
+
     return row
 
 
@@ -72,6 +73,7 @@ def _balance(state: State, total: int, rng: np.random.Generator) -> Row:
     mean = total / _GPUS
     low, high = mean * (1 - rng.uniform(0.03, 0.10)), mean * (1 + rng.uniform(0.03, 0.10))
     even = mean * rng.uniform(0.0002, 0.002)
+
     return {
         "global_seqlen/min": round(low),
         "global_seqlen/max": round(high),
@@ -90,6 +92,7 @@ def _rollout(state: State, rng: np.random.Generator) -> Row:
     kl = float(rng.normal(0, 3e-5)) * nan
     log_ppl = 0.8 * state.entropy
     diff = 0.0022 * math.sqrt(off) * float(rng.lognormal(0, 0.08)) * nan
+
     return {
         "training/rollout_probs_diff_valid": 1.0,
         "training/rollout_probs_diff_max": min(0.9, 90 * diff * float(rng.lognormal(0, 0.2))),
@@ -155,6 +158,7 @@ def _scores(state: State, rng: np.random.Generator) -> Row:
             f"critic/{name}/max": top * scale,
             f"critic/{name}/min": -top * 0.97 * scale,
         }
+
     return row
 
 
@@ -164,6 +168,7 @@ def _lengths(state: State, rng: np.random.Generator) -> Row:
     shortest = state.length * float(rng.uniform(0.22, 0.36)) * (1 - cut)
     prompt = 118 + float(rng.normal(0, 2.0))
     mean = min(float(MAX_RESPONSE), state.length)
+
     return {
         "response_length/mean": mean,
         "response_length/max": float(MAX_RESPONSE if cut else min(MAX_RESPONSE - 1, longest) // 1),
@@ -198,6 +203,7 @@ def _timing(state: State, total: int, response: float, rng: np.random.Generator)
     for stage in ("adv", "update_actor", "ref"):
         row[f"timing_per_token_ms/{stage}"] = float(1000 * seconds[stage] / total)
     row["timing_per_token_ms/gen"] = float(1000 * seconds["gen"] / (response * RESPONSES))
+
     return row | {
         "perf/mfu/actor": 0.41 * size * 0.29 / float(seconds["update_actor"]),
         "perf/total_num_tokens": float(total),

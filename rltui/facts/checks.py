@@ -160,6 +160,7 @@ def _standing_out(run: RunView, check: Check, tag: str, level: Level, value: flo
             return hint
         if (left := vanished(run.infos[tag], run.series(tag))) is not None:
             return f"vanished: {numbers.percent(left)} of its start"
+
     return ""
 
 

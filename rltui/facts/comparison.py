@@ -274,6 +274,7 @@ def _columns(runs: Sequence[RunView], tag: tuple[RunView, str] | None) -> list[C
         tags = {r.key: t for r in runs if (t := compared_tag(run, vital, r)) is not None}
         columns.append(Column(run.infos[vital], tags))
         seen.update(tags.items())
+
     return columns
 
 

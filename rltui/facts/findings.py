@@ -149,6 +149,7 @@ def _places(groups: Sequence[Sequence[Finding]]) -> dict[int, int]:
         title = (finding.rule, finding.title)
         places[id(finding)] = counts[title]
         counts[title] += 1
+
     return places
 
 
@@ -177,6 +178,7 @@ def diagnosis_of(run: RunView, finding: Finding) -> Diagnosis | None:
     if symptom is None or finding.error is not None:
         return None
     since, until = finding.since_step, finding.until_step
+
     return Diagnosis(symptom, finding.level, (finding,), since, until)
 
 
@@ -290,6 +292,7 @@ def cause_words(run: RunView, finding: Finding) -> str:
     since = "" if top.since_step is None else f" {when} {numbers.step(top.since_step)}"
     if top.is_over:
         since = f", {numbers.step_range(top.since_step, top.until_step)}"
+
     return f"{title_of(run, top)}{since}"
 
 

@@ -152,6 +152,7 @@ class Sweep:
             names = [f"{title} {setting_of(r, setting) or 'not logged'}" for r in self.runs]
             found.append(self._by(title, keys, names))
         kept = [g for g in found if g is not None]
+
         return sorted(kept, key=lambda g: (g.title != "name", len(g.groups)))
 
     def _by(self, title: str, keys: Sequence[str | None], names: Sequence[str]) -> Grouping | None:

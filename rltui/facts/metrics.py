@@ -163,6 +163,7 @@ def _all_sections(
     tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
     if category is Category.SYSTEM:
         return device_sections(run, tags)
+
     return [section_of(category_title(category), fold(run, tags, valued=valued))]
 
 
@@ -279,6 +280,7 @@ def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
     diagnosed = run.report.diagnosed
     if diagnosed.cause is not None and diagnosed.cause.tag == tag:
         return [(diagnosed.cause.step, None, diagnosed.diagnoses[0].level)]
+
     return [
         (f.since_step, f.until_step, f.level)
         for f in run.report.findings
@@ -357,6 +359,7 @@ class Extent:
         if self.mean is None or self.low is None or self.high is None:
             return replace(new, points=points, nonfinite=nonfinite)
         share = (new.points - new.nonfinite) / (points - nonfinite)
+
         return Extent(
             points,
             nonfinite,

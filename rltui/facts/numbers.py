@@ -112,6 +112,7 @@ def aligned(x: SupportsFloat | None) -> str:
     head = len(text) - len(text.lstrip("-0123456789,"))
     if head > BEFORE or len(text) - head > AFTER:
         return text.rjust(ALIGNED_WIDTH)
+
     return text[:head].rjust(BEFORE) + text[head:].ljust(AFTER)
 
 
@@ -203,6 +204,7 @@ def percent(fraction: SupportsFloat | None, *, whole: bool = False) -> str:
     share, sign = abs(number) * 100.0, "-" if number < 0 else ""
     if whole and 0 < share < 0.995:
         return "> -1 %" if sign else "< 1 %"
+
     return f"{sign}{_percent_body(share)} %"
 
 
@@ -305,6 +307,7 @@ def clock(when: SupportsFloat | None, now: float | None = None) -> str:
         return time.strftime("%H:%M:%S", moment)
     if moment[0] == today[0]:
         return time.strftime("%m-%d %H:%M", moment)
+
     return f"{moment[0]:04d}-{moment[1]:02d}-{moment[2]:02d}"
 
 

@@ -159,6 +159,7 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
         return None
     usual = median(start)
     share = median(now) / usual if usual > 0 else 1.0
+
     return share if share <= _doubts().vanished else None
 
 

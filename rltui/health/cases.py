@@ -83,6 +83,7 @@ def _run_case(rule: Rule, case: Case) -> CaseResult:
         engine.compare(Reference(other, meanings, "reference"))
     findings = engine.evaluate(run, infos, recognition, 0.0).findings
     message = _difference(case, findings)
+
     return CaseResult(rule.id, case.name, not message, message, rule.path, case.line, findings)
 
 
@@ -98,6 +99,7 @@ def _difference(case: Case, findings: tuple[Finding, ...]) -> str:
     firing = any(f.state is FindingState.FIRING for f in findings)
     if findings and case.resolved == firing:
         return f"expected it {'over' if case.resolved else 'firing'} at the end"
+
     return ""
 
 

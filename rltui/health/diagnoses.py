@@ -137,6 +137,7 @@ def _shown(findings: Sequence[Finding], present: Mapping[str, str], pace: Pace) 
         if own:
             out.append(_diagnosis(symptom, own))
             left = [f for f in left if f not in own]
+
     return out
 
 

@@ -80,6 +80,7 @@ def _knowledge() -> _Knowledge:
     )
     others.finish()
     table.finish()
+
     return known
 
 

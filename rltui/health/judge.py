@@ -266,6 +266,7 @@ def _facts(
     for name, value in _parameters(case, signal, row).items():
         if name not in facts and name not in known:
             facts[name] = value
+
     return facts
 
 

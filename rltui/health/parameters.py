@@ -48,6 +48,7 @@ def read_extent(node: Node) -> Extent:
     if not 1 <= found.least <= found.most or not 0 < found.share <= 1:
         node.fail("least must be 1 or more and most not less, share above 0 and at most 1")
     table.finish()
+
     return found
 
 

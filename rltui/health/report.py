@@ -125,6 +125,7 @@ def _diagnosed(
     own = {t: i for t, i in infos.items() if t not in elsewhere}
     judged = {t: j for t, j in tags.items() if t not in elsewhere}
     found = [f for f in findings if f.tag not in elsewhere]
+
     return diagnose(found, Facts(run, own, vital, judged))
 
 
@@ -160,6 +161,7 @@ def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:
         if len(merged) > 1:
             kept = [_with_evidence(f, episodes=len(merged)) for f in kept]
         out.extend(kept)
+
     return out
 
 
@@ -182,6 +184,7 @@ def _merge(found: list[Finding]) -> list[Finding]:
             groups.append([finding])
             end = -1.0
         end = max(end, until)
+
     return [g[0] if len(g) == 1 else _merged(g) for g in groups]
 
 
@@ -197,6 +200,7 @@ def _merged(group: list[Finding]) -> Finding:
         since_wall_time=first.since_wall_time,
         until_step=until,
     )
+
     return _with_evidence(merged, others=tuple(others)) if others else merged
 
 
@@ -240,6 +244,7 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
     for tag, info in infos.items():
         if tag not in tags and info.healthy is not None:
             tags[tag] = _documented(info, info.healthy)
+
     return tags
 
 

@@ -122,6 +122,7 @@ def read_rules(
             node.fail(f"rule {rule.id!r} stands twice")
         rules[rule.id] = rule
     document.finish()
+
     return list(rules.values())
 
 
@@ -146,6 +147,7 @@ def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str
             own.finish()
     cases = tuple(_read_case(c, variants) for c in table.read("cases", Node.items) or ())
     table.finish()
+
     return Rule(rule_id, title, category, meaning, tuple(variants), cases, node.path, node.line)
 
 
@@ -223,6 +225,7 @@ def _read_levels(
         out[level] = given
     if not out:
         where.fail("a rule needs 'watch' or 'bad', or both")
+
     return out
 
 
@@ -260,6 +263,7 @@ def _read_roles(
                 hint=nearest(role, detector.roles),
             )
         out[role] = _metric_keys(keys, known)
+
     return out
 
 
@@ -335,4 +339,5 @@ def _read_case(node: Node, variants: list[Variant]) -> Case:
     if not read:
         node.fail("no variant of the rule reads a metric of this case")
     table.finish()
+
     return case

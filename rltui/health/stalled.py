@@ -105,6 +105,7 @@ def with_override(node: Node | None) -> StallRule:
         if name == "recent" and value.number() <= 1:
             value.fail("must be above 1: a shorter silence is no stall")
     changed = {name: value.number() for name, value in table.pairs()}
+
     return _explained(replace(known, limits=replace(known.limits, **changed)))
 
 

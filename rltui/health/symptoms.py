@@ -114,6 +114,7 @@ def knowledge() -> Knowledge:
     by_design, repeats = (document.need(key).texts() for key in ("by_design", "repeats"))
     too_low, too_high = (document.need(key).text() for key in ("too_low", "too_high"))
     document.finish()
+
     return Knowledge(found, by_design, repeats, too_low, too_high)
 
 

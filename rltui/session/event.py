@@ -153,6 +153,7 @@ def _crashes(run: RunView) -> list[Finding]:
     step = 0 if last is None else last
     facts: dict[str, float | int | str | None] = {"reason": crash.reason, "line": crash.line}
     evidence = Evidence("how it ended", None, None, step, step, facts)
+
     return [
         Finding(
             CRASHED, crash.kind.value, run.verdict.exit_level, FindingState.FIRING, None, None,

@@ -92,6 +92,7 @@ class Intake:
         view.texts.add(batch)
         if view.hyperparameters.add(batch):
             news.add(owner)
+
         return news
 
     def _preview(self, batch: Batch) -> Changes:
@@ -108,6 +109,7 @@ class Intake:
         view.version += 1
         self._interpreter.interpret(view)
         self._judge.mark((batch.run,))
+
         return Changes(frozenset({batch.run}), new_runs=True, new_tags=frozenset({batch.run}))
 
     def _note_reading(self, view: RunView) -> None:

@@ -229,6 +229,7 @@ class Judge:
         if view.faults.get(NOT_JUDGED) != fault:
             view.version += 1
         self._took += self._clock.monotonic() - begun
+
         return done
 
     def _evaluate(
@@ -288,6 +289,7 @@ class Judge:
             return False
         view.progress = fresh
         self._note_stall(view)
+
         return True
 
     def _aging(self, now: float, *, anew: bool) -> list[RunView]:

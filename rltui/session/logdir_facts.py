@@ -161,6 +161,7 @@ def _on_cluster(path: RemotePath, step_keys: Sequence[str]) -> LogdirFacts:
     not_read = (*reader.notes, *reader.unclaimed)
     wrong = "" if any(h.places for h in cluster.hosts) else "no node of the cluster has this path"
     found = LogdirFacts(path, "", False, why, cluster.runs, cluster.unreadable, not_read)
+
     return replace(found, error=wrong, cluster=cluster)
 
 
@@ -196,4 +197,5 @@ def _wakes(directory: Path, mounts: Mounts, *, allowed: bool) -> tuple[bool, str
     kind = mounts.kind_of(directory)
     if not mounts.reports_writes(directory):
         return False, f"what other hosts write to {kind or 'this file system'} is not reported"
+
     return True, f"{kind} reports every write"

@@ -201,6 +201,7 @@ class Interpreter:
         infos = {tag: resolve(name) for tag, name in bare.items()}
         if head:
             infos = {tag: replace(info, tag=tag) for tag, info in infos.items()}
+
         return known, infos
 
 
@@ -230,6 +231,7 @@ def overridden(info: TagInfo, config: Config) -> TagInfo:
         return info
     category = _category(override)
     ranged = override.low is not None or override.high is not None
+
     return replace(
         info,
         title=override.title or info.title,

@@ -180,6 +180,7 @@ class Memory:
         if ready is None:
             return None, []
         loaded, held = self._step(ready)
+
         return (ready if loaded else None), held
 
     def _step(self, key: RunKey) -> tuple[bool, list[Batch]]:

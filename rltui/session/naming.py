@@ -141,6 +141,7 @@ class Naming:
                 number += 1
             names[key] = name
             taken.add(name)
+
         return names
 
     def _short_names(self, keys: Collection[RunKey]) -> dict[RunKey, str]:
@@ -161,6 +162,7 @@ class Naming:
             alone = folders[key.logdir, _head(key.name)] == 1
             if alone and path != key.name and not _is_nameless(key):
                 names[key] = f"{self._label(key)}/{_head(key.name)}"
+
         return names
 
     def _full_path(self, key: RunKey) -> str:

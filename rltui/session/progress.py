@@ -224,6 +224,7 @@ def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) 
         exit_status=exit_status_of(run, copied=written.copied, facts=facts),
         age_s=None,
     )
+
     return aged(fresh, now)
 
 
@@ -303,6 +304,7 @@ def _intervals(clock: Series | None) -> tuple[float | None, float | None, float 
         return None, None, None
     per_step = gaps[keep] / np.diff(steps)[ahead][keep]
     longest = np.sort(gaps[keep])[-2:]
+
     return median(gaps[keep]), median(per_step), float(longest[0]) if len(longest) > 1 else None
 
 

@@ -108,6 +108,7 @@ class Replay:
             return False
         run.full_report = report
         run.version += 1
+
         return True
 
     def end(self) -> None:

@@ -282,6 +282,7 @@ class Verdict:
         if known.gone:
             return "log deleted"
         word = _word_of(known)
+
         return "unreachable" if known.lost_at is not None and word in _GOES_ON else word
 
     @property

@@ -108,6 +108,7 @@ class Vitals:
                 thread.join(_PATIENCE_S)
         else:
             self._look(looks)
+
         return self._learn_all() or news
 
     def _learn_all(self) -> bool:
@@ -134,6 +135,7 @@ class Vitals:
         known.again_at = self._clock.monotonic() + known.pause_s
         if look.silent:
             view.progress = replace(view.progress, look=Look(look.written_at, held))
+
         return news or look.silent
 
     def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Look]:
@@ -154,6 +156,7 @@ class Vitals:
             for look in found:
                 if look.beside is not None:
                     look.beside[1].extend(homes.above(self._views[look.key]))
+
         return found
 
     def _due_of(
@@ -170,6 +173,7 @@ class Vitals:
         else:  # for the first time while it is live
             looks = progress.state is RunState.LIVE and not known.files >= files.keys()
         beside = fresh or not (known.beside or progress.total_steps)
+
         return self._wish(view, known, silent=silent, looks=looks, beside=beside)
 
     def _wish(

@@ -78,6 +78,7 @@ def _axes_of(lineage: Lineage) -> list[tuple[Series, list[str]]]:
             axes.append((clock, group))
         else:
             tags += group
+
     return axes
 
 
@@ -111,6 +112,7 @@ def are_apart(one: Series, other: Series) -> bool:
     slack = 2 * (steps[-1] - steps[0]) / len(steps)
     ahead = own[later] > _AHEAD * expected + slack
     behind = own[later] < _BEHIND * expected - slack
+
     return float(np.mean(ahead | behind)) >= _MOST_APART
 
 
@@ -223,6 +225,7 @@ def are_on_two_axes(one: Lineage, other: Lineage) -> bool | None:
         different += answer is False
     if elsewhere > same and elsewhere >= different:
         return True
+
     return False if same or different else None
 
 
@@ -294,6 +297,7 @@ def _scale(aside: Lineage, trusted: Lineage) -> Scale | None:
         if answer:
             steps, to = points.steps[max(0, -start) :], others.steps[max(0, start) :]
             found.add(_line(steps[: len(to)], to[: len(steps)]))
+
     return found.pop() if len(found) == 1 else None
 
 

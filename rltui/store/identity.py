@@ -69,6 +69,7 @@ class RunIdentity:
         for path in reversed(self._joined_files()):
             if self._is_misplaced(path):
                 return [path]
+
         return []
 
     def resumes(self, path: Path) -> bool:
@@ -107,6 +108,7 @@ class RunIdentity:
         if found >= len(own):
             return [([path], elsewhere[found - len(own)])]
         del own[found]
+
         return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in own]
 
     def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
@@ -133,6 +135,7 @@ class RunIdentity:
                 original = duplicate.path
             if original is not None:
                 self._run.table.touch(lineage.mark_copy(path, original))
+
         return found
 
     def _is_copy_still(self, lineage: Lineage, path: Path) -> bool:
@@ -169,6 +172,7 @@ class RunIdentity:
             return False
         answer = same_training(path, lineages, sources)
         self._compared_at[path] = sources[path].records if answer is None else math.inf
+
         return answer is False
 
 
@@ -190,6 +194,7 @@ def same_training(
     # one may begin with an evaluation, the other with a loss: both need rows to show their tags
     rows = max((s.records for p, s in sources.items() if p != path), default=0)
     shown = min(rows, source.records) >= _ROWS
+
     return False if not shared and source.joined is Joined.MAYBE and shown else None
 
 
@@ -214,6 +219,7 @@ def _vote(
             votes[agreement(mine, lineage.series(tag).points, rank)] += 1
     if not votes[True] and not votes[False]:
         return None, shared
+
     return votes[True] >= votes[False], shared
 
 
@@ -229,6 +235,7 @@ def _original(path: Path, lineage: Lineage) -> Path | None:
         pairs = zip(mine, theirs, strict=True)
         if all(_begin_alike(a, b) and _equal_points(a, b, times=True) for a, b in pairs):
             return other
+
     return None
 
 
@@ -264,6 +271,7 @@ def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> 
     if mine is None:
         return None
     older = (b for b in alone.values() if b.rank < mine.rank)
+
     return next((b for b in older if _coincide(mine, b, compared)), None)
 
 
@@ -311,6 +319,7 @@ def attempts(branches: Sequence[Branch], newer: Sequence[Branch]) -> list[list[B
             found.append([])
         first = first or whole
         found[-1].append(branch)
+
     return found
 
 
@@ -333,6 +342,7 @@ def continued(newer: Sequence[Branch], older: Sequence[Sequence[Branch]]) -> int
     if not compared:
         return None
     best = max(votes)
+
     return votes.index(best) if 2 * best > sum(votes) else NONE
 
 

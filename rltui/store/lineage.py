@@ -157,6 +157,7 @@ class Lineage:
         for branch in freed:  # what they hold was written before
             branch.rank = (source.order, -1, branch.rank[2])
         self.branches.sort(key=_rank)
+
         return {t for b in (*dropped, *freed) for t in b.columns}
 
     def _free_copies_of(self, gone: set[Path]) -> list[Branch]:
@@ -192,6 +193,7 @@ class Lineage:
         into._structure += 1
         for branch in moved:
             into._open[branch.path] = branch
+
         return moved
 
     def clear(self) -> None:
@@ -234,6 +236,7 @@ class Lineage:
         self._assembled[tag] = _Assembled(
             self._structure, holding, series, total, branch, taken, alone
         )
+
         return series
 
     def _extended(self, known: _Assembled, total: int) -> bool:
@@ -258,6 +261,7 @@ class Lineage:
             known.growing.append(new)
             known.series = series.extended(known.growing.points)
         known.total, known.taken = total, branch.count(series.tag)
+
         return True
 
     def _sharing(self, series: Series) -> Series:
@@ -272,6 +276,7 @@ class Lineage:
             return series
         pieces = zip_longest(series.superseded, other.series.superseded[: len(series.superseded)])
         lost = tuple(p if o is None else sharing_axes(p, o) for p, o in pieces)
+
         return replace(series, steps=steps, wall_times=walls, superseded=lost)
 
     def _counting(self, tag: str) -> list[Branch]:
@@ -318,6 +323,7 @@ class Lineage:
         kept = [p for p in kept if len(p[0])]
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
         unique = np.array(sorted(taken_over), dtype=np.int64)
+
         return Series.of(tag, by_step(concatenate(kept)), lost, unique)
 
     def _beyond(self, counting: Iterable[Branch], tag: str) -> dict[Path, list[Points]]:

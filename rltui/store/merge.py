@@ -193,4 +193,5 @@ def _half_unit(values: FloatArray) -> FloatArray:
         if (np.abs(places - np.round(places)) <= 1e-7 * 10.0**digits).all():
             half: FloatArray = 0.51 * 10.0 ** (power - digits + 1)
             return half
+
     return np.zeros(len(values))

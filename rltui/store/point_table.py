@@ -84,6 +84,7 @@ class PointTable:
                 lineage.append(source, batch.generation, item)
                 self._axes.count(source.format, len(item.steps))
                 changed.update(dict.fromkeys(item.tags))
+
         return changed
 
     def touch(self, tags: Iterable[str]) -> None:
@@ -185,6 +186,7 @@ class PointTable:
         kept = self._series.get(tag)
         if kept is None or kept.changed_at != changed_at:
             kept = self._series[tag] = self._build(tag, changed_at, kept)
+
         return kept.series
 
     def is_finite(self, tag: str) -> bool:
@@ -237,6 +239,7 @@ class PointTable:
         series = Series.of(tag, points, old, first.restarts)
         if known is not None and known.is_merged:
             series = series.with_history(known.series)
+
         return _Built(series, changed_at, True)
 
 
@@ -282,6 +285,7 @@ def extent_of(lineages: Mapping[str, Lineage], off_axis: Collection[str] = ()) -
     ended: dict[Path, float] = {}
     for branch in timed:
         ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
+
     return Extent(
         _best(min, (first_step(s.branches, off_axis) for s in stepped)),
         _best(max, (_last_step(s, off_axis) for s in stepped)),

@@ -140,4 +140,5 @@ class Store:
         number = 2
         while (key := run.key._replace(name=f"{alone or run.key.name}#{number}")) in self.runs:
             number += 1
+
         return key

@@ -31,7 +31,7 @@ PLACES = {
     "store": ("rltui.store.run.RunData.apply", lambda run, *_: run.key),
     "names": ("rltui.session.meaning.Interpreter.interpret", lambda _, view: view.key),
     "progress": (
-        "rltui.session.judging.Judging._renew_progress",
+        "rltui.session.judging.Judge._renew_progress",
         lambda _, view, now: view.key,
     ),
     "rules": ("rltui.health.engine.Engine.advance", lambda _, run, *__: run.key),

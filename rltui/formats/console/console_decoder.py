@@ -97,6 +97,7 @@ class ConsoleDecoder(LastLine):
             return decoded
         offset = self._offset + self._have - len(data[-_MOST_LOOK:]) + lost.offset
         self._notes.add(offset, lost.lost(NO_ROWS, where=False))
+
         return replace(decoded, notes=decoded.notes + self._notes.take())
 
     def _close(self) -> Decoded:
@@ -120,6 +121,7 @@ class ConsoleDecoder(LastLine):
             steps_are_row_numbers=rows.steps_are_row_numbers,
             guessed=rows.guessed,
         )
+
         return self._ranks.decoded().then(own) if self._ranks.found else own
 
     def _wait(self, data: bytes) -> None:
@@ -159,6 +161,7 @@ class ConsoleDecoder(LastLine):
             last = -1
             for _ in range(ends):
                 last = raw.find(b"\n", last + 1)
+
         return None if last is None else last - before
 
     def _unprefixed(self, prefix: LinePrefix, text: bytes, prefixes: dict[int, bytes]) -> bytes:
@@ -176,6 +179,7 @@ class ConsoleDecoder(LastLine):
             lines.append(line)
             at += len(line)
         self._ranks.feed(ranked)
+
         return b"".join(lines) if prefixes or ranked else text
 
 

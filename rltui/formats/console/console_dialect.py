@@ -151,6 +151,7 @@ class RestartDetector:
             last.clear()
         for name in compared:
             last[name] = step
+
         return found
 
 
@@ -197,6 +198,7 @@ class RowForms:
             waiting.clear()
         elif len(waiting) < _MAX_WAITING:
             waiting.append(row)
+
         return []
 
 

@@ -59,6 +59,7 @@ def plain(line: bytes) -> bytes:
     if line.endswith((b")", b"]")) and b" across cluster]" in line:
         repeated = _REPEATED.search(line)
         line = line[: repeated.start()].rstrip() if repeated else line
+
     return line
 
 
@@ -253,4 +254,5 @@ class LinePrefix:
             self._barred = bar is not None or not line[at:].strip()
             at = bar.end() if bar else at
         self._any = self._any or at > 0
+
         return rank, at

@@ -87,6 +87,7 @@ def _described(table: Table) -> Description:
             "label" in groups,
         )
         own.finish()
+
         return found
 
     markers = tuple(text.encode() for text in table.need("markers").texts())
@@ -157,6 +158,7 @@ class DescribedDialect(Dialect):
                 cells = {label + b"/" + name: value for name, value in cells.items()}
         if known.kind == "nearby":
             return self._nearby(cells)
+
         return self._row(steps, cells, wall_time(text))
 
     def follow(self, line: bytes) -> None:
@@ -204,6 +206,7 @@ class DescribedDialect(Dialect):
             self.rows.add(Row(step, tuple(early), tuple(early.values())), guessed=True)
         self._early.clear()
         self.add_cells(step, cells, wall)
+
         return bool(cells)
 
     def _nearby(self, cells: dict[bytes, float]) -> bool:
@@ -241,4 +244,5 @@ class DescribedDialect(Dialect):
         tag = text.encode("utf-8", "surrogateescape") + (b" #" + of if of.strip(b"0") else b"")
         if len(self._tags) < _MAX_TAGS:
             self._tags[form] = tag
+
         return tag

@@ -150,6 +150,7 @@ class Generic(Dialect):
                 return taken
         if inside and self._block.open:
             self.follow(line)
+
         return False
 
     def _counted(self, line: bytes) -> bool | None:
@@ -170,6 +171,7 @@ class Generic(Dialect):
                 place = Place(FINE, int(values[at]))
                 names, values = names[:at] + names[at + 1 :], values[:at] + values[at + 1 :]
                 break
+
         return self._row(names, values, place, wall_time(text))
 
     def _counter_and_pairs(self, text: bytes) -> tuple[Place, Names, list[float], Row] | None:
@@ -194,6 +196,7 @@ class Generic(Dialect):
                 place, extras = other[:2]
             if other[2]:
                 names, values = extras.names, list(extras.values)
+
         return None if place is None else (place, names, values, extras)
 
     def _known(self, text: bytes) -> tuple[Names, list[float]]:
@@ -234,6 +237,7 @@ class Generic(Dialect):
         self._block.row(step)
         for one in believed:
             self.rows.total = one.total or self.rows.total
+
         return self.add_believed(believed, guessed=carried)
 
     def _heading(self, text: bytes, place: Place, extras: Row) -> None:
@@ -290,6 +294,7 @@ def _pairs(text: bytes) -> list[tuple[bytes, float, tuple[int, int]]]:
     for found in _TWO_VALUES.finditer(text) if not pairs and b"/" in text else ():
         pairs.append((found[1] + b" " + found[3], float(found[4]), found.span(4)))
         pairs.append((found[2] + b" " + found[3], float(found[5]), found.span(5)))
+
     return pairs or [(f[1], quantity(f[2]), f.span(2)) for f in _SPACED.finditer(text)]
 
 

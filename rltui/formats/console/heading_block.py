@@ -139,6 +139,7 @@ class HeadingBlock:
         self._fresh = not inner
         if extras.names and len(self._extras) < _MAX_EXTRAS:
             self._extras.append(extras)
+
         return rows + (self._flush() if self._sure else [])
 
     def skip(self) -> None:
@@ -165,6 +166,7 @@ class HeadingBlock:
             return self._pairs(pairs)
         if len(self._pending) < _MAX_NAMES:
             self._pending += pairs
+
         return []
 
     @property
@@ -215,6 +217,7 @@ class HeadingBlock:
                 for step, held in self._held.pop(name):
                     steps.setdefault(step, {})[name] = held
         rows = [Row(s, tuple(c), list(c.values())) for s, c in sorted(steps.items())]
+
         return self._flush() + rows
 
     def _flush(self) -> list[Row]:

@@ -113,6 +113,7 @@ class LineDispatch:
             if rows.count > count:
                 last = end
             at = end + 1
+
         return last
 
     def _marked(self, opened: list[Dialect], markers: list[Dialect], line: bytes) -> None:
@@ -186,6 +187,7 @@ def marked_lines(text: bytes, dialects: Sequence[Dialect]) -> list[tuple[int, in
         lines.append(found)
         for number in numbers:
             marked[number].update(found or ())
+
     return sorted((begin, n) for n, known in enumerate(marked) for begin, _ in known)
 
 
@@ -225,6 +227,7 @@ def _plan(markers: tuple[tuple[tuple[bytes, ...], tuple[bytes, ...]], ...]) -> l
     for needle, any_case in sorted(owners, key=lambda owner: (len(owner[0]), not owner[1])):
         root = _root(needle, any_case, searches)
         searches.append(_Search(needle, any_case, tuple(owners[needle, any_case]), root))
+
     return searches
 
 

@@ -112,6 +112,7 @@ def pairs(body: bytes, layout: FieldLayout | None = None) -> Pairs | None:
         return None
     if layout is not None:
         layout.learn(tuple(names))
+
     return tuple(names), values
 
 
@@ -141,6 +142,7 @@ class PrintedDict:
         whole = b"".join(self._parts)
         found = pairs(whole[: whole.find(b"}") + 1])
         self.numbers = dict(zip(*found, strict=True)) if found else {}
+
         return True
 
 
@@ -245,6 +247,7 @@ class Verl(Dialect):
             self.rows.add(Row(first, tuple(missing), tuple(missing.values())))
             self._initial = {}
         self.add(Row(step, names, values, wall_time(line)))
+
         return True
 
     def _fields(self, body: bytes) -> Pairs:
@@ -267,6 +270,7 @@ class Verl(Dialect):
                 names.append(name)
                 values.append(value)
         self._layout.learn(tuple(names))
+
         return tuple(names), values
 
     def _other(self, line: bytes) -> None:
@@ -330,6 +334,7 @@ class LoggerRecord(Dialect):
             self._printed, self._open = PrintedDict(), True
             if skyrl[2]:
                 self.follow(skyrl[2])
+
         return False
 
     def _slime(self, text: bytes, found: re.Match[bytes]) -> bool:
@@ -366,6 +371,7 @@ class LoggerRecord(Dialect):
         cells = {name.encode("utf-8", "replace"): value for name, value in numbers}
         if cells:
             self._axis_row(b"json", step, cells, wall_time(line))
+
         return bool(cells)
 
     def _axis_row(self, axis: bytes, step: int, cells: dict[bytes, float], wall: float) -> None:

@@ -115,6 +115,7 @@ class PairLine:
                 continue
             if best is None or rank < best[1]:
                 best = at, rank
+
         return best
 
 
@@ -182,6 +183,7 @@ def may_have_counter(text: bytes, known: int = 0) -> bool:
             return True
         if short.search(name):
             return True
+
     return False
 
 
@@ -209,6 +211,7 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
         if found[1] and not line.names:
             label = found[1] + b"/"
         line.add(label + found[2].strip(), found[3], found[4])
+
     return line if line.names else None
 
 
@@ -252,6 +255,7 @@ def _several(field: bytes, line: PairLine) -> bool:
         line.add(found[1], found[2], found[3])
         clean = clean and not field[end : found.start()].strip()
         end = found.end()
+
     return (clean and not field[end:].strip()) if end else _TEXT.fullmatch(field) is not None
 
 
@@ -329,6 +333,7 @@ def place_of(text: bytes) -> Place | None:
             best.end = max(best.end, found.end())
     if best is not None and best.rank < EPOCH:
         best.epoch, best.epochs = epoch, epochs
+
     return best
 
 
@@ -399,4 +404,5 @@ class StepCounter:
             return step, total
         base = (epoch - self._first_epoch) * total if total else self._base
         sure = total and place.epochs and (self._within or place.epochs == 1)
+
         return base + step, total * place.epochs if sure and total and place.epochs else None

@@ -149,6 +149,7 @@ class ProgressBar(Dialect):
                 self.rows.total = 0
             total = None
         self._newest = step
+
         return self._give(row._replace(total=total))
 
     def _bar_of(self, about: bytes, pairs: list[_Value]) -> _Bar | None:
@@ -164,6 +165,7 @@ class ProgressBar(Dialect):
         if not bar.prefix:
             for pair in pairs:
                 self._owners.setdefault(pair.name, words)
+
         return bar
 
     def _give(self, row: Row) -> bool:
@@ -202,6 +204,7 @@ class ProgressBar(Dialect):
         cells = zip(_TEST_NAMES, found.groups()[1:], strict=True)
         known = {name: float(value) for name, value in cells if value is not None}
         step = self._newest or int(found[1])
+
         return self._give(Row(step, tuple(known), list(known.values())))
 
 

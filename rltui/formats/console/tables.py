@@ -99,6 +99,7 @@ class BoxedTable(Dialect):
             self._begin(text)
         else:
             self._heading(text)
+
         return False
 
     def _begin(self, top: bytes) -> None:
@@ -273,6 +274,7 @@ class ColumnTable(Dialect):
         if counters and any(map(is_metric, columns)) and not are_settings(columns):
             self._columns, self._at, self._splits = columns, min(counters)[1], splits
             self._left, self._open = _BETWEEN, True
+
         return False
 
     def follow(self, line: bytes) -> None:

@@ -322,6 +322,7 @@ class Transformers(Dialect):
             return self._mend(line, after)
         if not bar:
             self._hint(line)
+
         return False
 
     def _dict(self, line: bytes, begin: int, after: int) -> bool:
@@ -344,6 +345,7 @@ class Transformers(Dialect):
         if rank != self._rank or (self._bare and prefix.endswith(b">>")):
             return False
         self._bare = self._bare or not prefix
+
         return self._row(line, begin, found)
 
     def _row(self, line: bytes, begin: int, found: Pairs) -> bool:
@@ -376,6 +378,7 @@ class Transformers(Dialect):
             kind, Row(0, tags, values, wall), values[names.index(b"epoch")], planned
         )
         self._give()
+
         return True
 
     def _give(self, *rows: Row) -> None:
@@ -422,4 +425,5 @@ def _rewritten(names: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], RowKind]:
         return tuple(tags), RowKind.SUMMARY
     if about and all(n.startswith((b"eval_", b"test_")) for n in about):
         return tuple(tags), RowKind.EVAL
+
     return tuple(tags), RowKind.TRAIN

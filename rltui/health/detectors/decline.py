@@ -161,4 +161,5 @@ def _fall(part: FloatArray, least_rows: int) -> tuple[FloatArray, FloatArray]:
         fall[begin:end] = top[begin:] - part[begin:end]
         rows[begin:end] = window
         begin, window = end, 2 * window
+
     return fall, rows

@@ -35,6 +35,7 @@ def non_finite(rows: Rows, *, after_finite: bool = False) -> Signal:
     never = bool(wrong.all())
     if after_finite:
         wrong &= np.maximum.accumulate(~wrong) if len(wrong) else wrong
+
     return Signal(
         beyond=wrong,
         statistic=rows.x,
@@ -241,6 +242,7 @@ def _usual(
     seen: IntArray = np.cumsum(signal) - signal
     ready = seen >= early
     usual[ready] = base[seen[ready] - 1]
+
     return usual
 
 

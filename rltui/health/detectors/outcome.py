@@ -148,6 +148,7 @@ def often_zero(rows: Rows, *, share: float, window: Window = 20, tiny: float = 1
     n = rows.count
     zero = np.abs(rows.x) <= tiny
     part = rolling_count(zero, window) / np.minimum(np.arange(1, n + 1), extent(window).sizes(n))
+
     return Signal(
         beyond=part >= share,
         statistic=part,
@@ -192,6 +193,7 @@ def under_best(rows: Rows, *, drop: float, window: Window = 2, noise: float = 0.
     middle = rows.median(window)
     best = np.maximum.accumulate(middle) if n else middle
     down = best - middle
+
     return Signal(
         beyond=(down >= drop)
         & (down >= noise * rows.once("usual step", lambda: usual_step(rows.x))),

@@ -111,6 +111,7 @@ def quotient(rows: Rows, *, high: float, window: Window = 10) -> Signal:
         times = np.where(other > 0, rows.x / other, np.nan)
     times = np.where(np.isfinite(times), times, 0.0)
     middle = rolling_median(times, window)
+
     return Signal(
         beyond=middle >= high,
         statistic=middle,

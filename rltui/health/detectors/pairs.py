@@ -295,6 +295,7 @@ def _median_step(x: FloatArray) -> FloatArray:
         else:
             out[look:following] = median(steps[:look])
         look = following
+
     return out
 
 

@@ -58,6 +58,7 @@ def ranked(x: FloatArray, size: int, ranks: Sequence[int]) -> list[FloatArray]:
         parts = _selected(x[begin : begin + _CHUNK_ROWS + size - 1], size, ranks)
         for column, part in zip(out, parts, strict=True):
             column[begin : begin + len(part)] = part
+
     return out
 
 
@@ -118,4 +119,5 @@ def _of_two(a: list[FloatArray], b: list[FloatArray], rank: int) -> FloatArray:
             largest = np.maximum(a[of_a - 1], b[of_b - 1])
         out = largest if out is None else np.minimum(out, largest)
     assert out is not None
+
     return out

@@ -137,6 +137,7 @@ def _make_losses(rows: Rows, window: Window, noise: float, wander: float) -> Flo
         usual = np.maximum(noise * usual_step(x), wander * usual_fall(middle))
         certainty = np.where(known & (best > x), (best - x) / usual, 0.0)
         part = np.where(known, (best - middle) / span, 0.0)
+
     return np.stack([best, low, row, part, certainty])
 
 
@@ -152,6 +153,7 @@ def _sure(
     weight = np.where(certainty >= 1, certainty, 0.0)
     total, since = cusum((row - lost) * np.where(row > lost, weight, 1.0))
     need = np.maximum(evidence, share * np.arange(1, len(row) + 1))
+
     return (part >= lost) & (total >= need), since
 
 
@@ -176,6 +178,7 @@ def _contrast(x: FloatArray, since: IntArray) -> FloatArray:
         means.append(mean)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (means[0] - means[1]) / np.sqrt(errors)
+
     return np.where(before < 3, np.inf, np.nan_to_num(t, nan=0.0))
 
 
@@ -206,6 +209,7 @@ def usual_fall(middle: FloatArray, growth: float = 1.15) -> FloatArray:
         falls = np.maximum(0.0, middle[: look - lag] - middle[lag:look])
         falls.sort()
         out[look - 1 : following - 1] = falls[(3 * len(falls)) // 4]
+
     return out
 
 

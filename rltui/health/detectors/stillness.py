@@ -28,6 +28,7 @@ def broke_off(rows: Rows, *, gaps: int = 2) -> Signal:
     seen = np.maximum.accumulate(~wrong) if n else ~wrong
     wrong &= seen
     back = ~wrong & np.concatenate([[False], wrong[:-1]]) if n else wrong
+
     return Signal(
         beyond=wrong & (np.cumsum(back) < gaps),
         statistic=rows.x,
@@ -44,6 +45,7 @@ def never_above(rows: Rows, *, least_rows: int, limit: float = 0.0) -> Signal:
     n = rows.count
     top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
     count = np.arange(1, n + 1, dtype=np.float64)
+
     return Signal(
         beyond=(top <= limit) & (count >= least_rows),
         statistic=np.where(top <= limit, count, np.nan),
@@ -149,6 +151,7 @@ def _base(
             low = min(share * usual, usual - noise * spread) if usual > 0 else np.nan
         level[look - 1 : following - 1], limit[look - 1 : following - 1] = usual, low
         look = following
+
     return level, limit
 
 

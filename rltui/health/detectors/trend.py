@@ -238,6 +238,7 @@ def _medians_and_spreads(
     cells[absent] = np.inf
     centre = _middle(cells, counts)
     cells = np.abs(cells - centre[:, np.newaxis])
+
     return centre, _middle(cells, counts)
 
 

@@ -35,6 +35,7 @@ def rolling_median(x: FloatArray, window: Window) -> FloatArray:
     middle = ((size.most - 1) // 2, size.most // 2)
     found = ranked(x[full - size.most + 1 :], size.most, middle[size.most % 2 :])
     out[full:] = found[0] if len(found) == 1 else 0.5 * (found[0] + found[1])
+
     return out
 
 
@@ -56,6 +57,7 @@ def _sorted_medians(x: FloatArray, size: Extent) -> FloatArray:
         cells.sort(axis=1)
         low, high = cells.ravel()[middle]
         out[begin:end] = 0.5 * (low + high)
+
     return out
 
 
@@ -237,6 +239,7 @@ def latched(trigger: BoolArray, value: FloatArray, level: FloatArray) -> tuple[B
         out[row:end] = True
         origin[row:end] = row
         position = int(np.searchsorted(starts, end))
+
     return out, origin
 
 

@@ -83,6 +83,7 @@ def comparison_charts(
         return indented(curves.chart(metrics[0], here, view, width, height), margin)
     half = (width - margin - 4) // 2
     first, second = (curves.chart(m, here, view, half, height) for m in metrics)
+
     return indented(beside(first, second, half, 3, height), margin)
 
 
@@ -143,6 +144,7 @@ def _title(comparison: Comparison, metric: Column, banded: int, view: View, widt
     line += [(f"{note} ", MUTED)] if note else []
     used = sum(len(text) for text, _ in line)
     line.append((view.glyphs.rule * max(0, width - used - 1), RULE))
+
     return line
 
 
@@ -186,6 +188,7 @@ def _curve(
     if len(kept) > 1:
         below, above = gathered.spread()
         low, high = (gathered.x, below), (gathered.x, above)
+
     return Curve(gathered.x, gathered.mean, low, high)
 
 

@@ -82,6 +82,7 @@ def table_layout(comparison: Comparison, chosen: int, width: int) -> TableLayout
     first, end = _visible(widths, chosen, rest - name)
     if end - first == len(widths) and names > name:
         name = min(names, rest - sum(widths))
+
     return TableLayout(margin, name, verdict, step, difference, first, tuple(widths[first:end]))
 
 
@@ -102,6 +103,7 @@ def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
             grows = True
             room -= widths[end]
             end += 1
+
     return first, end
 
 
@@ -125,6 +127,7 @@ def table_head(comparison: Comparison, chosen: int, layout: TableLayout, view: V
             base, word = comparison.base(metric)
             word = "± over runs" if grouped else "" if base is None else word
             line.append(column(word, layout.difference, MUTED))
+
     return line
 
 
@@ -228,6 +231,7 @@ def comparison_header(
     line = fit_line(
         [(view.glyphs.text(t), s) for t, s in line], width, ellipsis=view.glyphs.ellipsis
     )
+
     return with_ground(line, Token.RAISED)
 
 
@@ -260,4 +264,5 @@ def lines_of_words(
     text = view.glyphs.text("; ".join(x for x in found if x))
     margin = 2 if width >= 110 else 1
     lines = paragraph(text, width - margin - 1, MUTED, limit=height) if text else []
+
     return indented(lines, margin)

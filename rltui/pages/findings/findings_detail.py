@@ -88,6 +88,7 @@ def _detail(run: RunView, item: ItemId | None, view: View, width: int, height: i
         return _ahead_detail(run, item.tag, view, width, height)
     skipped = run.report.skipped if run.report else ()
     found = next((s for s in skipped if SkippedId(s.rule) == item), None)
+
     return [] if found is None else _skipped_detail(run, found, view, width, height)
 
 
@@ -119,6 +120,7 @@ def _judged_lines(run: RunView, view: View, width: int, room: int) -> list[Line]
         for row, name in zip(shown, names, strict=True)
     ]
     more = len(rows) - len(shown)
+
     return [*lines, [(f"  and {more} more in the tabs", MUTED)]] if more else lines
 
 
@@ -146,6 +148,7 @@ def _ending_detail(run: RunView, view: View, width: int) -> list[Line]:
     diagnosis = ending_diagnosis(run) if run.infos else None
     if diagnosis is not None:
         lines += checks(run, diagnosis, view, width)
+
     return [*lines, [], [("t shows the end of the log", MUTED)]]
 
 
@@ -165,6 +168,7 @@ def _cause_detail(
     lines += [[], *moved] if moved else []
     move = cause_of(run)
     chart = _chart(run, move.tag, view, width, height - len(lines)) if move else []
+
     return [*lines, *chart]
 
 
@@ -270,6 +274,7 @@ def check_lines(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> l
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         line.append((text, _STANDING_OUT if stands_out else TEXT))
         lines.append([*fit_line(line, width - line_width(right)), *right])
+
     return lines
 
 

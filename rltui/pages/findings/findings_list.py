@@ -108,6 +108,7 @@ def findings_layout(width: int, height: int, lines: int, alone: str = "") -> Fin
         left = margin + rows + 3
         return FindingsLayout(margin, rows, left, width - left - 2, height)
     listed = min(lines, max(3, height * 2 // 5 if height >= 12 else height))
+
     return FindingsLayout(margin, max(1, width - margin - 1), width, 0, max(1, listed))
 
 
@@ -180,6 +181,7 @@ def _ending_entries(
     look = style(LEVEL_TOKEN[level], bold=True)
     words = pad(view.glyphs.text(exit_words(crash)), width - 2, ellipsis=view.glyphs.ellipsis)
     line: Line = [(f"{view.glyphs.badge(level)} ", look), (words, look)]
+
     return [
         *_head("Ended", "", above, view, width, margin),
         _drawn(EndingId(crash.reason), line, width, margin, view),
@@ -198,6 +200,7 @@ def _cause_entries(run: RunView, view: View, width: int, margin: int) -> list[En
     count = sum(id(r.finding) in own for r in finding_rows(run) if r.is_firing)
     note = f"of {count} finding{'s' if count != 1 else ''}"
     head = _head("Cause", note, [], view, width, margin)
+
     return [*head, *(_drawn(CauseId(tag), x, width, margin, view) for tag, x in causes)]
 
 

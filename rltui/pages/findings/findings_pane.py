@@ -52,6 +52,7 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
     story = indented(story_lines(run, view, width - 2, height), 2)
     lines = [*top, *_firing_lines(run, width, view, left - len(story)), *middle, *story]
     ellipsis = view.glyphs.ellipsis
+
     return [fit_line(x, width, ellipsis=ellipsis) for x in lines[:limit]]
 
 
@@ -73,6 +74,7 @@ def _firing_lines(run: RunView, width: int, view: View, limit: int) -> list[Line
         more = f"  +{len(firing) - limit}"
         room = width - cell_width(more)
         lines[-1] = [*fit_line(lines[-1], room, ellipsis=view.glyphs.ellipsis), (more, MUTED)]
+
     return lines
 
 
@@ -104,6 +106,7 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
     story = story_lines(run, view, width, height * 2 // 5 if height >= 5 else 0)
     troubles = file_lines(run, width, view)
     lines += _listed(run, width, height - len(lines) - len(story) - len(troubles), view)
+
     return [*lines, *troubles, *story]
 
 
@@ -128,6 +131,7 @@ def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
             body = _evidence(row, width, 2 if spare > waiting + 1 else 1, view)
             spare -= len(body)
             lines += body
+
     return [*lines, [(f"  and {hidden} more on Findings", MUTED)]] if hidden else lines
 
 

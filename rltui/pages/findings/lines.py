@@ -72,6 +72,7 @@ def counts(run: RunView) -> str:
         (over.count(FindingState.EXCUSED), "excused"),
     ]
     words = [f"{n} {word}" for n, word in parts if n]
+
     return "  ".join(x for x in (*words, muted_words(run)) if x) or "none"
 
 
@@ -231,6 +232,7 @@ def evidence_lines(run: RunView, finding: Finding, view: View, width: int) -> li
     facts.append(("tag", finding.tag or ""))
     if finding.error:
         facts.append(("rule broke", finding.error))
+
     return fact_table([(name, view.glyphs.text(text)) for name, text in facts], width, 10)
 
 
@@ -264,6 +266,7 @@ def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
         body = paragraph(words, width - _STEP - 2, TEXT, limit=2, ellipsis=view.glyphs.ellipsis)
         lines.append([*mark, column(numbers.step(step), _STEP, MUTED), *body[0]])
         lines += [[(" " * (_STEP + 2), TEXT), *line] for line in body[1:]]
+
     return lines if len(lines) <= height else []
 
 

@@ -182,6 +182,7 @@ def _table(
             look = STRONG if at == 0 else TEXT
             line.append((f"  {pad(_cut(value, width, ellipsis), width)}", look))
         lines.append(line)
+
     return lines
 
 
@@ -203,6 +204,7 @@ def _counted(
             shown = plain(_cut(value, _LONGEST_COUNTED, ellipsis))
             line += [(f"  {shown}", STRONG if value == own else TEXT), (f" in {count}", MUTED)]
         lines.append(fit_line(line, width, ellipsis=ellipsis))
+
     return lines
 
 
@@ -231,6 +233,7 @@ def _groups(values: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str
         found.setdefault(title, []).append(name)
     groups = [x for title, names in found.items() for x in _split(title, names)]
     groups.sort(key=lambda g: g[0] != _GENERAL)
+
     return [
         (title.rstrip("_./"), [(n[cut:], value_text(values[n])) for n in names])
         for title, names, cut in groups
@@ -282,4 +285,5 @@ def _placed(blocks: list[list[Line]], columns: int, room: int, width: int) -> li
     left, right = whole[:half], whole[half:]
     while right and not right[0]:
         right = right[1:]
+
     return beside(left, right, room, width - 2 * room, max(len(left), len(right)))

@@ -54,6 +54,7 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     origins = ", ".join(clean(p.name) for p in run.points.table.origins(tag))
     lines += [[], *fact_table([("tag", info.tag), ("logged in", words(origins))], width, 12)]
     more = f"rltui explain {info.tag} --reasons shows rules, sources and other names"
+
     return [*lines, *paragraph(words(more), width, MUTED)]
 
 

@@ -83,6 +83,7 @@ def _head(row: Row, items: list[str], tab: str, view: View, width: int) -> Line:
     if row.tag in items:
         right = f"{where}  {items.index(row.tag) + 1} of {len(items)}"
     room = width - cell_width(right) - 1
+
     return [*fit_line(left, room, ellipsis=view.glyphs.ellipsis), (f" {right}", MUTED)]
 
 
@@ -120,6 +121,7 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
             view.glyphs.text(meaning), width, limit=limit, ellipsis=view.glyphs.ellipsis
         )
     related = related_lines(run, row.tag, view, width, height - len(lines) - 1)
+
     return [*lines, [], *related] if related else lines
 
 
