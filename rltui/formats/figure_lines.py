@@ -80,3 +80,20 @@ def figure_lines(text: bytes, known: Iterable[str] = ()) -> FigureLines | None:
 
 def _letters(name: bytes) -> bytes:
     return re.sub(rb"[^a-z0-9]+", b"", name.lower())
+
+
+_TEXT = rb'"(?:[^"\\]|\\.)*"'
+_ROW = rb'\{"run":%s,"tag":%s,"step":-?\d+,"wall_time":[^,]+,"value":' % (_TEXT, _TEXT)
+#: (first bytes, what they are of); the columns of an export are those of ``CSV_HEAD`` in
+#: ``rltui.present.output.points``, and the keys of its JSON lines.
+_SIGNS = (
+    (re.compile(rb'\{\s*"schema":\s*"rltui\.\w+/\d+"'), "a document of rltui"),
+    (re.compile(rb"# HELP rltui_\w+ "), "a page of metrics of rltui"),
+    (re.compile(rb"run,tag,step,wall_time,value,superseded\r?\n"), "an export of rltui"),
+    (re.compile(_ROW), "an export of rltui"),
+)
+
+
+def own_output(head: bytes) -> str:
+    """What a file with these first bytes is, for people; empty if rltui did not write it."""
+    return next((f"is {what}, not a log" for sign, what in _SIGNS if sign.match(head)), "")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from operator import itemgetter
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block, FloatArray, IntArray, ValueArray
 from rltui.formats.base import clean_tag
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,14 @@ class Layout:
 def layout_of(tags: tuple[bytes | str, ...], dtype: type[np.floating]) -> Layout:
     """The only Layout object of these tags: layouts are compared by identity."""
     return Layout(tuple(clean_tag(t) for t in tags), dtype)
+
+
+def picker(keys: tuple[_K, ...]) -> Callable[[Mapping[_K, _V]], tuple[_V, ...]]:
+    """Returns the values of these keys of a mapping; raises KeyError when one is missing."""
+    if len(keys) < 2:
+        return lambda row: tuple([row[key] for key in keys])
+    getter: Callable[[Mapping[_K, _V]], tuple[_V, ...]] = itemgetter(*keys)
+    return getter
 
 
 class _Part(NamedTuple):

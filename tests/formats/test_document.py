@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from rltui.core.batch import RunKey
 from rltui.core.block import Block
 from rltui.formats import HEAD_BYTES, Decoded, Options
-from rltui.formats.document import JsonDocument
-from rltui.formats.document.head import closed
+from rltui.formats.document import JsonDocument, shape
+from rltui.formats.document.shape import closed
 from rltui.sources import Reader
 from rltui.sources.discovery.logdir import discover
 from tests.formats import encode
@@ -218,11 +218,9 @@ def test_only_the_beginning_of_a_foreign_document_is_read(
     (tmp_path / "big.json").write_text(
         json.dumps([{"id": i, "step": "x" * 90} for i in range(9999)])
     )
-    from rltui.formats.document import head
-
     seen: list[int] = []
-    parse = head.parsed
-    monkeypatch.setattr(head, "parsed", lambda data: (seen.append(len(data)), parse(data))[1])
+    parse = shape.parsed
+    monkeypatch.setattr(shape, "parsed", lambda data: (seen.append(len(data)), parse(data))[1])
     assert discover([tmp_path]).runs == ()
     assert max(seen) <= HEAD_BYTES + 99
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from rltui.formats import Decoder, Format, json_value
+from rltui.formats.document import TrainerState
 from rltui.formats.gzip_log import Gzipped
 from rltui.formats.json_value import fits_memory
 from rltui.formats.table import CsvTable
-from rltui.formats.table.table_line import MAX_QUOTED
-from rltui.formats.trainer_state import TrainerState
+from rltui.formats.table.table_cell import MAX_QUOTED
 from tests.formats.hostile import SHAPES, Shape, size_of
 
 #: Bytes of the files, and how many times as large the other one is.

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.formats import Decoded, Options
+from rltui.formats.json_value import TIME_KEYS
 from rltui.formats.jsonl import JsonLines
 from rltui.formats.jsonl import jsonl_decoder as module
-from rltui.formats.quantity import TIME_KEYS
 from tests.formats import encode
 from tests.places import FIXTURES
 

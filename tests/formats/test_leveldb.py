@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.formats import leveldb
 from rltui.formats.base import DecoderNote, NoteBook
-from rltui.formats.leveldb import BLOCK_BYTES, Framing, RecordReader
+from rltui.formats.tracker_log import leveldb
+from rltui.formats.tracker_log.leveldb import BLOCK_BYTES, Framing, RecordReader
 from tests.formats.encode_tracker import LogWriter, chunk, log
 
 FRAMING = Framing(b":TST", 0xBEE1, 0)

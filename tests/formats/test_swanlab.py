@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
 from rltui.formats.base import Decoded, clean_tag
-from rltui.formats.leveldb import Framing
-from rltui.formats.swanlab import SwanLab
-from rltui.formats.swanlab import swanlab_decoder as swanlab
-from rltui.formats.swanlab.swanlab_decoder import FRAMING, SwanLabDecoder
+from rltui.formats.tracker_log import SwanLab
+from rltui.formats.tracker_log import swanlab_decoder as swanlab
+from rltui.formats.tracker_log.leveldb import Framing
+from rltui.formats.tracker_log.swanlab_decoder import FRAMING, SwanLabDecoder
 from tests.formats import encode
 from tests.formats.encode import field
 from tests.formats.encode_tracker import (

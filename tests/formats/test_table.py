@@ -16,7 +16,7 @@ from rltui.core.block import Block
 from rltui.formats import Belonging, Decoded, Options
 from rltui.formats.table import CsvTable
 from rltui.formats.table import table_decoder as decoder
-from rltui.formats.table.table_line import MAX_QUOTED
+from rltui.formats.table.table_cell import MAX_QUOTED
 from tests import places
 from tests.formats import encode
 

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.formats.table import CsvTable
-from rltui.formats.table.axis import Axis
-from rltui.formats.table.collect import TableRows
-from rltui.formats.table.table_column import columns_of
+from rltui.formats.table.table_column import Axis, TableRows, columns_of
 from tests.formats import encode
 
 NO_STEP = "EpLenMean,EpRewMean,KL\n" + "".join(f"100.0,{i - 60.0},0.004\n" for i in range(60))

@@ -20,8 +20,7 @@ from rltui.core.block import Block
 from rltui.formats import Options
 from rltui.formats.base import clean_tag
 from rltui.formats.tfevents import TfEvents, event_decoder
-from rltui.formats.tfevents.checksum import checksum_fits, checksums_fit
-from rltui.formats.tfevents.framing import masked_crc
+from rltui.formats.tfevents.framing import checksum_fits, checksums_fit, masked_crc
 from tests import event_files, places
 from tests.formats import encode
 from tests.formats.test_hostile import calls as count_calls

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.formats import Decoded
-from rltui.formats import whole_document as module
-from rltui.formats.trainer_state import TrainerState
+from rltui.formats.document import TrainerState
+from rltui.formats.document import document_decoder as module
 from tests.formats import encode
 from tests.places import FIXTURES
 

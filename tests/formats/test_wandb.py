@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
 from rltui.formats.base import Decoded, clean_tag
-from rltui.formats.wandb import Wandb, history
-from rltui.formats.wandb.output import ConsoleOutput
-from rltui.formats.wandb.wandb_decoder import WandbDecoder
+from rltui.formats.tracker_log import Wandb, history
+from rltui.formats.tracker_log.tracker_decoder import ConsoleOutput
+from rltui.formats.tracker_log.wandb_decoder import WandbDecoder
 from tests import places
 from tests.formats import encode
 from tests.formats.encode import field
@@ -434,7 +434,7 @@ def test_a_long_console_line_keeps_its_beginning(end: bytes, piece: int) -> None
     output = ConsoleOutput()
     for at in range(0, len(line), piece):
         output.write(line[at : at + piece])
-    tail = output.take()
+    tail = output.tail()
     assert tail is not None
     assert tail.lines == ("begin é" + "ü" * 492 + "…",)
 
@@ -443,11 +443,11 @@ def test_a_progress_bar_shows_its_last_state_however_often_it_is_redrawn() -> No
     output = ConsoleOutput()
     for percent in range(5000):
         output.write(f"step {percent:4}\r".encode())
-    tail = output.take()
+    tail = output.tail()
     assert tail is not None
     assert tail.lines == ("step 4999",)
     output.write(b"step 5000")
-    tail = output.take()
+    tail = output.tail()
     assert tail is not None
     assert tail.lines == ("step 5000",)
 

@@ -2,18 +2,141 @@
 
 from __future__ import annotations
 
+import math
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block
+from rltui.core.level import Level
+from rltui.core.text import clean
 from rltui.formats.base import Decoded, NoteBook, Options, clean_tag
 from rltui.formats.document.shape import Columns, Rows, histories
+from rltui.formats.json_value import fits_memory, float_of, parsed
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
 from rltui.formats.jsonl.jsonl_row import find_step, settings_of
-from rltui.formats.whole_document import WholeDocument
+from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.words import transformers_tag
+
+#: Longer documents are not read: a history of a million rows is shorter.
+_MAX_BYTES = 1 << 28
+_STRUCTURE = re.compile(rb'[{}\[\]"\\]')
+
+
+class WholeDocument(ABC):
+    """Decodes one document once, when all of it is there. Not thread-safe."""
+
+    holds_row = open_line = torn = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._done = False
+        self._end: _End | None = None
+        """None before the first failure to parse."""
+        self._searched = 0
+        """Parts already searched for the end."""
+
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
+        """Returns everything when the document is complete, nothing before."""
+        if self._done or not data:
+            return Decoded() if self._done or more or not self._have else self._try()
+        self._parts.append(data)
+        self._have += len(data)
+        if self._have > _MAX_BYTES:
+            return self._give_up("document is too long")
+        return Decoded() if more else self._try()
+
+    def finish(self) -> Decoded:
+        """Nothing but a note: half a document has no rows."""
+        if self._done or not self._have:
+            return Decoded()
+        notes = NoteBook()
+        notes.add(0, "the document is not complete", level=Level.OK)
+        return Decoded(notes=notes.take())
+
+    def _try(self) -> Decoded:
+        """Parse the document if it may be complete.
+
+        The first time a closing bracket at the end is enough. If that was not the end, brackets are
+        counted from then on, so that small pieces do not cost a parse each.
+        """
+        if not (self._ends_with_bracket() if self._end is None else self._reaches(self._end)):
+            return Decoded()
+        data = b"".join(self._parts)
+        self._parts, self._searched = [data], min(self._searched, 1)
+        if not fits_memory(data):
+            return self._give_up("document has too many values")
+        try:
+            document = parsed(data)
+        except ValueError:
+            if self._end is not None:
+                return self._give_up("not valid JSON")
+            self._end = _End()
+            return self._try()
+        self._done, self._parts = True, []
+        return self._decode(document)
+
+    @abstractmethod
+    def _decode(self, document: Any) -> Decoded:
+        """The points of a whole document."""
+
+    def _ends_with_bracket(self) -> bool:
+        for part in reversed(self._parts):
+            if ending := part.rstrip():
+                return ending.endswith((b"}", b"]"))
+        return False
+
+    def _reaches(self, end: _End) -> bool:
+        for part in self._parts[self._searched :]:
+            end.search(part)
+        self._searched = len(self._parts)
+        return end.reached
+
+    def _give_up(self, message: str) -> Decoded:
+        self._done, self._parts = True, []
+        notes = NoteBook()
+        notes.add(0, message)
+        return Decoded(notes=notes.take())
+
+
+class _End:
+    """Finds the closing bracket of the first value in pieces of bytes."""
+
+    def __init__(self) -> None:
+        self.reached = False
+        self._depth = 0
+        self._in_text = False
+        self._escaped = -1
+        """Position in the next piece of an escaped character, or -1."""
+
+    def search(self, piece: bytes) -> None:
+        """Search the next bytes."""
+        escaped, self._escaped = self._escaped, -1
+        for found in _STRUCTURE.finditer(piece):
+            at, byte = found.start(), found[0]
+            if at == escaped:
+                continue
+            if self._in_text:
+                if byte == b"\\":
+                    escaped = at + 1
+                elif byte == b'"':
+                    self._in_text = False
+            elif byte == b'"':
+                self._in_text = True
+            elif byte in b"{[":
+                self._depth += 1
+            elif byte in b"}]":
+                self._depth -= 1
+                self.reached = self.reached or self._depth <= 0
+        if escaped == len(piece):
+            self._escaped = 0
+
 
 _STEPS = float(1 << 62)
 
@@ -99,3 +222,70 @@ def _without_null(row: dict[str, Any]) -> dict[str, Any]:
     return {
         k: _without_null(v) if isinstance(v, dict) else v for k, v in row.items() if v is not None
     }
+
+
+#: Keys of the state that are settings.
+_SETTINGS = (
+    *("max_steps", "num_train_epochs", "logging_steps", "eval_steps", "save_steps"),
+    "train_batch_size",
+)
+_INT64 = 1 << 63
+#: Rows that are turned into arrays at once.
+_MOST_AT_ONCE = 1 << 12
+
+
+class TrainerStateDecoder(WholeDocument):
+    """Decodes the document once. Not thread-safe."""
+
+    def _decode(self, document: Any) -> Decoded:
+        return _decoded(document) if isinstance(document, dict) else Decoded()
+
+
+def _decoded(state: dict[str, Any]) -> Decoded:
+    history = state.get("log_history")
+    rows = [r for r in history if isinstance(r, dict)] if isinstance(history, list) else []
+    sink, notes = RowSink(), NoteBook()
+    metrics = (found for found in map(_metrics_of, rows) if found is not None)
+    stepped = 0
+    for keys, group in groupby(metrics, key=lambda f: tuple(f[1])):
+        while same := list(islice(group, _MOST_AT_ONCE)):
+            stepped += len(same)
+            if not keys:
+                continue
+            sink.rows(
+                layout_of(keys, np.float64),
+                np.array([step for step, _ in same], np.int64),
+                np.full(len(same), math.nan),
+                np.array([tuple(values.values()) for _, values in same], np.float64),
+            )
+    if stepped < len(rows):
+        notes.add(0, "rows without a step", str(len(rows) - stepped))
+    return Decoded(
+        sink.take(), hparams=dict(_settings(state)), notes=notes.take(), records=len(rows)
+    )
+
+
+def _metrics_of(row: dict[str, Any]) -> tuple[int, dict[str, float]] | None:
+    """Step and metrics of a row of the history; None when it has no step."""
+    step = row.get("step")
+    if not isinstance(step, (int, float)) or not -_INT64 <= step < _INT64:
+        return None
+    values: dict[str, float] = {}
+    for key, value in row.items():
+        if key != "step" and isinstance(value, (int, float)):
+            values[transformers_tag(key)] = float_of(value)
+    return int(step), values
+
+
+def _settings(state: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    for key in _SETTINGS:
+        value = state.get(key)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+            yield key, value
+    trial = state.get("trial_params")
+    if isinstance(trial, dict):
+        for name, value in list(trial.items())[:100]:
+            if isinstance(value, (int, float)):
+                yield clean(name), value
+            elif isinstance(value, str):
+                yield clean(name), clean(value[:500])

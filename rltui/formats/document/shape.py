@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.formats.json_value import float_of
+from rltui.formats.base import HEAD_BYTES
+from rltui.formats.json_value import float_of, parsed, wall_of, word_of
 from rltui.formats.jsonl.claim import is_sample
-from rltui.formats.jsonl.jsonl_dialect import translator_of
-from rltui.formats.jsonl.jsonl_row import find_step, flatten
-from rltui.formats.quantity import wall_of, word_of
-from rltui.formats.step_name import are_figures, is_figure, step_names
+from rltui.formats.jsonl.jsonl_row import find_step, flatten, translator_of
+from rltui.formats.words import are_figures, is_figure, step_names, words
 
 #: Rows of a list that are examined at most, and rows from which a history is believed.
 _EXAMINED, _LEAST = 200, 2
@@ -276,3 +276,57 @@ def _triples(document: list[Any]) -> Columns | None:
     if walls[1].any() or not ((walls[0] > 1e9) & (walls[0] < 1e11)).all():
         return None
     return Columns(("",), steps[0], walls[0], values[0][:, None], values[1][:, None])
+
+
+#: What every history has in common: a list that begins with a number or null, an object or a list,
+#: or an object by step.
+_LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|null|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*\{')
+#: Lists of lists and of numbers, which need no names.
+_LISTS = (b"values", b"[[", b"[\n", b"[ ")
+#: Enough for some rows of a list.
+_LIST_BYTES = 1 << 14
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
+_CLOSING = {b"{": b"}", b"[": b"]"}
+
+
+def holds_history(head: bytes, step_keys: Sequence[str], *, is_log: bool) -> bool:
+    """Whether a document that begins with ``head`` is a history; ``is_log``: so its name says."""
+    text = head.removeprefix(b"\xef\xbb\xbf").strip()
+    if text[:1] not in (b"{", b"[") or _LIST.search(text) is None:
+        return False
+    cut = len(head) >= HEAD_BYTES
+    if cut and text.startswith(b"["):
+        text = text[:_LIST_BYTES]
+    known = text.lower()
+    if not is_log and not any(hint in known for hint in (*words().hints, *_LISTS)):
+        return False
+    whole = closed(text) if cut else text
+    if whole is None:
+        return False
+    try:
+        document = parsed(whole)
+    except ValueError:
+        return False
+    return any(True for _ in histories(document, step_keys, is_log=is_log, cut=cut))
+
+
+def closed(text: bytes) -> bytes | None:
+    """The beginning of a document as a whole one: what is cut is left out, what is open is
+    closed. None when the document ends within (JSON lines), or for broken ones."""
+    open_ones: list[bytes] = []
+    end = 0
+    closing: tuple[bytes, ...] = ()
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token in _CLOSING:
+            open_ones.append(token)
+            end, closing = found.end(), tuple(open_ones)
+        elif token in (b"}", b"]"):
+            if not open_ones or _CLOSING[open_ones.pop()] != token or not open_ones:
+                return None
+            end, closing = found.end(), tuple(open_ones)
+        elif token == b",":
+            end, closing = found.start(), tuple(open_ones)
+        elif token == b'"':
+            break  # a text that is cut
+    return text[:end] + b"".join(_CLOSING[b] for b in reversed(closing))

@@ -3,7 +3,7 @@
 ``{"step": 7, "data": {"actor/pg_loss": -0.01}}`` (verl) or ``{"step": 7, "loss": 0.5}``.
 Names of nested objects are joined with ``/``; NaN and Infinity tokens are accepted although
 they are not JSON; null is NaN (as verl writes it); booleans are 0 and 1; texts and lists are
-not values. Frameworks with their own keys are in :mod:`rltui.formats.jsonl.jsonl_dialect`;
+not values. Frameworks with their own keys are in :mod:`rltui.formats.jsonl.jsonl_row`;
 :mod:`rltui.formats.jsonl.claim` separates metrics from samples of a model.
 """
 

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import Any
 
 from rltui.formats.base import HEAD_BYTES, Refusal
-from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import (
     Step,
     are_records,
@@ -24,9 +23,9 @@ from rltui.formats.jsonl.jsonl_row import (
     flatten,
     objects,
     settings_of,
+    translator_of,
 )
-from rltui.formats.step_name import are_figures, may_count, plain
-from rltui.formats.words import words
+from rltui.formats.words import are_figures, may_count, plain, words
 
 #: Rows examined at most.
 _ROWS = 40

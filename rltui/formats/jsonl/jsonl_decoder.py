@@ -16,7 +16,6 @@ import orjson
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, Decoder, NoteBook, Options, RowSpan
 from rltui.formats.json_value import SHORT, fits_memory
-from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import (
     STEPS,
     Step,
@@ -28,12 +27,11 @@ from rltui.formats.jsonl.jsonl_row import (
     objects,
     settings_of,
     take_wall,
+    translator_of,
 )
-from rltui.formats.jsonl.packed_rows import PackedRows, Packing, unpacked
-from rltui.formats.jsonl.row_history import Gaps, RowCount, RowOrder
+from rltui.formats.jsonl.row_history import Gaps, PackedRows, Packing, RowCount, RowOrder, unpacked
 from rltui.formats.last_line import LastLine
-from rltui.formats.step_name import are_figures
-from rltui.formats.words import words
+from rltui.formats.words import are_figures, words
 
 #: Longer lines are skipped: they are not metrics.
 MAX_LINE = 1 << 24

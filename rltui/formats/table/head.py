@@ -12,12 +12,9 @@ from itertools import pairwise
 
 from rltui.core.text import clean, fit
 from rltui.formats.base import Refusal
-from rltui.formats.step_name import are_figures, step_names
-from rltui.formats.table.axis import Axis
-from rltui.formats.table.collect import TableRows
-from rltui.formats.table.table_cell import is_gap, number_of, numbers_of
-from rltui.formats.table.table_column import Columns, TableKind, columns_of
-from rltui.formats.table.table_line import TableRow, rows_of
+from rltui.formats.table.table_cell import TableRow, is_gap, number_of, numbers_of, rows_of
+from rltui.formats.table.table_column import Axis, Columns, TableKind, TableRows, columns_of
+from rltui.formats.words import are_figures, step_names
 
 #: Rows of the head examined at most.
 _ROWS = 200

@@ -16,15 +16,21 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, NoteBook, Options
+from rltui.formats.json_value import wall_of
 from rltui.formats.last_line import LastLine
-from rltui.formats.quantity import wall_of
-from rltui.formats.step_name import step_names
-from rltui.formats.table.axis import Axis
-from rltui.formats.table.collect import BlockCollector, TableRows
 from rltui.formats.table.head import BLANK, delimiter_of, is_header, split_line, squeezed
-from rltui.formats.table.table_cell import is_gap, number_of, numbers_of, plain_cells
-from rltui.formats.table.table_column import Columns, columns_of
-from rltui.formats.table.table_line import MAX_QUOTED, OpenRow, OtherLines, rows_of
+from rltui.formats.table.table_cell import (
+    MAX_QUOTED,
+    OpenRow,
+    OtherLines,
+    is_gap,
+    number_of,
+    numbers_of,
+    plain_cells,
+    rows_of,
+)
+from rltui.formats.table.table_column import Axis, BlockCollector, Columns, TableRows, columns_of
+from rltui.formats.words import step_names
 
 #: Longer lines are skipped: they are not metrics.
 MAX_LINE = 1 << 24

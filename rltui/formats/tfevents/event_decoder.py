@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rltui.core.batch import TextPoint
 from rltui.core.level import Level
-from rltui.formats.base import Decoded, NoteBook, Options, clean_tag
-from rltui.formats.protobuf import MalformedError
+from rltui.formats.base import MAX_TEXT, Decoded, NoteBook, Options, clean_tag, clean_text
+from rltui.formats.protobuf import MalformedError, fields
 from rltui.formats.row_sink import RowSink, layout_of
-from rltui.formats.tfevents import non_scalar
-from rltui.formats.tfevents.checksum import checksum_fits, is_intact
 from rltui.formats.tfevents.event_record import (
     DOUBLE,
     FLOAT,
-    TENSOR,
-    Event,
-    Value,
-    number_at,
-    parse_event,
-)
-from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, next_header, valid_header
-from rltui.formats.tfevents.scalar_span import (
     NO_GROUP,
     SCALARS,
+    TENSOR,
+    Event,
     ScalarRun,
     ScalarSpan,
     StepGroup,
+    Value,
     collect_run,
     is_number,
+    number_at,
+    parse_event,
     scalar_at,
+)
+from rltui.formats.tfevents.framing import (
+    FRAME_BYTES,
+    HEADER_BYTES,
+    checksum_fits,
+    is_intact,
+    next_header,
+    valid_header,
 )
 from rltui.formats.tfevents.scan import scan
 from rltui.formats.tfevents.step_template import StepTemplate, TemplateCache
@@ -312,15 +317,15 @@ class TfEventsDecoder:
         plugin = self._plugin(value)
         if is_number(value, self._plugins):
             self._number(event, value, number_at(data, value), value.kind == DOUBLE)
-        elif plugin == non_scalar.TEXT and value.tensor is not None:
-            text = non_scalar.text_of(data[slice(*value.tensor)])
+        elif plugin == TEXT and value.tensor is not None:
+            text = text_of(data[slice(*value.tensor)])
             if text is not None:
                 wall = StepGroup(event.step, event.signed_bits).wall
                 self._texts.append(TextPoint(clean_tag(value.tag), event.step, wall, text))
-        elif plugin == non_scalar.HPARAMS and value.content is not None:
-            self._hparams.update(non_scalar.hparams_of(data[slice(*value.content)]))
+        elif plugin == HPARAMS and value.content is not None:
+            self._hparams.update(hparams_of(data[slice(*value.content)]))
         elif value.kind == TENSOR and plugin == SCALARS and value.tensor is not None:
-            number = non_scalar.number_of(data[slice(*value.tensor)])
+            number = number_of(data[slice(*value.tensor)])
             if number is not None:
                 self._number(event, value, number, True)
 
@@ -333,3 +338,64 @@ class TfEventsDecoder:
     def _number(self, event: Event, value: Value, number: float, double: bool) -> None:
         self._step_group = self._step_group.next(event.step, event.signed_bits)
         self._sink.point(value.tag, event.step, self._step_group.wall, number, double)
+
+
+TEXT = b"text"
+HPARAMS = b"hparams"
+_MAX_NUMBER_BYTES = 256
+_STRING_VAL = 8
+
+
+def number_of(tensor: bytes) -> float | None:
+    """The number of a tensor with one real element of any type, or None."""
+    if len(tensor) > _MAX_NUMBER_BYTES:
+        return None
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    from tensorboard.compat.proto.tensor_pb2 import TensorProto
+    from tensorboard.util.tensor_util import make_ndarray
+
+    try:
+        array = make_ndarray(TensorProto.FromString(tensor))
+        return float(array.reshape(())) if array.size == 1 and array.dtype.kind in "fiub" else None
+    except (DecodeError, TypeError, ValueError, KeyError, OverflowError):
+        return None
+
+
+def text_of(tensor: bytes) -> str | None:
+    """The strings of a text tensor, one per line, cleaned; None when it has none."""
+    try:
+        parts = [tensor[a:b] for n, _, a, b in fields(tensor, 0, len(tensor)) if n == _STRING_VAL]
+    except MalformedError:
+        return None
+    whole = b"\n".join(parts)
+    if not parts:
+        return None
+    cut = whole[:MAX_TEXT]
+    return clean_text(cut) + (" …" if len(whole) > MAX_TEXT else "")
+
+
+def hparams_of(content: bytes) -> dict[str, object]:
+    """Hyperparameters of a ``_hparams_/session_start_info`` record; empty for other records."""
+    from google.protobuf.message import DecodeError
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+
+    try:
+        message = HParamsPluginData.FromString(content)
+    except DecodeError:
+        return {}
+    found: dict[str, object] = {}
+    for name, value in message.session_start_info.hparams.items():
+        plain = _plain(value)
+        if plain is not None:
+            found[clean_tag(name)] = plain
+    return found
+
+
+def _plain(value: Any) -> object:
+    """A ``google.protobuf.Value`` as number, bool or text."""
+    kind = value.WhichOneof("kind")
+    if kind in ("number_value", "bool_value"):
+        return getattr(value, kind)
+    if kind == "string_value":
+        return clean_text(value.string_value[:MAX_TEXT])
+    return None

@@ -9,8 +9,8 @@ from __future__ import annotations
 from rltui.formats.base import Decoder, Options, RowSpan
 from rltui.formats.protobuf import encoded
 from rltui.formats.tfevents.event_decoder import TfEventsDecoder
+from rltui.formats.tfevents.event_record import scalar_at
 from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, next_header, valid_header
-from rltui.formats.tfevents.scalar_span import scalar_at
 from rltui.formats.tfevents.step_template import TemplateCache
 
 #: Records read at most to learn how long a step is.

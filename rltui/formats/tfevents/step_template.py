@@ -19,10 +19,15 @@ from numpy.typing import NDArray
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.formats.row_sink import Layout, layout_of
-from rltui.formats.tfevents.checksum import checksums_fit, is_intact
-from rltui.formats.tfevents.event_record import DOUBLE, FLOAT
-from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES
-from rltui.formats.tfevents.scalar_span import SECOND_BITS, WIDTH, ScalarSpan, StepGroup
+from rltui.formats.tfevents.event_record import (
+    DOUBLE,
+    FLOAT,
+    SECOND_BITS,
+    WIDTH,
+    ScalarSpan,
+    StepGroup,
+)
+from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, checksums_fit, is_intact
 
 #: Bytes of a row that can be a template.
 _MAX_BYTES = 1 << 22

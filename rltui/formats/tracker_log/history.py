@@ -9,20 +9,22 @@ from rltui.core.block import Block
 from rltui.formats.base import MAX_TEXT, NoteBook, clean_tag, clean_text
 from rltui.formats.protobuf import BYTES, fields, timestamp
 from rltui.formats.row_sink import RowSink
-from rltui.formats.wandb.assembly import STEPS, Assembly, RunPosition, rows_by_shape
-from rltui.formats.wandb.shape import NUMBERS, TIME, RowTemplate, Shape, distinct
-from rltui.formats.wandb.step_metric import STEP, Axes
-from rltui.formats.wandb.wandb_item import (
-    Cells,
-    Names,
+from rltui.formats.tracker_log.assembly import STEPS, Assembly, Axes
+from rltui.formats.tracker_log.wandb_row import (
+    NUMBERS,
+    STEP,
+    TIME,
+    RowTemplate,
+    Shape,
     all_cells,
     is_rest,
     item_bytes,
     item_of,
+    name_of,
     quick_cells,
+    read_row,
     token_of,
 )
-from rltui.formats.wandb.wandb_row import read_row
 
 #: Shapes of rows remembered at once.
 _MAX_SHAPES = 1 << 10
@@ -34,7 +36,6 @@ class History:
     def __init__(self, notes: NoteBook) -> None:
         self._notes = notes
         self._sink = RowSink()
-        self._names = Names()
         self._axes = Axes()
         self._shapes: dict[tuple[frozenset[bytes], bool], Shape] = {}
         self._templates: dict[frozenset[bytes], RowTemplate] = {}
@@ -45,7 +46,6 @@ class History:
         """The shape of each row that has not been flushed."""
         self._since = 0
         """Position in the file of the first of them."""
-        self._place = RunPosition()
         self._new_texts: list[tuple[int, bytes, float, str]] = []
         """(row number, name, wall time, text) of those rows."""
         self._texts: list[TextPoint] = []
@@ -64,21 +64,25 @@ class History:
         except KeyError:
             template = self._templates.get(frozenset(found))
             picked = template.pick(found) if template is not None else None
+        size = stop - start
         if (
             template is None
             or picked is None
             or len(cells) != template.size
-            or not _adds_up(cells, picked[1], data, start, stop)
+            or not (
+                is_rest(data, stop, size - picked[1])
+                or is_rest(data, stop, size - sum(map(item_bytes, cells)))
+            )
         ):
             self._other_row(data, start, stop, offset)
             return
         self._template = template
-        template.shape.add(picked[0])
+        template.shape.texts.append(picked[0])
         self._order.append(template.shape)
 
     def _other_row(self, data: bytes, start: int, stop: int, offset: int) -> None:
         """A row of a new shape, or one that needs the general path."""
-        row = read_row(data, start, stop, self._names)
+        row = read_row(data, start, stop)
         if row.broken:
             self._notes.add(offset, "broken value in a row")
         if STEP not in row.numbers:
@@ -92,7 +96,10 @@ class History:
             if known in self._templates:
                 self._find = all_cells  # the row has heads that the quick pattern misses
             self._templates[known] = self._template = template
-        wall = _float_of(row.numbers.get(TIME, b""))
+        try:
+            wall = float(row.numbers.get(TIME, b""))
+        except ValueError:
+            wall = math.nan
         for name, text in row.texts.items():
             place = len(self._order) - 1
             self._new_texts.append((place, name, wall, clean_text(text[:MAX_TEXT])))
@@ -104,8 +111,8 @@ class History:
             if len(self._shapes) >= _MAX_SHAPES:
                 self._flush()
                 self._shapes, self._templates, self._template = {}, {}, None
-            shape = self._shapes[key] = Shape(distinct(list(numbers)), system=system)
-        shape.add(b",".join([numbers[name] for name in shape.names]))
+            shape = self._shapes[key] = Shape(list(numbers), system=system)
+        shape.texts.append(b",".join([numbers[name] for name in shape.names]))
         self._order.append(shape)
         return shape
 
@@ -118,7 +125,7 @@ class History:
                 wall = timestamp(data, a, b)
             elif number == 3 and wire == BYTES:
                 head, value = item_of(data, a, b)
-                name = b".".join(self._names.of(head)).removeprefix(b"system.")
+                name = b".".join(name_of(head)).removeprefix(b"system.")
                 if name and NUMBERS.fullmatch(value) and b"," not in value:
                     numbers[b"system/" + name] = value
         if numbers:
@@ -128,16 +135,16 @@ class History:
         """The run began at ``started`` (NaN: unknown) and continues at ``step``."""
         self._flush()
         if not math.isnan(started):
-            self._place.started = started
-        if not self._place.now:
-            self._place.now = float(step)
+            self._axes.started = started
+        if not self._axes.now:
+            self._axes.now = float(step)
 
     def define(self, data: bytes, start: int, stop: int) -> None:
         """Read a ``MetricRecord``. Raises MalformedError when it is not one."""
         self._flush()
         self._axes.define(data, start, stop)
 
-    def take(self) -> tuple[tuple[Block | Restart, ...], tuple[TextPoint, ...]]:
+    def points(self) -> tuple[tuple[Block | Restart, ...], tuple[TextPoint, ...]]:
         """Blocks and texts since the last call, in file order."""
         self._flush()
         texts, self._texts = tuple(self._texts), []
@@ -149,28 +156,12 @@ class History:
         texts, self._new_texts = self._new_texts, []
         if not order:
             return
-        tables, dropped = rows_by_shape(order)
-        if dropped:
+        assembly = Assembly(order, self._axes)
+        if assembly.dropped:
             self._notes.add(self._since, "row with broken numbers, here or later")
-        assembly = Assembly(tables, len(order), self._axes, self._place)
         assembly.emit(self._sink)
         for number, name, wall, text in texts:
             x = float(assembly.x(self._axes.of(name))[number])
             if abs(x) < STEPS:
                 self._texts.append(TextPoint(clean_tag(name), int(x), wall, text))
         assembly.finish()
-
-
-def _adds_up(cells: Cells, guess: int, data: bytes, start: int, stop: int) -> bool:
-    """Whether the items cover the whole row; ``guess`` is right for short items."""
-    size = stop - start
-    return is_rest(data, stop, size - guess) or is_rest(
-        data, stop, size - sum(map(item_bytes, cells))
-    )
-
-
-def _float_of(token: bytes) -> float:
-    try:
-        return float(token)
-    except ValueError:
-        return math.nan
