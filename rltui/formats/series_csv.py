@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.block import Block, FloatArray
-from rltui.formats.base import Decoded, Decoder, Format, NoteBook, Options, clean_tag
+from rltui.formats.base import Decoded, Decoder, Format, Options, clean_tag
 from rltui.formats.last_line import LastLine
-from rltui.formats.table.table_cell import number_of, plain_cells
+from rltui.formats.table.table_line import number_of, plain_cells
 
 _SCALARS = "scalars"
 #: d3rlpy names directories ``ALGORITHM_20240131123456``, by default in ``d3rlpy_logs``.
@@ -34,6 +34,7 @@ _NUMBER = tuple(b"%c" % c for c in b"0123456789-+.")
 #: Longer lines are no rows.
 _MAX_LINE = 1 << 12
 _STEPS = float(1 << 62)
+_NO_ROWS: FloatArray = np.empty((0, 2))
 
 
 class SeriesCsv(Format):
@@ -106,52 +107,39 @@ def _steps_in(rows: Sequence[Sequence[float | None]]) -> list[float] | None:
 class SeriesCsvDecoder(LastLine):
     """Decodes the points of one metric. Not thread-safe."""
 
-    holds_row = False
+    max_line = _MAX_LINE
 
     def __init__(self, tag: str) -> None:
+        super().__init__()
         self._tag = clean_tag(tag)
-        self._parts: list[bytes] = []
-        self._have = 0
-        self._offset = 0
-        self._skipping = False
-        self._notes = NoteBook()
+        self._rows: FloatArray = _NO_ROWS
+        """(n, 2) steps and values of this call."""
         self._count = 0
         """Rows so far of one number each."""
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
-        self._parts.append(data)
-        self._have += len(data)
-        if b"\n" not in data:
-            if self._have > _MAX_LINE:
-                self._drop()
-            return Decoded(notes=self._notes.take())
-        text = b"".join(self._parts)
-        begin = text.index(b"\n") + 1 if self._skipping else 0
-        end = text.rfind(b"\n") + 1
-        rows = self._rows(text[begin:end], self._offset + begin)
-        self._skipping = False
-        self._offset += end
-        self._parts, self._have = [text[end:]], len(text) - end
+        self._rows = _NO_ROWS
+        self._cut(data)
+        rows = self._rows[np.abs(self._rows[:, 0]) < _STEPS]
+        walls = np.full(len(rows), np.nan)
+        block = Block((self._tag,), rows[:, 0].astype(np.int64), walls, rows[:, 1:])
         return Decoded(
-            self._blocks(rows),
+            (block,) if len(rows) else (),
             notes=self._notes.take(),
-            records=len(rows),
+            records=len(self._rows),
             steps_are_row_numbers=self._count > 0,
         )
 
-    def _drop(self) -> None:
-        if not self._skipping:
-            self._notes.add(self._offset, "line is too long")
-        self._offset += self._have
-        self._parts, self._have, self._skipping = [], 0, True
-
-    def _rows(self, lines: bytes, offset: int) -> FloatArray:
-        """(n, 2) steps and values."""
-        for size in (2, 3) if lines and not _has_long_line(lines) else ():
-            plain = plain_cells(lines, size)
-            if plain is not None and plain[1] is None:
-                return plain[0][:, -2:]
-        rows = []
+    def _read_lines(self, text: bytes, begin: int, end: int) -> int:
+        lines = text[begin:end]
+        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
+        if len(ends) and np.diff(ends, prepend=-1).max() <= _MAX_LINE + 1:
+            for size in (2, 3):
+                plain = plain_cells(lines, size)
+                if plain is not None and plain[1] is None:
+                    self._rows = plain[0][:, -2:]
+                    return end
+        rows, offset = [], self._offset + begin
         for line in lines.split(b"\n")[:-1]:
             cells = [number_of(c) for c in line.decode("ascii", "replace").split(",")]
             if len(line) > _MAX_LINE:
@@ -165,16 +153,5 @@ class SeriesCsvDecoder(LastLine):
             elif line.strip():
                 self._notes.add(offset, "broken line")
             offset += len(line) + 1
-        return np.array(rows, np.float64).reshape(-1, 2)
-
-    def _blocks(self, rows: FloatArray) -> tuple[Block, ...]:
-        table = rows[np.abs(rows[:, 0]) < _STEPS]
-        if not len(table):
-            return ()
-        steps = table[:, 0].astype(np.int64)
-        return (Block((self._tag,), steps, np.full(len(table), np.nan), table[:, 1:]),)
-
-
-def _has_long_line(lines: bytes) -> bool:
-    ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
-    return len(lines) > _MAX_LINE and bool((np.diff(ends, prepend=-1) > _MAX_LINE + 1).any())
+        self._rows = np.array(rows, np.float64).reshape(-1, 2)
+        return end

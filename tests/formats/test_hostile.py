@@ -20,7 +20,7 @@ from rltui.formats.document import TrainerState
 from rltui.formats.gzip_log import Gzipped
 from rltui.formats.json_value import fits_memory
 from rltui.formats.table import CsvTable
-from rltui.formats.table.table_cell import MAX_QUOTED
+from rltui.formats.table.table_line import MAX_QUOTED
 from tests.formats.hostile import SHAPES, Shape, size_of
 
 #: Bytes of the files, and how many times as large the other one is.

@@ -17,7 +17,7 @@ from rltui.core.block import Block
 from rltui.formats import Decoded, Options
 from rltui.formats.json_value import TIME_KEYS
 from rltui.formats.jsonl import JsonLines
-from rltui.formats.jsonl import jsonl_decoder as module
+from rltui.formats.last_line import LastLine
 from tests.formats import encode
 from tests.places import FIXTURES
 
@@ -200,7 +200,7 @@ def test_two_objects_on_one_line() -> None:
 
 
 def test_giant_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_LINE", 1000)
+    monkeypatch.setattr(LastLine, "max_line", 1000)
     decoder = JsonLines().decoder()
     parts = [decoder.feed(b'{"step": 1, "a": "' + b"x" * 300) for _ in range(10)]
     parts.append(decoder.feed(b'"}\n{"step": 2, "a": 5}\n'))

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from rltui.core.block import Block
 from rltui.formats import Belonging, Decoded, Options
+from rltui.formats.last_line import LastLine
 from rltui.formats.table import CsvTable
-from rltui.formats.table import table_decoder as decoder
-from rltui.formats.table.table_cell import MAX_QUOTED
+from rltui.formats.table.table_line import MAX_QUOTED
 from tests import places
 from tests.formats import encode
 
@@ -266,7 +266,7 @@ def test_an_open_quote_is_given_up_after_some_bytes() -> None:
 
 
 def test_giant_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoder, "MAX_LINE", 1000)
+    monkeypatch.setattr(LastLine, "max_line", 1000)
     form = CsvTable().decoder()
     parts = [form.feed(b"step,a\n1,")]
     parts += [form.feed(b"9" * 300) for _ in range(10)]

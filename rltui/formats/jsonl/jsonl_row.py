@@ -208,8 +208,8 @@ def translator_of(row: dict[str, Any]) -> Translator | None:
         return _swift
     if _SWIFT_SPEEDS[0] in row or _SWIFT_SPEEDS[1] in row:
         return _swift if find_step(row, _SWIFT_KEYS) is not None else None
-    if "log_history" in row:
-        return _history
+    if "log_history" in row:  # only a summary
+        return lambda _: Translated(None, 0.0, {})
     return None
 
 
@@ -252,10 +252,6 @@ def _swift(row: dict[str, Any]) -> Translated:
     if step is not None:
         del row[step.key]
     return Translated(step, wall, _transformers(row))
-
-
-def _history(row: dict[str, Any]) -> Translated:  # noqa: ARG001 - only a summary
-    return Translated(None, 0.0, {})
 
 
 def _transformers(row: dict[str, Any]) -> dict[str, float]:

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from rltui.core.text import clean, fit
 from rltui.formats.base import Refusal
-from rltui.formats.table.table_cell import TableRow, is_gap, number_of, numbers_of, rows_of
 from rltui.formats.table.table_column import Axis, Columns, TableKind, TableRows, columns_of
+from rltui.formats.table.table_line import is_gap, number_of, numbers_of, rows_of
 from rltui.formats.words import are_figures, step_names
 
 #: Rows of the head examined at most.
@@ -64,15 +64,10 @@ def split_line(line: bytes, delimiter: str) -> list[str] | None:
 
 def is_header(cells: Sequence[str]) -> bool:
     """Whether the cells are names: texts, not numbers, at most one blank (an index)."""
-    if not 2 <= len(cells) <= _MAX_COLUMNS:
-        return False
-    blank = sum(not c.strip() for c in cells)
-    return blank <= 1 and all(_is_name(c) for c in cells if c.strip())
-
-
-def _is_name(cell: str) -> bool:
-    cell = cell.strip()
-    return number_of(cell) is None and "\0" not in cell and any(c.isalpha() for c in cell)
+    names = [c for c in map(str.strip, cells) if c]
+    return 2 <= len(cells) <= min(_MAX_COLUMNS, len(names) + 1) and all(
+        number_of(n) is None and "\0" not in n and any(c.isalpha() for c in n) for n in names
+    )
 
 
 def holds_log(
@@ -96,34 +91,18 @@ def holds_log(
     if columns.kind is not TableKind.PLAIN or not columns.metrics:
         return bool(columns.metrics) and not loose
     if len(whole) == 1:  # no row yet
-        return not loose and (fixed or (_named(columns) and len(lines[-1]) < len(head) // 2))
-    rows = _rows(whole[1:], delimiter, columns.size)
-    strict = loose or delimiter == BLANK
-    if strict and not _all_numbers(rows, len(whole) - 1, _LEAST_ROWS if loose else 1):
-        return False
-    return bool(rows) and _are_figures(rows, columns, fixed)
-
-
-def _all_numbers(rows: Sequence[list[str]], lines: int, least: int) -> bool:
-    """Whether every line is a row of nothing but numbers."""
-    whole = len(rows) == lines and lines >= least
-    return whole and all(number_of(c) is not None for row in rows for c in row)
-
-
-def _rows(lines: Sequence[bytes], delimiter: str, size: int) -> list[list[str]]:
-    """The rows with as many cells as the header."""
-    body = b"".join(line + b"\n" for line in lines)
+        named = any(i not in columns.doubtful for i in columns.candidates)
+        return not loose and (fixed or (named and len(lines[-1]) < len(head) // 2))
+    body = b"".join(line + b"\n" for line in whole[1:])
     if delimiter == BLANK:
         body = squeezed(body)
-    found = (
-        r.cells for r in rows_of(body, delimiter, lambda: size, last=True) if type(r) is TableRow
-    )
-    return [cells for cells in found if cells is not None and len(cells) == size]
-
-
-def _named(columns: Columns) -> bool:
-    """Whether a column is a step by its name."""
-    return any(i not in columns.doubtful for i in columns.candidates)
+    found = (row.cells for row in rows_of(body, delimiter, lambda: len(names), last=True))
+    rows = [cells for cells in found if cells is not None and len(cells) == len(names)]
+    if loose or delimiter == BLANK:
+        least = max(len(whole) - 1, _LEAST_ROWS if loose else 1)
+        if len(rows) < least or any(number_of(c) is None for row in rows for c in row):
+            return False
+    return bool(rows) and _are_figures(rows, columns, fixed)
 
 
 def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bool:
@@ -132,21 +111,14 @@ def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bo
     known = [i for i, (_, absent) in cells.items() if not absent.all()]
     values = {i: cells[i][0] for i in known}
     axis.add(TableRows(len(rows), values, {i: cells[i][1] for i in known}), again=False)
-    if axis.step < 0:
-        return _are_numbered(rows, columns, fixed)
-    return _are_stepped(rows, columns, axis.step, fixed)
-
-
-def _are_numbered(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bool:
-    """Whether rows without a step are those of a training."""
+    if axis.step >= 0:
+        return _are_stepped(rows, columns, axis.step, fixed)
     if not fixed and not are_figures([columns.names[i] for i in columns.metrics]):
         return False
-    cells = [row[i] for row in rows for i in columns.metrics]
-    numbers = sum(number_of(c) is not None for c in cells)
-    if fixed:
-        return numbers > 0
-    whole = numbers == len(cells) or all(number_of(c) is not None or is_gap(c) for c in cells)
-    return len(rows) >= _LEAST_ROWS and whole and numbers > 0
+    rest = [row[i] for row in rows for i in columns.metrics]
+    numbers = sum(number_of(c) is not None for c in rest)
+    whole = all(number_of(c) is not None or is_gap(c) for c in rest)
+    return numbers > 0 and (fixed or (len(rows) >= _LEAST_ROWS and whole))
 
 
 def _are_stepped(rows: Sequence[list[str]], columns: Columns, step: int, fixed: bool) -> bool:
@@ -157,7 +129,7 @@ def _are_stepped(rows: Sequence[list[str]], columns: Columns, step: int, fixed: 
         return bool(known)
     if step in columns.doubtful and len(rows) < _LEAST_ROWS:
         return False
-    cells = [row[i] for row in rows for i in range(columns.size) if i != step]
+    cells = [row[i] for row in rows for i in range(len(columns.names)) if i != step]
     # the first rows of a live log may have gaps only
     if not any(number_of(c) is not None for c in cells) and not all(is_gap(c) for c in cells):
         return False

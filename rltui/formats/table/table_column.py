@@ -65,11 +65,6 @@ class Columns:
     doubtful: frozenset[int] = frozenset()
     """Those among them that are a step only if they count up."""
 
-    @property
-    def size(self) -> int:
-        """Cells of a row."""
-        return len(self.names)
-
 
 def columns_of(
     names: Sequence[str],
@@ -93,27 +88,18 @@ def columns_of(
     prefix = f"{phase[1]}/" if phase else ""
     metrics = tuple(i for i, n in enumerate(stripped) if n and i != step)
     tags = [n if n.startswith(prefix) else prefix + n for n in (stripped[i] for i in metrics)]
-    wall = _wall_column(stripped)
-    if [plain(stripped[i]) for i in metrics if i != wall] == ["value"]:
-        tags = [_named_by_file(tag, file_name) for tag in tags]
+    found = [plain(n) for n in stripped]
+    wall = next((found.index(w) for n in _TIME_NAMES if (w := plain(n)) in found), -1)
+    _, download, stem = file_name.rpartition(".")[0].rpartition("-tag-")
+    if download and [found[i] for i in metrics if i != wall] == ["value"]:
+        # TensorBoard's downloads (run-NAME-tag-TAG.csv) have a column that says just "Value"
+        tags = [stem if plain(tag) == "value" else tag for tag in tags]
     steps = (step,) if step >= 0 else ()
     return Columns(
         *(TableKind.PLAIN, stripped, steps, wall, metrics, _distinct(tags)),
         candidates,
         frozenset(maybe),
     )
-
-
-def _named_by_file(tag: str, file_name: str) -> str:
-    """The name of the only metric where its column says just "Value": TensorBoard's downloads
-    (``run-NAME-tag-TAG.csv``)."""
-    _, found, stem = file_name.rpartition(".")[0].rpartition("-tag-")
-    return stem if found and plain(tag) == "value" else tag
-
-
-def _wall_column(names: Sequence[str]) -> int:
-    found = [plain(n) for n in names]
-    return next((found.index(w) for n in _TIME_NAMES if (w := plain(n)) in found), -1)
 
 
 def _ray(names: tuple[str, ...]) -> Columns:
@@ -202,20 +188,20 @@ class BlockCollector:
         self._clock = -math.inf
         """Of Monitor: steps so far, start of the environment, newest time since then."""
 
-    def header_again(self) -> None:
-        """The header was repeated: if the steps go back next, the training restarted."""
-        self._again = True
-
     def environment_began(self, time: float) -> None:
         """The start of the environment, from the comment of a Monitor file."""
         self._began, self._clock = time, -math.inf
 
-    def start_over(self) -> None:
-        """Forget the rows so far: they come once more, with another step."""
+    def start_over(self, columns: Columns, kept: Sequence[tuple[bool, TableRows]]) -> None:
+        """Store all rows so far once more, with another step; ``kept`` as in :class:`Axis`."""
         self.items, self._last_step, self._row = [], None, 0
+        for again, rows in kept:
+            self.store(columns, rows, again=again)
 
-    def take(self, columns: Columns, rows: TableRows) -> bool:
-        """Store the rows as blocks; False when rows without a step were skipped."""
+    def store(self, columns: Columns, rows: TableRows, *, again: bool) -> bool:
+        """Store the rows as blocks; False when rows without a step were skipped. ``again``: the
+        header was repeated, so that the training restarted if the steps go back."""
+        self._again = self._again or again
         steps, has_step = self._steps_in(columns, rows)
         walls, timed = self._walls(columns, rows)
         if not has_step.any():
@@ -306,7 +292,7 @@ def _groups(
     return groups.values()
 
 
-#: Rows after which the choice stands.
+#: Rows after which the choice of the step stands.
 _ROWS = 200
 #: A step that is the same in this many first rows is none.
 _CONSTANT = 16
@@ -315,7 +301,12 @@ _AGAIN = 2
 
 
 class Axis:
-    """The choice for one header; owned by the decoder."""
+    """Which column is the step, as far as the first rows below a header show; owned by the decoder.
+
+    A name alone is not enough: an episode that counts 0 to 7 again and again, a step that never
+    moves or an epoch of 0.03 is no axis. Then the next column that may be one is taken, in the
+    end the number of the row.
+    """
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
@@ -343,7 +334,13 @@ class Axis:
 
     def add(self, rows: TableRows, *, again: bool) -> bool:
         """Take the next rows; returns whether they show another column to be the step."""
-        self._join()
+        while len(self.kept) > 1:
+            # few pieces of many: a live log is read row by row, a row is an array for each column
+            (began_again, older), (repeated, newer) = self.kept[-2:]
+            both = None if repeated or older.count > 2 * newer.count else older.followed_by(newer)
+            if both is None:
+                break
+            self.kept[-2:] = [(began_again, both)]
         self.kept.append((again, rows))
         before = self.step
         while self._candidates and not self._behaves(self._candidates[0]):
@@ -351,22 +348,23 @@ class Axis:
         self._count += rows.count
         return self.step != before
 
-    def _join(self) -> None:
-        """Make few pieces of many: a live log is read row by row, and a row is an array for each
-        column."""
-        while len(self.kept) > 1:
-            (began_again, older), (again, newer) = self.kept[-2:]
-            if again or older.count > 2 * newer.count:
-                return
-            both = older.followed_by(newer)
-            if both is None:
-                return
-            self.kept[-2:] = [(began_again, both)]
-
     def _behaves(self, column: int) -> bool:
-        values, breaks = self._values(column)
-        if values is None:
-            return False
+        """Whether the numbers of a column in the first rows are those of a step."""
+        parts: list[FloatArray] = []
+        breaks: list[int] = []
+        left = _ROWS
+        for again, rows in self.kept:
+            if column not in rows.values:
+                return False
+            if again:
+                breaks.append(sum(map(len, parts)))
+            first = rows.values[column][:left]
+            left -= len(first)
+            known = np.isfinite(first)
+            if column in rows.absent:
+                known &= ~rows.absent[column][: len(first)]
+            parts.append(first[known])
+        values = np.concatenate(parts)
         rise = np.diff(values)
         rise[[b - 1 for b in breaks if 0 < b < len(values)]] = 1.0
         if column in self._columns.doubtful:
@@ -374,25 +372,6 @@ class Axis:
         if (values % 1 != 0).any():
             return False
         # every test keeps its answer however many rows follow: pieces of any size agree
-        again = np.count_nonzero((rise < 0) & (values[1:] <= values[:1]))
+        restarts = np.count_nonzero((rise < 0) & (values[1:] <= values[:1]))
         constant = len(values) >= _CONSTANT and not rise[: _CONSTANT - 1].any()
-        return bool(again < _AGAIN and not constant)
-
-    def _values(self, column: int) -> tuple[FloatArray | None, list[int]]:
-        """The numbers in the first rows, and where the header was repeated; None for texts."""
-        parts: list[FloatArray] = []
-        breaks: list[int] = []
-        left = _ROWS
-        for again, rows in self.kept:
-            if column not in rows.values:
-                return None, []
-            have = sum(map(len, parts))
-            if again:
-                breaks.append(have)
-            values = rows.values[column][:left]
-            left -= len(values)
-            known = np.isfinite(values)
-            if column in rows.absent:
-                known &= ~rows.absent[column][: len(values)]
-            parts.append(values[known])
-        return np.concatenate(parts), breaks
+        return bool(restarts < _AGAIN and not constant)
