@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -95,43 +95,36 @@ class _Search:
     def within(self, value: Any, name: str, depth: int, is_log: bool) -> Iterator[Columns | Rows]:
         """The histories in a value; ``name`` is the prefix of its tags."""
         if isinstance(value, list):
-            rows = self._rows(value, name, is_log)
-            if rows is not None:
-                yield rows
-        elif isinstance(value, dict) and _is_by_step(value):
-            rows = self._rows(
-                [{self._step_keys[0]: int(k), **row} for k, row in value.items()], name, False
-            )
-            if rows is not None:
-                yield rows
+            yield from self._rows(value, name, is_log)
+        elif _is_by_step(value):
+            rows = [{self._step_keys[0]: int(k), **row} for k, row in value.items()]
+            yield from self._rows(rows, name, False)
         elif isinstance(value, dict) and depth <= _DEPTH:
             yield from self._lists(value, name)
             for key, inner in value.items():
-                if key.lower() in _SETTINGS or not isinstance(inner, (dict, list)):
+                if key.lower() in _SETTINGS:
                     continue
                 container = key.lower() in _CONTAINERS
                 prefix = name if container else f"{name}{key}/"
-                if isinstance(inner, dict) and (own := _sacred(inner, f"{name}{key}")) is not None:
+                if (own := _sacred(inner, f"{name}{key}")) is not None:
                     yield own
-                elif isinstance(inner, dict) or (inner and isinstance(inner[0], dict)):
+                elif isinstance(inner, dict) or (
+                    isinstance(inner, list) and inner and isinstance(inner[0], dict)
+                ):
                     yield from self.within(inner, prefix, depth + 1, is_log or container)
 
-    # -- parallel lists -----------------------------------------------------------------------
-
     def _lists(self, node: dict[str, Any], prefix: str) -> Iterator[Columns]:
+        """Parallel lists."""
         lists = {k: found for k, v in node.items() if (found := _numbers(v)) is not None}
         if not lists:
             return
-        own = {k: lists[s] for k in lists for e in _OWN_STEPS if _counts(lists.get(s := k + e))}
-        paired = {k: s for k, s in own.items() if len(s[0]) == len(lists[k][0])}
-        used = {k + e for k, v in node.items() if isinstance(v, list) for e in _OWN_STEPS}
-        rest = [k for k in lists if k not in paired and k not in used]
-        steps = self._shared_steps(rest, lists)
-        if not self._is_history(node, lists, rest, paired or steps):
+        steps, shared = self._steps_of(node, lists)
+        rest = [key for key, own in steps.items() if own is None]
+        if not self._is_history(node, lists, rest, len(rest) < len(steps) or bool(shared)):
             return
         groups: dict[tuple[bytes | None, int], list[str]] = {}
-        for key in (*paired, *rest):
-            axis = paired.get(key) or steps.get(len(lists[key][0]))
+        for key, own in steps.items():
+            axis = own or shared.get(len(lists[key][0]))
             if axis is not lists[key]:
                 mark = None if axis is None else axis[0].tobytes()
                 groups.setdefault((mark, len(lists[key][0])), []).append(key)
@@ -144,17 +137,27 @@ class _Search:
                 np.column_stack([lists[k][1] for k in keys]),
             )
 
-    def _shared_steps(self, names: list[str], lists: dict[str, _List]) -> dict[int, _List]:
-        """The steps of all lists of one length."""
-        found: dict[int, _List] = {}
-        for index in step_names(names, self._step_keys):
-            steps = lists[names[index]]
-            if _counts(steps):
-                found.setdefault(len(steps[0]), steps)
-        return found
+    def _steps_of(
+        self, node: dict[str, Any], lists: dict[str, _List]
+    ) -> tuple[dict[str, _List | None], dict[int, _List]]:
+        """Name of each list that is not of steps -> that of its own steps, those with one first;
+        and the steps of all lists of one length."""
+        paired: dict[str, _List | None] = {}
+        for key, end in product(lists, _OWN_STEPS):
+            own = lists.get(key + end)
+            if _counts(own) and own is not None:
+                paired[key] = own if len(own[0]) == len(lists[key][0]) else None
+        paired = {key: own for key, own in paired.items() if own is not None}
+        used = {k + end for k, v in node.items() if isinstance(v, list) for end in _OWN_STEPS}
+        rest = [k for k in lists if k not in paired and k not in used]
+        shared: dict[int, _List] = {}
+        for index in step_names(rest, self._step_keys):
+            if _counts(steps := lists[rest[index]]):
+                shared.setdefault(len(steps[0]), steps)
+        return {**paired, **dict.fromkeys(rest)}, shared
 
     def _is_history(
-        self, node: dict[str, Any], lists: dict[str, _List], rest: list[str], stepped: object
+        self, node: dict[str, Any], lists: dict[str, _List], rest: list[str], stepped: bool
     ) -> bool:
         longest = max(len(values) for values, _ in lists.values())
         if longest < _LEAST:
@@ -165,30 +168,27 @@ class _Search:
         settings = longest < _SHORT and scalars > 2 * len(lists)
         return are_figures(rest) and not settings
 
-    # -- rows ---------------------------------------------------------------------------------
-
-    def _rows(self, value: list[Any], prefix: str, is_log: bool) -> Rows | None:
+    def _rows(self, value: list[Any], prefix: str, is_log: bool) -> Iterator[Rows]:
+        """A list of rows, if they are those of a training."""
         rows = [r for r in value[:_EXAMINED] if isinstance(r, dict)]
-        if len(rows) < _LEAST or len(rows) < len(value[:_EXAMINED]):
-            return None
-        names = list(dict.fromkeys(n for r in rows for n, _ in flatten(r)))
-        if any(is_sample(r) for r in rows) or not any(map(is_figure, names)) | is_log:
-            return None
+        if len(rows) < max(_LEAST, len(value[:_EXAMINED])):
+            return
+        numbers = [name for r in rows for name, _ in flatten(r)]
+        names = list(dict.fromkeys(numbers))
         texts = sum(isinstance(v, str) for r in rows for v in r.values())
-        numbers = sum(1 for r in rows for _ in flatten(r))
-        if texts * 2 > numbers:
-            return None
-        steps = [self._step(r) for r in rows]
-        known = [s for s in steps if s is not None]
-        if len(known) * 2 > len(rows):
-            falls = sum(b < a for a, b in pairwise(known))
-            varied = len(set(known)) > 1 and falls <= _FALLING * len(known)
-            return (
-                Rows([r for r in value if isinstance(r, dict)], prefix, False) if varied else None
-            )
-        if is_log and are_figures(names):
-            return Rows([r for r in value if isinstance(r, dict)], prefix, True)
-        return None
+        if any(is_sample(r) for r in rows) or texts * 2 > len(numbers):
+            return
+        if not (is_log or any(map(is_figure, names))):
+            return
+        known = [s for r in rows if (s := self._step(r)) is not None]
+        numbered = len(known) * 2 <= len(rows)
+        falls = sum(b < a for a, b in pairwise(known))
+        if numbered:
+            fits = is_log and are_figures(names)
+        else:
+            fits = len(set(known)) > 1 and falls <= _FALLING * len(known)
+        if fits:
+            yield Rows([r for r in value if isinstance(r, dict)], prefix, numbered)
 
     def _step(self, row: dict[str, Any]) -> int | None:
         translate = translator_of(row)
@@ -196,10 +196,15 @@ class _Search:
         return None if step is None else step.step
 
 
-def _is_by_step(node: dict[str, Any]) -> bool:
-    """Whether an object has the steps as its names, and an object for each."""
-    return len(node) >= _LEAST and all(
-        len(k) < 16 and k.isascii() and k.isdigit() and isinstance(v, dict) for k, v in node.items()
+def _is_by_step(node: Any) -> bool:
+    """Whether a value is an object with the steps as its names, and an object for each."""
+    return (
+        isinstance(node, dict)
+        and len(node) >= _LEAST
+        and all(
+            len(k) < 16 and k.isascii() and k.isdigit() and isinstance(v, dict)
+            for k, v in node.items()
+        )
     )
 
 
@@ -251,8 +256,10 @@ def _counts(steps: _List | None) -> bool:
     return bool((rise > 0).any() and np.count_nonzero(rise < 0) <= _FALLING * len(values))
 
 
-def _sacred(node: dict[str, Any], name: str) -> Columns | None:
+def _sacred(node: Any, name: str) -> Columns | None:
     """A metric of sacred's ``metrics.json``: steps, values and timestamps."""
+    if not isinstance(node, dict):
+        return None
     values, steps = _numbers(node.get("values")), _numbers(node.get("steps"))
     if values is None or steps is None or len(values[0]) != len(steps[0]):
         return None
