@@ -222,10 +222,6 @@ class TfEventsDecoder(Decoder):
         else:
             self._patience -= len(scalars)
         step, wall = step_group.step, step_group.wall
-        if len(scalars) == 1:
-            tag, kind, _, number = scalars[0]
-            self._sink.point(tag, step, wall, number, kind == DOUBLE)
-            return size
         for kind, dtype in ((FLOAT, np.float32), (DOUBLE, np.float64)):
             chosen = [s for s in scalars if s.kind == kind]
             if chosen:
@@ -348,7 +344,8 @@ class TfEventsDecoder(Decoder):
             number = _number_of(data[slice(*value.tensor)])
         if number is not None:
             group = self._step_group = self._step_group.next(event.step, event.bits)
-            self._sink.point(value.tag, event.step, group.wall, number, value.kind != FLOAT)
+            dtype = np.float32 if value.kind == FLOAT else np.float64
+            self._sink.row(layout_of((value.tag,), dtype), event.step, group.wall, (number,))
 
 
 def _number_of(tensor: bytes) -> float | None:
