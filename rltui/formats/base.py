@@ -307,7 +307,7 @@ def clean_tag(raw: bytes | str) -> str:
     tag = clean_bytes(raw) if isinstance(raw, bytes) else clean(raw)
     if len(tag) <= MAX_TAG:
         return tag
-    import hashlib
+    import hashlib  # few logs have such tags, and it takes a millisecond
 
     digest = hashlib.sha256(tag.encode("utf-8", "backslashreplace")).hexdigest()[:12]
     return f"{tag[: MAX_TAG - 13]}~{digest}"

@@ -16,6 +16,8 @@ from rltui.formats.base import Decoded, Decoder, NoteBook
 
 #: The byte order mark that some Windows programs write first.
 _BOM = b"\xef\xbb\xbf"
+#: Longer pieces are not joined with the line that they continue: that would copy them.
+_SEAM = 1 << 16
 
 
 class LastLine(Decoder):
@@ -63,22 +65,36 @@ class LastLine(Decoder):
         self._parts.append(data)
         self._have += len(data)
         if self._is_due(data):
-            text = b"".join(self._parts)
-            begin, end = 0, text.rfind(b"\n") + 1
-            if self._skipping:
-                begin, self._skipping = text.index(b"\n") + 1, False
-            elif not self._offset and text.startswith(_BOM):
-                begin = len(_BOM)
-            used = self._read_lines(text, begin, end)
-            self._offset += used
-            rest = text[used:]
-            self._parts, self._have = ([rest] if rest else []), len(rest)
+            many = len(self._parts) > 1 and len(data) > _SEAM
+            begin = data.find(b"\n") + 1 if many else 0
+            if begin:
+                self._parts[-1] = data[:begin]
+                self._read_text(b"".join(self._parts), 0)
+            if begin and not self._parts:
+                self._offset -= begin
+                self._read_text(data, begin)
+            else:
+                if begin:
+                    self._parts.append(data[begin:])
+                self._read_text(b"".join(self._parts), 0)
         elif self._have > self.max_line:
             if not self._skipping:
                 self._notes.add(self._offset, "line is too long")
                 self._records += 1
             self._offset += self._have
             self._parts, self._have, self._skipping = [], 0, True
+
+    def _read_text(self, text: bytes, begin: int) -> None:
+        """Read the lines from ``begin`` on that end in the text, which begins at the offset."""
+        end = text.rfind(b"\n") + 1
+        if self._skipping:
+            begin, self._skipping = text.index(b"\n", begin) + 1, False
+        elif not self._offset and text.startswith(_BOM):
+            begin = max(begin, len(_BOM))
+        used = self._read_lines(text, begin, end)
+        self._offset += used
+        rest = text[used:]
+        self._parts, self._have = ([rest] if rest else []), len(rest)
 
     def _is_due(self, data: bytes) -> bool:
         """Whether the kept bytes, which end with ``data``, are to be read."""
@@ -103,13 +119,15 @@ class LastLine(Decoder):
         end = data.find(b"\n") + 1 or len(data)
         if given.replaced and data[end - 1 : end] == b"\n" and self._repeat():
             return self._feed(data, more=more)
-        fed = self._feed(data[:end], more=more and end == len(data))
+        rest = data[end:]
+        fed = self._feed(data[:end], more=more and not rest)
         decoded = given.taken_from(fed, same_step=given.closed)
-        if data[end:]:
-            later = self._feed(data[end:], more=more)
+        if rest:
+            later = self._feed(rest, more=more)
             # a console row and a quoted cell may end in a later line
             decoded = decoded.then(given.taken_from(later, same_step=True))
-        if given.points and (given.closed or not (data[end:] or not any(self._parts))):
+        unfinished = not rest and any(self._parts)
+        if given.points and (given.closed or unfinished):
             self._given = given
         if not given.torn or decoded.replaces:
             return decoded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import itemgetter
@@ -62,6 +62,8 @@ class RowSink:
     def __init__(self) -> None:
         self._items: list[Block | Restart] = []
         self._parts: list[_Part] = []
+        self._loose: dict[str, None] = {}
+        """Tags with single points, which get blocks of their own behind the others."""
 
     def rows(self, layout: Layout, steps: IntArray, walls: FloatArray, values: ValueArray) -> None:
         """Add n rows: steps and walls (n,), values (n, m)."""
@@ -76,6 +78,14 @@ class RowSink:
             np.array([values], layout.dtype),
         )
 
+    def point(
+        self, tag: bytes, dtype: type[np.floating], step: int, wall: float, value: float
+    ) -> None:
+        """Add one value of one tag."""
+        layout = layout_of((tag,), dtype)
+        self._loose[layout.tags[0]] = None
+        self.row(layout, step, wall, (value,))
+
     def restart(self, step: int) -> None:
         """The writer starts again at ``step``; closes the blocks before that."""
         self._flush()
@@ -89,8 +99,9 @@ class RowSink:
 
     def _flush(self) -> None:
         parts, self._parts = self._parts, []
-        groups = _groups(parts)
-        whole = _union(parts, groups) if len(groups) > 1 else None
+        loose, self._loose = self._loose, {}
+        groups = _groups(parts, loose)
+        whole = _union(parts, groups) if len(groups) > 1 and not loose else None
         if whole is not None:
             self._items.append(whole)
             return
@@ -125,16 +136,11 @@ def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
     if any(p.layout.dtype is not dtype for p in parts):
         return None
     tags = tuple(tag for group in groups for tag in group)
-    size = np.dtype(dtype).itemsize
     rows = sum(len(p.steps) for p in parts)
-    cells = sum(p.values.size for p in parts)
-    leaders = frozenset(group[0] for group in groups)
-    led = {p.layout: 0 for p in parts}
-    for layout in led:
-        led[layout] = sum(tag in leaders for tag in layout.tags)
-    times = 16 * sum(len(p.steps) * led[p.layout] for p in parts)
-    if rows * (16 + len(tags) * (size + 1)) >= times + cells * size:
+    size = np.dtype(dtype).itemsize
+    if rows * (16 + len(tags) * (size + 1)) >= _bytes_apart(parts, groups, size):
         return None
+
     columns = {tag: column for column, tag in enumerate(tags)}
     values = np.zeros((rows, len(tags)), dtype)
     absent = np.ones((rows, len(tags)), bool)
@@ -149,8 +155,16 @@ def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
     return Block(tags, steps, walls, values, absent)
 
 
-def _groups(parts: list[_Part]) -> list[tuple[str, ...]]:
-    """Tags grouped by the layouts that contain them."""
+def _bytes_apart(parts: list[_Part], groups: list[tuple[str, ...]], size: int) -> int:
+    """Bytes of a block for each group; ``size``: of a value."""
+    leaders = frozenset(group[0] for group in groups)
+    layouts = {part.layout for part in parts}
+    led = {layout: sum(tag in leaders for tag in layout.tags) for layout in layouts}
+    return sum(16 * len(p.steps) * led[p.layout] + p.values.size * size for p in parts)
+
+
+def _groups(parts: list[_Part], loose: Collection[str]) -> list[tuple[str, ...]]:
+    """Tags grouped by the layouts that contain them; loose ones alone."""
     layouts = list(dict.fromkeys(p.layout for p in parts))
     if len(layouts) == 1:
         return [layouts[0].tags]
@@ -160,8 +174,9 @@ def _groups(parts: list[_Part]) -> list[tuple[str, ...]]:
             seen.setdefault(tag, []).append(number)
     groups: dict[tuple[int, ...], list[str]] = {}
     for tag, numbers in seen.items():
-        groups.setdefault(tuple(numbers), []).append(tag)
-    return [tuple(g) for g in groups.values()]
+        if tag not in loose:
+            groups.setdefault(tuple(numbers), []).append(tag)
+    return [tuple(g) for g in groups.values()] + [(tag,) for tag in loose]
 
 
 def _columns(part: _Part, tags: tuple[str, ...]) -> ValueArray:

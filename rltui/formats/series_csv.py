@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -60,16 +59,16 @@ class SeriesCsv(Format):
         rows = [[number_of(c.decode("ascii", "replace")) for c in row] for row in cells]
         if all(len(row) == 1 and row[0] is not None for row in rows):
             return _FIGURES.fullmatch(path.name) is not None and len(rows) >= _LEAST_NUMBERS
-        steps = _steps_in(rows)
-        if steps is None or not path.name.endswith(".csv"):
+        if not path.name.endswith(".csv") or not _are_counted(rows):
             return False
         if len(rows[0]) == 2:
             return _SCALARS in path.parts[:-1]
         if any(_D3RLPY.fullmatch(part) for part in path.parts[:-1]):
             return True
-        epochs = [row[0] or 0.0 for row in rows]
-        counts = epochs[0] in (0, 1) and all(b - a in (0, 1) for a, b in pairwise(epochs))
-        return len(rows) >= _LEAST and counts and all(b > a for a, b in pairwise(steps))
+        table = np.array(rows, np.float64)
+        epochs, rises = table[:, 0], np.diff(table, axis=0)
+        counts = epochs[0] in (0, 1) and np.isin(rises[:, 0], (0, 1)).all()
+        return bool(len(rows) >= _LEAST and counts and (rises[:, 1] > 0).all())
 
     def home(self, directory: str, path: Path) -> str:
         """TorchRL's run is above ``scalars``."""
@@ -90,18 +89,15 @@ def _below_scalars(path: Path) -> tuple[str, ...]:
     return parts[len(parts) - 1 - parts[::-1].index(_SCALARS) :]
 
 
-def _steps_in(rows: Sequence[Sequence[float | None]]) -> list[float] | None:
-    """The steps of rows of 2 or 3 cells each, whole numbers that never fall; else None."""
+def _are_counted(rows: Sequence[Sequence[float | None]]) -> bool:
+    """Whether rows of 2 or 3 cells each begin with whole numbers that never fall."""
     size = len(rows[0]) if rows else 0
     if size not in (2, 3) or any(len(row) != size or None in row for row in rows):
-        return None
-    for column in range(size - 1):
-        values = [row[column] or 0.0 for row in rows]
-        if any(v % 1 or not 0 <= v < _STEPS for v in values):
-            return None
-        if any(b < a for a, b in pairwise(values)):
-            return None
-    return [row[size - 2] or 0.0 for row in rows]
+        return False
+    steps = np.array(rows, np.float64)[:, :-1]
+    if not ((steps >= 0) & (steps < _STEPS)).all():
+        return False
+    return not (steps % 1).any() and bool((np.diff(steps, axis=0) >= 0).all())
 
 
 class SeriesCsvDecoder(LastLine):
@@ -141,17 +137,23 @@ class SeriesCsvDecoder(LastLine):
                     return end
         rows, offset = [], self._offset + begin
         for line in lines.split(b"\n")[:-1]:
-            cells = [number_of(c) for c in line.decode("ascii", "replace").split(",")]
-            if len(line) > _MAX_LINE:
-                self._notes.add(offset, "line is too long")
-            elif len(cells) == 1 and cells[0] is not None:
-                self._count += 1
-                rows.append((float(self._count), cells[0]))
-            elif len(cells) in (2, 3) and None not in cells:
-                step, value = cells[-2:]
-                rows.append((step or 0.0, -0.0 if value is None else value))
-            elif line.strip():
-                self._notes.add(offset, "broken line")
+            row = self._row(line)
+            if row is not None:
+                rows.append(row)
+            elif line.strip() or len(line) > _MAX_LINE:
+                long = len(line) > _MAX_LINE
+                self._notes.add(offset, "line is too long" if long else "broken line")
             offset += len(line) + 1
         self._rows = np.array(rows, np.float64).reshape(-1, 2)
         return end
+
+    def _row(self, line: bytes) -> tuple[float, float] | None:
+        """Step and value of a line; None for one that is no row."""
+        cells = [number_of(c) for c in line.decode("ascii", "replace").split(",")]
+        *_, step, value = (0.0, *cells)
+        if len(line) > _MAX_LINE or len(cells) > 3 or value is None or None in cells:
+            return None
+        if len(cells) > 1:
+            return step or 0.0, value
+        self._count += 1
+        return float(self._count), value

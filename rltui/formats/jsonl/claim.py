@@ -65,10 +65,8 @@ def holds_metrics(head: bytes, keys: Sequence[str], *, telling: bool = False) ->
     the file has a name that trainers give to logs."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     lines = text.split(b"\n", _ROWS)
-    if len(lines) == 1 and not text.rstrip().endswith(b"}"):  # a row longer than the head
-        names = b"|".join(re.escape(k.encode()) for k in keys)
-        step = re.match(rb'\{.*?"(' + names + rb')"\s*:\s*-?\d', text, re.DOTALL)
-        return step is not None and not texts_in(text)
+    if len(lines) == 1 and not text.rstrip().endswith(b"}"):
+        return _begins_row(text, keys)
     rows = _rows(lines[:-1] if len(lines) > 1 else lines)
     if not rows or any(is_sample(row) for row in rows):
         return False
@@ -77,8 +75,15 @@ def holds_metrics(head: bytes, keys: Sequence[str], *, telling: bool = False) ->
     if len(rows) == 1 and settings_of(rows[0]):  # they may come first, alone; the rows follow
         return True
     telling = telling or _rises(rows)
-    found = [row for row in rows if _are_figures(row, telling=telling)]
-    return len(found) >= _LEAST and 2 * len(found) > len(rows)
+    found = sum(_are_figures(row, telling=telling) for row in rows)
+    return found >= _LEAST and 2 * found > len(rows)
+
+
+def _begins_row(text: bytes, keys: Sequence[str]) -> bool:
+    """Whether a row longer than the head looks like metrics: a step is in sight."""
+    names = b"|".join(re.escape(k.encode()) for k in keys)
+    step = re.match(rb'\{.*?"(' + names + rb')"\s*:\s*-?\d', text, re.DOTALL)
+    return step is not None and not texts_in(text)
 
 
 def _rows(lines: Sequence[bytes]) -> list[Row]:
@@ -201,10 +206,10 @@ def refusal(head: bytes, keys: Sequence[str]) -> Refusal:
         return Refusal("rows are texts, not metrics" if stepped else no_step, final)
     if len(rows) < _LEAST:
         return Refusal(f"{no_step}; two rows with figures would be counted")
+    why = f"{_why_refused(rows, keys, no_step)}: see line {figures[0]}"
     first = rows[figures[0] - 1]
-    records = any(plain(key) in _RECORD_KEYS for key in first)
-    lost = not records and 2 * len(figures) > len(rows) and are_figures(figures_of(first))
-    return Refusal(f"{_why_refused(rows, keys, no_step)}: see line {figures[0]}", final, lost)
+    lost = 2 * len(figures) > len(rows) and are_figures(figures_of(first))
+    return Refusal(why, final, lost and not any(plain(key) in _RECORD_KEYS for key in first))
 
 
 def _why_refused(rows: Sequence[Row], keys: Sequence[str], no_step: str) -> str:

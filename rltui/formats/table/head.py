@@ -70,6 +70,20 @@ def is_header(cells: Sequence[str]) -> bool:
     )
 
 
+def _table_in(head: bytes) -> tuple[list[str], str, list[tuple[int, bytes]]] | None:
+    """Header, separator and numbered lines of the table in a head; None without a header."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]
+    numbered = [(n, x) for n, x in enumerate(lines, 1) if x.strip() and not x.startswith(b"#")]
+    if not numbered:
+        return None
+    header = numbered[0][1]
+    delimiter = delimiter_of(header)
+    names = split_line(header, delimiter)
+    if names is None or not is_header(names):
+        return None
+    return names, delimiter, numbered[1 : _ROWS + 1]
+
+
 def holds_log(
     head: bytes, file_name: str, step_keys: Sequence[str], *, fixed: bool, loose: bool = False
 ) -> bool:
@@ -78,31 +92,36 @@ def holds_log(
     ``fixed``: only trainers give the file this name, so that a header is enough. ``loose``: files
     of this name are seldom tables: two rows of nothing but numbers must show that this is one.
     """
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    whole = [line for line in lines[:-1] if line.strip()][: _ROWS + 2]
-    if whole and whole[0].startswith(b"#") and b'"t_start"' in whole[0]:
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if first[1] and first[0].startswith(b"#") and b'"t_start"' in first[0]:
         return True
-    whole = [line for line in whole if not line.startswith(b"#")]
-    delimiter = delimiter_of(whole[0]) if whole else ","
-    names = split_line(whole[0], delimiter) if whole else None
-    if names is None or not is_header(names):
+    table = _table_in(head)
+    if table is None:
         return False
+    names, delimiter, lines = table
     columns = columns_of(names, step_keys, file_name)
     if columns.kind is not TableKind.PLAIN or not columns.metrics:
         return bool(columns.metrics) and not loose
-    if len(whole) == 1:  # no row yet
-        named = any(i not in columns.doubtful for i in columns.candidates)
-        return not loose and (fixed or (named and len(lines[-1]) < len(head) // 2))
-    body = b"".join(line + b"\n" for line in whole[1:])
-    if delimiter == BLANK:
-        body = squeezed(body)
-    found = (row.cells for row in rows_of(body, delimiter, lambda: len(names), last=True))
-    rows = [cells for cells in found if cells is not None and len(cells) == len(names)]
+    if not lines:  # no row yet
+        named = not columns.doubtful.issuperset(columns.candidates)
+        unfinished = len(head) - head.rfind(b"\n") - 1
+        return not loose and (fixed or (named and unfinished < len(head) // 2))
+
+    rows = _rows(lines, delimiter, len(names))
     if loose or delimiter == BLANK:
-        least = max(len(whole) - 1, _LEAST_ROWS if loose else 1)
+        least = max(len(lines), _LEAST_ROWS if loose else 1)
         if len(rows) < least or any(number_of(c) is None for row in rows for c in row):
             return False
     return bool(rows) and _are_figures(rows, columns, fixed)
+
+
+def _rows(lines: Sequence[tuple[int, bytes]], delimiter: str, size: int) -> list[list[str]]:
+    """The rows with as many cells as the header."""
+    body = b"".join(line + b"\n" for _, line in lines)
+    if delimiter == BLANK:
+        body = squeezed(body)
+    found = (row.cells for row in rows_of(body, delimiter, lambda: size, last=True))
+    return [cells for cells in found if cells is not None and len(cells) == size]
 
 
 def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bool:
@@ -115,48 +134,45 @@ def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bo
         return _are_stepped(rows, columns, axis.step, fixed)
     if not fixed and not are_figures([columns.names[i] for i in columns.metrics]):
         return False
-    rest = [row[i] for row in rows for i in columns.metrics]
-    numbers = sum(number_of(c) is not None for c in rest)
-    whole = all(number_of(c) is not None or is_gap(c) for c in rest)
-    return numbers > 0 and (fixed or (len(rows) >= _LEAST_ROWS and whole))
+    numbers, texts = _kinds([row[i] for row in rows for i in columns.metrics])
+    return numbers > 0 and (fixed or (len(rows) >= _LEAST_ROWS and not texts))
 
 
 def _are_stepped(rows: Sequence[list[str]], columns: Columns, step: int, fixed: bool) -> bool:
     """Whether rows with a step in a column are those of a training."""
-    steps = [number_of(row[step]) for row in rows]
-    known = [s for s in steps if s is not None]
+    known = [s for row in rows if (s := number_of(row[step])) is not None]
     if fixed or not known:
         return bool(known)
     if step in columns.doubtful and len(rows) < _LEAST_ROWS:
         return False
-    cells = [row[i] for row in rows for i in range(len(columns.names)) if i != step]
-    # the first rows of a live log may have gaps only
-    if not any(number_of(c) is not None for c in cells) and not all(is_gap(c) for c in cells):
-        return False
-    if len(known) < _WITH_STEP * len(rows):
-        return False
     falls = sum(b < a for a, b in pairwise(known))
-    texts = [c for row in rows for c in row if number_of(c) is None and not is_gap(c)]
-    return falls <= _FALLING * len(known) and all(len(c) <= _LONG_TEXT for c in texts)
+    if len(known) < _WITH_STEP * len(rows) or falls > _FALLING * len(known):
+        return False
+    numbers, texts = _kinds([c for row in rows for i, c in enumerate(row) if i != step])
+    # the first rows of a live log may have gaps only
+    return (numbers > 0 or not texts) and all(len(text) <= _LONG_TEXT for text in texts)
+
+
+def _kinds(cells: Sequence[str]) -> tuple[int, list[str]]:
+    """How many cells are numbers, and those that are neither numbers nor gaps."""
+    others = [c for c in cells if number_of(c) is None]
+    texts = [c for c in others if not is_gap(c)]
+    return len(cells) - len(others), texts
 
 
 def refusal(head: bytes, step_keys: Sequence[str]) -> Refusal | None:
     """Why a table is no log although its columns are named like figures of a training, and which
     line shows it; None for all other files."""
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]
-    numbered = [(n, x) for n, x in enumerate(lines, 1) if x.strip() and not x.startswith(b"#")]
-    if len(numbered) <= _LEAST_ROWS:
+    table = _table_in(head)
+    if table is None or len(table[2]) < _LEAST_ROWS or not are_figures(table[0]):
         return None
-    delimiter = delimiter_of(numbered[0][1])
-    names = split_line(numbered[0][1], delimiter)
-    if names is None or not is_header(names) or not are_figures(names):
-        return None
-    for number, line in numbered[1 : _ROWS + 1]:
+    names, delimiter, lines = table
+    for number, line in lines:
         cells = split_line(line, delimiter)
         if cells is None or len(cells) != len(names):
             count = "broken quotes" if cells is None else f"{len(cells)} cells"
             return Refusal(f"line {number} has {count}, the header {len(names)} names", lost=True)
-        if odd := next((c for c in cells if number_of(c) is None and not is_gap(c)), ""):
-            return Refusal(f"line {number} has a text: {fit(clean(odd), _QUOTED)}")
+        if texts := _kinds(cells)[1]:
+            return Refusal(f"line {number} has a text: {fit(clean(texts[0]), _QUOTED)}")
     fall = bool(step_names(names, step_keys))
     return Refusal("its steps fall from row to row", lost=True) if fall else None

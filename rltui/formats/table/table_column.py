@@ -79,24 +79,34 @@ def columns_of(
         return _monitor(stripped, file_name)
     if is_ray_result(stripped):
         return _ray(stripped)
-    sure = step_names(stripped, step_keys)
-    maybe = [i for i, n in enumerate(stripped) if i not in sure and may_count(n)]
+    return _plain(stripped, step_names(stripped, step_keys), file_name, step)
+
+
+def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | None) -> Columns:
+    """``sure``: columns that are a step by their name."""
+    maybe = [i for i, n in enumerate(names) if i not in sure and may_count(n)]
     candidates = (*sure, *maybe)
     if step is None:
         step = candidates[0] if candidates else -1
-    phase = _PHASES.fullmatch(file_name)
-    prefix = f"{phase[1]}/" if phase else ""
-    metrics = tuple(i for i, n in enumerate(stripped) if n and i != step)
-    tags = [n if n.startswith(prefix) else prefix + n for n in (stripped[i] for i in metrics)]
-    found = [plain(n) for n in stripped]
+    found = [plain(n) for n in names]
     wall = next((found.index(w) for n in _TIME_NAMES if (w := plain(n)) in found), -1)
+    metrics = tuple(i for i, n in enumerate(names) if n and i != step)
     _, download, stem = file_name.rpartition(".")[0].rpartition("-tag-")
     if download and [found[i] for i in metrics if i != wall] == ["value"]:
         # TensorBoard's downloads (run-NAME-tag-TAG.csv) have a column that says just "Value"
-        tags = [stem if plain(tag) == "value" else tag for tag in tags]
-    steps = (step,) if step >= 0 else ()
+        renamed = tuple(stem if plain(n) == "value" else n for n in names)
+    else:
+        renamed = names
+    phase = _PHASES.fullmatch(file_name)
+    prefix = f"{phase[1]}/" if phase else ""
+    tags = [n if n.startswith(prefix) else prefix + n for n in (renamed[i] for i in metrics)]
     return Columns(
-        *(TableKind.PLAIN, stripped, steps, wall, metrics, _distinct(tags)),
+        TableKind.PLAIN,
+        names,
+        (step,) if step >= 0 else (),
+        wall,
+        metrics,
+        _distinct(tags),
         candidates,
         frozenset(maybe),
     )

@@ -224,8 +224,10 @@ class TfEventsDecoder(Decoder):
         step, wall = step_group.step, step_group.wall
         for kind, dtype in ((FLOAT, np.float32), (DOUBLE, np.float64)):
             chosen = [s for s in scalars if s.kind == kind]
-            if chosen:
-                layout = layout_of(tuple(s.tag for s in chosen), dtype)
+            layout = layout_of(tuple(s.tag for s in chosen), dtype)
+            if len(scalars) == len(chosen) == 1:
+                self._sink.point(layout, step, wall, chosen[0].number)
+            elif chosen:
                 self._sink.row(layout, step, wall, [s.number for s in chosen])
         return size
 
@@ -234,7 +236,7 @@ class TfEventsDecoder(Decoder):
     ) -> tuple[list[ScalarSpan], bool]:
         """The records of scalars from the intact one ``span`` on that belong to its step group and
         have distinct tags, and whether they ended because the data ended."""
-        spans, width, end = [span], span.step_width, len(data)
+        spans, row, end = [span], (step_group.step, span.step_width), len(data)
         tags = {scalar.tag for scalar in span.scalars}
         while True:
             pos = span.stop
@@ -245,13 +247,10 @@ class TfEventsDecoder(Decoder):
             if length < 0 or torn:
                 return spans, torn
             following = scalar_at(data, pos, length, self._plugins, self._verify)
-            if (
-                following is None
-                or not tags.isdisjoint(more := [scalar.tag for scalar in following.scalars])
-                or following.step != step_group.step
-                or following.step_width != width
-                or not step_group.holds(following.bits)
-            ):
+            if following is None or (following.step, following.step_width) != row:
+                return spans, False
+            more = [scalar.tag for scalar in following.scalars]
+            if not (tags.isdisjoint(more) and step_group.holds(following.bits)):
                 return spans, False
             span = following
             tags.update(more)
@@ -345,17 +344,18 @@ class TfEventsDecoder(Decoder):
         if number is not None:
             group = self._step_group = self._step_group.next(event.step, event.bits)
             dtype = np.float32 if value.kind == FLOAT else np.float64
-            self._sink.row(layout_of((value.tag,), dtype), event.step, group.wall, (number,))
+            layout = layout_of((value.tag,), dtype)
+            self._sink.point(layout, event.step, group.wall, number)
 
 
 def _number_of(tensor: bytes) -> float | None:
     """The number of a tensor with one real element of any type, or None."""
     if len(tensor) > _MAX_NUMBER_BYTES:
         return None
-    # takes 20 ms, and most files have no such value
+    # the three take 20 ms, and most files have no such value
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-    from tensorboard.compat.proto.tensor_pb2 import TensorProto
-    from tensorboard.util.tensor_util import make_ndarray
+    from tensorboard.compat.proto.tensor_pb2 import TensorProto  # as above
+    from tensorboard.util.tensor_util import make_ndarray  # as above
 
     try:
         array = make_ndarray(TensorProto.FromString(tensor))
@@ -380,7 +380,7 @@ def _hparams_of(content: bytes) -> dict[str, object]:
     """Hyperparameters of a ``_hparams_/session_start_info`` record; empty for other records."""
     # as above
     from google.protobuf.message import DecodeError
-    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData  # as above
 
     try:
         message = HParamsPluginData.FromString(content)

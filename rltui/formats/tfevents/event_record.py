@@ -8,6 +8,7 @@ TensorProto dtype=1 shape=2 content=4 float_val=5 double_val=6; SessionLog statu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from struct import Struct, error
@@ -198,10 +199,8 @@ def _find_number(data: bytes, pos: int, end: int, value: Value) -> None:
         if number == 1 and wire == VARINT:
             dtype = varint(data, start, stop)[0]
         elif number == 2 and wire == BYTES:
-            elements = 1
-            for inner, kind, a, b in fields(data, start, stop):
-                if inner == 2 and kind == BYTES:
-                    elements *= integer_field(data, a, b, 1)
+            sizes = (f[2:] for f in fields(data, start, stop) if f[:2] == (2, BYTES))
+            elements = math.prod(integer_field(data, a, b, 1) for a, b in sizes)
         elif number in (4, 5, 6) and wire in (BYTES, FIXED32, FIXED64):
             scalars.append((number, start, stop - start))
     own = {_DT_FLOAT: (5, FLOAT), _DT_DOUBLE: (6, DOUBLE)}.get(dtype)

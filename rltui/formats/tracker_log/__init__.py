@@ -40,7 +40,7 @@ class Wandb(TrackerLog):
     ident = b":W&B"
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.tracker_log.wandb_decoder import WandbDecoder
+        from rltui.formats.tracker_log.wandb_decoder import WandbDecoder  # most logdirs have none
 
         return WandbDecoder()
 
@@ -56,6 +56,8 @@ class SwanLab(TrackerLog):
     ident = b":SWL"
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.tracker_log.swanlab_decoder import SwanLabDecoder
+        from rltui.formats.tracker_log.swanlab_decoder import (
+            SwanLabDecoder,  # most logdirs have none
+        )
 
         return SwanLabDecoder()

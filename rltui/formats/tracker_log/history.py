@@ -14,7 +14,7 @@ import numpy as np
 from rltui.core.batch import Restart, TextPoint
 from rltui.core.block import Block, FloatArray, IntArray
 from rltui.formats.base import MAX_TEXT, NoteBook, clean_tag, clean_text
-from rltui.formats.protobuf import BYTES, fields, integer, timestamp
+from rltui.formats.protobuf import BYTES, fields, integer, last_fields, timestamp
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.tracker_log.wandb_row import (
     NUMBERS,
@@ -71,20 +71,15 @@ class Axes:
 
         Raises MalformedError when it is not one.
         """
-        texts: dict[int, bytes] = {}
-        overwrite = False
-        for number, wire, a, b in fields(data, start, stop):
-            if wire == BYTES and number in (1, 2, 4):
-                texts[number] = data[a:b]
-            elif wire == BYTES and number == 9:
-                control = fields(data, a, b)
-                overwrite = any(n == 1 and integer(data, c, d) for n, _, c, d in control)
-        table, name, most = self._exact, texts.get(1, b""), _MAX_EXACT
+        found = last_fields(data, start, stop)
+        name, glob, axis = (data[slice(*found.get((n, BYTES), (0, 0)))] for n in (1, 2, 4))
+        control = found.get((9, BYTES), (0, 0))
+        overwrite = any(n == 1 and integer(data, a, b) for n, _, a, b in fields(data, *control))
+        table, most = self._exact, _MAX_EXACT
         if not name:
-            table, name, most = self._globs, texts.get(2, b"").removesuffix(b"*"), _MAX_GLOBS
-            if 2 not in texts:
+            if (2, BYTES) not in found:
                 return
-        axis = texts.get(4, b"")
+            table, name, most = self._globs, glob.removesuffix(b"*"), _MAX_GLOBS
         if table.get(name, b"") == axis or not (axis or overwrite) or len(table) >= most:
             return
         if axis and axis != STEP and axis not in self._unfit and axis not in self.metrics:
@@ -197,20 +192,24 @@ class Assembly:
         for (name, system), numbers in owners.items():
             axis = None if system else self._axes.of(name)
             groups.setdefault((tuple(numbers), axis), []).append(name)
-        walls = [table.walls(self._axes.started) for table in self._tables]
         for (several, axis), names in groups.items():
-            tables = [self._tables[n] for n in several]
-            values = [t.values[:, [t.shape.column[n] for n in names]] for t in tables]
-            index, wall, rows = tables[0].index, walls[several[0]], values[0]
-            if len(tables) > 1:
-                index = np.concatenate([t.index for t in tables])
-                order = np.argsort(index)
-                index = index[order]
-                wall = np.concatenate([walls[n] for n in several])[order]
-                rows = np.concatenate(values)[order]
-            if len(index):
-                steps = (self._now if axis is None else self.x(axis))[index].astype(np.int64)
-                sink.rows(layout_of(tuple(names), np.float64), steps, wall, rows)
+            x = self._now if axis is None else self.x(axis)
+            self._emit_group(sink, [self._tables[n] for n in several], x, names)
+
+    def _emit_group(
+        self, sink: RowSink, tables: list[_ShapeRows], x: FloatArray, names: list[bytes]
+    ) -> None:
+        values = [t.values[:, [t.shape.column[n] for n in names]] for t in tables]
+        walls = [t.walls(self._axes.started) for t in tables]
+        index, wall, rows = tables[0].index, walls[0], values[0]
+        if len(tables) > 1:
+            index = np.concatenate([t.index for t in tables])
+            order = np.argsort(index)
+            index = index[order]
+            wall = np.concatenate(walls)[order]
+            rows = np.concatenate(values)[order]
+        if len(index):
+            sink.rows(layout_of(tuple(names), np.float64), x[index].astype(np.int64), wall, rows)
 
     def finish(self) -> None:
         """Remember the position of the run."""

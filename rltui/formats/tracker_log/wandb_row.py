@@ -30,6 +30,7 @@ from rltui.formats.protobuf import (
     encoded,
     fields,
     integer_field,
+    last_fields,
     varint,
 )
 from rltui.formats.row_sink import picker
@@ -101,18 +102,25 @@ def item_of(data: bytes, start: int, stop: int) -> tuple[bytes, bytes]:
             head += bytes((number << 3 | 2,)) + encoded(b - a) + data[a:b]
         elif number in (8, 16) and wire == BYTES:
             value = data[a:b]
-        elif number == 3 and wire == VARINT:
-            value = b"null"
-        elif number == 4 and wire == VARINT:
-            value = b"true" if varint(data, a, b)[0] else b"false"
-        elif number == 5 and wire == VARINT:
-            zigzag = varint(data, a, b)[0]
-            value = b"%d" % (zigzag >> 1 ^ -(zigzag & 1))
-        elif number == 6 and wire == FIXED64:
-            value = token_of(_DOUBLE.unpack_from(data, a)[0])
-        elif number == 7 and wire == BYTES:
-            value = json.dumps(data[a:b].decode("utf-8", "replace")).encode()
+        else:
+            value = _typed(number, wire, data, a, b) or value
     return head, value
+
+
+def _typed(number: int, wire: int, data: bytes, a: int, b: int) -> bytes:
+    """A typed value as JSON; empty for other fields."""
+    if (number, wire) == (3, VARINT):
+        return b"null"
+    if (number, wire) == (4, VARINT):
+        return b"true" if varint(data, a, b)[0] else b"false"
+    if (number, wire) == (5, VARINT):
+        zigzag = varint(data, a, b)[0]
+        return b"%d" % (zigzag >> 1 ^ -(zigzag & 1))
+    if (number, wire) == (6, FIXED64):
+        return token_of(_DOUBLE.unpack_from(data, a)[0])
+    if (number, wire) == (7, BYTES):
+        return json.dumps(data[a:b].decode("utf-8", "replace")).encode()
+    return b""
 
 
 def token_of(number: float) -> bytes:
@@ -164,11 +172,7 @@ class HistoryRow:
 def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
     """Split a ``HistoryRecord``. Raises MalformedError when it is not one."""
     row = HistoryRow()
-    found: Cells = all_cells(data, start, stop)
-    if not is_rest(data, stop, stop - start - sum(map(item_bytes, found))):
-        items = fields(data, start, stop)
-        found = [item_of(data, a, b) for n, wire, a, b in items if n == 1 and wire == BYTES]
-    cells = [(head, name_of(head), value) for head, value in found]
+    cells = [(head, name_of(head), value) for head, value in _cells_of(data, start, stop)]
     media = {name[:-1] for _, name, _ in cells if len(name) > 1 and name[-1] == b"_type"}
     for head, name, value in cells:
         whole = b".".join(name)
@@ -183,10 +187,19 @@ def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
             row.plain = False
     if STEP not in row.numbers:
         row.plain = False
-        for number, wire, a, b in fields(data, start, stop):
-            if number == 2 and wire == BYTES:  # older SDKs need not write it as an item
-                row.numbers[STEP] = b"%d" % integer_field(data, a, b, 1)
+        step = last_fields(data, start, stop).get((2, BYTES))
+        if step is not None:  # older SDKs need not write it as an item
+            row.numbers[STEP] = b"%d" % integer_field(data, *step, 1)
     return row
+
+
+def _cells_of(data: bytes, start: int, stop: int) -> Cells:
+    """(head, value) of each item of a row."""
+    cells: Cells = all_cells(data, start, stop)
+    if is_rest(data, stop, stop - start - sum(map(item_bytes, cells))):
+        return cells
+    items = fields(data, start, stop)
+    return [item_of(data, a, b) for number, wire, a, b in items if (number, wire) == (1, BYTES)]
 
 
 def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:
