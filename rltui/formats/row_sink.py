@@ -78,11 +78,8 @@ class RowSink:
             np.array([values], layout.dtype),
         )
 
-    def point(
-        self, tag: bytes, dtype: type[np.floating], step: int, wall: float, value: float
-    ) -> None:
-        """Add one value of one tag."""
-        layout = layout_of((tag,), dtype)
+    def point(self, layout: Layout, step: int, wall: float, value: float) -> None:
+        """Add one value of the only tag of a layout."""
         self._loose[layout.tags[0]] = None
         self.row(layout, step, wall, (value,))
 

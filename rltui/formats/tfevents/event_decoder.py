@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rltui.core.batch import TextPoint
@@ -58,6 +60,7 @@ _MUCH = 1 << 14
 #: Templates learned without any match, after which further records use up the patience even
 #: if a template is learned from them.
 _TRUST = 16
+_DTYPES: dict[str, Any] = {FLOAT: np.float32, DOUBLE: np.float64}
 #: Plugins of values that are no scalars.
 _TEXT, _HPARAMS = b"text", b"hparams"
 _MAX_NUMBER_BYTES = 256
@@ -222,12 +225,14 @@ class TfEventsDecoder(Decoder):
         else:
             self._patience -= len(scalars)
         step, wall = step_group.step, step_group.wall
-        for kind, dtype in ((FLOAT, np.float32), (DOUBLE, np.float64)):
+        if len(scalars) == 1:
+            layout = layout_of((scalars[0].tag,), _DTYPES[scalars[0].kind])
+            self._sink.point(layout, step, wall, scalars[0].number)
+            return size
+        for kind, dtype in _DTYPES.items():
             chosen = [s for s in scalars if s.kind == kind]
-            layout = layout_of(tuple(s.tag for s in chosen), dtype)
-            if len(scalars) == len(chosen) == 1:
-                self._sink.point(layout, step, wall, chosen[0].number)
-            elif chosen:
+            if chosen:
+                layout = layout_of(tuple(s.tag for s in chosen), dtype)
                 self._sink.row(layout, step, wall, [s.number for s in chosen])
         return size
 
@@ -343,8 +348,7 @@ class TfEventsDecoder(Decoder):
             number = _number_of(data[slice(*value.tensor)])
         if number is not None:
             group = self._step_group = self._step_group.next(event.step, event.bits)
-            dtype = np.float32 if value.kind == FLOAT else np.float64
-            layout = layout_of((value.tag,), dtype)
+            layout = layout_of((value.tag,), _DTYPES.get(value.kind, np.float64))
             self._sink.point(layout, event.step, group.wall, number)
 
 
