@@ -171,29 +171,27 @@ class _Search:
     def _rows(self, value: list[Any], prefix: str, is_log: bool) -> Iterator[Rows]:
         """A list of rows, if they are those of a training."""
         rows = [r for r in value[:_EXAMINED] if isinstance(r, dict)]
-        if len(rows) < max(_LEAST, len(value[:_EXAMINED])):
+        if len(rows) < max(_LEAST, len(value[:_EXAMINED])) or any(map(is_sample, rows)):
             return
         numbers = [name for r in rows for name, _ in flatten(r)]
         names = list(dict.fromkeys(numbers))
         texts = sum(isinstance(v, str) for r in rows for v in r.values())
-        if any(is_sample(r) for r in rows) or texts * 2 > len(numbers):
+        if texts * 2 > len(numbers) or not (is_log or any(map(is_figure, names))):
             return
-        if not (is_log or any(map(is_figure, names))):
-            return
-        known = [s for r in rows if (s := self._step(r)) is not None]
+        known = [s for s in map(self._step, rows) if s is not None]
         numbered = len(known) * 2 <= len(rows)
-        falls = sum(b < a for a, b in pairwise(known))
-        if numbered:
-            fits = is_log and are_figures(names)
-        else:
-            fits = len(set(known)) > 1 and falls <= _FALLING * len(known)
-        if fits:
+        if (is_log and are_figures(names)) if numbered else _seldom_falls(known):
             yield Rows([r for r in value if isinstance(r, dict)], prefix, numbered)
 
     def _step(self, row: dict[str, Any]) -> int | None:
         translate = translator_of(row)
         step = translate(dict(row)).step if translate else find_step(row, self._step_keys)
         return None if step is None else step.step
+
+
+def _seldom_falls(steps: list[int]) -> bool:
+    falls = sum(b < a for a, b in pairwise(steps))
+    return len(set(steps)) > 1 and falls <= _FALLING * len(steps)
 
 
 def _is_by_step(node: Any) -> bool:

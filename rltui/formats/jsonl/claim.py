@@ -68,7 +68,7 @@ def holds_metrics(head: bytes, keys: Sequence[str], *, telling: bool = False) ->
     if len(lines) == 1 and not text.rstrip().endswith(b"}"):
         return _begins_row(text, keys)
     rows = _rows(lines[:-1] if len(lines) > 1 else lines)
-    if not rows or any(is_sample(row) for row in rows):
+    if not rows or any(map(is_sample, rows)):
         return False
     if any(_is_metrics(row, keys) for row in rows):
         return not _of_one_step(rows, keys) and _advances(rows, keys)
@@ -123,9 +123,14 @@ def _are_figures(row: Row, *, telling: bool) -> bool:
     """Whether a row without a step has figures of a training, rather than those of questions."""
     names = figures_of(row)
     texts = [key for key, value in row.items() if isinstance(value, str)]
-    if not names or len(texts) > len(names) or any(plain(key) in _RECORD_KEYS for key in row):
+    if not names or len(texts) > len(names) or _is_record(row):
         return False
     return telling or are_figures(names)
+
+
+def _is_record(row: Row) -> bool:
+    """Whether a row is numbered or named like a question, a task or a sample."""
+    return any(plain(key) in _RECORD_KEYS for key in row)
 
 
 def _advances(rows: Sequence[Row], keys: Sequence[str]) -> bool:
@@ -201,15 +206,14 @@ def refusal(head: bytes, keys: Sequence[str]) -> Refusal:
         return Refusal("rows are not JSON objects", final)
     rows = _rows(text.split(b"\n", _ROWS)[:_ROWS])
     figures = [n for n, row in enumerate(rows, 1) if not is_sample(row) and figures_of(row)]
-    if any(is_sample(row) for row in rows) or not figures:
+    if any(map(is_sample, rows)) or not figures:
         stepped = any(isinstance(row.get(key), (int, float)) for key in keys) or counted_step(row)
         return Refusal("rows are texts, not metrics" if stepped else no_step, final)
     if len(rows) < _LEAST:
         return Refusal(f"{no_step}; two rows with figures would be counted")
+    first, many = rows[figures[0] - 1], 2 * len(figures) > len(rows)
     why = f"{_why_refused(rows, keys, no_step)}: see line {figures[0]}"
-    first = rows[figures[0] - 1]
-    lost = 2 * len(figures) > len(rows) and are_figures(figures_of(first))
-    return Refusal(why, final, lost and not any(plain(key) in _RECORD_KEYS for key in first))
+    return Refusal(why, final, many and are_figures(figures_of(first)) and not _is_record(first))
 
 
 def _why_refused(rows: Sequence[Row], keys: Sequence[str], no_step: str) -> str:

@@ -108,11 +108,14 @@ def holds_log(
         return not loose and (fixed or (named and unfinished < len(head) // 2))
 
     rows = _rows(lines, delimiter, len(names))
-    if loose or delimiter == BLANK:
-        least = max(len(lines), _LEAST_ROWS if loose else 1)
-        if len(rows) < least or any(number_of(c) is None for row in rows for c in row):
-            return False
+    strict = loose or delimiter == BLANK
+    if strict and not _all_numbers(rows, max(len(lines), _LEAST_ROWS if loose else 1)):
+        return False
     return bool(rows) and _are_figures(rows, columns, fixed)
+
+
+def _all_numbers(rows: Sequence[list[str]], least: int) -> bool:
+    return len(rows) >= least and all(number_of(c) is not None for row in rows for c in row)
 
 
 def _rows(lines: Sequence[tuple[int, bytes]], delimiter: str, size: int) -> list[list[str]]:

@@ -28,7 +28,7 @@ from rltui.formats.words import (
     step_names,
 )
 
-_TIME_NAMES = (*TIME_KEYS, "wall time", "walltime", "date")
+_TIME_NAMES = [*map(plain, TIME_KEYS), "walltime", "date"]
 #: Files with these names hold one phase of a training (DrQ-v2), which becomes the prefix of
 #: their tags, as in its event file.
 _PHASES = re.compile(r"(train|eval|test|val|validation)\.(csv|tsv)")
@@ -87,29 +87,36 @@ def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | 
     maybe = [i for i, n in enumerate(names) if i not in sure and may_count(n)]
     candidates = (*sure, *maybe)
     if step is None:
-        step = candidates[0] if candidates else -1
+        step = next(iter(candidates), -1)
     found = [plain(n) for n in names]
-    wall = next((found.index(w) for n in _TIME_NAMES if (w := plain(n)) in found), -1)
+    wall = next((found.index(w) for w in _TIME_NAMES if w in found), -1)
     metrics = tuple(i for i, n in enumerate(names) if n and i != step)
-    _, download, stem = file_name.rpartition(".")[0].rpartition("-tag-")
-    if download and [found[i] for i in metrics if i != wall] == ["value"]:
-        # TensorBoard's downloads (run-NAME-tag-TAG.csv) have a column that says just "Value"
-        renamed = tuple(stem if plain(n) == "value" else n for n in names)
-    else:
-        renamed = names
-    phase = _PHASES.fullmatch(file_name)
-    prefix = f"{phase[1]}/" if phase else ""
-    tags = [n if n.startswith(prefix) else prefix + n for n in (renamed[i] for i in metrics)]
+    tags = [names[i] for i in metrics]
+    if [found[i] for i in metrics if i != wall] == ["value"]:
+        tags = _downloaded(tags, file_name)
     return Columns(
         TableKind.PLAIN,
         names,
         (step,) if step >= 0 else (),
         wall,
         metrics,
-        _distinct(tags),
+        _distinct(_of_phase(tags, file_name)),
         candidates,
         frozenset(maybe),
     )
+
+
+def _downloaded(tags: list[str], file_name: str) -> list[str]:
+    """The tags of a download of TensorBoard (``run-NAME-tag-TAG.csv``), which has a column that
+    says just "Value"."""
+    _, found, stem = file_name.rpartition(".")[0].rpartition("-tag-")
+    return [stem if found and plain(tag) == "value" else tag for tag in tags]
+
+
+def _of_phase(tags: list[str], file_name: str) -> list[str]:
+    phase = _PHASES.fullmatch(file_name)
+    prefix = f"{phase[1]}/" if phase else ""
+    return [tag if tag.startswith(prefix) else prefix + tag for tag in tags]
 
 
 def _ray(names: tuple[str, ...]) -> Columns:

@@ -204,7 +204,7 @@ def _find_number(data: bytes, pos: int, end: int, value: Value) -> None:
         elif number in (4, 5, 6) and wire in (BYTES, FIXED32, FIXED64):
             scalars.append((number, start, stop - start))
     own = {_DT_FLOAT: (5, FLOAT), _DT_DOUBLE: (6, DOUBLE)}.get(dtype)
-    if own is None or elements != 1 or len(scalars) != 1:
+    if own is None or (elements, len(scalars)) != (1, 1):
         return
     number, start, size = scalars[0]
     if number in (4, own[0]) and size == WIDTH[own[1]]:
