@@ -288,6 +288,7 @@ class NoteBook:
         if before < self._SHOWN:
             text = f"{kind}: {detail}" if detail else kind
             self._new.append(DecoderNote(offset, level, text))
+
         if count > self._SHOWN and (times > 1 or count % 10 == 0):
             power = 10 ** (len(str(count)) - 1)
             if power > max(before, self._SHOWN):

@@ -70,6 +70,7 @@ def figure_lines(text: bytes, known: Iterable[str] = ()) -> FigureLines | None:
         if counts[name]:
             names[name] += 1
             begins[text.rfind(b"\n", 0, at) + 1] = None
+
     if not names or names.most_common(1)[0][1] < _COURSE:
         return None
     offset = next(iter(begins))

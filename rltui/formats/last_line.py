@@ -126,6 +126,7 @@ class LastLine(Decoder):
             later = self._feed(rest, more=more)
             # a console row and a quoted cell may end in a later line
             decoded = decoded.then(given.taken_from(later, same_step=True))
+
         unfinished = not rest and any(self._parts)
         if given.points and (given.closed or unfinished):
             self._given = given
@@ -153,6 +154,7 @@ class LastLine(Decoder):
         if not any(isinstance(i, Block) for i in decoded.items):
             # the program may just be writing it: no reason to worry
             return Decoded(notes=tuple(replace(n, level=Level.OK) for n in decoded.notes))
+
         self._given, self._ended = _Given(decoded, closed=bool(closed.items)), True
         return decoded
 

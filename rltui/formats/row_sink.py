@@ -102,6 +102,7 @@ class RowSink:
         if whole is not None:
             self._items.append(whole)
             return
+
         where = _where(parts, {group[0] for group in groups})
         for tags in groups:
             own = where[tags[0]]
@@ -147,6 +148,7 @@ def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
         values[row:end, chosen] = part.values
         absent[row:end, chosen] = False
         row = end
+
     steps = np.concatenate([p.steps for p in parts])
     walls = np.concatenate([p.walls for p in parts])
     return Block(tags, steps, walls, values, absent)

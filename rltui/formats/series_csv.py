@@ -138,6 +138,7 @@ class SeriesCsvDecoder(LastLine):
                 if plain is not None and plain[1] is None:
                     self._rows = plain[0][:, -2:]
                     return end
+
         rows, offset = [], self._offset + begin
         for line in lines.split(b"\n")[:-1]:
             row = self._row(line)
@@ -147,6 +148,7 @@ class SeriesCsvDecoder(LastLine):
                 long = len(line) > _MAX_LINE
                 self._notes.add(offset, "line is too long" if long else "broken line")
             offset += len(line) + 1
+
         self._rows = np.array(rows, np.float64).reshape(-1, 2)
         return end
 

@@ -171,6 +171,7 @@ def step_names(names: Sequence[str], step_keys: Sequence[str]) -> list[int]:
         # behind a prefix of any depth: train/epoch is a metric, misc/total_timesteps a step
         if "/" in name and (last := plain(name.rpartition("/")[2])) in steps:
             behind.append(("eval" in name, steps[last], i))
+
     ranked = (*sorted(found), *sorted(behind), *sorted(rest))
     return list(dict.fromkeys(rank[-1] for rank in ranked))
 

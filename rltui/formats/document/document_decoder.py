@@ -85,6 +85,7 @@ class WholeDocument(Decoder):
             for part in self._parts[self._searched :]:
                 self._end.search(part)
             self._searched, reached = len(self._parts), self._end.reached
+
         if not reached:
             return Decoded()
 
@@ -99,6 +100,7 @@ class WholeDocument(Decoder):
                 return self._give_up("not valid JSON")
             self._end = _End()
             return self._try()
+
         self._done, self._parts = True, []
         return self._decode(document)
 
@@ -140,6 +142,7 @@ class _End:
             elif byte in b"}]":
                 self._depth -= 1
                 self.reached = self.reached or self._depth <= 0
+
         if escaped == len(piece):
             self._escaped = 0
 
@@ -165,6 +168,7 @@ class DocumentDecoder(WholeDocument):
                 items += self._columns(history, given)
                 records += len(history.values)
                 numbered |= history.steps is None
+
         notes = () if items else (DecoderNote(0, Level.WATCH, "no lists of figures in it"),)
         return Decoded(
             tuple(items),
@@ -238,6 +242,7 @@ class TrainerStateDecoder(WholeDocument):
                     np.full(len(same), math.nan),
                     np.array([tuple(values.values()) for _, values in same], np.float64),
                 )
+
         if stepped < len(rows):
             notes.add(0, "rows without a step", str(len(rows) - stepped))
         return Decoded(

@@ -84,6 +84,7 @@ def histories(
         if triples is not None:
             yield triples
             return
+
     yield from search.within(document, "", 0, is_log)
 
 
@@ -128,6 +129,7 @@ class _Search:
             if axis is not lists[key]:
                 mark = None if axis is None else axis[0].tobytes()
                 groups.setdefault((mark, len(lists[key][0])), []).append(key)
+
         for (mark, size), keys in groups.items():
             yield Columns(
                 tuple(prefix + k for k in keys),
@@ -147,6 +149,7 @@ class _Search:
             own = lists.get(key + end)
             if _counts(own) and own is not None:
                 paired[key] = own if len(own[0]) == len(lists[key][0]) else None
+
         paired = {key: own for key, own in paired.items() if own is not None}
         used = {k + end for k, v in node.items() if isinstance(v, list) for end in _OWN_STEPS}
         rest = [k for k in lists if k not in paired and k not in used]
@@ -223,6 +226,7 @@ def _numbers(value: Any) -> _List | None:
             return np.array(value, np.float64), np.zeros(len(value), bool)
         except (ValueError, TypeError, OverflowError):
             pass
+
     found = [_number(v) for v in value]
     absent = np.array([v is None for v in found])
     given = len(value) - value.count(None)

@@ -202,18 +202,27 @@ def refusal(head: bytes, keys: Sequence[str]) -> Refusal:
         if newline or not line.startswith(b"{"):
             return Refusal("not valid JSON" if text else "empty so far", final)
         return Refusal(no_step if final else "its first row is not complete yet", final)
+
     if not isinstance(row, dict):
         return Refusal("rows are not JSON objects", final)
     rows = _rows(text.split(b"\n", _ROWS)[:_ROWS])
+    return _refusal_of_rows(rows, row, keys, Refusal(no_step, final))
+
+
+def _refusal_of_rows(
+    rows: Sequence[Row], row: Row, keys: Sequence[str], no_step: Refusal
+) -> Refusal:
+    """The same of objects, the first of which is ``row``."""
     figures = [n for n, row in enumerate(rows, 1) if not is_sample(row) and figures_of(row)]
     if any(map(is_sample, rows)) or not figures:
         stepped = any(isinstance(row.get(key), (int, float)) for key in keys) or counted_step(row)
-        return Refusal("rows are texts, not metrics" if stepped else no_step, final)
+        return Refusal("rows are texts, not metrics", no_step.final) if stepped else no_step
     if len(rows) < _LEAST:
-        return Refusal(f"{no_step}; two rows with figures would be counted")
+        return Refusal(f"{no_step.reason}; two rows with figures would be counted")
     first, many = rows[figures[0] - 1], 2 * len(figures) > len(rows)
-    why = f"{_why_refused(rows, keys, no_step)}: see line {figures[0]}"
-    return Refusal(why, final, many and are_figures(figures_of(first)) and not _is_record(first))
+    why = f"{_why_refused(rows, keys, no_step.reason)}: see line {figures[0]}"
+    lost = many and are_figures(figures_of(first)) and not _is_record(first)
+    return Refusal(why, no_step.final, lost)
 
 
 def _why_refused(rows: Sequence[Row], keys: Sequence[str], no_step: str) -> str:

@@ -120,6 +120,7 @@ class JsonLinesDecoder(LastLine):
             rows = list(objects(line))
         except ValueError:
             return
+
         if rows and all(isinstance(r, dict) for r in rows):
             self._records += 1
             for row in rows:
@@ -132,6 +133,7 @@ class JsonLinesDecoder(LastLine):
             self._records += 1
             self._notes.add(offset, "line has too many values")
             return
+
         rows: Iterable[Any]
         try:
             rows = (orjson.loads(line),)
@@ -144,6 +146,7 @@ class JsonLinesDecoder(LastLine):
                 self._notes.add(offset, "line is too long")
                 return
             rows = objects(text)
+
         self._records += 1
         try:
             for row in rows:
@@ -174,6 +177,7 @@ class JsonLinesDecoder(LastLine):
                 pos = end + 1
         except (ValueError, TypeError, LookupError, error, OverflowError):
             pass  # another kind of line, for the general path
+
         many = len(steps) - before
         if many and key not in words().coarse_step_keys:
             self._fine_step = steps[-1]
@@ -185,9 +189,11 @@ class JsonLinesDecoder(LastLine):
         if not isinstance(row, dict):
             self._notes.add(offset, "line is not an object")
             return
+
         if "config" in row and not self._has_settings:
             self._has_settings = True
             self._hparams.update(settings_of(row))
+
         translate = translator_of(row)
         if translate is not None:
             found, wall, values, self._done = translate(row)
@@ -198,16 +204,19 @@ class JsonLinesDecoder(LastLine):
                 self._total_of(found)
                 self._add(found.step, wall, values)
             return
+
         step, epoch = self._step_of(row, offset)
         if step is None:
             self._stray(row, offset)
             return
+
         wall = take_wall(row)
         data = row.get("data")
         if isinstance(data, dict) and len(row) == 1:
             packed = self._add(step, wall, data)
         else:
             packed = self._add(step, wall, row, gaps=True)
+
         if epoch and self._count is not None:
             self._count_epochs(self._count, epoch, step, wall, packed)
 
@@ -238,6 +247,7 @@ class JsonLinesDecoder(LastLine):
             return self._fine_step, ""  # its epoch is a figure like others
         elif step is None or batch or (self._count is not None and self._count.counting):
             return self._number_of(row, offset, has_epoch=step is not None, batch=batch), ""
+
         del row[step.key]
         self._total_of(step)
         return step.step, step.key if coarse else ""
@@ -305,6 +315,7 @@ class JsonLinesDecoder(LastLine):
             if gaps:
                 self._gaps.drop(row, flat)
             packed = rows.turn_to(flat)
+
         if self._order.begins_again(rows.keys, step):
             rows.restart(step)
         rows.add(step, wall, packed)

@@ -130,6 +130,7 @@ class RowOrder:
             if self._step is not None and len(self._newest) < _MAX_NAMES:
                 self._newest[self._keys] = self._step
             self._keys, self._step = keys, self._newest.pop(keys, None)
+
         newest, first = self._step, self._first
         self._step = step
         self._rows += 1

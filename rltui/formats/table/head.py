@@ -177,5 +177,6 @@ def refusal(head: bytes, step_keys: Sequence[str]) -> Refusal | None:
             return Refusal(f"line {number} has {count}, the header {len(names)} names", lost=True)
         if texts := _kinds(cells)[1]:
             return Refusal(f"line {number} has a text: {fit(clean(texts[0]), _QUOTED)}")
+
     fall = bool(step_names(names, step_keys))
     return Refusal("its steps fall from row to row", lost=True) if fall else None

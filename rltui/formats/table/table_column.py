@@ -89,7 +89,7 @@ def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | 
     if step is None:
         step = next(iter(candidates), -1)
     found = [plain(n) for n in names]
-    wall = next((found.index(w) for w in _TIME_NAMES if w in found), -1)
+    wall = _first_of(_TIME_NAMES, found)
     metrics = tuple(i for i, n in enumerate(names) if n and i != step)
     tags = [names[i] for i in metrics]
     if [found[i] for i in metrics if i != wall] == ["value"]:
@@ -104,6 +104,11 @@ def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | 
         candidates,
         frozenset(maybe),
     )
+
+
+def _first_of(wanted: Sequence[str], names: Sequence[str]) -> int:
+    """Position of the best of the wanted names; -1 without any."""
+    return next((names.index(name) for name in wanted if name in names), -1)
 
 
 def _downloaded(tags: list[str], file_name: str) -> list[str]:
@@ -127,7 +132,7 @@ def _ray(names: tuple[str, ...]) -> Columns:
         if name and name not in RAY_LEFT_OUT and not name.startswith("config/")
     )
     tags = _distinct([ray_tag(names[i]) for i in metrics])
-    wall = names.index("timestamp") if "timestamp" in names else -1
+    wall = _first_of(("timestamp",), names)
     return Columns(TableKind.RAY, names, steps, wall, metrics, tags)
 
 
@@ -228,6 +233,7 @@ class BlockCollector:
             self._again = False
             if columns.steps and self._last_step is not None and first <= self._last_step:
                 self.items.append(Restart(first))
+
         self._last_step = last
         for here, numbers in _groups(columns, rows, has_step, timed):
             chosen = [rows.values[columns.metrics[n]][here] for n in numbers]
@@ -241,6 +247,7 @@ class BlockCollector:
         if not columns.steps:
             begin, self._row = self._row + 1, self._row + rows.count
             return np.arange(begin, begin + rows.count, dtype=np.float64), np.ones(rows.count, bool)
+
         steps, has_step = np.zeros(rows.count), np.zeros(rows.count, bool)
         for i in columns.steps:
             if i not in rows.values:
@@ -253,6 +260,7 @@ class BlockCollector:
                 here &= values != 0
             steps[here] = values[here]
             has_step |= here
+
         if columns.kind is TableKind.MONITOR:
             steps = np.cumsum(np.concatenate(([self._env_steps], steps)))[1:]
             self._env_steps = float(steps[-1])
@@ -358,6 +366,7 @@ class Axis:
             if both is None:
                 break
             self.kept[-2:] = [(began_again, both)]
+
         self.kept.append((again, rows))
         before = self.step
         while self._candidates and not self._behaves(self._candidates[0]):
@@ -381,6 +390,7 @@ class Axis:
             if column in rows.absent:
                 known &= ~rows.absent[column][: len(first)]
             parts.append(first[known])
+
         values = np.concatenate(parts)
         rise = np.diff(values)
         rise[[b - 1 for b in breaks if 0 < b < len(values)]] = 1.0

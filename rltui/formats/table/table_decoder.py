@@ -106,6 +106,7 @@ class TableDecoder(LastLine):
                     break
                 stop = pos + used
             pos = stop
+
         self._quoted = pos < end
         self._line_begin = text[end:] if self._quoted else b""
         return pos
@@ -151,6 +152,7 @@ class TableDecoder(LastLine):
         if self._delimiter == BLANK:
             self._careful(squeezed(piece), offset, last=False)
             return len(piece)
+
         plain = None
         if b'"' not in piece and not self._texts:
             plain = self._plain(piece, len(columns.names))
@@ -201,6 +203,7 @@ class TableDecoder(LastLine):
                 self._notes.add(offset + row.offset, kind, detail, times=row.lines)
             else:
                 batch.append(row.cells)
+
         self._cells(batch, offset)
         return len(piece)
 
@@ -242,6 +245,7 @@ class TableDecoder(LastLine):
                 self._collector.start_over(columns, axis.kept[:-1])
             if axis.settled:
                 self._axis = None
+
         self._row_numbers = self._row_numbers or not columns.steps
         if not self._collector.store(columns, rows, again=again):
             self._notes.add(offset, "row without a step", level=Level.OK)

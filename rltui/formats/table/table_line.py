@@ -70,6 +70,7 @@ def plain_cells(rows: bytes, size: int) -> tuple[FloatArray, BoolArray | None] |
         text = text.replace(b"nan", b"null").replace(b"NaN", b"null")
         if text.count(b"null") != rows.count(b"nan") + rows.count(b"NaN"):
             return None  # words of the log
+
     if some_absent:
         text = (b"," + text).replace(b",,", b",null,").replace(b",,", b",null,")[1:]
     try:
@@ -114,10 +115,11 @@ def rows_of(
     if ``last`` is set: further bytes may close the quote.
     """
     mark = max(piece.rfind(b'"'), piece.rfind(b"\r"))
-    quoted = piece.find(b"\n", mark) + 1 if mark >= 0 else 0
-    if not quoted:
+    if mark < 0:
         yield from _unquoted(piece, 0, delimiter)
         return
+
+    quoted = piece.find(b"\n", mark) + 1
     # the csv reader of Python 3.10 refuses zeros, which are part of no number anyway
     texts = piece.decode("utf-8", "replace").replace("\0", "\ufffd").split("\n")[:-1]
     starts = [0, *accumulate(len(line) + 1 for line in piece.split(b"\n")[:-1])]
@@ -153,6 +155,7 @@ def rows_of(
             if cells is None or len(cells) > 1 or (cells and cells[0].strip()):
                 yield TableRow(starts[begin], cells)
             begin = end
+
     yield from _unquoted(piece, starts[begin], delimiter)
 
 

@@ -26,6 +26,7 @@ from rltui.formats.tfevents.event_record import (
     SCALARS,
     TENSOR,
     Event,
+    Scalar,
     ScalarSpan,
     StepGroup,
     Value,
@@ -106,6 +107,7 @@ class TfEventsDecoder(Decoder):
         if data:
             self._waiting.append(data)
             self._have += len(data)
+
         if self._have < self._need and (more or not self._held):
             return Decoded()
         self._advance(more)
@@ -224,17 +226,22 @@ class TfEventsDecoder(Decoder):
             self._trust -= 1
         else:
             self._patience -= len(scalars)
+
+        self._pass(scalars, step_group)
+        return size
+
+    def _pass(self, scalars: list[Scalar], step_group: StepGroup) -> None:
+        """Pass the numbers of a row to the sink."""
         step, wall = step_group.step, step_group.wall
         if len(scalars) == 1:
             layout = layout_of((scalars[0].tag,), _DTYPES[scalars[0].kind])
             self._sink.point(layout, step, wall, scalars[0].number)
-            return size
+            return
         for kind, dtype in _DTYPES.items():
             chosen = [s for s in scalars if s.kind == kind]
             if chosen:
                 layout = layout_of(tuple(s.tag for s in chosen), dtype)
                 self._sink.row(layout, step, wall, [s.number for s in chosen])
-        return size
 
     def _run(
         self, data: bytes, span: ScalarSpan, step_group: StepGroup
@@ -286,6 +293,7 @@ class TfEventsDecoder(Decoder):
             self._window = max(self._window // 4, _MIN_WINDOW)
         else:
             self._window = min(2 * self._window, _MAX_WINDOW)
+
         if found is None:
             return None
         self._step_group = found.step_group
@@ -315,6 +323,7 @@ class TfEventsDecoder(Decoder):
         if self._verify and not checksum_fits(data, pos, length):
             self._lose(pos, "corrupt record: its checksum is wrong")
             return 1
+
         try:
             event = parse_event(data, pos + HEADER_BYTES, length)
         except MalformedError as problem:
@@ -324,6 +333,7 @@ class TfEventsDecoder(Decoder):
             # a torn record's length may cover later records: search inside it
             self._lose(pos, "corrupt record: its checksum is wrong")
             return 1
+
         if event.restart:
             self._sink.restart(event.step)
         for value in event.values:
@@ -346,6 +356,7 @@ class TfEventsDecoder(Decoder):
             self._hparams.update(_hparams_of(data[slice(*value.content)]))
         elif value.kind == TENSOR and plugin == SCALARS and value.tensor is not None:
             number = _number_of(data[slice(*value.tensor)])
+
         if number is not None:
             group = self._step_group = self._step_group.next(event.step, event.bits)
             layout = layout_of((value.tag,), _DTYPES.get(value.kind, np.float64))
@@ -390,6 +401,7 @@ def _hparams_of(content: bytes) -> dict[str, object]:
         message = HParamsPluginData.FromString(content)
     except DecodeError:
         return {}
+
     found: dict[str, object] = {}
     for name, value in message.session_start_info.hparams.items():
         kind = value.WhichOneof("kind")

@@ -167,6 +167,7 @@ def parse_event(data: bytes, pos: int, length: int) -> Event:
                 event.restart = integer_field(data, start, stop, 1) == _SESSION_START
     except (error, IndexError) as problem:
         raise MalformedError(str(problem)) from problem
+
     event.plain = order in ([1, 2, 5], [1, 5])
     return event
 
@@ -186,6 +187,7 @@ def _value(data: bytes, pos: int, end: int) -> Value:
             if (1, BYTES) in found:
                 value.plugin = data[slice(*found[1, BYTES])]
             value.content = found.get((2, BYTES))
+
     if value.tensor is not None and value.kind == OTHER:
         value.kind = TENSOR
         _find_number(data, *value.tensor, value)
@@ -203,6 +205,7 @@ def _find_number(data: bytes, pos: int, end: int, value: Value) -> None:
             elements = math.prod(integer_field(data, a, b, 1) for a, b in sizes)
         elif number in (4, 5, 6) and wire in (BYTES, FIXED32, FIXED64):
             scalars.append((number, start, stop - start))
+
     own = {_DT_FLOAT: (5, FLOAT), _DT_DOUBLE: (6, DOUBLE)}.get(dtype)
     if own is None or (elements, len(scalars)) != (1, 1):
         return
@@ -276,6 +279,7 @@ def scalar_at(
         scalars = tuple(Scalar(v.tag, v.kind, v.pos, v.number_in(data)) for v in values)
         free = all(v.tensor is None or v.plugin == SCALARS for v in values)
         span = ScalarSpan(pos, length, event.step, event.step_width, event.bits, scalars, free)
+
     if len(scalars) != 1 and not 0 < len({s.tag for s in scalars}) == len(scalars):
         return None
     return None if verify and not checksum_fits(data, pos, length) else span

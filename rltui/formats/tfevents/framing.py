@@ -78,6 +78,7 @@ def crc32c(data: bytes) -> int:
         for byte in data:
             state = table[(state ^ byte) & 0xFF] ^ (state >> 8)
         return state ^ 0xFFFFFFFF
+
     content = np.frombuffer(data, np.uint8)
     for begin in range(0, len(data), MAX_BYTES):
         block = content[begin : begin + MAX_BYTES].astype(np.intp)
@@ -172,6 +173,7 @@ def checksums_fit(data: bytes, places: IntArray, length: int) -> BoolArray:
     for column, content in enumerate(columns):
         begin = 256 * (length - 1 - column)
         crcs ^= table[begin : begin + 256].take(content, mode="clip")
+
     same: BoolArray = masked(crcs) == words[payload + length]
     return same
 

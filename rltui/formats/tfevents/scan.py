@@ -137,6 +137,7 @@ def scan(
     for length in np.unique(lengths).tolist():
         group = np.flatnonzero(lengths == length)
         _read_length(data, places, group, length, plugins, table, verify)
+
     others: list[tuple[int, int]] = []
     count = len(places)
     for index in np.flatnonzero(~table.scalars).tolist():
@@ -145,6 +146,7 @@ def scan(
             count = index
             break
         others.append((place, length))
+
     if not count:
         return None
     stop = int(places[count - 1] + lengths[count - 1]) + FRAME_BYTES

@@ -61,10 +61,12 @@ class StepTemplate:
             self._mask[payload + 1 : payload + 9] = 0
             self._mask[payload + 10 : payload + 10 + self._width] = 0
             self._mask[payload + span.length : payload + span.length + 4] = 0
+
         scalars = [scalar for span in spans for scalar in span.scalars]
         for scalar in scalars:
             value = scalar.pos - start
             self._mask[value : value + WIDTH[scalar.kind]] = 0
+
         self._const &= self._mask
         self._starts = np.array([s.start - start for s in spans])
         self._lengths = np.array([s.length for s in spans])
@@ -153,6 +155,7 @@ class StepTemplate:
             count = int((~near.all(axis=1)).argmax())
             if not count:
                 return 0, step_group
+
         walls = np.ascontiguousarray(walls[:count])
         for layout, places, word in self._values:
             values = self._gather(data, pos, count, places, word).view(layout.dtype)

@@ -80,12 +80,14 @@ class Axes:
             if (2, BYTES) not in found:
                 return
             table, name, most = self._globs, glob.removesuffix(b"*"), _MAX_GLOBS
+
         if table.get(name, b"") == axis or not (axis or overwrite) or len(table) >= most:
             return
         if axis and axis != STEP and axis not in self._unfit and axis not in self.metrics:
             if len(self.metrics) + len(self._unfit) >= _MAX_AXES:
                 return
             self.metrics.add(axis)
+
         table[name] = axis
         self._known.clear()
 
@@ -152,6 +154,7 @@ class Assembly:
                 index, values = index[fit], values[fit]
                 self._steps[index] = values[:, shape.column[STEP]]
             self._tables.append(_ShapeRows(shape, index, values))
+
         self._known: dict[bytes, FloatArray] = {STEP: self._steps}
         self._unfit: list[bytes] = []
         newest = np.where(np.isnan(self._steps), math.nan, self.x(axes.of(b"")))
@@ -168,6 +171,7 @@ class Assembly:
             if column is not None and not table.shape.system:
                 values = table.values[:, column]
                 own[table.index] = np.where(np.abs(values) < STEPS, values, math.nan)
+
         last = self._axes.last
         filled = _filled(own, last.get(axis, math.nan))
         x = self._known[axis] = np.where(np.isnan(filled), self._steps, filled)
@@ -264,6 +268,7 @@ class History:
         except KeyError:
             template = self._templates.get(frozenset(found))
             picked = template.pick(found) if template is not None else None
+
         size = stop - start
         if (
             template is None
@@ -276,6 +281,7 @@ class History:
         ):
             self._other_row(data, start, stop, offset)
             return
+
         self._template = template
         template.shape.texts.append(picked[0])
         self._order.append(template.shape)
@@ -288,6 +294,7 @@ class History:
         if STEP not in row.numbers:
             self._notes.add(offset, "row without a step")
             return
+
         shape = self._add(row.numbers)
         if row.plain and len(shape.names) == len(row.numbers):
             heads = tuple(row.heads[name] for name in shape.names)
@@ -296,10 +303,12 @@ class History:
             if known in self._templates:
                 self._find = all_cells  # the row has heads that the quick pattern misses
             self._templates[known] = self._template = template
+
         try:
             wall = float(row.numbers.get(TIME, b""))
         except ValueError:
             wall = math.nan
+
         for name, text in row.texts.items():
             place = len(self._order) - 1
             self._new_texts.append((place, name, wall, clean_text(text[:MAX_TEXT])))
@@ -364,4 +373,5 @@ class History:
             x = float(assembly.x(self._axes.of(name))[number])
             if abs(x) < STEPS:
                 self._texts.append(TextPoint(clean_tag(name), int(x), wall, text))
+
         assembly.finish()

@@ -96,6 +96,7 @@ class RecordReader:
         elif len(data) < self._need:
             self._rest += data
             return []
+
         found: list[tuple[int, bytes]] = []
         pos = 0 if self._begun else self._begin(data)
         if not self.foreign:
@@ -169,6 +170,7 @@ class RecordReader:
                 self._complain(offset, "record without its beginning")
                 self._gap = True
             return
+
         assert self._parts is not None
         self._parts.append(payload)
         self._size += len(payload)
@@ -227,6 +229,7 @@ class RecordReader:
             stop = start + _CHUNK + CHUNK_HEADER.unpack_from(data, start)[1]
             if stop <= block_end:
                 heappush(self._ends, (base + stop, base + start))
+
         self._tried = max(self._tried, base + end - _CHUNK + 1)
         return self._check(data, end)
 

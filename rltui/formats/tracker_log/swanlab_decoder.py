@@ -120,6 +120,7 @@ class SwanLabDecoder(TrackerDecoder):
             self._steps[step] = signed(varint(step, 0, len(step))[0]) if step is not None else 0
         except ValueError:  # also a MalformedError
             return False
+
         if head not in self._heads:
             key = head[start:stop]
             self._heads[head] = self._columns.setdefault(key, _Column(key))
@@ -177,6 +178,7 @@ class SwanLabDecoder(TrackerDecoder):
             key = (np.array(column.steps, np.int64).tobytes(), times.tobytes())
             rows.setdefault(key, []).append((column.tag, values.astype(np.float64)))
             column.steps, column.times, column.values = [], [], bytearray()
+
         for (steps, walls), columns in rows.items():
             self._sink.rows(
                 layout_of(tuple(tag for tag, _ in columns), np.float64),

@@ -176,7 +176,7 @@ def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
     media = {name[:-1] for _, name, _ in cells if len(name) > 1 and name[-1] == b"_type"}
     for head, name, value in cells:
         whole = b".".join(name)
-        if not whole or name[0] == b"_wandb" or any(name[:n] in media for n in range(1, len(name))):
+        if not whole or name[0] == b"_wandb" or _is_part(name, media):
             row.plain = False
         elif NUMBERS.fullmatch(value) and b"," not in value:
             row.plain = row.plain and whole not in row.numbers
@@ -185,12 +185,18 @@ def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
             row.words.append(head)
         else:
             row.plain = False
+
     if STEP not in row.numbers:
         row.plain = False
         step = last_fields(data, start, stop).get((2, BYTES))
         if step is not None:  # older SDKs need not write it as an item
             row.numbers[STEP] = b"%d" % integer_field(data, *step, 1)
     return row
+
+
+def _is_part(name: Name, media: set[Name]) -> bool:
+    """Whether a value is part of a histogram, an image or the like."""
+    return any(name[:size] in media for size in range(1, len(name)))
 
 
 def _cells_of(data: bytes, start: int, stop: int) -> Cells:
@@ -210,11 +216,13 @@ def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:
     if value in _QUOTED:
         row.numbers[name] = _QUOTED[value]
         return True
+
     try:
         found = parsed(value)
     except ValueError:
         row.broken = True
         return True
+
     if isinstance(found, str):
         if _PROSE.search(found):
             row.texts[name] = found
