@@ -31,6 +31,16 @@ _VALUE = re.compile(
 #: What parts a name from those before it, and from the numbers before it.
 _BEFORE = re.compile(rb"[^\n,;|:={}\[\]\x80-\xff]*$")
 _NUMBER = re.compile(rb".*(?:^|[ \t])[-+]?[\d.][\w.%/+-]*[ \t]", re.DOTALL)
+_TEXT = rb'"(?:[^"\\]|\\.)*"'
+_ROW = rb'\{"run":%s,"tag":%s,"step":-?\d+,"wall_time":[^,]+,"value":' % (_TEXT, _TEXT)
+#: (first bytes, what they are of); the columns of an export are those of ``CSV_HEAD`` in
+#: ``rltui.present.output.points``, and the keys of its JSON lines.
+_SIGNS = (
+    (re.compile(rb'\{\s*"schema":\s*"rltui\.\w+/\d+"'), "a document of rltui"),
+    (re.compile(rb"# HELP rltui_\w+ "), "a page of metrics of rltui"),
+    (re.compile(rb"run,tag,step,wall_time,value,superseded\r?\n"), "an export of rltui"),
+    (re.compile(_ROW), "an export of rltui"),
+)
 
 
 class FigureLines(NamedTuple):
@@ -81,18 +91,6 @@ def figure_lines(text: bytes, known: Iterable[str] = ()) -> FigureLines | None:
 
 def _letters(name: bytes) -> bytes:
     return re.sub(rb"[^a-z0-9]+", b"", name.lower())
-
-
-_TEXT = rb'"(?:[^"\\]|\\.)*"'
-_ROW = rb'\{"run":%s,"tag":%s,"step":-?\d+,"wall_time":[^,]+,"value":' % (_TEXT, _TEXT)
-#: (first bytes, what they are of); the columns of an export are those of ``CSV_HEAD`` in
-#: ``rltui.present.output.points``, and the keys of its JSON lines.
-_SIGNS = (
-    (re.compile(rb'\{\s*"schema":\s*"rltui\.\w+/\d+"'), "a document of rltui"),
-    (re.compile(rb"# HELP rltui_\w+ "), "a page of metrics of rltui"),
-    (re.compile(rb"run,tag,step,wall_time,value,superseded\r?\n"), "an export of rltui"),
-    (re.compile(_ROW), "an export of rltui"),
-)
 
 
 def own_output(head: bytes) -> str:

@@ -20,6 +20,19 @@ _BASE_BYTES, _BYTES_PER_BYTE = 256 << 20, 6
 #: values. Names that many objects share are kept once, those of one huge object are not.
 _ELEMENT_BYTES, _NAME_BYTES, _LIST_BYTES, _OBJECT_BYTES = 52, 46, 72, 200
 _FEW_NAMES, _OWN_NAME_BYTES = 2048, 250
+#: Names of the wall time in text logs.
+TIME_KEYS = ("wall_time", "_timestamp", "timestamp", "time", "datetime", "ts")
+#: Epoch seconds from 2001 to 5138, and the same in milliseconds. Other values under these names
+#: are not wall times (seconds since the start, a duration).
+_SECONDS = (1e9, 1e11)
+_MILLISECONDS = (1e12, 1e14)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d")
+_CLOCK = re.compile(r"(?:(\d{1,6}) days?, )?(\d{1,6}):(\d\d):(\d\d(?:\.\d+)?)")
+_UNITS = re.compile(
+    r"(?=\d)(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?(?:(\d{1,9}(?:\.\d+)?)s)?"
+)
+_FRACTION = re.compile(r"\s*(\d{1,18})\s*/\s*(\d{1,18})\s*")
+_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def fits_memory(data: bytes | memoryview) -> bool:
@@ -52,21 +65,6 @@ def float_of(value: float) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-
-
-#: Names of the wall time in text logs.
-TIME_KEYS = ("wall_time", "_timestamp", "timestamp", "time", "datetime", "ts")
-#: Epoch seconds from 2001 to 5138, and the same in milliseconds. Other values under these names
-#: are not wall times (seconds since the start, a duration).
-_SECONDS = (1e9, 1e11)
-_MILLISECONDS = (1e12, 1e14)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d[T _]\d\d:\d\d")
-_CLOCK = re.compile(r"(?:(\d{1,6}) days?, )?(\d{1,6}):(\d\d):(\d\d(?:\.\d+)?)")
-_UNITS = re.compile(
-    r"(?=\d)(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?(?:(\d{1,9}(?:\.\d+)?)s)?"
-)
-_FRACTION = re.compile(r"\s*(\d{1,18})\s*/\s*(\d{1,18})\s*")
-_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def wall_of(value: object) -> float | None:

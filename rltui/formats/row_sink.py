@@ -171,6 +171,7 @@ def _groups(parts: list[_Part], loose: Collection[str]) -> list[tuple[str, ...]]
     for number, layout in enumerate(layouts):
         for tag in layout.tags:
             seen.setdefault(tag, []).append(number)
+
     groups: dict[tuple[int, ...], list[str]] = {}
     for tag, numbers in seen.items():
         if tag not in loose:

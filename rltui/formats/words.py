@@ -18,6 +18,25 @@ from rltui.core.yaml_document import Table, shipped_table
 #: Kinds of counters, finest first: of several in a line the finest is the step.
 FINE, STEP, BATCH, EPISODE, EPOCH = range(5)
 _KINDS = ("fine", "step", "batch", "episode", "epoch")
+#: The prefix of every tag of Ray Tune's TensorBoard logger.
+RAY_PREFIX = "ray/tune/"
+#: What Ray's logger omits (ray/tune/logger/tensorboardx.py), and what is not a metric.
+RAY_LEFT_OUT = frozenset(
+    (
+        *("config", "pid", "timestamp", "trial_id", "experiment_id", "experiment_tag"),
+        *("date", "hostname", "node_ip"),
+    )
+)
+#: A result of Ray Tune has the first and at least one of the others (ray/air/constants.py).
+_RAY_STEP = "training_iteration"
+_RAY_MARKS = ("time_since_restore", "iterations_since_restore", "time_total_s", "trial_id")
+#: tensorboardX replaces every other character by ``_`` (its summary.py).
+_UNSAFE = re.compile(r"[^-/\w.]")
+#: Counts and times of a learner.
+_COUNTED = re.compile(r"/num_[^/]*$|timer|throughput|connector")
+_REWRITTEN = (("eval_", "eval/"), ("test_", "test/"))
+_WORDLESS = re.compile(r"[^a-z0-9]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,25 +114,6 @@ def _any_of(table: Table, key: str) -> re.Pattern[bytes]:
     return re.compile(b"|".join(w.encode() for w in _words(table, key)), re.IGNORECASE)
 
 
-#: The prefix of every tag of Ray Tune's TensorBoard logger.
-RAY_PREFIX = "ray/tune/"
-#: What Ray's logger omits (ray/tune/logger/tensorboardx.py), and what is not a metric.
-RAY_LEFT_OUT = frozenset(
-    (
-        *("config", "pid", "timestamp", "trial_id", "experiment_id", "experiment_tag"),
-        *("date", "hostname", "node_ip"),
-    )
-)
-#: A result of Ray Tune has the first and at least one of the others (ray/air/constants.py).
-_RAY_STEP = "training_iteration"
-_RAY_MARKS = ("time_since_restore", "iterations_since_restore", "time_total_s", "trial_id")
-#: tensorboardX replaces every other character by ``_`` (its summary.py).
-_UNSAFE = re.compile(r"[^-/\w.]")
-#: Counts and times of a learner.
-_COUNTED = re.compile(r"/num_[^/]*$|timer|throughput|connector")
-_REWRITTEN = (("eval_", "eval/"), ("test_", "test/"))
-
-
 @lru_cache(maxsize=4096)
 def transformers_tag(key: str) -> str:
     """The tag of a key of a transformers log: ``eval_x`` is ``eval/x``, ``test_x`` is
@@ -142,10 +142,6 @@ def is_ray_gap(tag: str, value: float) -> bool:
     TensorBoard logger omits every NaN. The NaN loss of a learner is real.
     """
     return math.isnan(value) and ("learner" not in tag or _COUNTED.search(tag) is not None)
-
-
-_WORDLESS = re.compile(r"[^a-z0-9]+")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def plain(name: str) -> str:

@@ -23,7 +23,7 @@ from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.formats.base import Decoded, Decoder, DecoderNote, NoteBook, Options, clean_tag
-from rltui.formats.document.shape import Columns, Rows, histories
+from rltui.formats.document.shape import ParallelLists, Rows, histories
 from rltui.formats.json_value import fits_memory, float_of, parsed
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
 from rltui.formats.jsonl.jsonl_row import STEPS, find_step, settings_of
@@ -178,7 +178,7 @@ class DocumentDecoder(WholeDocument):
             steps_are_row_numbers=numbered,
         )
 
-    def _columns(self, columns: Columns, given: set[str]) -> list[Block | Restart]:
+    def _columns(self, columns: ParallelLists, given: set[str]) -> list[Block | Restart]:
         """Blocks of the columns that are new, those with the same gaps together."""
         size = len(columns.values)
         steps = np.arange(1.0, size + 1) if columns.steps is None else columns.steps
@@ -267,6 +267,7 @@ def _settings(state: dict[str, Any]) -> Iterator[tuple[str, object]]:
         value = state.get(key)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
             yield key, value
+
     trial = state.get("trial_params")
     if isinstance(trial, dict):
         for name, value in islice(trial.items(), _MOST_PARAMETERS):

@@ -41,10 +41,21 @@ _SETTINGS = frozenset(
 )
 #: What a name gets for the list of its steps (PyMARL's logger for sacred, others).
 _OWN_STEPS = ("_T", "_steps", "_step", "_timesteps")
+_List = tuple[FloatArray, np.ndarray[Any, np.dtype[np.bool_]]]
+"""Numbers, and where there is none."""
+#: What every history has in common: a list that begins with a number or null, an object or a list,
+#: or an object by step.
+_LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|null|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*\{')
+#: Lists of lists and of numbers, which need no names.
+_LISTS = (b"values", b"[[", b"[\n", b"[ ")
+#: Enough for some rows of a list.
+_LIST_BYTES = 1 << 14
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
+_CLOSING = {b"{": b"}", b"[": b"]"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class ParallelLists:
     """Figures with the same steps."""
 
     names: tuple[str, ...]
@@ -70,7 +81,7 @@ class Rows:
 
 def histories(
     document: Any, step_keys: Sequence[str], *, is_log: bool, cut: bool = False
-) -> Iterator[Columns | Rows]:
+) -> Iterator[ParallelLists | Rows]:
     """The histories in a document. ``is_log``: its name says that it is a log; ``cut``: these are
     only its first bytes."""
     search = _Search(tuple(step_keys) or ("step",), cut)
@@ -80,7 +91,7 @@ def histories(
         if numbers is not None:
             size = len(document)
             walls = np.full(size, math.nan)
-            triples = Columns(("",), None, walls, numbers[0][:, None], numbers[1][:, None])
+            triples = ParallelLists(("",), None, walls, numbers[0][:, None], numbers[1][:, None])
         if triples is not None:
             yield triples
             return
@@ -93,7 +104,9 @@ class _Search:
         self._step_keys = step_keys
         self._cut = cut
 
-    def within(self, value: Any, name: str, depth: int, is_log: bool) -> Iterator[Columns | Rows]:
+    def within(
+        self, value: Any, name: str, depth: int, is_log: bool
+    ) -> Iterator[ParallelLists | Rows]:
         """The histories in a value; ``name`` is the prefix of its tags."""
         if isinstance(value, list):
             yield from self._rows(value, name, is_log)
@@ -114,7 +127,7 @@ class _Search:
                 ):
                     yield from self.within(inner, prefix, depth + 1, is_log or container)
 
-    def _lists(self, node: dict[str, Any], prefix: str) -> Iterator[Columns]:
+    def _lists(self, node: dict[str, Any], prefix: str) -> Iterator[ParallelLists]:
         """Parallel lists."""
         lists = {k: found for k, v in node.items() if (found := _numbers(v)) is not None}
         if not lists:
@@ -131,7 +144,7 @@ class _Search:
                 groups.setdefault((mark, len(lists[key][0])), []).append(key)
 
         for (mark, size), keys in groups.items():
-            yield Columns(
+            yield ParallelLists(
                 tuple(prefix + k for k in keys),
                 None if mark is None else np.frombuffer(mark),
                 np.full(size, math.nan),
@@ -209,10 +222,6 @@ def _is_by_step(node: Any) -> bool:
     )
 
 
-_List = tuple[FloatArray, np.ndarray[Any, np.dtype[np.bool_]]]
-"""Numbers, and where there is none."""
-
-
 def _numbers(value: Any) -> _List | None:
     """A list of numbers, also of numpy's as jsonpickle writes them; None for anything else.
 
@@ -254,11 +263,12 @@ def _counts(steps: _List | None) -> bool:
         or (np.abs(values) >= 1 << 62).any()
     ):
         return False
+
     rise = np.diff(values)
     return bool((rise > 0).any() and np.count_nonzero(rise < 0) <= _FALLING * len(values))
 
 
-def _sacred(node: Any, name: str) -> Columns | None:
+def _sacred(node: Any, name: str) -> ParallelLists | None:
     """A metric of sacred's ``metrics.json``: steps, values and timestamps."""
     if not isinstance(node, dict):
         return None
@@ -270,11 +280,12 @@ def _sacred(node: Any, name: str) -> Columns | None:
     if isinstance(times, list) and len(times) == len(walls):
         found = (wall_of(t) for t in times)
         walls = np.array([math.nan if w is None else w for w in found])
+
     absent = values[1] | steps[1]
-    return Columns((name,), steps[0], walls, values[0][:, None], absent[:, None])
+    return ParallelLists((name,), steps[0], walls, values[0][:, None], absent[:, None])
 
 
-def _triples(document: list[Any]) -> Columns | None:
+def _triples(document: list[Any]) -> ParallelLists | None:
     """TensorBoard's download of one tag: wall time, step, value. Its name is that of the file."""
     if len(document) < _LEAST or not all(isinstance(r, list) and len(r) == 3 for r in document):
         return None
@@ -284,18 +295,7 @@ def _triples(document: list[Any]) -> Columns | None:
         return None
     if walls[1].any() or not ((walls[0] > 1e9) & (walls[0] < 1e11)).all():
         return None
-    return Columns(("",), steps[0], walls[0], values[0][:, None], values[1][:, None])
-
-
-#: What every history has in common: a list that begins with a number or null, an object or a list,
-#: or an object by step.
-_LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|null|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*\{')
-#: Lists of lists and of numbers, which need no names.
-_LISTS = (b"values", b"[[", b"[\n", b"[ ")
-#: Enough for some rows of a list.
-_LIST_BYTES = 1 << 14
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
-_CLOSING = {b"{": b"}", b"[": b"]"}
+    return ParallelLists(("",), steps[0], walls[0], values[0][:, None], values[1][:, None])
 
 
 def holds_history(head: bytes, step_keys: Sequence[str], *, is_log: bool) -> bool:

@@ -169,6 +169,7 @@ def _is_metrics(row: Row, keys: Sequence[str]) -> bool:
     if translate is not None:
         found = translate(dict(row))
         return found.step is not None and bool(found.values)
+
     if _step_of(row, keys) is None:
         return False
     if isinstance(row.get("data"), dict):
@@ -217,6 +218,7 @@ def _refusal_of_rows(
     if any(map(is_sample, rows)) or not figures:
         stepped = any(isinstance(row.get(key), (int, float)) for key in keys) or counted_step(row)
         return Refusal("rows are texts, not metrics", no_step.final) if stepped else no_step
+
     if len(rows) < _LEAST:
         return Refusal(f"{no_step.reason}; two rows with figures would be counted")
     first, many = rows[figures[0] - 1], 2 * len(figures) > len(rows)

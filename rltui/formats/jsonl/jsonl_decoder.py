@@ -262,6 +262,7 @@ class JsonLinesDecoder(LastLine):
                 self._notes.add(offset, _STEPLESS, level=Level.OK)
             self._fine_step = None
             self._start_over()
+
         self._count = None
         return True
 

@@ -40,6 +40,13 @@ _UNKNOWN = 100
 _NUMBERING = frozenset(("idx", "index", "id", "num", "number", "no", "nr", "i", "n"))
 _SCANNER = json.JSONDecoder()
 _BLANK = re.compile(r"\s*")
+#: Names in LLaMA-Factory that differ from transformers (its train/callbacks.py).
+_FACTORY_NAMES = {"lr": "learning_rate", "accuracy": "rewards/accuracies"}
+#: ms-swift adds these to the transformers log (its trainers/patcher.py); ``iteration`` is the
+#: step of its Megatron trainers, the last two are those of logs that were written by others.
+_SWIFT_STEP = "global_step/max_steps"
+_SWIFT_KEYS = (_SWIFT_STEP, "iteration", "step", "global_step")
+_SWIFT_SPEEDS = ("train_speed(s/it)", "train_speed(iter/s)")
 
 
 class Step(NamedTuple):
@@ -173,15 +180,6 @@ def settings_of(row: dict[str, Any]) -> dict[str, object]:
     """The settings in a row under one of the usual keys; empty when it has none."""
     found: dict[str, Any] = next((row[k] for k in _SETTINGS if isinstance(row.get(k), dict)), {})
     return flat_settings(found, "/")
-
-
-#: Names in LLaMA-Factory that differ from transformers (its train/callbacks.py).
-_FACTORY_NAMES = {"lr": "learning_rate", "accuracy": "rewards/accuracies"}
-#: ms-swift adds these to the transformers log (its trainers/patcher.py); ``iteration`` is the
-#: step of its Megatron trainers, the last two are those of logs that were written by others.
-_SWIFT_STEP = "global_step/max_steps"
-_SWIFT_KEYS = (_SWIFT_STEP, "iteration", "step", "global_step")
-_SWIFT_SPEEDS = ("train_speed(s/it)", "train_speed(iter/s)")
 
 
 class Translated(NamedTuple):

@@ -19,6 +19,8 @@ _TRAINING = 5
 _SETTLED = 200
 #: An epoch that is the same in this many first rows is no step.
 _CONSTANT = 16
+KeptRow = tuple[tuple[str, ...], bytes, float]
+"""Keys, packed values and wall time of a row."""
 
 
 class Packing:
@@ -142,10 +144,6 @@ class RowOrder:
             return False
         self._newest, self._rows = {}, 0
         return True
-
-
-KeptRow = tuple[tuple[str, ...], bytes, float]
-"""Keys, packed values and wall time of a row."""
 
 
 class RowCount:

@@ -34,6 +34,16 @@ _TIME_NAMES = [*map(plain, TIME_KEYS), "walltime", "date"]
 _PHASES = re.compile(r"(train|eval|test|val|validation)\.(csv|tsv)")
 _MONITOR_FILE = re.compile(r"(?:(?P<env>.*)\.)?monitor\.csv")
 _MONITOR_COLUMNS = {"r", "l", "t"}
+#: Steps are below this in absolute value.
+_STEPS = float(1 << 63)
+#: Times beyond this are milliseconds.
+_MILLISECONDS_FROM = 1e12
+#: Rows after which the choice of the step stands.
+_ROWS = 200
+#: A step that is the same in this many first rows is none.
+_CONSTANT = 16
+#: A step that has begun again this often is none.
+_AGAIN = 2
 
 
 class TableKind(Enum):
@@ -158,12 +168,6 @@ def _distinct(tags: Sequence[str]) -> tuple[str, ...]:
             name = f"{tag}~{count}"
         out[name] = None
     return tuple(out)
-
-
-#: Steps are below this in absolute value.
-_STEPS = float(1 << 63)
-#: Times beyond this are milliseconds.
-_MILLISECONDS_FROM = 1e12
 
 
 @dataclass(slots=True)
@@ -315,14 +319,6 @@ def _groups(
         if here.any():
             groups.setdefault(here.tobytes(), (here, []))[1].append(number)
     return groups.values()
-
-
-#: Rows after which the choice of the step stands.
-_ROWS = 200
-#: A step that is the same in this many first rows is none.
-_CONSTANT = 16
-#: A step that has begun again this often is none.
-_AGAIN = 2
 
 
 class Axis:

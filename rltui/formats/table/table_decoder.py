@@ -120,6 +120,7 @@ class TableDecoder(LastLine):
             comment = json.loads(line[1:])
         except (ValueError, RecursionError):
             return
+
         began = wall_of(comment.get("t_start")) if isinstance(comment, dict) else None
         if began is not None:
             self._collector.environment_began(began)
@@ -134,6 +135,7 @@ class TableDecoder(LastLine):
         if names is None or not is_header(names):
             self._notes.add(offset, "line before the header")
             return
+
         self._delimiter = delimiter
         self._axis = Axis(self._begin(names))
 
@@ -230,6 +232,7 @@ class TableDecoder(LastLine):
                 rows.walls = walls
             elif not self._is_text(i, table[i]):
                 rows.values[i], rows.absent[i] = numbers_of(table[i])
+
         self._store(columns, rows, offset)
 
     def _store(self, columns: Columns, rows: TableRows, offset: int) -> None:

@@ -132,6 +132,7 @@ class TfEventsDecoder(Decoder):
                 self._offset += len(tail)
                 self._keep(data, self._parse(data, used - len(tail), more))
                 return
+
         buffer = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
         self._keep(buffer, self._parse(buffer, 0, more))
 
@@ -183,6 +184,7 @@ class TfEventsDecoder(Decoder):
             self._notes.add(self._offset + pos, "record is too long", level=Level.OK)
             self._records += 1
             return length + FRAME_BYTES
+
         span = scalar_at(data, pos, length, self._plugins, self._verify)
         if span is None:
             return self._event(data, pos, length)
@@ -237,6 +239,7 @@ class TfEventsDecoder(Decoder):
             layout = layout_of((scalars[0].tag,), _DTYPES[scalars[0].kind])
             self._sink.point(layout, step, wall, scalars[0].number)
             return
+
         for kind, dtype in _DTYPES.items():
             chosen = [s for s in scalars if s.kind == kind]
             if chosen:
@@ -277,6 +280,7 @@ class TfEventsDecoder(Decoder):
             seen, self._sizes[key] = self._sizes.get(key), size
             if torn or seen != size:
                 return False
+
         template = StepTemplate(data, spans)
         (self._shared if template.free else self._own).add(key, template)
         return True

@@ -284,6 +284,7 @@ def _by_width(matrix: ByteArray) -> list[IntArray]:
         if not going.any():
             break
         width += going
+
     kind = 2 * width + (matrix[:, -5] == 0x15)
     return [np.flatnonzero(kind == k) for k in np.unique(kind).tolist()]
 

@@ -1,4 +1,4 @@
-"""Rows of several shapes, in the order of the file, to a few matrices.
+"""wandb's history and system records: read row by row, converted in bulk to a few matrices.
 
 The x value of a metric is that of its step metric in the same row, else the last one seen,
 else ``_step``. System metrics only have a time: they get the x value of the row before them.
@@ -40,6 +40,8 @@ STEPS = float(1 << 63)
 _MAX_EXACT, _MAX_GLOBS = 1 << 16, 1 << 8
 _MAX_AXES = 64
 _MAX_KNOWN = 1 << 16
+#: Shapes of rows remembered at once.
+_MAX_SHAPES = 1 << 10
 
 
 class Axes:
@@ -192,10 +194,12 @@ class Assembly:
             for name in table.shape.names:
                 if name not in OWN:
                     owners.setdefault((name, table.shape.system), []).append(number)
+
         groups: dict[tuple[tuple[int, ...], bytes | None], list[bytes]] = {}
         for (name, system), numbers in owners.items():
             axis = None if system else self._axes.of(name)
             groups.setdefault((tuple(numbers), axis), []).append(name)
+
         for (several, axis), names in groups.items():
             x = self._now if axis is None else self.x(axis)
             self._emit_group(sink, [self._tables[n] for n in several], x, names)
@@ -212,6 +216,7 @@ class Assembly:
             index = index[order]
             wall = np.concatenate(walls)[order]
             rows = np.concatenate(values)[order]
+
         if len(index):
             sink.rows(layout_of(tuple(names), np.float64), x[index].astype(np.int64), wall, rows)
 
@@ -228,10 +233,6 @@ def _filled(values: FloatArray, before: float) -> FloatArray:
     """NaN replaced by the last number before it."""
     places = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(values))))
     return np.where(places < 0, before, values[places])
-
-
-#: Shapes of rows remembered at once.
-_MAX_SHAPES = 1 << 10
 
 
 class History:
@@ -337,6 +338,7 @@ class History:
                 name = b".".join(name_of(head)).removeprefix(b"system.")
                 if name and NUMBERS.fullmatch(value) and b"," not in value:
                     numbers[b"system/" + name] = value
+
         if numbers:
             self._add({TIME: token_of(wall), **numbers}, system=True)
 

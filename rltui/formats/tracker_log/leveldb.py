@@ -206,6 +206,7 @@ class RecordReader:
         if self._searched > _MAX_SEARCH:
             self._need = block_end - pos
             return pos, True
+
         rest = min((start for _, start in self._ends), default=self._tried) - self._base
         self._need = max(_CHUNK, end - rest + 1)
         return rest, True

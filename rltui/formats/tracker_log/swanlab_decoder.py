@@ -131,6 +131,7 @@ class SwanLabDecoder(TrackerDecoder):
             step = self._step
         else:
             self._step = step
+
         if not column.steps:
             self._new.append(column)
         column.steps.append(step)

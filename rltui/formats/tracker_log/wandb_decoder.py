@@ -43,6 +43,7 @@ class WandbDecoder(TrackerDecoder):
                 self._output.row()
                 self._history.row(data, start, end, offset)
                 return
+
         for number, wire, start, stop in fields(data, pos, end):
             if wire == BYTES:
                 self._field(number, data, start, stop, offset)

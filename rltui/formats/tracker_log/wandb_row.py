@@ -116,6 +116,7 @@ def _typed(number: int, wire: int, data: bytes, a: int, b: int) -> bytes:
     if (number, wire) == (5, VARINT):
         zigzag = varint(data, a, b)[0]
         return b"%d" % (zigzag >> 1 ^ -(zigzag & 1))
+
     if (number, wire) == (6, FIXED64):
         return token_of(_DOUBLE.unpack_from(data, a)[0])
     if (number, wire) == (7, BYTES):
