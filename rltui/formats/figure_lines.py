@@ -2,7 +2,7 @@
 
 A file of which nothing is read, or little, must say so where somebody looks. Here is what makes
 such a file: names of figures that nobody sets (losses, rewards) with numbers, the same ones again
-and again.
+and again; and what rltui itself wrote, results that lie among the logs and are none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""One row of JSON lines: its values, step and wall time, whatever the framework."""
+"""One row of JSON lines: its values, step and wall time, whatever the framework.
+
+Some have their own kind of rows, which get the tags of their event files:
+
+- Ray Tune and RLlib, ``result.json``: one nested object per result with the whole config.
+- LLaMA-Factory, ``trainer_log.jsonl``: the transformers log with some keys renamed.
+- ms-swift, ``logging.jsonl``: the transformers log, rounded, with times and steps as text; the
+  last line is a summary with the whole history and without a step.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The columns of a table: step, wall time, metrics.
 
 Decided by the header alone (and by the file name for Monitor files), so that all rows of a file
-are read in the same way: :func:`columns_of`.
+are read in the same way: :func:`columns_of`. Columns present in the same rows share a block, so
+that sparse tables (Lightning: one row per metric) store no empty cells.
 """
 
 from __future__ import annotations
