@@ -25,11 +25,10 @@ from rltui.formats.protobuf import (
     varint,
 )
 from rltui.formats.row_sink import RowSink, layout_of
-from rltui.formats.tracker_log import SwanLab
 from rltui.formats.tracker_log.leveldb import Framing
 from rltui.formats.tracker_log.tracker_decoder import Points, TrackerDecoder
 
-FRAMING = Framing(SwanLab.ident, 0xE1D6, 2)
+FRAMING = Framing(b":SWL", 0xE1D6, 2)
 _START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
 _FINISHED = 1
 _DOUBLE = Struct("<d")

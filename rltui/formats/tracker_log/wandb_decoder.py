@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 
 from rltui.formats.protobuf import BYTES, fields, integer_field, last_fields, timestamp, varint
-from rltui.formats.tracker_log import Wandb
 from rltui.formats.tracker_log.history import History
 from rltui.formats.tracker_log.leveldb import Framing
 from rltui.formats.tracker_log.tracker_decoder import Points, TrackerDecoder
 
-FRAMING = Framing(Wandb.ident, 0xBEE1, 0)
+FRAMING = Framing(b":W&B", 0xBEE1, 0)
 _HISTORY, _OUTPUT, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 12, 13, 17, 18
 _HISTORY_KEY, _SUMMARY_KEY = 0x12, 0x1A
 #: Texts of the run record that are shown: field -> name.
