@@ -56,8 +56,6 @@ class SwanLab(TrackerLog):
     ident = b":SWL"
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.tracker_log.swanlab_decoder import (
-            SwanLabDecoder,  # most logdirs have none
-        )
+        from rltui.formats.tracker_log.swanlab_decoder import SwanLabDecoder  # as above
 
         return SwanLabDecoder()
