@@ -95,7 +95,7 @@ def group_walls(steps: IntArray, bits: IntArray, step_group: StepGroup) -> IntAr
     walls = np.where(firsts < 0, step_group.bits, bits[firsts])
     near = (bits - walls + (SECOND_BITS - 1)).view(np.uint64) < 2 * SECOND_BITS - 1
     # records of one step that span more than a second are several groups
-    for first in np.unique(firsts[~near]).tolist():
+    for first in sorted(set(firsts[~near].tolist())):
         segment = rows[np.searchsorted(firsts, first) : np.searchsorted(firsts, first, "right")]
         inner = step_group if first < 0 else NO_GROUP
         for row, wall in zip(segment.tolist(), bits[segment].tolist(), strict=True):
