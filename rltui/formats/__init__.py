@@ -20,15 +20,13 @@ from rltui.formats.base import (
     Sampler,
 )
 from rltui.formats.console import Console
-from rltui.formats.document import JsonDocument
+from rltui.formats.document import JsonDocument, TrainerState
 from rltui.formats.gzip_log import Gzipped
 from rltui.formats.jsonl import JsonLines
 from rltui.formats.series_csv import SeriesCsv
-from rltui.formats.swanlab import SwanLab
 from rltui.formats.table import CsvTable
 from rltui.formats.tfevents import TfEvents
-from rltui.formats.trainer_state import TrainerState
-from rltui.formats.wandb import Wandb
+from rltui.formats.tracker_log import SwanLab, Wandb
 
 #: In the order in which they may claim a file, and in which a run of several logs gets its name.
 FORMATS: tuple[Format, ...] = (

@@ -110,6 +110,7 @@ class Belonging(Enum):
 class Decoder(Protocol):
     """Turns the bytes of one file, fed in order, into blocks. Never raises for bad data."""
 
+    @abstractmethod
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
         """Decode the next bytes of the file.
 
@@ -124,19 +125,23 @@ class Decoder(Protocol):
         Half a row gives nothing but a note. Should the file grow after all, no point comes twice
         and none is lost, though one may keep the value of half a number.
         """
+        return Decoded()
 
     @property
     def holds_row(self) -> bool:
         """Whether complete records are held back because ``more`` was promised."""
+        return False
 
     @property
     def open_line(self) -> bool:
         """Whether the last line has no end yet."""
+        return False
 
     @property
     def torn(self) -> bool:
         """Whether :meth:`finish` gave points of a line that turned out to have others, which the
         decoder cannot take back: only reading the file again can."""
+        return False
 
 
 class RowSpan(NamedTuple):
@@ -283,6 +288,7 @@ class NoteBook:
         if before < self._SHOWN:
             text = f"{kind}: {detail}" if detail else kind
             self._new.append(DecoderNote(offset, level, text))
+
         if count > self._SHOWN and (times > 1 or count % 10 == 0):
             power = 10 ** (len(str(count)) - 1)
             if power > max(before, self._SHOWN):
@@ -302,7 +308,7 @@ def clean_tag(raw: bytes | str) -> str:
     tag = clean_bytes(raw) if isinstance(raw, bytes) else clean(raw)
     if len(tag) <= MAX_TAG:
         return tag
-    import hashlib
+    import hashlib  # few logs have such tags, and it takes a millisecond
 
     digest = hashlib.sha256(tag.encode("utf-8", "backslashreplace")).hexdigest()[:12]
     return f"{tag[: MAX_TAG - 13]}~{digest}"

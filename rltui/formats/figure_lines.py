@@ -2,7 +2,7 @@
 
 A file of which nothing is read, or little, must say so where somebody looks. Here is what makes
 such a file: names of figures that nobody sets (losses, rewards) with numbers, the same ones again
-and again.
+and again; and what rltui itself wrote, results that lie among the logs and are none.
 """
 
 from __future__ import annotations
@@ -31,6 +31,16 @@ _VALUE = re.compile(
 #: What parts a name from those before it, and from the numbers before it.
 _BEFORE = re.compile(rb"[^\n,;|:={}\[\]\x80-\xff]*$")
 _NUMBER = re.compile(rb".*(?:^|[ \t])[-+]?[\d.][\w.%/+-]*[ \t]", re.DOTALL)
+_TEXT = rb'"(?:[^"\\]|\\.)*"'
+_ROW = rb'\{"run":%s,"tag":%s,"step":-?\d+,"wall_time":[^,]+,"value":' % (_TEXT, _TEXT)
+#: (first bytes, what they are of); the columns of an export are those of ``CSV_HEAD`` in
+#: ``rltui.output.points``, and the keys of its JSON lines.
+_SIGNS = (
+    (re.compile(rb'\{\s*"schema":\s*"rltui\.\w+/\d+"'), "a document of rltui"),
+    (re.compile(rb"# HELP rltui_\w+ "), "a page of metrics of rltui"),
+    (re.compile(rb"run,tag,step,wall_time,value,superseded\r?\n"), "an export of rltui"),
+    (re.compile(_ROW), "an export of rltui"),
+)
 
 
 class FigureLines(NamedTuple):
@@ -70,6 +80,7 @@ def figure_lines(text: bytes, known: Iterable[str] = ()) -> FigureLines | None:
         if counts[name]:
             names[name] += 1
             begins[text.rfind(b"\n", 0, at) + 1] = None
+
     if not names or names.most_common(1)[0][1] < _COURSE:
         return None
     offset = next(iter(begins))
@@ -80,3 +91,8 @@ def figure_lines(text: bytes, known: Iterable[str] = ()) -> FigureLines | None:
 
 def _letters(name: bytes) -> bytes:
     return re.sub(rb"[^a-z0-9]+", b"", name.lower())
+
+
+def own_output(head: bytes) -> str:
+    """What a file with these first bytes is, for people; empty if rltui did not write it."""
+    return next((f"is {what}, not a log" for sign, what in _SIGNS if sign.match(head)), "")

@@ -124,9 +124,11 @@ class GzipDecoder:
         if self._unpack.eof:
             self._packed = self._packed.lstrip(b"\0")
             self._unpack = zlib.decompressobj(_GZIP)
+
         if self._broken:
             self._packed = b""
             return b""
+
         before = self._unpack.copy()
         try:
             piece = self._unpack.decompress(self._packed, _PIECE)
@@ -134,6 +136,7 @@ class GzipDecoder:
             self._notes.add(0, "not valid gzip from here on", level=Level.WATCH)
             piece, self._packed, self._broken = _until_error(before, self._packed), b"", True
             return piece
+
         self._packed = self._unpack.unconsumed_tail or self._unpack.unused_data
         return piece
 

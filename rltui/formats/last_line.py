@@ -1,9 +1,9 @@
-"""The last line of a text log that has no end, once nothing more will be written."""
+"""Lines of a text log: cut from pieces of any size; the last one, which has no end, at the end."""
 
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import replace
 from itertools import takewhile
 
@@ -12,25 +12,44 @@ import numpy as np
 from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.formats.base import Decoded
+from rltui.formats.base import Decoded, Decoder, NoteBook
+
+#: The byte order mark that some Windows programs write first.
+_BOM = b"\xef\xbb\xbf"
+#: Longer pieces are not joined with the line that they continue: that would copy them.
+_SEAM = 1 << 16
 
 
-class LastLine(ABC):
-    """Base of the decoders of lines."""
+class LastLine(Decoder):
+    """Base of the decoders of lines.
 
-    _parts: list[bytes]
-    """Of the unfinished line."""
-    _skipping: bool
-    """Whether the unfinished line is dropped."""
-    _offset: int
-    """Of the unfinished line, in bytes from the beginning of the file."""
-    _given: _Given | None = None
-    """What the unfinished line has given: it comes once more when the line is complete."""
+    A line that is too long is dropped without being kept. Once nothing more will be written, the
+    last line is decoded without its end; what it gave does not come twice should it go on.
+    """
+
+    holds_row = False
+    torn = False
+    max_line = 1 << 24
+    """Bytes; longer lines are no metrics."""
     _may_hold_rows = False
     """Whether rows may wait for a further line, which :meth:`_close` gives."""
+    _given: _Given | None = None
+    """What the unfinished line has given: it comes once more when the line is complete."""
     _ended = False
     """Whether nothing came since :meth:`finish` gave points."""
-    torn = False
+
+    def __init__(self) -> None:
+        self._notes = NoteBook()
+        self._records = 0
+        """Lines with content since the last call, broken ones included."""
+        self._parts: list[bytes] = []
+        """Of the unfinished line."""
+        self._have = 0
+        """Bytes of these."""
+        self._skipping = False
+        """Whether the unfinished line is dropped."""
+        self._offset = 0
+        """Of the unfinished line, in bytes from the beginning of the file."""
 
     @property
     def open_line(self) -> bool:
@@ -40,6 +59,51 @@ class LastLine(ABC):
     @abstractmethod
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         """Decode the next bytes."""
+
+    def _cut(self, data: bytes) -> None:
+        """Read the lines that end in the next bytes, and keep the unfinished one."""
+        self._parts.append(data)
+        self._have += len(data)
+        if self._is_due(data):
+            many = len(self._parts) > 1 and len(data) > _SEAM
+            begin = data.find(b"\n") + 1 if many else 0
+            if begin:
+                self._parts[-1] = data[:begin]
+                self._read_text(b"".join(self._parts), 0)
+            if begin and not self._parts:
+                self._offset -= begin
+                self._read_text(data, begin)
+            else:
+                if begin:
+                    self._parts.append(data[begin:])
+                self._read_text(b"".join(self._parts), 0)
+        elif self._have > self.max_line:
+            if not self._skipping:
+                self._notes.add(self._offset, "line is too long")
+                self._records += 1
+            self._offset += self._have
+            self._parts, self._have, self._skipping = [], 0, True
+
+    def _read_text(self, text: bytes, begin: int) -> None:
+        """Read the lines from ``begin`` on that end in the text, which begins at the offset."""
+        end = text.rfind(b"\n") + 1
+        if self._skipping:
+            begin, self._skipping = text.index(b"\n", begin) + 1, False
+        elif not self._offset and text.startswith(_BOM):
+            begin = max(begin, len(_BOM))
+        used = self._read_lines(text, begin, end)
+        self._offset += used
+        rest = text[used:]
+        self._parts, self._have = ([rest] if rest else []), len(rest)
+
+    def _is_due(self, data: bytes) -> bool:
+        """Whether the kept bytes, which end with ``data``, are to be read."""
+        return b"\n" in data
+
+    def _read_lines(self, text: bytes, begin: int, end: int) -> int:
+        """Read the whole lines ``text[begin:end]``, where text begins at the offset; returns the
+        position of the first byte that is kept: behind them, or where an open row begins."""
+        raise NotImplementedError
 
     def _repeat(self) -> bool:
         """Return all points once more with the next ones, which then replace them; returns
@@ -55,13 +119,16 @@ class LastLine(ABC):
         end = data.find(b"\n") + 1 or len(data)
         if given.replaced and data[end - 1 : end] == b"\n" and self._repeat():
             return self._feed(data, more=more)
-        fed = self._feed(data[:end], more=more and end == len(data))
+        rest = data[end:]
+        fed = self._feed(data[:end], more=more and not rest)
         decoded = given.taken_from(fed, same_step=given.closed)
-        if data[end:]:
-            later = self._feed(data[end:], more=more)
+        if rest:
+            later = self._feed(rest, more=more)
             # a console row and a quoted cell may end in a later line
             decoded = decoded.then(given.taken_from(later, same_step=True))
-        if given.waits and (given.closed or not (data[end:] or not any(self._parts))):
+
+        unfinished = not rest and any(self._parts)
+        if given.points and (given.closed or unfinished):
             self._given = given
         if not given.torn or decoded.replaces:
             return decoded
@@ -87,6 +154,7 @@ class LastLine(ABC):
         if not any(isinstance(i, Block) for i in decoded.items):
             # the program may just be writing it: no reason to worry
             return Decoded(notes=tuple(replace(n, level=Level.OK) for n in decoded.notes))
+
         self._given, self._ended = _Given(decoded, closed=bool(closed.items)), True
         return decoded
 
@@ -101,23 +169,19 @@ class _Given:
         self._restarts = [i for i in decoded.items if isinstance(i, Restart)]
         self.torn: dict[str, None] = {}
         """Tags whose point was another one than that of the complete line."""
-        self._points: dict[str, list[tuple[int, bytes]]] = {}
+        self.points: dict[str, list[tuple[int, bytes]]] = {}
+        """Tag -> step and value of those that have not come once more."""
         for item in decoded.items:
             if isinstance(item, Block):
                 for column, tag in enumerate(item.tags):
-                    self._points.setdefault(tag, []).extend(_points_of(item, column))
-
-    @property
-    def waits(self) -> bool:
-        """Whether some points have not come once more."""
-        return bool(self._points)
+                    self.points.setdefault(tag, []).extend(_points_of(item, column))
 
     def taken_from(self, decoded: Decoded, *, same_step: bool = False) -> Decoded:
         """Without the first points of each tag, as many as were given; counts them off.
         ``same_step``: only as long as they have the steps of those that were given."""
         if decoded.replaces:
-            self._points.clear()
-        if not self._points:
+            self.points.clear()
+        if not self.points:
             return decoded
         items = list(decoded.items)
         while items and self._restarts and items[0] == self._restarts[0]:
@@ -125,11 +189,11 @@ class _Given:
         return replace(decoded, items=tuple(self._left(i, same_step) for i in items))
 
     def _left(self, item: Block | Restart, same_step: bool) -> Block | Restart:
-        if isinstance(item, Restart) or self._points.keys().isdisjoint(item.tags):
+        if isinstance(item, Restart) or self.points.keys().isdisjoint(item.tags):
             return item
         absent = np.zeros(item.values.shape, bool) if item.absent is None else item.absent.copy()
         for column, tag in enumerate(item.tags):
-            given = self._points.pop(tag, [])
+            given = self.points.pop(tag, [])
             pairs = list(zip(given, _points_of(item, column), strict=False))
             if same_step:
                 pairs = list(takewhile(lambda pair: pair[0][0] == pair[1][0], pairs))
@@ -138,7 +202,7 @@ class _Given:
             absent[_rows_of(item, column)[: len(pairs)], column] = True
             gone_on = same_step and len(pairs) < min(len(given), len(_rows_of(item, column)))
             if given[len(pairs) :] and not gone_on:
-                self._points[tag] = given[len(pairs) :]
+                self.points[tag] = given[len(pairs) :]
         return replace(item, absent=absent)
 
 

@@ -27,6 +27,7 @@ def varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
         shift += 7
         if shift > 63:
             break
+
     raise MalformedError("broken varint")
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from operator import itemgetter
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block, FloatArray, IntArray, ValueArray
 from rltui.formats.base import clean_tag
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,20 +37,19 @@ def layout_of(tags: tuple[bytes | str, ...], dtype: type[np.floating]) -> Layout
     return Layout(tuple(clean_tag(t) for t in tags), dtype)
 
 
+def picker(keys: tuple[_K, ...]) -> Callable[[Mapping[_K, _V]], tuple[_V, ...]]:
+    """Returns the values of these keys of a mapping; raises KeyError when one is missing."""
+    if len(keys) < 2:
+        return lambda row: tuple([row[key] for key in keys])
+    getter: Callable[[Mapping[_K, _V]], tuple[_V, ...]] = itemgetter(*keys)
+    return getter
+
+
 class _Part(NamedTuple):
     layout: Layout
     steps: IntArray
     walls: FloatArray
     values: ValueArray
-
-
-class _Point(NamedTuple):
-    seq: int
-    """Number of parts before it."""
-    step: int
-    wall: float
-    value: float
-    double: bool
 
 
 class RowSink:
@@ -59,7 +62,8 @@ class RowSink:
     def __init__(self) -> None:
         self._items: list[Block | Restart] = []
         self._parts: list[_Part] = []
-        self._points: dict[bytes, list[_Point]] = {}
+        self._loose: dict[str, None] = {}
+        """Tags with single points, which get blocks of their own behind the others."""
 
     def rows(self, layout: Layout, steps: IntArray, walls: FloatArray, values: ValueArray) -> None:
         """Add n rows: steps and walls (n,), values (n, m)."""
@@ -74,10 +78,10 @@ class RowSink:
             np.array([values], layout.dtype),
         )
 
-    def point(self, tag: bytes, step: int, wall: float, value: float, double: bool) -> None:
-        """Add one value of one tag."""
-        point = _Point(len(self._parts), step, wall, value, double)
-        self._points.setdefault(tag, []).append(point)
+    def point(self, layout: Layout, step: int, wall: float, value: float) -> None:
+        """Add one value of the only tag of a layout."""
+        self._loose[layout.tags[0]] = None
+        self.row(layout, step, wall, (value,))
 
     def restart(self, step: int) -> None:
         """The writer starts again at ``step``; closes the blocks before that."""
@@ -92,35 +96,35 @@ class RowSink:
 
     def _flush(self) -> None:
         parts, self._parts = self._parts, []
-        points, self._points = self._points, {}
-        loose: dict[str, list[_Point]] = {}
-        for raw, found in points.items():
-            loose.setdefault(clean_tag(raw), []).extend(found)
+        loose, self._loose = self._loose, {}
         groups = _groups(parts, loose)
-        if len(groups) > 1 and not loose:
-            whole = _union(parts, groups)
-            if whole is not None:
-                self._items.append(whole)
-                return
+        whole = _union(parts, groups) if len(groups) > 1 and not loose else None
+        if whole is not None:
+            self._items.append(whole)
+            return
+
         where = _where(parts, {group[0] for group in groups})
         for tags in groups:
-            own = where.get(tags[0], [])
-            if tags[0] in loose:
-                self._items.append(_point_block(tags[0], loose[tags[0]], own))
-            else:
-                self._items.append(_row_block(tags, [part for _, part in own]))
+            own = where[tags[0]]
+            values = [_columns(part, tags) for part in own]
+            if len(own) == 1:
+                self._items.append(Block(tags, own[0].steps, own[0].walls, values[0]))
+                continue
+            steps = np.concatenate([part.steps for part in own])
+            walls = np.concatenate([part.walls for part in own])
+            self._items.append(Block(tags, steps, walls, np.concatenate(values)))
 
 
-def _where(parts: list[_Part], leaders: set[str]) -> dict[str, list[tuple[int, _Part]]]:
-    """tag -> (number, part) of the parts that contain it."""
-    found: dict[str, list[tuple[int, _Part]]] = {}
+def _where(parts: list[_Part], leaders: set[str]) -> dict[str, list[_Part]]:
+    """tag -> the parts that contain it."""
+    found: dict[str, list[_Part]] = {}
     chosen: dict[Layout, list[str]] = {}
-    for number, part in enumerate(parts):
+    for part in parts:
         tags = chosen.get(part.layout)
         if tags is None:
             tags = chosen[part.layout] = [t for t in part.layout.tags if t in leaders]
         for tag in tags:
-            found.setdefault(tag, []).append((number, part))
+            found.setdefault(tag, []).append(part)
     return found
 
 
@@ -130,16 +134,11 @@ def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
     if any(p.layout.dtype is not dtype for p in parts):
         return None
     tags = tuple(tag for group in groups for tag in group)
-    size = np.dtype(dtype).itemsize
     rows = sum(len(p.steps) for p in parts)
-    cells = sum(p.values.size for p in parts)
-    leaders = frozenset(group[0] for group in groups)
-    led = {p.layout: 0 for p in parts}
-    for layout in led:
-        led[layout] = sum(tag in leaders for tag in layout.tags)
-    times = 16 * sum(len(p.steps) * led[p.layout] for p in parts)
-    if rows * (16 + len(tags) * (size + 1)) >= times + cells * size:
+    size = np.dtype(dtype).itemsize
+    if rows * (16 + len(tags) * (size + 1)) >= _bytes_apart(parts, groups, size):
         return None
+
     columns = {tag: column for column, tag in enumerate(tags)}
     values = np.zeros((rows, len(tags)), dtype)
     absent = np.ones((rows, len(tags)), bool)
@@ -149,20 +148,30 @@ def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
         values[row:end, chosen] = part.values
         absent[row:end, chosen] = False
         row = end
+
     steps = np.concatenate([p.steps for p in parts])
     walls = np.concatenate([p.walls for p in parts])
     return Block(tags, steps, walls, values, absent)
 
 
-def _groups(parts: list[_Part], loose: dict[str, list[_Point]]) -> list[tuple[str, ...]]:
-    """Tags grouped by the layouts that contain them; tags with loose points alone."""
+def _bytes_apart(parts: list[_Part], groups: list[tuple[str, ...]], size: int) -> int:
+    """Bytes of a block for each group; ``size``: of a value."""
+    leaders = frozenset(group[0] for group in groups)
+    layouts = {part.layout for part in parts}
+    led = {layout: sum(tag in leaders for tag in layout.tags) for layout in layouts}
+    return sum(16 * len(p.steps) * led[p.layout] + p.values.size * size for p in parts)
+
+
+def _groups(parts: list[_Part], loose: Collection[str]) -> list[tuple[str, ...]]:
+    """Tags grouped by the layouts that contain them; loose ones alone."""
     layouts = list(dict.fromkeys(p.layout for p in parts))
-    if len(layouts) == 1 and not loose:
+    if len(layouts) == 1:
         return [layouts[0].tags]
     seen: dict[str, list[int]] = {}
     for number, layout in enumerate(layouts):
         for tag in layout.tags:
             seen.setdefault(tag, []).append(number)
+
     groups: dict[tuple[int, ...], list[str]] = {}
     for tag, numbers in seen.items():
         if tag not in loose:
@@ -170,44 +179,8 @@ def _groups(parts: list[_Part], loose: dict[str, list[_Point]]) -> list[tuple[st
     return [tuple(g) for g in groups.values()] + [(tag,) for tag in loose]
 
 
-def _row_block(tags: tuple[str, ...], own: list[_Part]) -> Block:
-    """The columns ``tags`` of parts that have all of them."""
-    values = [_columns(p, tags) for p in own]
-    if len(own) == 1:
-        return Block(tags, own[0].steps, own[0].walls, values[0])
-    return Block(
-        tags,
-        np.concatenate([p.steps for p in own]),
-        np.concatenate([p.walls for p in own]),
-        np.concatenate(values),
-    )
-
-
 def _columns(part: _Part, tags: tuple[str, ...]) -> ValueArray:
     if part.layout.tags == tags:
         return part.values
     index = part.layout.index
     return part.values[:, [index[t] for t in tags]]
-
-
-def _point_block(tag: str, points: list[_Point], parts: list[tuple[int, _Part]]) -> Block:
-    """All points of one tag, loose ones and those within parts, in file order."""
-    # a loose point with seq s came before part number s
-    order = [np.array([2 * p.seq for p in points])]
-    steps = [np.array([p.step for p in points], np.int64)]
-    walls = [np.array([p.wall for p in points])]
-    dtype = np.float64 if any(p.double for p in points) else np.float32
-    values: list[ValueArray] = [np.array([p.value for p in points], dtype)]
-    for number, part in parts:
-        order.append(np.full(len(part.steps), 2 * number + 1))
-        steps.append(part.steps)
-        walls.append(part.walls)
-        values.append(part.values[:, part.layout.index[tag]])
-    joined = np.concatenate(values)
-    sort = np.argsort(np.concatenate(order), kind="stable")
-    return Block(
-        (tag,),
-        np.concatenate(steps)[sort],
-        np.concatenate(walls)[sort],
-        joined[sort][:, None],
-    )

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from rltui.core.block import Block, FloatArray
-from rltui.formats.base import Decoded, Decoder, Format, NoteBook, Options, clean_tag
+from rltui.formats.base import Decoded, Decoder, Format, Options, clean_tag
 from rltui.formats.last_line import LastLine
-from rltui.formats.table.table_cell import number_of, plain_cells
+from rltui.formats.table.table_line import number_of, plain_cells
 
 _SCALARS = "scalars"
 #: d3rlpy names directories ``ALGORITHM_20240131123456``, by default in ``d3rlpy_logs``.
@@ -34,6 +33,7 @@ _NUMBER = tuple(b"%c" % c for c in b"0123456789-+.")
 #: Longer lines are no rows.
 _MAX_LINE = 1 << 12
 _STEPS = float(1 << 62)
+_NO_ROWS: FloatArray = np.empty((0, 2))
 
 
 class SeriesCsv(Format):
@@ -59,16 +59,11 @@ class SeriesCsv(Format):
         rows = [[number_of(c.decode("ascii", "replace")) for c in row] for row in cells]
         if all(len(row) == 1 and row[0] is not None for row in rows):
             return _FIGURES.fullmatch(path.name) is not None and len(rows) >= _LEAST_NUMBERS
-        steps = _steps_in(rows)
-        if steps is None or not path.name.endswith(".csv"):
+        if not path.name.endswith(".csv") or not _are_counted(rows):
             return False
         if len(rows[0]) == 2:
             return _SCALARS in path.parts[:-1]
-        if any(_D3RLPY.fullmatch(part) for part in path.parts[:-1]):
-            return True
-        epochs = [row[0] or 0.0 for row in rows]
-        counts = epochs[0] in (0, 1) and all(b - a in (0, 1) for a, b in pairwise(epochs))
-        return len(rows) >= _LEAST and counts and all(b > a for a, b in pairwise(steps))
+        return any(map(_D3RLPY.fullmatch, path.parts[:-1])) or _counts_epochs(rows)
 
     def home(self, directory: str, path: Path) -> str:
         """TorchRL's run is above ``scalars``."""
@@ -89,92 +84,81 @@ def _below_scalars(path: Path) -> tuple[str, ...]:
     return parts[len(parts) - 1 - parts[::-1].index(_SCALARS) :]
 
 
-def _steps_in(rows: Sequence[Sequence[float | None]]) -> list[float] | None:
-    """The steps of rows of 2 or 3 cells each, whole numbers that never fall; else None."""
+def _are_counted(rows: Sequence[Sequence[float | None]]) -> bool:
+    """Whether rows of 2 or 3 cells each begin with whole numbers that never fall."""
     size = len(rows[0]) if rows else 0
     if size not in (2, 3) or any(len(row) != size or None in row for row in rows):
-        return None
-    for column in range(size - 1):
-        values = [row[column] or 0.0 for row in rows]
-        if any(v % 1 or not 0 <= v < _STEPS for v in values):
-            return None
-        if any(b < a for a, b in pairwise(values)):
-            return None
-    return [row[size - 2] or 0.0 for row in rows]
+        return False
+    steps = np.array(rows, np.float64)[:, :-1]
+    if not ((steps >= 0) & (steps < _STEPS)).all():
+        return False
+    return not (steps % 1).any() and bool((np.diff(steps, axis=0) >= 0).all())
+
+
+def _counts_epochs(rows: Sequence[Sequence[float | None]]) -> bool:
+    """Whether rows begin with an epoch that counts from 0 or 1, and a step that rises."""
+    table = np.array(rows, np.float64)
+    epochs, rises = table[:, 0], np.diff(table, axis=0)
+    counts = epochs[0] in (0, 1) and ((rises[:, 0] == 0) | (rises[:, 0] == 1)).all()
+    return bool(len(rows) >= _LEAST and counts and (rises[:, 1] > 0).all())
 
 
 class SeriesCsvDecoder(LastLine):
     """Decodes the points of one metric. Not thread-safe."""
 
-    holds_row = False
+    max_line = _MAX_LINE
 
     def __init__(self, tag: str) -> None:
+        super().__init__()
         self._tag = clean_tag(tag)
-        self._parts: list[bytes] = []
-        self._have = 0
-        self._offset = 0
-        self._skipping = False
-        self._notes = NoteBook()
+        self._rows: FloatArray = _NO_ROWS
+        """(n, 2) steps and values of this call."""
         self._count = 0
         """Rows so far of one number each."""
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
-        self._parts.append(data)
-        self._have += len(data)
-        if b"\n" not in data:
-            if self._have > _MAX_LINE:
-                self._drop()
-            return Decoded(notes=self._notes.take())
-        text = b"".join(self._parts)
-        begin = text.index(b"\n") + 1 if self._skipping else 0
-        end = text.rfind(b"\n") + 1
-        rows = self._rows(text[begin:end], self._offset + begin)
-        self._skipping = False
-        self._offset += end
-        self._parts, self._have = [text[end:]], len(text) - end
+        self._rows = _NO_ROWS
+        self._cut(data)
+        rows = self._rows[np.abs(self._rows[:, 0]) < _STEPS]
+        walls = np.full(len(rows), np.nan)
+        block = Block((self._tag,), rows[:, 0].astype(np.int64), walls, rows[:, 1:])
         return Decoded(
-            self._blocks(rows),
+            (block,) if len(rows) else (),
             notes=self._notes.take(),
-            records=len(rows),
+            records=len(self._rows),
             steps_are_row_numbers=self._count > 0,
         )
 
-    def _drop(self) -> None:
-        if not self._skipping:
-            self._notes.add(self._offset, "line is too long")
-        self._offset += self._have
-        self._parts, self._have, self._skipping = [], 0, True
+    def _read_lines(self, text: bytes, begin: int, end: int) -> int:
+        lines = text[begin:end]
+        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
+        if len(ends) and np.diff(ends, prepend=-1).max() <= _MAX_LINE + 1:
+            for size in (2, 3):
+                plain = plain_cells(lines, size)
+                if plain is not None and plain[1] is None:
+                    self._rows = plain[0][:, -2:]
+                    return end
 
-    def _rows(self, lines: bytes, offset: int) -> FloatArray:
-        """(n, 2) steps and values."""
-        for size in (2, 3) if lines and not _has_long_line(lines) else ():
-            plain = plain_cells(lines, size)
-            if plain is not None and plain[1] is None:
-                return plain[0][:, -2:]
-        rows = []
+        rows, offset = [], self._offset + begin
         for line in lines.split(b"\n")[:-1]:
-            cells = [number_of(c) for c in line.decode("ascii", "replace").split(",")]
-            if len(line) > _MAX_LINE:
-                self._notes.add(offset, "line is too long")
-            elif len(cells) == 1 and cells[0] is not None:
-                self._count += 1
-                rows.append((float(self._count), cells[0]))
-            elif len(cells) in (2, 3) and None not in cells:
-                step, value = cells[-2:]
-                rows.append((step or 0.0, -0.0 if value is None else value))
-            elif line.strip():
-                self._notes.add(offset, "broken line")
+            row = self._row(line)
+            if row is not None:
+                rows.append(row)
+            elif line.strip() or len(line) > _MAX_LINE:
+                long = len(line) > _MAX_LINE
+                self._notes.add(offset, "line is too long" if long else "broken line")
             offset += len(line) + 1
-        return np.array(rows, np.float64).reshape(-1, 2)
 
-    def _blocks(self, rows: FloatArray) -> tuple[Block, ...]:
-        table = rows[np.abs(rows[:, 0]) < _STEPS]
-        if not len(table):
-            return ()
-        steps = table[:, 0].astype(np.int64)
-        return (Block((self._tag,), steps, np.full(len(table), np.nan), table[:, 1:]),)
+        self._rows = np.array(rows, np.float64).reshape(-1, 2)
+        return end
 
-
-def _has_long_line(lines: bytes) -> bool:
-    ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
-    return len(lines) > _MAX_LINE and bool((np.diff(ends, prepend=-1) > _MAX_LINE + 1).any())
+    def _row(self, line: bytes) -> tuple[float, float] | None:
+        """Step and value of a line; None for one that is no row."""
+        cells = [number_of(c) for c in line.decode("ascii", "replace").split(",")]
+        *_, step, value = (0.0, *cells)
+        if len(line) > _MAX_LINE or len(cells) > 3 or value is None or None in cells:
+            return None
+        if len(cells) > 1:
+            return step or 0.0, value
+        self._count += 1
+        return float(self._count), value

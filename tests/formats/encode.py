@@ -127,6 +127,12 @@ def _add(points: Points, block: Block) -> None:
                 kept.append((int(block.steps[row]), -1.0 if math.isnan(wall) else wall, value))
 
 
+def values_of(parts: Iterable[Decoded]) -> dict[str, list[tuple[int, float]]]:
+    """tag -> [(step, value)]."""
+    found = points_of(parts)
+    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
+
+
 def restarts_of(parts: Iterable[Decoded]) -> list[int]:
     return [i.step for d in parts for i in d.items if isinstance(i, Restart)]
 

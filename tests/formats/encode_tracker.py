@@ -8,9 +8,9 @@ import struct
 from collections.abc import Iterable, Mapping
 from zlib import crc32
 
-from rltui.formats.leveldb import BLOCK_BYTES, Framing
-from rltui.formats.swanlab import swanlab_decoder as swanlab
-from rltui.formats.wandb import wandb_decoder as wandb
+from rltui.formats.tracker_log import swanlab_decoder as swanlab
+from rltui.formats.tracker_log import wandb_decoder as wandb
+from rltui.formats.tracker_log.leveldb import BLOCK_BYTES, Framing
 from tests.formats.encode import field, varint
 
 Value = float | str | bool | None | dict[str, object] | list[float]

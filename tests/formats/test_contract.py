@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.formats import FORMATS, Belonging, Decoded, Format
+from rltui.formats import FORMATS, Belonging, Format
 from tests.formats import contract, encode
 from tests.formats.sample import Sample, samples
 
@@ -66,16 +66,6 @@ def test_split_at_every_byte_gives_the_same_points(sample: Sample) -> None:
 
 
 @ALL
-def test_grows_by_one_byte(sample: Sample) -> None:
-    decoder = _decoder(sample)
-    parts = [decoder.feed(sample.data[i : i + 1]) for i in range(len(sample.data))]
-    assert encode.points_of(parts) == points(sample, sample.data)
-    assert sum(p.records for p in parts) == sum(
-        p.records for p in encode.feed_all(_decoder(sample), sample.data)
-    )
-
-
-@ALL
 def test_points_come_out_as_soon_as_they_are_complete(sample: Sample) -> None:
     if sample.late or sample.form.document:
         pytest.skip("a row of this format is not complete at its end")
@@ -112,14 +102,6 @@ def test_much_garbage_makes_few_notes(sample: Sample) -> None:
     count = sum(len(p.notes) for p in parts)
     assert count < 20
     assert bool(count) is sample.noted
-
-
-@ALL
-def test_empty_input_gives_nothing(sample: Sample) -> None:
-    decoder = _decoder(sample)
-    assert decoder.feed(b"") == Decoded()
-    assert decoder.feed(b"", more=True) == Decoded()
-    assert not decoder.holds_row
 
 
 @ALL

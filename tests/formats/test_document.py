@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import struct
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.batch import RunKey
-from rltui.core.block import Block
 from rltui.formats import HEAD_BYTES, Decoded, Options
-from rltui.formats.document import JsonDocument
-from rltui.formats.document.head import closed
+from rltui.formats.document import JsonDocument, shape
+from rltui.formats.document.shape import closed
 from rltui.sources import Reader
 from rltui.sources.discovery.logdir import discover
 from tests.formats import encode
@@ -32,8 +29,7 @@ def decoded(document: Any, name: str = "dqn_log.json") -> Decoded:
 
 
 def values(document: Any, name: str = "dqn_log.json") -> Values:
-    found = encode.points_of([decoded(document, name)])
-    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
+    return encode.values_of([decoded(document, name)])
 
 
 def test_parallel_lists_of_keras_rl() -> None:
@@ -126,19 +122,6 @@ def test_lists_of_rows(wrap: Any) -> None:
     assert set(found) == {"loss", "reward"}
 
 
-def test_rows_of_several_phases() -> None:
-    rows = [{"epoch": i, "loss": 0.5} for i in range(3)]
-    found = values({"train": rows, "eval": rows}, "results.json")
-    assert set(found) == {"train/loss", "eval/loss"}
-    assert [s for s, _ in found["eval/loss"]] == [0, 1, 2]
-
-
-def test_rows_without_a_step_are_counted() -> None:
-    rows = [{"loss": 0.5 - i / 8, "lr": 0.1} for i in range(3)]
-    assert decoded(rows, "history.json").steps_are_row_numbers
-    assert [s for s, _ in values(rows, "history.json")["loss"]] == [1, 2, 3]
-
-
 def test_rows_by_step() -> None:
     document = {str(10 * i): {"loss": i / 4, "note": "ok"} for i in range(1, 4)}
     assert values(document, "x.json") == {"loss": [(10, 0.25), (20, 0.5), (30, 0.75)]}
@@ -160,14 +143,6 @@ def test_a_download_of_tensorboard() -> None:
 def test_settings_are_hyperparameters() -> None:
     document = {"config": {"lr": 0.1, "seeds": [1, 2]}, "loss": [3.0, 2.0], "step": [1, 2]}
     assert decoded(document).hparams == {"lr": 0.1, "seeds": "[1, 2]"}
-
-
-def test_a_long_document_is_claimed_by_its_beginning() -> None:
-    lists = {"loss": [i / 7 for i in range(20_000)], "nb_steps": list(range(20_000))}
-    found = values(lists)
-    assert found["loss"][-1] == (19_999, 19_999 / 7)
-    rows = [{"step": i, "reward": i / 3, "note": "ü" * 9} for i in range(5000)]
-    assert len(values({"total_steps": 5000, "log": rows}, "x.json")["reward"]) == 5000
 
 
 COCO = {
@@ -218,11 +193,9 @@ def test_only_the_beginning_of_a_foreign_document_is_read(
     (tmp_path / "big.json").write_text(
         json.dumps([{"id": i, "step": "x" * 90} for i in range(9999)])
     )
-    from rltui.formats.document import head
-
     seen: list[int] = []
-    parse = head.parsed
-    monkeypatch.setattr(head, "parsed", lambda data: (seen.append(len(data)), parse(data))[1])
+    parse = shape.parsed
+    monkeypatch.setattr(shape, "parsed", lambda data: (seen.append(len(data)), parse(data))[1])
     assert discover([tmp_path]).runs == ()
     assert max(seen) <= HEAD_BYTES + 99
 
@@ -244,19 +217,6 @@ def test_a_document_that_grows_replaces_what_was_read(tmp_path: Path) -> None:
         20,
         30,
     ]
-
-
-def test_many_lists_cost_no_more_each_than_a_few() -> None:
-    took = []
-    for count in (4000, 32_000):
-        lists = {f"loss_{i}": [3.0, 2.0] for i in range(count)}
-        data = json.dumps({"step": [1, 2], **lists}).encode()
-        began = time.process_time()
-        (block,) = JsonDocument().decoder(None, Path("dqn_log.json")).feed(data).items
-        took.append(time.process_time() - began)
-        assert isinstance(block, Block)
-        assert block.tags == tuple(lists)
-    assert took[1] < 20 * took[0], took
 
 
 def test_the_steps_of_the_user() -> None:

@@ -35,20 +35,6 @@ def test_any_order_of_any_styles(seed: int) -> None:
         assert encode.points_of(parts) == expected
 
 
-def test_many_shapes_of_one_length() -> None:
-    """Tag and metadata share their bytes differently in every record."""
-    rng, records = random.Random(1), [encode.header()]
-    for step in range(2000):
-        size = rng.randint(1, 60)
-        tensor = b"\x08\x01" + encode.field(5, struct.pack("<f", step))
-        value = encode.field(1, b"a" * size) + encode.field(8, tensor)
-        records.append(
-            encode.event(step + 1, 1.78e9, value + encode.plugin(content=b"c" * (60 - size)))
-        )
-    data = b"".join(records)
-    assert encode.points_of(encode.feed_all(TfEvents().decoder(), data)) == encode.reference(data)
-
-
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("nested", [True, False])
 def test_usual_and_unusual_lines(seed: int, nested: bool) -> None:

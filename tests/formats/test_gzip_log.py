@@ -70,12 +70,6 @@ def rows(decoded: Decoded) -> int:
     return sum(len(b.steps) for b in decoded.items)  # type: ignore[union-attr]
 
 
-def test_members_may_follow_each_other() -> None:
-    head, _, rest = CSV.encode().partition(b"\n100,")
-    packed = gzip.compress(head + b"\n") + gzip.compress(b"100," + rest) + bytes(512)
-    assert rows(decoder().feed(packed)) == ROWS
-
-
 @pytest.mark.parametrize("cut", [10, 500, -9])
 def test_a_file_that_is_cut_gives_what_it_holds(cut: int) -> None:
     packed = gzip.compress(CSV.encode(), 0)[:cut]

@@ -8,7 +8,6 @@ memory of large files.
 from __future__ import annotations
 
 import gc
-import json
 import sys
 import tracemalloc
 from pathlib import Path
@@ -20,7 +19,6 @@ from rltui.formats.gzip_log import Gzipped
 from rltui.formats.json_value import fits_memory
 from rltui.formats.table import CsvTable
 from rltui.formats.table.table_line import MAX_QUOTED
-from rltui.formats.trainer_state import TrainerState
 from tests.formats.hostile import SHAPES, Shape, size_of
 
 #: Bytes of the files, and how many times as large the other one is.
@@ -158,15 +156,6 @@ def test_lines_that_would_take_too_much_are_not_read() -> None:
     found = new(shape).feed(data)
     assert [n.message for n in found.notes] == ["line has too many values"]
     assert sum(len(block.steps) for block in found.items) == 2  # type: ignore[union-attr]
-
-
-def test_a_large_document_of_usual_rows_is_read() -> None:
-    row = {"epoch": 0.25, "grad_norm": 7.96875, "learning_rate": 1e-05, "loss": 2.4375}
-    rows = [{**row, "step": n} for n in range(40_000)]
-    data = json.dumps({"log_history": rows, "max_steps": 9}, indent=2).encode()
-    assert len(data) > 5 << 20
-    decoder = TrainerState().decoder()
-    assert sum(len(block.steps) for block in decoder.feed(data).items) == 40_000  # type: ignore[union-attr]
 
 
 def test_what_a_quote_without_end_leaves_behind_costs_little() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import struct
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,11 +26,6 @@ def lines(*rows: object) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-def plain(parts: Sequence[Decoded]) -> dict[str, list[tuple[int, float]]]:
-    found = encode.points_of(parts)
-    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
-
-
 def hparams(parts: Sequence[Decoded]) -> dict[str, object]:
     out: dict[str, object] = {}
     for part in parts:
@@ -39,21 +33,11 @@ def hparams(parts: Sequence[Decoded]) -> dict[str, object]:
     return out
 
 
-def test_sb3_stands_at_its_env_steps() -> None:
-    data = (FIXTURES / "sb3_progress.json").read_bytes()
-    rows = [json.loads(line) for line in data.splitlines()]
-    found = plain(decode(data))
-    assert "time/total_timesteps" not in found
-    assert found["rollout/ep_rew_mean"] == [
-        (r["time/total_timesteps"], r["rollout/ep_rew_mean"]) for r in rows
-    ]
-
-
 def test_ray_has_the_tags_of_its_event_file_and_its_config_as_settings() -> None:
     data = (FIXTURES / "ray_result.json").read_bytes()
     rows = [json.loads(line) for line in data.splitlines()]
     parts = decode(data, piece=5000)
-    found = plain(parts)
+    found = encode.values_of(parts)
     entropy = [r["learners"]["default_policy"]["entropy"] for r in rows]
     assert found["ray/tune/learners/default_policy/entropy"] == list(
         zip((1, 2), entropy, strict=True)
@@ -78,7 +62,7 @@ def test_ray_nan_is_a_fact_of_the_learner_only() -> None:
         "info": {"learner": {"loss": "null", "kl": math.nan, "num_steps": math.nan}},
         "a (b)": 1,
     }
-    found = plain(decode([row]))
+    found = encode.values_of(decode([row]))
     assert {t: s for t, ((s, _),) in found.items()} == dict.fromkeys(
         (
             *("ray/tune/training_iteration", "ray/tune/timesteps_total", "ray/tune/time_total_s"),
@@ -88,10 +72,6 @@ def test_ray_nan_is_a_fact_of_the_learner_only() -> None:
     )
     assert math.isnan(found["ray/tune/info/learner/loss"][0][1])
     assert math.isnan(found["ray/tune/info/learner/kl"][0][1])
-
-
-def test_training_iteration_alone_is_a_step_like_others() -> None:
-    assert plain(decode([{"training_iteration": 4, "loss": 2}])) == {"loss": [(4, 2.0)]}
 
 
 def test_llama_factory_has_the_tags_of_transformers() -> None:
@@ -108,7 +88,7 @@ def test_llama_factory_has_the_tags_of_transformers() -> None:
     }
     late = {"current_steps": 20, "total_steps": 200, "eval_loss": 0.5, "epoch": 1.0}
     parts = decode([row, late])
-    assert plain(parts) == {
+    assert encode.values_of(parts) == {
         "train/total_steps": [(10, 200.0), (20, 200.0)],
         "train/loss": [(10, 0.9)],
         "train/learning_rate": [(10, 4e-05)],
@@ -137,7 +117,7 @@ def test_ms_swift_logs_steps_as_fractions(key: str) -> None:
     }
     summary = {"last_model_checkpoint": "/x", "global_step": 5, "log_history": [{"loss": 1}]}
     parts = decode([row, summary])
-    assert plain(parts) == {
+    assert encode.values_of(parts) == {
         "train/loss": [(5, 0.7)],
         "eval/loss": [(5, 0.6)],
         "test/loss": [(5, 0.5)],
@@ -150,20 +130,6 @@ def test_ms_swift_logs_steps_as_fractions(key: str) -> None:
     assert [n for p in parts for n in p.notes] == []
 
 
-def test_prime_rl_rows_of_two_writers_are_no_restart() -> None:
-    rows = [
-        {"step": 2, "time": 1.9e9, "optim/lr": 1e-06},
-        {"step": 1, "time": 1.9e9 + 1, "reward/mean": 0.5},
-        {"step": 2, "time": 1.9e9 + 2, "time/step": 3.0},
-        {"step": 2, "time": 1.9e9 + 3, "time/step": 4.0},
-    ]
-    parts = decode(rows)
-    assert encode.restarts_of(parts) == []
-    found = encode.points_of(parts)
-    assert [(s, w) for s, w, _ in found["time/step"]] == [(2, 1.9e9 + 2), (2, 1.9e9 + 3)]
-    assert plain(parts)["reward/mean"] == [(1, 0.5)]
-
-
 def test_rows_with_an_epoch_only_stand_where_the_row_before_stands() -> None:
     rows = [
         {"epoch": 0, "val_loss": 9},
@@ -173,7 +139,7 @@ def test_rows_with_an_epoch_only_stand_where_the_row_before_stands() -> None:
         {"epoch": 2, "val_loss": 3},
     ]
     for piece in (None, 1, 50):
-        found = plain(decode(lines(*rows), piece=piece))
+        found = encode.values_of(decode(lines(*rows), piece=piece))
         assert found["val_loss"] == [(0, 9.0), (100, 2.0), (200, 3.0)]
         assert found["epoch"] == [(100, 1.0), (100, 1.0), (200, 2.0), (200, 2.0)]
 
@@ -182,19 +148,16 @@ def test_an_epoch_stands_where_the_last_of_usual_lines_stands() -> None:
     rows = [{"step": i, "data": {"a": i}} for i in range(50)]
     data = lines(*rows, {"epoch": 1, "val": 2})
     for piece in (None, 100):
-        assert plain(decode(data, piece=piece))["val"] == [(49, 2.0)]
+        assert encode.values_of(decode(data, piece=piece))["val"] == [(49, 2.0)]
 
 
 def test_words_of_numbers_and_other_texts() -> None:
-    found = plain(decode([{"step": 1, "a": "NaN", "b": "-Infinity", "c": "0.5", "d": "x"}]))
+    found = encode.values_of(
+        decode([{"step": 1, "a": "NaN", "b": "-Infinity", "c": "0.5", "d": "x"}])
+    )
     assert math.isnan(found["a"][0][1])
     assert found["b"] == [(1, -math.inf)]
     assert set(found) == {"a", "b"}
-
-
-def test_dates_are_wall_times() -> None:
-    found = encode.points_of(decode([{"step": 1, "timestamp": "2026-05-28T20:26:40Z", "a": 1}]))
-    assert [(s, w) for s, w, _ in found["a"]] == [(1, 1780000000.0)]
 
 
 def test_settings_in_a_line_of_their_own() -> None:
@@ -279,9 +242,9 @@ def counted(rows: Sequence[object], name: str = "x.jsonl") -> dict[str, list[tup
     whole = decode(rows)
     for piece in (1, 7, 64):
         parts = decode(rows, piece=piece)
-        assert plain(parts) == plain(whole)
+        assert encode.values_of(parts) == encode.values_of(whole)
         assert parts[-1].steps_are_row_numbers
-    return plain(whole)
+    return encode.values_of(whole)
 
 
 def test_rows_without_a_step_are_counted() -> None:
@@ -315,7 +278,7 @@ def test_rows_whose_epoch_stands_still_are_counted() -> None:
 def test_epochs_stay_the_step_of_what_is_logged_once_in_each() -> None:
     rows: list[object] = [{"epoch": n, "loss": n} for n in range(3)]
     parts = decode([*rows, {"final_reward": 4}])
-    assert plain(parts) == {"loss": [(0, 0.0), (1, 1.0), (2, 2.0)]}
+    assert encode.values_of(parts) == {"loss": [(0, 0.0), (1, 1.0), (2, 2.0)]}
     assert [n.message for p in parts for n in p.notes] == ["line without a step"]
 
 
@@ -323,7 +286,7 @@ def test_a_step_that_comes_later_takes_the_place_of_counted_rows() -> None:
     rows: list[object] = [{"eval_reward": 0.5}, *({"step": n, "reward": n} for n in (10, 20))]
     for piece in (None, 1, 30):
         parts = decode(rows, piece=piece)
-        assert plain(parts) == {"reward": [(10, 10.0), (20, 20.0)]}
+        assert encode.values_of(parts) == {"reward": [(10, 10.0), (20, 20.0)]}
         assert not parts[-1].steps_are_row_numbers
         assert [n.offset for p in parts for n in p.notes] == [0]
 
@@ -347,7 +310,7 @@ def test_figures_of_questions_and_models_are_not_counted(row: dict[str, object])
 def test_swift_rows_with_a_step_of_another_name(key: str) -> None:
     rows = [{"step": n, "loss": n, key: 0.5} for n in (5, 10)]
     assert JsonLines().claims(Path("logging.jsonl"), lines(*rows))
-    assert plain(decode(rows))["train/loss"] == [(5, 5.0), (10, 10.0)]
+    assert encode.values_of(decode(rows))["train/loss"] == [(5, 5.0), (10, 10.0)]
     stepless = [{"loss": n, key: 0.5} for n in (5, 10)]
     assert counted(stepless, "logging.jsonl")["loss"] == [(1, 5.0), (2, 10.0)]
 
@@ -355,4 +318,4 @@ def test_swift_rows_with_a_step_of_another_name(key: str) -> None:
 def test_a_banner_before_the_rows_hides_nothing() -> None:
     data = b"starting\n" + lines({"step": 1, "loss": 2}, {"step": 2, "loss": 1})
     assert JsonLines().claims(Path("x.jsonl"), data)
-    assert plain(decode(data)) == {"loss": [(1, 2.0), (2, 1.0)]}
+    assert encode.values_of(decode(data)) == {"loss": [(1, 2.0), (2, 1.0)]}

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.formats import leveldb
 from rltui.formats.base import DecoderNote, NoteBook
-from rltui.formats.leveldb import BLOCK_BYTES, Framing, RecordReader
-from tests.formats.encode_tracker import LogWriter, chunk, log
+from rltui.formats.tracker_log import leveldb
+from rltui.formats.tracker_log.leveldb import BLOCK_BYTES, Framing, RecordReader
+from tests.formats.encode_tracker import chunk, log
 
 FRAMING = Framing(b":TST", 0xBEE1, 0)
 #: How much is left in the first block decides how a record is split.
@@ -48,35 +48,6 @@ def test_records_of_any_size_in_any_pieces(payloads: list[bytes], places: list[i
     assert read(*cut(data, places)) == (payloads, [])
 
 
-@pytest.mark.parametrize("size", NEAR_END)
-def test_ends_of_blocks_byte_by_byte(size: int) -> None:
-    payloads = [bytes(size), b"second" * 3, b"third"]
-    data = log(FRAMING, payloads)
-    start = size
-    pieces = [data[:start], *(data[i : i + 1] for i in range(start, len(data)))]
-    assert read(*pieces) == (payloads, [])
-
-
-def test_position_of_each_record() -> None:
-    writer = LogWriter(FRAMING)
-    places, data = [], writer.header
-    for size in (10, 40_000, 0, 7):
-        places.append(len(data))
-        data += writer.record(bytes(size))
-    found = RecordReader(FRAMING, NoteBook()).feed(data)
-    assert [offset for offset, _ in found] == places
-
-
-def test_unfinished_last_chunk_waits_without_a_note() -> None:
-    data = log(FRAMING, [b"first", b"second"])
-    notes = NoteBook()
-    reader = RecordReader(FRAMING, notes)
-    assert [p for _, p in reader.feed(data[:-1])] == [b"first"]
-    assert reader.feed(b"") == []
-    assert [p for _, p in reader.feed(data[-1:])] == [b"second"]
-    assert notes.take() == ()
-
-
 def test_a_broken_chunk_costs_itself_only() -> None:
     payloads = [b"record %d" % n for n in range(20)]
     data = bytearray(log(FRAMING, payloads))
@@ -86,15 +57,6 @@ def test_a_broken_chunk_costs_itself_only() -> None:
     assert found == payloads[:3] + payloads[4:]
     assert notes[0].offset == where
     assert "broken chunk" in notes[0].message
-
-
-def test_a_broken_length_is_found_out_of_by_its_own_block() -> None:
-    payloads = [bytes([n]) * 5000 for n in range(5, 30)]
-    data = bytearray(log(FRAMING, payloads))
-    data[7 + 4 : 7 + 6] = b"\xff\xff"
-    found, notes = read(bytes(data))
-    assert found == payloads[1:]
-    assert [n.offset for n in notes] == [7]
 
 
 def test_a_broken_piece_of_a_long_record_costs_that_record() -> None:
@@ -153,21 +115,6 @@ def test_damage_reads_the_same_in_any_pieces(data: st.DataObject) -> None:
     assert read(*cut(bytes(raw), places)) == whole
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.data())
-def test_the_end_of_a_search_is_the_same_in_any_pieces(data: st.DataObject) -> None:
-    """Where so much looks like chunks that the search is given up."""
-    alike = st.integers(0, 3000).map(lambda size: b"." + struct.pack("<IHB", 7, size, 1) * 9)
-    payloads = data.draw(st.lists(st.one_of(alike, st.binary(max_size=90)), min_size=9))
-    raw = bytearray(log(FRAMING, payloads))
-    for place in data.draw(st.lists(st.integers(7, len(raw) - 1), min_size=1, max_size=5)):
-        raw[place] ^= 0x55
-    places = data.draw(st.lists(st.integers(0, len(raw)), max_size=10))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(leveldb, "_MAX_SEARCH", 4000)
-        assert read(*cut(bytes(raw), places)) == read(bytes(raw))
-
-
 def test_fragments_out_of_order() -> None:
     header = FRAMING.header
     found, notes = read(header + chunk(3, b"x") + chunk(4, b"y") + chunk(1, b"good"))
@@ -205,14 +152,6 @@ def test_garbage_costs_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == [b"good"]
     assert len(notes) < 10
     assert done < blocks * (2 * leveldb._MAX_SEARCH)
-
-
-def test_another_version_is_said_once() -> None:
-    other = Framing(FRAMING.ident, FRAMING.magic, 3)
-    found, notes = read(log(other, [b"a"]), chunk(1, b"b"), chunk(1, b"c"))
-    assert found == []
-    assert len(notes) == 1
-    assert "version 3" in notes[0].message
 
 
 def test_a_broken_file_header_is_said() -> None:

@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.core.batch import LogTail
 from rltui.formats.base import Decoded, clean_tag
-from rltui.formats.leveldb import Framing
-from rltui.formats.swanlab import SwanLab
-from rltui.formats.swanlab import swanlab_decoder as swanlab
-from rltui.formats.swanlab.swanlab_decoder import FRAMING, SwanLabDecoder
+from rltui.formats.tracker_log import SwanLab
+from rltui.formats.tracker_log.leveldb import Framing
+from rltui.formats.tracker_log.swanlab_decoder import FRAMING, SwanLabDecoder
 from tests.formats import encode
 from tests.formats.encode import field
 from tests.formats.encode_tracker import (
@@ -38,8 +36,7 @@ def decode(*records: bytes) -> Decoded:
 
 
 def points(decoded: Decoded) -> dict[str, list[tuple[int, float]]]:
-    found = encode.points_of([decoded])
-    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
+    return encode.values_of([decoded])
 
 
 def line(text: str) -> bytes:
@@ -137,26 +134,6 @@ def test_rows_of_equal_steps_share_a_block(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(points(decoded)["m/7"]) == 200
 
 
-def test_rows_with_other_keys_in_between() -> None:
-    records = []
-    for step in range(50):
-        records += [scalar("a", step, step), scalar("b", step, -step)]
-        if step % 10 == 0:
-            records.append(scalar("eval", step, 0.5))
-    found = points(decode(*records))
-    assert [s for s, _ in found["eval"]] == [0, 10, 20, 30, 40]
-    assert found["b"][7] == (7, -7.0)
-
-
-def test_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swanlab, "_MAX_CACHED", 16)
-    decoder = SwanLabDecoder()
-    data = swanlab_log(*(scalar("a", s, s, WALL + s) for s in range(500)))
-    assert [s for s, _ in points(decoder.feed(data))["a"]] == list(range(500))
-    assert len(decoder._times) <= 16
-    assert len(decoder._steps) <= 16
-
-
 def test_system_metrics_stand_at_the_newest_step() -> None:
     found = points(
         decode(
@@ -174,11 +151,6 @@ def test_how_it_ended(state: int, code: int) -> None:
     assert decode(scalar("a", 1, 1.0)).exit_code is None
     assert decode(finish(0)).exit_code is None
     assert decode(finish(state)).exit_code == code
-
-
-def test_an_error_is_the_end_of_the_console() -> None:
-    decoded = decode(line("one"), scalar("a", 1, 1.0), finish(2, "Traceback\nOutOfMemory\n"))
-    assert decoded.tail == LogTail(("one", "Traceback", "OutOfMemory"), 2)
 
 
 def test_what_is_not_known_is_skipped() -> None:

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from rltui.core.block import Block
 from rltui.formats import Belonging, Decoded, Options
+from rltui.formats.last_line import LastLine
 from rltui.formats.table import CsvTable
-from rltui.formats.table import table_decoder as decoder
-from rltui.formats.table.table_line import MAX_QUOTED
 from tests import places
 from tests.formats import encode
 
@@ -29,12 +28,7 @@ def decode(data: bytes | str, name: str = "x.csv", *, piece: int | None = None) 
 
 
 def values(data: bytes | str, name: str = "x.csv") -> dict[str, list[tuple[int, float]]]:
-    return plain(decode(data, name))
-
-
-def plain(parts: Iterable[Decoded]) -> dict[str, list[tuple[int, float]]]:
-    found = encode.points_of(parts)
-    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
+    return encode.values_of(decode(data, name))
 
 
 def notes(parts: Iterable[Decoded]) -> list[tuple[int, str]]:
@@ -65,7 +59,7 @@ def test_fixtures_equal_pythons_csv(name: str, step: str) -> None:
 def test_ray_progress_has_the_tags_of_its_event_file() -> None:
     path = FIXTURES / "ray_progress.csv"
     parts = decode(path.read_bytes(), "progress.csv")
-    found = plain(parts)
+    found = encode.values_of(parts)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [s for s, _ in found["ray/tune/env_runners/episode_return_mean"]] == [1, 2]
@@ -122,39 +116,9 @@ def test_a_monitor_that_another_process_went_on_with_has_no_times_from_there() -
         assert [w for _, w, _ in found] == [1780000010, 1780000020, -1, -1, 1780000001]
 
 
-def test_a_monitor_row_without_a_length_gives_the_time_nevertheless() -> None:
-    data = b'#{"t_start": 1780000000.0}\nr,l,t\n1,5,10\n1,x,20\n1,5,15\n'
-    for piece in (None, 1, 50):
-        found = encode.points_of(decode(data, "monitor.csv", piece=piece))["monitor/r"]
-        assert [(s, w) for s, w, _ in found] == [(5, 1780000010.0), (10, -1.0)]
-
-
-@pytest.mark.parametrize(
-    ("header", "step"),
-    [
-        ("episode,timestep,reward", "timestep"),
-        ("epoch,step,loss", "step"),
-        ("epoch,loss,lr", "epoch"),
-        ("Wall time,Step,Value", "Step"),
-        ("Epoch\tAverageEpRet\tTotalEnvInteracts", "TotalEnvInteracts"),
-        ("misc/nupdates,misc/total_timesteps,eprewmean", "misc/total_timesteps"),
-        ("actor_steps,walltime,episode_return", "actor_steps"),
-        ("Global Step;loss;a", "Global Step"),
-        ("  epoch,  train/box_loss,  lr/pg0", "epoch"),
-    ],
-)
-def test_the_best_step_column_counts(header: str, step: str) -> None:
-    delimiter = next(d for d in "\t;," if d in header)
-    names = [n.strip() for n in header.split(delimiter)]
-    found = values(f"{header}\n" + delimiter.join(("7", "8", "9")) + "\n")
-    assert step not in found
-    assert {s for points in found.values() for s, _ in points} == {7 + names.index(step)}
-    assert set(found) == set(names) - {step}
-
-
 def test_step_keys_of_the_user_come_first() -> None:
     form = CsvTable().decoder(Options(step_keys=("reward",)), None)
-    assert plain([form.feed(b"step,reward\n1,70\n")]) == {"step": [(70, 1.0)]}
+    assert encode.values_of([form.feed(b"step,reward\n1,70\n")]) == {"step": [(70, 1.0)]}
 
 
 def test_gaps_nan_truths_and_texts() -> None:
@@ -211,19 +175,19 @@ def test_a_header_that_comes_again_is_a_restart_where_steps_go_back() -> None:
     for again, restarts in (("1,5\n", [1]), ("9,5\n", [])):
         parts = decode(head + "1,1\n2,2\n3,3\n" + head + again)
         assert encode.restarts_of(parts) == restarts
-        assert len(plain(parts)["a"]) == 4
+        assert len(encode.values_of(parts)["a"]) == 4
         assert notes(parts) == []
 
 
 def test_another_header_after_a_restart() -> None:
     parts = decode("step,a\n1,1\n2,2\nstep,b,a\n1,7,8\n")
-    assert plain(parts) == {"a": [(1, 1.0), (2, 2.0), (1, 8.0)], "b": [(1, 7.0)]}
+    assert encode.values_of(parts) == {"a": [(1, 1.0), (2, 2.0), (1, 8.0)], "b": [(1, 7.0)]}
     assert encode.restarts_of(parts) == [1]
 
 
 def test_lines_with_another_number_of_cells_are_noted_and_left_out() -> None:
     parts = decode("step,a\n1,1\n2,2,2\n3\n4,4\n")
-    assert plain(parts) == {"a": [(1, 1.0), (4, 4.0)]}
+    assert encode.values_of(parts) == {"a": [(1, 1.0), (4, 4.0)]}
     assert notes(parts) == [
         (11, "line with another number of cells: 3 instead of 2"),
         (17, "line with another number of cells: 1 instead of 2"),
@@ -232,21 +196,24 @@ def test_lines_with_another_number_of_cells_are_noted_and_left_out() -> None:
 
 def test_a_row_without_a_step_is_left_out() -> None:
     parts = decode("step,a\n,1\nnan,2\n1e300,3\n5,4\n")
-    assert plain(parts) == {"a": [(5, 4.0)]}
+    assert encode.values_of(parts) == {"a": [(5, 4.0)]}
     assert len(notes(parts)) == 1
 
 
 def test_an_unfinished_last_line_waits_as_it_may_grow() -> None:
     form = CsvTable().decoder()
-    assert plain([form.feed(b"step,a\n1,2\n2,3")]) == {"a": [(1, 2.0)]}
-    assert plain([form.feed(b"4\n")]) == {"a": [(2, 34.0)]}
+    assert encode.values_of([form.feed(b"step,a\n1,2\n2,3")]) == {"a": [(1, 2.0)]}
+    assert encode.values_of([form.feed(b"4\n")]) == {"a": [(2, 34.0)]}
 
 
 def test_quoted_cells_with_separators_newlines_and_quotes() -> None:
     data = 'step,"a, b","say ""x""",t\n1,"2.5",3,"x\ny, ""z"""\n2,3,4,w\n'
     for piece in (None, 1, 5):
         parts = decode(data, piece=piece)
-        assert plain(parts) == {"a, b": [(1, 2.5), (2, 3.0)], 'say "x"': [(1, 3.0), (2, 4.0)]}
+        assert encode.values_of(parts) == {
+            "a, b": [(1, 2.5), (2, 3.0)],
+            'say "x"': [(1, 3.0), (2, 4.0)],
+        }
         assert notes(parts) == []
 
 
@@ -254,36 +221,21 @@ def test_a_stray_quote_loses_its_line_only() -> None:
     for tail in ("3,3\n", '3,3\n4,"4"\n'):
         for piece in (None, 1):
             parts = decode('step,a\n1,1\n2,"2\n' + tail, piece=piece)
-            assert [s for s, _ in plain(parts)["a"]] == [1, *range(3, 3 + tail.count("\n"))]
+            assert [s for s, _ in encode.values_of(parts)["a"]] == [
+                1,
+                *range(3, 3 + tail.count("\n")),
+            ]
             assert notes(parts) == [(11, "broken line")]
 
 
-def test_an_open_quote_is_given_up_after_some_bytes() -> None:
-    text = "many words\n" * (MAX_QUOTED // 10)
-    parts = decode('step,a,b\n1,1,1\n2,"2\n' + text + "3,3,3\n", piece=1000)
-    assert [s for s, _ in plain(parts)["b"]] == [1, 3]
-    assert len(notes(parts)) < 20
-
-
 def test_giant_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoder, "MAX_LINE", 1000)
+    monkeypatch.setattr(LastLine, "max_line", 1000)
     form = CsvTable().decoder()
     parts = [form.feed(b"step,a\n1,")]
     parts += [form.feed(b"9" * 300) for _ in range(10)]
     parts.append(form.feed(b"\n2,5\n"))
-    assert plain(parts) == {"a": [(2, 5.0)]}
+    assert encode.values_of(parts) == {"a": [(2, 5.0)]}
     assert notes(parts) == [(7, "line is too long")]
-
-
-def test_a_table_without_a_header_takes_time_in_proportion() -> None:
-    """A minute when the rest was searched for comments at every line."""
-    parts = decode("1,2\n" * 200_000)
-    assert sum(p.records for p in parts) == 200_000
-    assert len(notes(parts)) < 20
-
-
-def test_a_piece_from_the_middle_of_a_table_gives_nothing() -> None:
-    assert values("1,2,3\n4,5,6\n") == {}
 
 
 @pytest.mark.parametrize(
@@ -342,15 +294,6 @@ def test_fast_and_careful_reading_agree(rows: list[list[str]], piece: int, end: 
     whole = encode.points_of(decode(data))
     assert encode.points_of(decode(data, piece=piece)) == whole
     assert encode.points_of(decode(data + '"",,,' + end)) == whole
-
-
-@given(st.binary(max_size=300), st.integers(1, 50))
-def test_arbitrary_bytes_never_raise(data: bytes, piece: int) -> None:
-    begin = b"step,a\n"
-    parts = decode(begin + data + b"\n" + begin + b"5,1\n" * 2, piece=piece)
-    assert isinstance(parts, list)
-    decode(data, piece=piece)
-    CsvTable().claims(Path("x.csv"), data)
 
 
 def test_zeros_in_a_line_mean_the_same_before_and_behind_a_quote() -> None:

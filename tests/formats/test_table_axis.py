@@ -5,15 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.formats.table import CsvTable
-from rltui.formats.table.axis import Axis
-from rltui.formats.table.collect import TableRows
-from rltui.formats.table.table_column import columns_of
 from tests.formats import encode
 
 NO_STEP = "EpLenMean,EpRewMean,KL\n" + "".join(f"100.0,{i - 60.0},0.004\n" for i in range(60))
@@ -51,24 +47,6 @@ def test_the_points_do_not_depend_on_the_pieces(text: str, piece: int) -> None:
     assert decoded(text, piece=piece) == decoded(text)
 
 
-def test_rows_are_kept_in_few_pieces_until_the_step_is_clear() -> None:
-    """A live log is read row by row; a row of its own costs an array for each column."""
-    axis = Axis(columns_of(["step", "loss"], (), "log.csv"))
-    for row in range(199):
-        values = {0: np.array([float(row)]), 1: np.array([row / 2])}
-        absent = {1: np.array([True])} if row % 3 else {}
-        axis.add(TableRows(1, values, absent), again=row == 100)
-        assert sum(rows.count for _, rows in axis.kept) == row + 1
-        assert len(axis.kept) < 20
-        assert axis.kept[-1][1].values is values, "the new rows are a piece of their own"
-    joined = np.concatenate([rows.values[0] for _, rows in axis.kept])
-    assert joined.tolist() == list(range(199))
-    gaps = [a for _, rows in axis.kept for a in rows.absent.get(1, np.zeros(rows.count, bool))]
-    assert gaps == [bool(row % 3) for row in range(199)]
-    assert [again for again, _ in axis.kept].count(True) == 1
-    assert not axis.settled
-
-
 def test_a_repeated_header_is_a_resume_and_not_a_cycle() -> None:
     found = decoded(RESUMED)
     assert steps(found, "loss") == [*range(30), *range(20, 50)]
@@ -91,13 +69,6 @@ def test_a_header_with_another_column_keeps_the_choice(piece: int | None) -> Non
     assert steps(found, "loss") == [i * 10 for i in range(60)]
 
 
-def test_the_next_candidate_takes_over() -> None:
-    rows = "".join(f"{i % 5},{i * 10},0.5\n" for i in range(40))
-    found = decoded("Episode,Total env ticks,loss\n" + rows)
-    assert steps(found, "loss") == [i * 10 for i in range(40)]
-    assert len(found["Episode"]) == 40
-
-
 @pytest.mark.parametrize(
     ("header", "step"),
     [
@@ -111,6 +82,8 @@ def test_the_next_candidate_takes_over() -> None:
         ("steps\tepisodes\telapsed\tmean\tmedian", "steps"),
         ("Epoch\tAverageEpRet\tStdEpRet\tTotalEnvInteracts\tLossPi", "TotalEnvInteracts"),
         ("Gradient Ticks;loss", "Gradient Ticks"),
+        ("epoch,loss,lr", "epoch"),
+        ("actor_steps,walltime,episode_return", "actor_steps"),
         ("Epoch   Reward     Loss", "Epoch"),
         ('"Training step","mean, reward"', "Training step"),
     ],

@@ -7,7 +7,6 @@ as their writer gives.
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -73,8 +72,7 @@ def form_of(path: Path) -> Format:
 
 def values_of(form: Format, path: Path) -> Values:
     parts = encode.feed_all(form.decoder(None, path), path.read_bytes(), piece=1 << 16)
-    found = encode.points_of(parts)
-    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
+    return encode.values_of(parts)
 
 
 def mismatches(text: Values, events: Values, tags: set[str]) -> list[str]:

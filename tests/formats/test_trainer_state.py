@@ -8,12 +8,10 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rltui.formats import Decoded
-from rltui.formats import whole_document as module
-from rltui.formats.trainer_state import TrainerState
+from rltui.formats.document import TrainerState
+from rltui.formats.document import document_decoder as module
 from tests.formats import encode
 from tests.places import FIXTURES
 
@@ -61,12 +59,6 @@ def test_what_the_event_file_leaves_out_is_left_out() -> None:
     assert found == {"train/grad": [(3, math.inf)], "train/flag": [(3, 1.0)], "test/x": [(3, 2.0)]}
 
 
-def test_rows_without_a_step_are_counted() -> None:
-    (decoded,) = decode(state({"loss": 1}, {"step": 1, "loss": 1}, {"step": "x", "loss": 1}, 7))
-    assert plain([decoded]) == {"train/loss": [(1, 1.0)]}
-    assert [n.message for n in decoded.notes] == ["rows without a step: 2"]
-
-
 def test_settings_of_a_search_count() -> None:
     (decoded,) = decode(state(max_steps=-1, trial_params={"lr": 1e-4, "kind": "a", "x": [1]}))
     assert decoded.hparams == {"lr": 1e-4, "kind": "a"}
@@ -81,12 +73,6 @@ def test_nothing_comes_before_the_end(indent: int | None) -> None:
         assert decoder.feed(data[at : at + 1]) == Decoded()
     assert plain([decoder.feed(data[-1:])])["train/loss"] == [(0, 0.0), (1, 1.0), (2, 2.0)]
     assert decoder.feed(b"\n") == Decoded()
-
-
-def test_the_end_may_come_with_blanks_in_a_piece_of_their_own() -> None:
-    decoder = TrainerState().decoder()
-    assert decoder.feed(state({"step": 1, "loss": 2}), more=True) == Decoded()
-    assert plain([decoder.feed(b" \n")]) == {"train/loss": [(1, 2.0)]}
 
 
 def test_many_small_pieces_cost_no_parse_each(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,9 +115,3 @@ def test_claims() -> None:
     assert not TrainerState().claims(path, b"")
     assert not TrainerState().claims(path, b"[1]")
     assert not TrainerState().claims(Path("state.json"), b"{}")
-
-
-@given(st.binary(max_size=200), st.integers(1, 30))
-def test_arbitrary_bytes_never_raise(data: bytes, piece: int) -> None:
-    decode(data, piece=piece)
-    decode(b'{"log_history": [' + data + b"]}", piece=piece)

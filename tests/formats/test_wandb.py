@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
 from rltui.formats.base import Decoded, clean_tag
-from rltui.formats.wandb import Wandb, history
-from rltui.formats.wandb.output import ConsoleOutput
-from rltui.formats.wandb.wandb_decoder import WandbDecoder
+from rltui.formats.tracker_log import Wandb, history
+from rltui.formats.tracker_log.tracker_decoder import ConsoleOutput
+from rltui.formats.tracker_log.wandb_decoder import WandbDecoder
 from tests import places
 from tests.formats import encode
 from tests.formats.encode import field
@@ -44,9 +44,7 @@ def decode(*records: bytes) -> Decoded:
 
 
 def points(decoded: Decoded) -> dict[str, list[tuple[int, float]]]:
-    """tag -> [(step, value)]."""
-    found = encode.points_of([decoded])
-    return {t: [(s, struct.unpack("<d", v)[0]) for s, _, v in p] for t, p in found.items()}
+    return encode.values_of([decoded])
 
 
 def fixture(name: str) -> Decoded:
@@ -174,13 +172,6 @@ def test_any_rows_in_any_pieces(
     assert [n for p in parts for n in p.notes] == []
 
 
-def test_many_rows_become_few_blocks() -> None:
-    values: dict[str | tuple[str, ...], Value] = {f"m/{n}": n / 7 for n in range(30)}
-    decoded = decode(*(full_row(s, WALL + s, values) for s in range(500)))
-    assert len(decoded.items) == 1
-    assert len(points(decoded)["m/3"]) == 500
-
-
 def test_usual_rows_are_not_taken_apart_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     real = history.read_row
@@ -208,24 +199,6 @@ def test_usual_rows_are_not_taken_apart_one_by_one(monkeypatch: pytest.MonkeyPat
     found = points(decode(*records))
     assert [len(p) for p in found.values()] == [100] * 5
     assert calls <= 3
-
-
-def test_rows_that_alternate() -> None:
-    records = []
-    for step in range(50):
-        values: dict[str | tuple[str, ...], Value] = {"loss": step} if step % 3 else {"acc": step}
-        records.append(full_row(step, WALL, {**values, "epoch": step / 10}))
-    found = points(decode(*records))
-    assert found["loss"] == [(s, float(s)) for s in range(50) if s % 3]
-    assert found["acc"] == [(s, float(s)) for s in range(50) if not s % 3]
-    assert [s for s, _ in found["epoch"]] == list(range(50))
-
-
-def test_a_kind_of_value_that_changes() -> None:
-    values: list[Value] = [1.0, "text", None, 2.0, True, {"_type": "image-file"}, [1.0], 3.0]
-    found = points(decode(*(full_row(s, WALL, {"x": v, "y": 1}) for s, v in enumerate(values))))
-    assert found["x"] == [(0, 1.0), (3, 2.0), (4, 1.0), (7, 3.0)]
-    assert [s for s, _ in found["y"]] == list(range(8))
 
 
 def test_media_and_histograms_are_no_metrics() -> None:
@@ -264,29 +237,11 @@ def test_texts_are_kept_and_words_are_not() -> None:
     assert points(decoded) == {"x": [(7, 1.0)]}
 
 
-def test_step_without_an_item() -> None:
-    found = points(decode(row({"a": 1.0}, 0), row({"a": 2.0}, 5), row({"a": 3.0}, None)))
-    assert found == {"a": [(0, 1.0), (5, 2.0)]}
-    assert [n.message for n in decode(row({"a": 3.0}, None)).notes] == ["row without a step"]
-
-
 def test_negative_and_enormous_steps() -> None:
     records = [row({"a": 1, "_step": s}, None) for s in (-5, 2**62, 2**80, 3)]
     decoded = decode(*records)
     assert [s for s, _ in points(decoded)["a"]] == [-5, 2**62, 3]
     assert len(decoded.notes) == 1
-
-
-def test_same_step_twice() -> None:
-    found = points(decode(full_row(3, WALL, {"a": 1}), full_row(3, WALL, {"b": 2})))
-    assert found == {"a": [(3, 1.0)], "b": [(3, 2.0)]}
-
-
-def test_wall_time_from_the_start_of_the_run() -> None:
-    decoded = decode(run(start=WALL), row({"a": 1.0, "_runtime": 2.5}, 1), row({"b": 1.0}, 2))
-    found = encode.points_of([decoded])
-    assert found["a"][0][1] == WALL + 2.5
-    assert found["b"][0][1] == -1.0  # none
 
 
 def test_step_metric_of_a_glob_and_of_a_name() -> None:
@@ -303,22 +258,6 @@ def test_step_metric_of_a_glob_and_of_a_name() -> None:
     assert found["train/loss"] == [(100, 1.0)]
     assert found["eval/acc"] == [(7, 0.5)]
     assert found["eval/special"] == [(9, 0.5)]
-
-
-def test_missing_step_metric_is_the_last_one_seen() -> None:
-    found = points(
-        decode(
-            define("*", "gs"),
-            full_row(0, WALL, {"early": 1.0}),
-            full_row(1, WALL, {"loss": 1.0, "gs": 500}),
-            full_row(2, WALL, {"time": 2.0}),
-            full_row(3, WALL, {"loss": 3.0, "gs": math.nan}),
-            full_row(4, WALL, {"time": 2.0}),
-        )
-    )
-    assert found["early"] == [(0, 1.0)]
-    assert found["time"] == [(500, 2.0), (500, 2.0)]
-    assert found["loss"] == [(500, 1.0), (500, 3.0)]
 
 
 def test_definition_in_the_middle_and_another_one() -> None:
@@ -434,32 +373,9 @@ def test_a_long_console_line_keeps_its_beginning(end: bytes, piece: int) -> None
     output = ConsoleOutput()
     for at in range(0, len(line), piece):
         output.write(line[at : at + piece])
-    tail = output.take()
+    tail = output.tail()
     assert tail is not None
     assert tail.lines == ("begin é" + "ü" * 492 + "…",)
-
-
-def test_a_progress_bar_shows_its_last_state_however_often_it_is_redrawn() -> None:
-    output = ConsoleOutput()
-    for percent in range(5000):
-        output.write(f"step {percent:4}\r".encode())
-    tail = output.take()
-    assert tail is not None
-    assert tail.lines == ("step 4999",)
-    output.write(b"step 5000")
-    tail = output.take()
-    assert tail is not None
-    assert tail.lines == ("step 5000",)
-
-
-def test_a_row_makes_the_console_old() -> None:
-    decoder = WandbDecoder()
-    data = wandb_log(output("a\n"), full_row(0, WALL, {"a": 1}), full_row(1, WALL, {"a": 1}))
-    first = len(wandb_log(output("a\n")))
-    second = len(wandb_log(output("a\n"), full_row(0, WALL, {"a": 1})))
-    assert decoder.feed(data[:first]).tail == LogTail(("a",), 1)
-    assert decoder.feed(data[first:second]).tail == LogTail(("a",), 0)
-    assert decoder.feed(data[second:]).tail is None
 
 
 def test_what_is_not_known_is_skipped() -> None:

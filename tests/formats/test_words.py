@@ -33,7 +33,7 @@ def test_a_counter_is_written_as_it_is_compared() -> None:
 def test_no_word_is_read_at_import() -> None:
     code = (
         "import rltui.formats.console.console_decoder, rltui.formats.table.table_decoder\n"
-        "import rltui.formats.document.head, rltui.session, rltui.formats.words as w, sys\n"
+        "import rltui.formats.document.shape, rltui.session, rltui.formats.words as w, sys\n"
         "sys.exit(w.words.cache_info().currsize)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

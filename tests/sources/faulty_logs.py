@@ -21,9 +21,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rltui.formats.leveldb import Framing
-from rltui.formats.swanlab import swanlab_decoder as swanlab
-from rltui.formats.wandb import wandb_decoder as wandb
+from rltui.formats.tracker_log import swanlab_decoder as swanlab
+from rltui.formats.tracker_log import wandb_decoder as wandb
+from rltui.formats.tracker_log.leveldb import Framing
 from tests.clock import ManualClock
 from tests.formats import encode, encode_tracker
 

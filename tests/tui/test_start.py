@@ -63,7 +63,7 @@ _LATER = (
     "rltui.pages.metric.related", "rltui.output.text_report",
     "rltui.sources.beside.sample_files", "rltui.sources.follow.stdin_feed",
     "rltui.formats.console.console_decoder", "rltui.formats.table.table_decoder",
-    "rltui.formats.wandb.wandb_decoder",
+    "rltui.formats.tracker_log.wandb_decoder",
 )  # fmt: skip
 
 

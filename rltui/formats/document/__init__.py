@@ -63,7 +63,7 @@ class JsonDocument(Format):
         """Whether the first bytes have the structure of a history."""
         if not self.claims_name(path.name):
             return False
-        from rltui.formats.document.head import holds_history
+        from rltui.formats.document.shape import holds_history  # most logdirs have no document
 
         is_log = _LOG.fullmatch(path.name) is not None
         return holds_history(head, (options or Options()).step_keys, is_log=is_log)
@@ -71,14 +71,41 @@ class JsonDocument(Format):
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """A document with hardly anything in it may become a log."""
         found = figure_lines(head)
-        from rltui.formats.jsonl.claim import texts_in
+        from rltui.formats.jsonl.claim import texts_in  # as above
 
         if found is None or texts_in(head) or len(_COUNTED.findall(head)) < _LEAST:
             return Refusal(self.lacks, len(head) > 64)
         return Refusal(found.lost("no list of rows or of numbers"), len(head) > 64, lost=True)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.document.document_decoder import DocumentDecoder
+        from rltui.formats.document.document_decoder import DocumentDecoder  # as above
 
         is_log = path is None or _LOG.fullmatch(path.name) is not None
         return DocumentDecoder(options or Options(), path.name if path else "", is_log=is_log)
+
+
+class TrainerState(Format):
+    """The format ``trainer_state``."""
+
+    name = "trainer_state"
+    files = "`trainer_state.json`"
+    written_by = (
+        "transformers' Trainer and everything on it (TRL, ms-swift, LLaMA-Factory, Unsloth); "
+        "the newest checkpoint's while there is no other"
+    )
+    lacks = "no log history yet"
+    restarts = False
+    document = True
+    names_run = False
+
+    def claims_name(self, name: str) -> bool:
+        return name == "trainer_state.json"
+
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+        """Whether it begins as an object: the history may lie beyond the head."""
+        return self.claims_name(path.name) and head.lstrip().startswith(b"{")
+
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+        from rltui.formats.document.document_decoder import TrainerStateDecoder  # as above
+
+        return TrainerStateDecoder()

@@ -1,72 +1,196 @@
-"""The histories of a JSON document to blocks."""
+"""JSON documents that are rewritten whole: bytes until the last bracket, one parse, blocks.
+
+``trainer_state.json`` of transformers is rewritten at every checkpoint
+(transformers/trainer_callback.py, TrainerState): sorted and indented, ``log_history`` a list of
+dicts with ``step`` and ``epoch``, evaluation separate from training, NaN and Infinity as bare
+tokens, one closing row (``train_runtime``, ...). Tags are those of the TensorBoard callback, which
+omits texts, lists and null. Discovery chooses among the states of several checkpoints.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from abc import abstractmethod
 from collections.abc import Iterator
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 
 from rltui.core.batch import Restart
 from rltui.core.block import Block
-from rltui.formats.base import Decoded, NoteBook, Options, clean_tag
-from rltui.formats.document.shape import Columns, Rows, histories
+from rltui.core.level import Level
+from rltui.core.text import clean
+from rltui.formats.base import Decoded, Decoder, DecoderNote, NoteBook, Options, clean_tag
+from rltui.formats.document.shape import ParallelLists, Rows, histories
+from rltui.formats.json_value import fits_memory, float_of, parsed
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
-from rltui.formats.jsonl.jsonl_row import find_step, settings_of
-from rltui.formats.whole_document import WholeDocument
+from rltui.formats.jsonl.jsonl_row import STEPS, find_step, settings_of
+from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.words import transformers_tag
 
-_STEPS = float(1 << 62)
+#: Longer documents are not read: a history of a million rows is shorter.
+_MAX_BYTES = 1 << 28
+_STRUCTURE = re.compile(rb'[{}\[\]"\\]')
+_FLOAT_STEPS = float(1 << 62)
+#: Keys of a trainer's state that are settings.
+_SETTINGS = (
+    *("max_steps", "num_train_epochs", "logging_steps", "eval_steps", "save_steps"),
+    "train_batch_size",
+)
+#: Rows of a trainer's state that are turned into arrays at once, and settings of its trial.
+_MOST_AT_ONCE, _MOST_PARAMETERS = 1 << 12, 100
+
+
+class WholeDocument(Decoder):
+    """Decodes one document once, when all of it is there. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._done = False
+        self._end: _End | None = None
+        """None before the first failure to parse."""
+        self._searched = 0
+        """Parts already searched for the end."""
+
+    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
+        """Returns everything when the document is complete, nothing before."""
+        if self._done or not (data or self._have):
+            return Decoded()
+        if data:
+            self._parts.append(data)
+            self._have += len(data)
+        if self._have > _MAX_BYTES:
+            return self._give_up("document is too long")
+        return Decoded() if more else self._try()
+
+    def finish(self) -> Decoded:
+        """Nothing but a note: half a document has no rows."""
+        if self._done or not self._have:
+            return Decoded()
+        return Decoded(notes=(DecoderNote(0, Level.OK, "the document is not complete"),))
+
+    def _try(self) -> Decoded:
+        """Parse the document if it may be complete.
+
+        The first time a closing bracket at the end is enough. If that was not the end, brackets are
+        counted from then on, so that small pieces do not cost a parse each.
+        """
+        if self._end is None:
+            endings = (part.rstrip() for part in reversed(self._parts))
+            reached = next(filter(None, endings), b"").endswith((b"}", b"]"))
+        else:
+            for part in self._parts[self._searched :]:
+                self._end.search(part)
+            self._searched, reached = len(self._parts), self._end.reached
+
+        if not reached:
+            return Decoded()
+
+        data = b"".join(self._parts)
+        self._parts, self._searched = [data], min(self._searched, 1)
+        if not fits_memory(data):
+            return self._give_up("document has too many values")
+        try:
+            document = parsed(data)
+        except ValueError:
+            if self._end is not None:
+                return self._give_up("not valid JSON")
+            self._end = _End()
+            return self._try()
+
+        self._done, self._parts = True, []
+        return self._decode(document)
+
+    @abstractmethod
+    def _decode(self, document: Any) -> Decoded:
+        """The points of a whole document."""
+
+    def _give_up(self, message: str) -> Decoded:
+        self._done, self._parts = True, []
+        return Decoded(notes=(DecoderNote(0, Level.WATCH, message),))
+
+
+class _End:
+    """Finds the closing bracket of the first value in pieces of bytes."""
+
+    def __init__(self) -> None:
+        self.reached = False
+        self._depth = 0
+        self._in_text = False
+        self._escaped = -1
+        """Position in the next piece of an escaped character, or -1."""
+
+    def search(self, piece: bytes) -> None:
+        """Search the next bytes."""
+        escaped, self._escaped = self._escaped, -1
+        for found in _STRUCTURE.finditer(piece):
+            at, byte = found.start(), found[0]
+            if at == escaped:
+                continue
+            if self._in_text:
+                if byte == b"\\":
+                    escaped = at + 1
+                elif byte == b'"':
+                    self._in_text = False
+            elif byte == b'"':
+                self._in_text = True
+            elif byte in b"{[":
+                self._depth += 1
+            elif byte in b"}]":
+                self._depth -= 1
+                self.reached = self.reached or self._depth <= 0
+
+        if escaped == len(piece):
+            self._escaped = 0
 
 
 class DocumentDecoder(WholeDocument):
-    """Decodes one document. Not thread-safe."""
+    """Decodes the histories of one document. Not thread-safe."""
 
     def __init__(self, options: Options, file_name: str, *, is_log: bool) -> None:
         super().__init__()
         self._options = options
-        self._file_name = file_name
+        self._stem = file_name.rpartition(".")[0].rpartition("-tag-")[2]
         self._is_log = is_log
 
     def _decode(self, document: Any) -> Decoded:
-        keys = self._options.step_keys
         items: list[Block | Restart] = []
         records, numbered, given = 0, False, set[str]()
-        for history in histories(document, keys, is_log=self._is_log):
+        for history in histories(document, self._options.step_keys, is_log=self._is_log):
             if isinstance(history, Rows):
-                found = self._rows(history)
-                items += found.items
+                items += JsonLinesDecoder(self._options).rows(self._rows(history)).items
                 records += len(history.rows)
                 numbered |= history.numbered
             else:
                 items += self._columns(history, given)
                 records += len(history.values)
                 numbered |= history.steps is None
-        notes = NoteBook()
-        if not items:
-            notes.add(0, "no lists of figures in it")
+
+        notes = () if items else (DecoderNote(0, Level.WATCH, "no lists of figures in it"),)
         return Decoded(
             tuple(items),
             hparams=settings_of(document) if isinstance(document, dict) else {},
-            notes=notes.take(),
+            notes=notes,
             records=records,
             steps_are_row_numbers=numbered,
         )
 
-    def _columns(self, columns: Columns, given: set[str]) -> list[Block | Restart]:
+    def _columns(self, columns: ParallelLists, given: set[str]) -> list[Block | Restart]:
         """Blocks of the columns that are new, those with the same gaps together."""
         size = len(columns.values)
         steps = np.arange(1.0, size + 1) if columns.steps is None else columns.steps
-        known = np.isfinite(steps) & (np.abs(steps) < _STEPS)
-        stem = self._file_name.rpartition(".")[0].rpartition("-tag-")[2]
-        tags = [clean_tag(name or stem or "value") for name in columns.names]
+        known = np.isfinite(steps) & (np.abs(steps) < _FLOAT_STEPS)
+        tags = [clean_tag(name or self._stem or "value") for name in columns.names]
         first = {tag: i for i, tag in reversed(list(enumerate(tags))) if tag not in given}
         chosen = sorted(first.values())
         given.update(tags)
-        absent = columns.absent[:, chosen]
-        known &= ~absent.all(axis=1)
+        known &= ~columns.absent[:, chosen].all(axis=1)
         if not known.any():
             return []
-        absent = absent[known]
+        absent = columns.absent[known][:, chosen]
         return [
             Block(
                 tuple(tags[i] for i in chosen),
@@ -77,25 +201,77 @@ class DocumentDecoder(WholeDocument):
             )
         ]
 
-    def _rows(self, history: Rows) -> Decoded:
+    def _rows(self, history: Rows) -> Iterator[dict[str, Any]]:
         """Rows mean what they mean as JSON lines, but ``null`` is no value: not NaN."""
-        rows: Iterator[dict[str, Any]] = map(
-            _without_null, history.rows
-        )  # one at a time: there may be a million
-        if history.numbered:
-            key = self._options.step_keys[0] if self._options.step_keys else "step"
-            rows = ({key: n, **row} for n, row in enumerate(rows, 1))
-        elif history.prefix:
-            rows = (self._prefixed(row, history.prefix) for row in rows)
-        return JsonLinesDecoder(self._options).rows(rows)
-
-    def _prefixed(self, row: dict[str, Any], prefix: str) -> dict[str, Any]:
-        step = find_step(row, self._options.step_keys)
-        kept = step.key if step is not None else ""
-        return {k if k == kept else prefix + k: v for k, v in row.items()}
+        keys = self._options.step_keys
+        for number, given in enumerate(history.rows, 1):
+            row = _without_null(given)
+            if history.numbered:
+                row = {keys[0] if keys else "step": number, **row}
+            elif history.prefix:
+                step = find_step(row, keys)
+                kept = step.key if step is not None else ""
+                row = {k if k == kept else history.prefix + k: v for k, v in row.items()}
+            yield row
 
 
 def _without_null(row: dict[str, Any]) -> dict[str, Any]:
     return {
         k: _without_null(v) if isinstance(v, dict) else v for k, v in row.items() if v is not None
     }
+
+
+class TrainerStateDecoder(WholeDocument):
+    """Decodes the log history of one ``trainer_state.json``. Not thread-safe."""
+
+    def _decode(self, document: Any) -> Decoded:
+        state = document if isinstance(document, dict) else {}
+        history = state.get("log_history")
+        rows = [r for r in history if isinstance(r, dict)] if isinstance(history, list) else []
+        sink, notes = RowSink(), NoteBook()
+        metrics = (found for found in map(_metrics_of, rows) if found is not None)
+        stepped = 0
+        for keys, group in groupby(metrics, key=lambda f: tuple(f[1])):
+            while same := list(islice(group, _MOST_AT_ONCE)):
+                stepped += len(same)
+                if not keys:
+                    continue
+                sink.rows(
+                    layout_of(keys, np.float64),
+                    np.array([step for step, _ in same], np.int64),
+                    np.full(len(same), math.nan),
+                    np.array([tuple(values.values()) for _, values in same], np.float64),
+                )
+
+        if stepped < len(rows):
+            notes.add(0, "rows without a step", str(len(rows) - stepped))
+        return Decoded(
+            sink.take(), hparams=dict(_settings(state)), notes=notes.take(), records=len(rows)
+        )
+
+
+def _metrics_of(row: dict[str, Any]) -> tuple[int, dict[str, float]] | None:
+    """Step and metrics of a row of the history; None when it has no step."""
+    step = row.get("step")
+    if not isinstance(step, (int, float)) or not -STEPS <= step < STEPS:
+        return None
+    values: dict[str, float] = {}
+    for key, value in row.items():
+        if key != "step" and isinstance(value, (int, float)):
+            values[transformers_tag(key)] = float_of(value)
+    return int(step), values
+
+
+def _settings(state: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    for key in _SETTINGS:
+        value = state.get(key)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+            yield key, value
+
+    trial = state.get("trial_params")
+    if isinstance(trial, dict):
+        for name, value in islice(trial.items(), _MOST_PARAMETERS):
+            if isinstance(value, (int, float)):
+                yield clean(name), value
+            elif isinstance(value, str):
+                yield clean(name), clean(value[:500])

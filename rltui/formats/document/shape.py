@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.formats.json_value import float_of
+from rltui.formats.base import HEAD_BYTES
+from rltui.formats.json_value import float_of, parsed, wall_of, word_of
 from rltui.formats.jsonl.claim import is_sample
-from rltui.formats.jsonl.jsonl_dialect import translator_of
-from rltui.formats.jsonl.jsonl_row import find_step, flatten
-from rltui.formats.quantity import wall_of, word_of
-from rltui.formats.step_name import are_figures, is_figure, step_names
+from rltui.formats.jsonl.jsonl_row import find_step, flatten, translator_of
+from rltui.formats.words import are_figures, is_figure, step_names, words
 
 #: Rows of a list that are examined at most, and rows from which a history is believed.
 _EXAMINED, _LEAST = 200, 2
@@ -41,10 +41,21 @@ _SETTINGS = frozenset(
 )
 #: What a name gets for the list of its steps (PyMARL's logger for sacred, others).
 _OWN_STEPS = ("_T", "_steps", "_step", "_timesteps")
+_List = tuple[FloatArray, np.ndarray[Any, np.dtype[np.bool_]]]
+"""Numbers, and where there is none."""
+#: What every history has in common: a list that begins with a number or null, an object or a list,
+#: or an object by step.
+_LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|null|-?Infinity|\{|\[)|"\d{1,15}"\s*:\s*\{')
+#: Lists of lists and of numbers, which need no names.
+_LISTS = (b"values", b"[[", b"[\n", b"[ ")
+#: Enough for some rows of a list.
+_LIST_BYTES = 1 << 14
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
+_CLOSING = {b"{": b"}", b"[": b"]"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class ParallelLists:
     """Figures with the same steps."""
 
     names: tuple[str, ...]
@@ -70,7 +81,7 @@ class Rows:
 
 def histories(
     document: Any, step_keys: Sequence[str], *, is_log: bool, cut: bool = False
-) -> Iterator[Columns | Rows]:
+) -> Iterator[ParallelLists | Rows]:
     """The histories in a document. ``is_log``: its name says that it is a log; ``cut``: these are
     only its first bytes."""
     search = _Search(tuple(step_keys) or ("step",), cut)
@@ -80,10 +91,11 @@ def histories(
         if numbers is not None:
             size = len(document)
             walls = np.full(size, math.nan)
-            triples = Columns(("",), None, walls, numbers[0][:, None], numbers[1][:, None])
+            triples = ParallelLists(("",), None, walls, numbers[0][:, None], numbers[1][:, None])
         if triples is not None:
             yield triples
             return
+
     yield from search.within(document, "", 0, is_log)
 
 
@@ -92,51 +104,47 @@ class _Search:
         self._step_keys = step_keys
         self._cut = cut
 
-    def within(self, value: Any, name: str, depth: int, is_log: bool) -> Iterator[Columns | Rows]:
+    def within(
+        self, value: Any, name: str, depth: int, is_log: bool
+    ) -> Iterator[ParallelLists | Rows]:
         """The histories in a value; ``name`` is the prefix of its tags."""
         if isinstance(value, list):
-            rows = self._rows(value, name, is_log)
-            if rows is not None:
-                yield rows
-        elif isinstance(value, dict) and _is_by_step(value):
-            rows = self._rows(
-                [{self._step_keys[0]: int(k), **row} for k, row in value.items()], name, False
-            )
-            if rows is not None:
-                yield rows
+            yield from self._rows(value, name, is_log)
+        elif _is_by_step(value):
+            rows = [{self._step_keys[0]: int(k), **row} for k, row in value.items()]
+            yield from self._rows(rows, name, False)
         elif isinstance(value, dict) and depth <= _DEPTH:
             yield from self._lists(value, name)
             for key, inner in value.items():
-                if key.lower() in _SETTINGS or not isinstance(inner, (dict, list)):
+                if key.lower() in _SETTINGS:
                     continue
                 container = key.lower() in _CONTAINERS
                 prefix = name if container else f"{name}{key}/"
-                if isinstance(inner, dict) and (own := _sacred(inner, f"{name}{key}")) is not None:
+                if (own := _sacred(inner, f"{name}{key}")) is not None:
                     yield own
-                elif isinstance(inner, dict) or (inner and isinstance(inner[0], dict)):
+                elif isinstance(inner, dict) or (
+                    isinstance(inner, list) and inner and isinstance(inner[0], dict)
+                ):
                     yield from self.within(inner, prefix, depth + 1, is_log or container)
 
-    # -- parallel lists -----------------------------------------------------------------------
-
-    def _lists(self, node: dict[str, Any], prefix: str) -> Iterator[Columns]:
+    def _lists(self, node: dict[str, Any], prefix: str) -> Iterator[ParallelLists]:
+        """Parallel lists."""
         lists = {k: found for k, v in node.items() if (found := _numbers(v)) is not None}
         if not lists:
             return
-        own = {k: lists[s] for k in lists for e in _OWN_STEPS if _counts(lists.get(s := k + e))}
-        paired = {k: s for k, s in own.items() if len(s[0]) == len(lists[k][0])}
-        used = {k + e for k, v in node.items() if isinstance(v, list) for e in _OWN_STEPS}
-        rest = [k for k in lists if k not in paired and k not in used]
-        steps = self._shared_steps(rest, lists)
-        if not self._is_history(node, lists, rest, paired or steps):
+        steps, shared = self._steps_of(node, lists)
+        rest = [key for key, own in steps.items() if own is None]
+        if not self._is_history(node, lists, rest, len(rest) < len(steps) or bool(shared)):
             return
         groups: dict[tuple[bytes | None, int], list[str]] = {}
-        for key in (*paired, *rest):
-            axis = paired.get(key) or steps.get(len(lists[key][0]))
+        for key, own in steps.items():
+            axis = own or shared.get(len(lists[key][0]))
             if axis is not lists[key]:
                 mark = None if axis is None else axis[0].tobytes()
                 groups.setdefault((mark, len(lists[key][0])), []).append(key)
+
         for (mark, size), keys in groups.items():
-            yield Columns(
+            yield ParallelLists(
                 tuple(prefix + k for k in keys),
                 None if mark is None else np.frombuffer(mark),
                 np.full(size, math.nan),
@@ -144,17 +152,28 @@ class _Search:
                 np.column_stack([lists[k][1] for k in keys]),
             )
 
-    def _shared_steps(self, names: list[str], lists: dict[str, _List]) -> dict[int, _List]:
-        """The steps of all lists of one length."""
-        found: dict[int, _List] = {}
-        for index in step_names(names, self._step_keys):
-            steps = lists[names[index]]
-            if _counts(steps):
-                found.setdefault(len(steps[0]), steps)
-        return found
+    def _steps_of(
+        self, node: dict[str, Any], lists: dict[str, _List]
+    ) -> tuple[dict[str, _List | None], dict[int, _List]]:
+        """Name of each list that is not of steps -> that of its own steps, those with one first;
+        and the steps of all lists of one length."""
+        paired: dict[str, _List | None] = {}
+        for key, end in product(lists, _OWN_STEPS):
+            own = lists.get(key + end)
+            if _counts(own) and own is not None:
+                paired[key] = own if len(own[0]) == len(lists[key][0]) else None
+
+        paired = {key: own for key, own in paired.items() if own is not None}
+        used = {k + end for k, v in node.items() if isinstance(v, list) for end in _OWN_STEPS}
+        rest = [k for k in lists if k not in paired and k not in used]
+        shared: dict[int, _List] = {}
+        for index in step_names(rest, self._step_keys):
+            if _counts(steps := lists[rest[index]]):
+                shared.setdefault(len(steps[0]), steps)
+        return {**paired, **dict.fromkeys(rest)}, shared
 
     def _is_history(
-        self, node: dict[str, Any], lists: dict[str, _List], rest: list[str], stepped: object
+        self, node: dict[str, Any], lists: dict[str, _List], rest: list[str], stepped: bool
     ) -> bool:
         longest = max(len(values) for values, _ in lists.values())
         if longest < _LEAST:
@@ -165,30 +184,20 @@ class _Search:
         settings = longest < _SHORT and scalars > 2 * len(lists)
         return are_figures(rest) and not settings
 
-    # -- rows ---------------------------------------------------------------------------------
-
-    def _rows(self, value: list[Any], prefix: str, is_log: bool) -> Rows | None:
+    def _rows(self, value: list[Any], prefix: str, is_log: bool) -> Iterator[Rows]:
+        """A list of rows, if they are those of a training."""
         rows = [r for r in value[:_EXAMINED] if isinstance(r, dict)]
-        if len(rows) < _LEAST or len(rows) < len(value[:_EXAMINED]):
-            return None
-        names = list(dict.fromkeys(n for r in rows for n, _ in flatten(r)))
-        if any(is_sample(r) for r in rows) or not any(map(is_figure, names)) | is_log:
-            return None
+        if len(rows) < max(_LEAST, len(value[:_EXAMINED])) or any(map(is_sample, rows)):
+            return
+        numbers = [name for r in rows for name, _ in flatten(r)]
+        names = list(dict.fromkeys(numbers))
         texts = sum(isinstance(v, str) for r in rows for v in r.values())
-        numbers = sum(1 for r in rows for _ in flatten(r))
-        if texts * 2 > numbers:
-            return None
-        steps = [self._step(r) for r in rows]
-        known = [s for s in steps if s is not None]
-        if len(known) * 2 > len(rows):
-            falls = sum(b < a for a, b in pairwise(known))
-            varied = len(set(known)) > 1 and falls <= _FALLING * len(known)
-            return (
-                Rows([r for r in value if isinstance(r, dict)], prefix, False) if varied else None
-            )
-        if is_log and are_figures(names):
-            return Rows([r for r in value if isinstance(r, dict)], prefix, True)
-        return None
+        if texts * 2 > len(numbers) or not (is_log or any(map(is_figure, names))):
+            return
+        known = [s for s in map(self._step, rows) if s is not None]
+        numbered = len(known) * 2 <= len(rows)
+        if (is_log and are_figures(names)) if numbered else _seldom_falls(known):
+            yield Rows([r for r in value if isinstance(r, dict)], prefix, numbered)
 
     def _step(self, row: dict[str, Any]) -> int | None:
         translate = translator_of(row)
@@ -196,15 +205,21 @@ class _Search:
         return None if step is None else step.step
 
 
-def _is_by_step(node: dict[str, Any]) -> bool:
-    """Whether an object has the steps as its names, and an object for each."""
-    return len(node) >= _LEAST and all(
-        len(k) < 16 and k.isascii() and k.isdigit() and isinstance(v, dict) for k, v in node.items()
+def _seldom_falls(steps: list[int]) -> bool:
+    falls = sum(b < a for a, b in pairwise(steps))
+    return len(set(steps)) > 1 and falls <= _FALLING * len(steps)
+
+
+def _is_by_step(node: Any) -> bool:
+    """Whether a value is an object with the steps as its names, and an object for each."""
+    return (
+        isinstance(node, dict)
+        and len(node) >= _LEAST
+        and all(
+            len(k) < 16 and k.isascii() and k.isdigit() and isinstance(v, dict)
+            for k, v in node.items()
+        )
     )
-
-
-_List = tuple[FloatArray, np.ndarray[Any, np.dtype[np.bool_]]]
-"""Numbers, and where there is none."""
 
 
 def _numbers(value: Any) -> _List | None:
@@ -220,6 +235,7 @@ def _numbers(value: Any) -> _List | None:
             return np.array(value, np.float64), np.zeros(len(value), bool)
         except (ValueError, TypeError, OverflowError):
             pass
+
     found = [_number(v) for v in value]
     absent = np.array([v is None for v in found])
     given = len(value) - value.count(None)
@@ -247,12 +263,15 @@ def _counts(steps: _List | None) -> bool:
         or (np.abs(values) >= 1 << 62).any()
     ):
         return False
+
     rise = np.diff(values)
     return bool((rise > 0).any() and np.count_nonzero(rise < 0) <= _FALLING * len(values))
 
 
-def _sacred(node: dict[str, Any], name: str) -> Columns | None:
+def _sacred(node: Any, name: str) -> ParallelLists | None:
     """A metric of sacred's ``metrics.json``: steps, values and timestamps."""
+    if not isinstance(node, dict):
+        return None
     values, steps = _numbers(node.get("values")), _numbers(node.get("steps"))
     if values is None or steps is None or len(values[0]) != len(steps[0]):
         return None
@@ -261,11 +280,12 @@ def _sacred(node: dict[str, Any], name: str) -> Columns | None:
     if isinstance(times, list) and len(times) == len(walls):
         found = (wall_of(t) for t in times)
         walls = np.array([math.nan if w is None else w for w in found])
+
     absent = values[1] | steps[1]
-    return Columns((name,), steps[0], walls, values[0][:, None], absent[:, None])
+    return ParallelLists((name,), steps[0], walls, values[0][:, None], absent[:, None])
 
 
-def _triples(document: list[Any]) -> Columns | None:
+def _triples(document: list[Any]) -> ParallelLists | None:
     """TensorBoard's download of one tag: wall time, step, value. Its name is that of the file."""
     if len(document) < _LEAST or not all(isinstance(r, list) and len(r) == 3 for r in document):
         return None
@@ -275,4 +295,47 @@ def _triples(document: list[Any]) -> Columns | None:
         return None
     if walls[1].any() or not ((walls[0] > 1e9) & (walls[0] < 1e11)).all():
         return None
-    return Columns(("",), steps[0], walls[0], values[0][:, None], values[1][:, None])
+    return ParallelLists(("",), steps[0], walls[0], values[0][:, None], values[1][:, None])
+
+
+def holds_history(head: bytes, step_keys: Sequence[str], *, is_log: bool) -> bool:
+    """Whether a document that begins with ``head`` is a history; ``is_log``: so its name says."""
+    text = head.removeprefix(b"\xef\xbb\xbf").strip()
+    if text[:1] not in (b"{", b"[") or _LIST.search(text) is None:
+        return False
+    cut = len(head) >= HEAD_BYTES
+    if cut and text.startswith(b"["):
+        text = text[:_LIST_BYTES]
+    known = text.lower()
+    if not is_log and not any(hint in known for hint in (*words().hints, *_LISTS)):
+        return False
+    whole = closed(text) if cut else text
+    if whole is None:
+        return False
+    try:
+        document = parsed(whole)
+    except ValueError:
+        return False
+    return any(True for _ in histories(document, step_keys, is_log=is_log, cut=cut))
+
+
+def closed(text: bytes) -> bytes | None:
+    """The beginning of a document as a whole one: what is cut is left out, what is open is
+    closed. None when the document ends within (JSON lines), or for broken ones."""
+    open_ones: list[bytes] = []
+    end = 0
+    closing: tuple[bytes, ...] = ()
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token in _CLOSING:
+            open_ones.append(token)
+            end, closing = found.end(), tuple(open_ones)
+        elif token in (b"}", b"]"):
+            if not open_ones or _CLOSING[open_ones.pop()] != token or not open_ones:
+                return None
+            end, closing = found.end(), tuple(open_ones)
+        elif token == b",":
+            end, closing = found.start(), tuple(open_ones)
+        elif token == b'"':
+            break  # a text that is cut
+    return text[:end] + b"".join(_CLOSING[b] for b in reversed(closing))

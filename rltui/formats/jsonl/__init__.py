@@ -3,7 +3,7 @@
 ``{"step": 7, "data": {"actor/pg_loss": -0.01}}`` (verl) or ``{"step": 7, "loss": 0.5}``.
 Names of nested objects are joined with ``/``; NaN and Infinity tokens are accepted although
 they are not JSON; null is NaN (as verl writes it); booleans are 0 and 1; texts and lists are
-not values. Frameworks with their own keys are in :mod:`rltui.formats.jsonl.jsonl_dialect`;
+not values. Frameworks with their own keys are in :mod:`rltui.formats.jsonl.jsonl_row`;
 :mod:`rltui.formats.jsonl.claim` separates metrics from samples of a model.
 """
 
@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal, Sampler
+from rltui.formats.jsonl.claim import holds_metrics, refusal
+from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder, JsonlSampler
 
 _SUFFIXES = (".jsonl", ".ndjson")
 #: JSON lines with the suffix of JSON: SB3 (``progress<suffix>.json``), Ray Tune, detectron2, mm.
@@ -60,24 +62,16 @@ class JsonLines(Format):
         samples."""
         if not self.claims_name(path.name):
             return False
-        from rltui.formats.jsonl.claim import holds_metrics
-
         telling = _TELLING.fullmatch(path.name) is not None
         return holds_metrics(head, (options or Options()).step_keys, telling=telling)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """By the first row, which further bytes cannot change once it is complete."""
-        from rltui.formats.jsonl.claim import refusal
-
         return refusal(head, options.step_keys)
 
     def sampler(self) -> Callable[[bytes, Options], Sampler]:
         """Every line means the same anywhere in the file."""
-        from rltui.formats.jsonl.jsonl_decoder import JsonlSampler
-
         return JsonlSampler
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
-
         return JsonLinesDecoder(options or Options())

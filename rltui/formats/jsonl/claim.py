@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import Any
 
 from rltui.formats.base import HEAD_BYTES, Refusal
-from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import (
     Step,
     are_records,
@@ -24,14 +23,14 @@ from rltui.formats.jsonl.jsonl_row import (
     flatten,
     objects,
     settings_of,
+    translator_of,
 )
-from rltui.formats.step_name import are_figures, may_count, plain
-from rltui.formats.words import words
+from rltui.formats.words import are_figures, may_count, plain, words
+
+Row = dict[str, Any]
 
 #: Rows examined at most.
 _ROWS = 40
-#: Step keys named in the reason when a file has none of them.
-_NAMED = 3
 #: Rows with one step and equal keys from which on they are samples (verl: one file per step).
 _SAME_STEP = 16
 #: Rows for each that begins again at a lower counter.
@@ -66,60 +65,31 @@ def holds_metrics(head: bytes, keys: Sequence[str], *, telling: bool = False) ->
     the file has a name that trainers give to logs."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     lines = text.split(b"\n", _ROWS)
-    line = lines[0]
-    if len(lines) == 1 and not line.rstrip().endswith(b"}"):
-        return _begins_row(line, keys)
-    complete = lines[:-1] if len(lines) > 1 else lines
-    rows = _rows(complete)
-    if not rows or any(is_sample(row) for row in rows):
+    if len(lines) == 1 and not text.rstrip().endswith(b"}"):
+        return _begins_row(text, keys)
+    rows = _rows(lines[:-1] if len(lines) > 1 else lines)
+    if not rows or any(map(is_sample, rows)):
         return False
     if any(_is_metrics(row, keys) for row in rows):
         return not _of_one_step(rows, keys) and _advances(rows, keys)
-    # settings may come first, alone; the rows follow
-    alone = len(rows) == 1 and bool(settings_of(rows[0]))
-    return alone or _may_be_counted(rows, telling=telling)
-
-
-def _step_of(row: dict[str, Any], keys: Sequence[str]) -> Step | None:
-    return find_step(row, keys) or counted_step(row)
-
-
-def _may_be_counted(rows: Sequence[dict[str, Any]], *, telling: bool) -> bool:
-    """Whether rows without a step are figures of a training, rather than those of questions."""
+    if len(rows) == 1 and settings_of(rows[0]):  # they may come first, alone; the rows follow
+        return True
     telling = telling or _rises(rows)
-    found = [row for row in rows if _are_figures(row, telling=telling)]
-    return len(found) >= _LEAST and 2 * len(found) > len(rows)
+    found = sum(_are_figures(row, telling=telling) for row in rows)
+    return found >= _LEAST and 2 * found > len(rows)
 
 
-def _rises(rows: Sequence[dict[str, Any]]) -> bool:
-    """Whether a counter rises from row to row."""
-    names = [n for n in rows[0] if may_count(n) or counts_batches((n,))]
-    found = ([n for row in rows if type(n := row.get(name)) is int] for name in names)
-    return len(rows) >= _LEAST and any(
-        len(column) == len(rows) and all(b > a for a, b in pairwise(column)) for column in found
-    )
+def _begins_row(text: bytes, keys: Sequence[str]) -> bool:
+    """Whether a row longer than the head looks like metrics: a step is in sight."""
+    names = b"|".join(re.escape(k.encode()) for k in keys)
+    step = re.match(rb'\{.*?"(' + names + rb')"\s*:\s*-?\d', text, re.DOTALL)
+    return step is not None and not texts_in(text)
 
 
-def _are_figures(row: dict[str, Any], *, telling: bool) -> bool:
-    names = figures_of(row)
-    texts = [key for key, value in row.items() if isinstance(value, str)]
-    if not names or len(texts) > len(names) or any(plain(key) in _RECORD_KEYS for key in row):
-        return False
-    return telling or are_figures(names)
-
-
-def _advances(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
-    """Whether rows without a usual key of the step are in the order of their counter: that of
-    one episode after another is none."""
-    steps = [s.step for row in rows if not find_step(row, keys) and (s := counted_step(row))]
-    falls = sum(later < step for step, later in pairwise(steps))
-    return falls <= len(steps) // _FALLS
-
-
-def _rows(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+def _rows(lines: Sequence[bytes]) -> list[Row]:
     """The rows of complete lines. Broken lines and other values are skipped; if the first is
     one, most others must be rows."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     broken, begins = 0, True
     for line in filter(bytes.strip, lines):
         found = _objects_in(line)
@@ -129,18 +99,46 @@ def _rows(lines: Sequence[bytes]) -> list[dict[str, Any]]:
     return rows if begins or broken < len(rows) else []
 
 
-def _objects_in(line: bytes) -> list[dict[str, Any]]:
+def _objects_in(line: bytes) -> list[Row]:
     try:
         return [value for value in objects(line) if isinstance(value, dict)]
     except ValueError:
         return []
 
 
-def _begins_row(line: bytes, keys: Sequence[str]) -> bool:
-    """Whether a row longer than the head looks like metrics: a step is in sight."""
-    pattern = b"|".join(re.escape(k.encode()) for k in keys)
-    step = re.match(rb'\{.*?"(' + pattern + rb')"\s*:\s*-?\d', line, re.DOTALL)
-    return step is not None and not texts_in(line)
+def _step_of(row: Row, keys: Sequence[str]) -> Step | None:
+    return find_step(row, keys) or counted_step(row)
+
+
+def _rises(rows: Sequence[Row]) -> bool:
+    """Whether a counter rises from row to row."""
+    names = [n for n in rows[0] if may_count(n) or counts_batches((n,))]
+    found = ([n for row in rows if type(n := row.get(name)) is int] for name in names)
+    return len(rows) >= _LEAST and any(
+        len(column) == len(rows) and all(b > a for a, b in pairwise(column)) for column in found
+    )
+
+
+def _are_figures(row: Row, *, telling: bool) -> bool:
+    """Whether a row without a step has figures of a training, rather than those of questions."""
+    names = figures_of(row)
+    texts = [key for key, value in row.items() if isinstance(value, str)]
+    if not names or len(texts) > len(names) or _is_record(row):
+        return False
+    return telling or are_figures(names)
+
+
+def _is_record(row: Row) -> bool:
+    """Whether a row is numbered or named like a question, a task or a sample."""
+    return any(plain(key) in _RECORD_KEYS for key in row)
+
+
+def _advances(rows: Sequence[Row], keys: Sequence[str]) -> bool:
+    """Whether rows without a usual key of the step are in the order of their counter: that of
+    one episode after another is none."""
+    steps = [s.step for row in rows if not find_step(row, keys) and (s := counted_step(row))]
+    falls = sum(later < step for step, later in pairwise(steps))
+    return falls <= len(steps) // _FALLS
 
 
 def texts_in(line: bytes) -> bool:
@@ -149,7 +147,7 @@ def texts_in(line: bytes) -> bool:
     return re.search(rb'"(' + sample + rb')"\s*:\s*["\[]', line) is not None
 
 
-def is_sample(row: dict[str, Any]) -> bool:
+def is_sample(row: Row) -> bool:
     """Whether a row contains texts that a model read or wrote."""
     if translator_of(row) is not None or isinstance(row.get("data"), dict):
         return False
@@ -165,12 +163,13 @@ def is_sample(row: dict[str, Any]) -> bool:
     return False
 
 
-def _is_metrics(row: dict[str, Any], keys: Sequence[str]) -> bool:
+def _is_metrics(row: Row, keys: Sequence[str]) -> bool:
     """Whether a row has a step and at least one other number."""
     translate = translator_of(row)
     if translate is not None:
         found = translate(dict(row))
         return found.step is not None and bool(found.values)
+
     if _step_of(row, keys) is None:
         return False
     if isinstance(row.get("data"), dict):
@@ -180,7 +179,7 @@ def _is_metrics(row: dict[str, Any], keys: Sequence[str]) -> bool:
     return numbers > 0 and texts <= numbers + _SPARE_TEXTS
 
 
-def _of_one_step(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> bool:
+def _of_one_step(rows: Sequence[Row], keys: Sequence[str]) -> bool:
     """Whether there are many rows with equal keys, all of one step, and not figures of one
     epoch."""
     if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1:
@@ -204,32 +203,31 @@ def refusal(head: bytes, keys: Sequence[str]) -> Refusal:
         if newline or not line.startswith(b"{"):
             return Refusal("not valid JSON" if text else "empty so far", final)
         return Refusal(no_step if final else "its first row is not complete yet", final)
+
     if not isinstance(row, dict):
         return Refusal("rows are not JSON objects", final)
-    return _refusal_of_rows(text, row, keys, Refusal(no_step, final))
+    rows = _rows(text.split(b"\n", _ROWS)[:_ROWS])
+    return _refusal_of_rows(rows, row, keys, Refusal(no_step, final))
 
 
 def _refusal_of_rows(
-    text: bytes, row: dict[str, Any], keys: Sequence[str], no_step: Refusal
+    rows: Sequence[Row], row: Row, keys: Sequence[str], no_step: Refusal
 ) -> Refusal:
     """The same of objects, the first of which is ``row``."""
-    final = no_step.final
-    rows = _rows(text.split(b"\n", _ROWS)[:_ROWS])
     figures = [n for n, row in enumerate(rows, 1) if not is_sample(row) and figures_of(row)]
-    if any(is_sample(row) for row in rows) or not figures:
+    if any(map(is_sample, rows)) or not figures:
         stepped = any(isinstance(row.get(key), (int, float)) for key in keys) or counted_step(row)
-        return Refusal("rows are texts, not metrics", final) if stepped else no_step
+        return Refusal("rows are texts, not metrics", no_step.final) if stepped else no_step
+
     if len(rows) < _LEAST:
         return Refusal(f"{no_step.reason}; two rows with figures would be counted")
-    first = rows[figures[0] - 1]
-    records = any(plain(key) in _RECORD_KEYS for key in first)
-    lost = not records and 2 * len(figures) > len(rows) and are_figures(figures_of(first))
-    return Refusal(
-        f"{_why_refused(rows, keys, no_step.reason)}: see line {figures[0]}", final, lost
-    )
+    first, many = rows[figures[0] - 1], 2 * len(figures) > len(rows)
+    why = f"{_why_refused(rows, keys, no_step.reason)}: see line {figures[0]}"
+    lost = many and are_figures(figures_of(first)) and not _is_record(first)
+    return Refusal(why, no_step.final, lost)
 
 
-def _why_refused(rows: Sequence[dict[str, Any]], keys: Sequence[str], no_step: str) -> str:
+def _why_refused(rows: Sequence[Row], keys: Sequence[str], no_step: str) -> str:
     """Why rows with figures are none of a training."""
     steps = [step for row in rows if (step := _step_of(row, keys))]
     if not steps:

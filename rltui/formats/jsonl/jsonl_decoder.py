@@ -14,9 +14,8 @@ from typing import Any
 import orjson
 
 from rltui.core.level import Level
-from rltui.formats.base import Decoded, Decoder, NoteBook, Options, RowSpan
+from rltui.formats.base import Decoded, Decoder, Options, RowSpan
 from rltui.formats.json_value import SHORT, fits_memory
-from rltui.formats.jsonl.jsonl_dialect import translator_of
 from rltui.formats.jsonl.jsonl_row import (
     STEPS,
     Step,
@@ -28,15 +27,12 @@ from rltui.formats.jsonl.jsonl_row import (
     objects,
     settings_of,
     take_wall,
+    translator_of,
 )
-from rltui.formats.jsonl.packed_rows import PackedRows, Packing, unpacked
-from rltui.formats.jsonl.row_history import Gaps, RowCount, RowOrder
+from rltui.formats.jsonl.row_history import Gaps, PackedRows, Packing, RowCount, RowOrder
 from rltui.formats.last_line import LastLine
-from rltui.formats.step_name import are_figures
-from rltui.formats.words import words
+from rltui.formats.words import are_figures, words
 
-#: Longer lines are skipped: they are not metrics.
-MAX_LINE = 1 << 24
 #: Longest unfinished line that is parsed in case it is complete without its newline.
 _MAX_EAGER = 1 << 20
 _STEPLESS = "line without a step"
@@ -45,19 +41,13 @@ _STEPLESS = "line without a step"
 class JsonLinesDecoder(LastLine):
     """Decodes one file of JSON lines. Not thread-safe."""
 
-    holds_row = False
-
     def __init__(self, options: Options) -> None:
+        super().__init__()
         self._step_keys = options.step_keys
         self._step_key = options.step_keys[0] if options.step_keys else "step"
-        self._parts: list[bytes] = []
-        self._have = 0
-        self._offset = 0
-        self._skipping = False
-        self._notes = NoteBook()
         self._rows = PackedRows()
-        self._records = self._before = 0
-        """Records of this call, and of those before it."""
+        self._before = 0
+        """Records before this call."""
         self._lost, self._worth_a_word = 0, 10
         """Rows with figures and without a step, and how many of them are said next."""
         self._hparams: dict[str, object] = {}
@@ -76,12 +66,7 @@ class JsonLinesDecoder(LastLine):
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if data:
-            self._parts.append(data)
-            self._have += len(data)
-            if b"\n" in data:
-                self._split()
-            elif self._have > MAX_LINE:
-                self._drop()
+            self._cut(data)
         if not more:
             self._try_tail()
         self._rows.flush()
@@ -108,39 +93,16 @@ class JsonLinesDecoder(LastLine):
             self._row(row, 0)
         return self._feed(b"", more=False)
 
-    def _split(self) -> None:
-        """Decode all complete lines; only the first is joined from several pieces."""
-        data = self._parts.pop()
-        end = data.index(b"\n")
-        line = b"".join((*self._parts, data[:end]))
-        if self._skipping:
-            self._skipping = False
-        else:
-            self._line(line, self._offset)
-        view, pos = memoryview(data), end + 1
-        base = self._offset + len(line) - end
-        while (end := data.find(b"\n", pos)) >= 0:
-            packing = self._rows.packing
-            if packing is None or self._count is not None:
-                self._line(view[pos:end], base + pos)
-                pos = end + 1
-            else:
-                pos = self._usual_lines(data, view, pos, packing)
-                end = data.find(b"\n", pos)
-                if end >= 0:
-                    self._line(view[pos:end], base + pos)
-                    pos = end + 1
-        self._offset = base + pos
-        rest = data[pos:]
-        self._parts, self._have = ([rest] if rest else []), len(rest)
-
-    def _drop(self) -> None:
-        """Drop the unfinished line; the rest of it will be skipped."""
-        if not self._skipping:
-            self._notes.add(self._offset, "line is too long")
-            self._records += 1
-        self._offset += self._have
-        self._parts, self._have, self._skipping = [], 0, True
+    def _read_lines(self, text: bytes, begin: int, end: int) -> int:
+        view, pos = memoryview(text), begin
+        while pos < end:
+            if self._rows.packing is not None and self._count is None:
+                pos = self._usual_lines(text, view, pos, self._rows.packing)
+            if pos < end:
+                stop = text.index(b"\n", pos)
+                self._line(view[pos:stop], self._offset + pos)
+                pos = stop + 1
+        return pos
 
     def _try_tail(self) -> None:
         """Decode the last line without its newline if it is complete.
@@ -158,6 +120,7 @@ class JsonLinesDecoder(LastLine):
             rows = list(objects(line))
         except ValueError:
             return
+
         if rows and all(isinstance(r, dict) for r in rows):
             self._records += 1
             for row in rows:
@@ -165,42 +128,39 @@ class JsonLinesDecoder(LastLine):
             self._offset += len(line)
             self._parts, self._have = [], 0
 
-    def _line(self, line: bytes | memoryview, offset: int) -> None:
+    def _line(self, line: memoryview, offset: int) -> None:
         if not fits_memory(line):
             self._records += 1
             self._notes.add(offset, "line has too many values")
             return
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            self._unusual_line(bytes(line), offset)
-            return
-        self._records += 1
-        self._row(row, offset)
 
-    def _unusual_line(self, line: bytes, offset: int) -> None:
-        """A line that orjson rejects: blank, NaN tokens, several objects, or broken."""
-        if not offset:
-            line = line.removeprefix(b"\xef\xbb\xbf")
-        if not line or line.isspace():
-            return
-        self._records += 1
-        if len(line) > MAX_LINE:
-            self._notes.add(offset, "line is too long")
-            return
+        rows: Iterable[Any]
         try:
-            for row in objects(line):
+            rows = (orjson.loads(line),)
+        except orjson.JSONDecodeError:  # blank, NaN tokens, several objects, or broken
+            text = bytes(line)
+            if text.isspace() or not text:
+                return
+            if len(text) > self.max_line:
+                self._records += 1
+                self._notes.add(offset, "line is too long")
+                return
+            rows = objects(text)
+
+        self._records += 1
+        try:
+            for row in rows:
                 self._row(row, offset)
         except ValueError:
             self._notes.add(offset, "broken line")
 
-    def _usual_lines(self, data: bytes, view: memoryview, pos: int, packing: Packing) -> int:
+    def _usual_lines(self, text: bytes, view: memoryview, pos: int, packing: Packing) -> int:
         """Decode lines that contain only a step and data with the keys of the previous row.
 
         Returns the position of the first other line. This is the hot path.
         """
-        find, loads, values, pack = data.find, orjson.loads, packing.values, packing.pack
-        steps, taken, key, size = self._rows.steps, self._rows.values, self._step_key, packing.size
+        find, loads, values, pack = text.find, orjson.loads, packing.values, packing.pack
+        steps, packed, key, size = self._rows.steps, self._rows.values, self._step_key, packing.size
         before = len(steps)
         try:
             while (end := find(b"\n", pos)) >= 0:
@@ -212,11 +172,12 @@ class JsonLinesDecoder(LastLine):
                     break
                 if len(numbers) != size or type(numbers) is not dict:
                     break
-                taken += pack(*values(numbers))
+                packed += pack(*values(numbers))
                 steps.append(step)
                 pos = end + 1
         except (ValueError, TypeError, LookupError, error, OverflowError):
             pass  # another kind of line, for the general path
+
         many = len(steps) - before
         if many and key not in words().coarse_step_keys:
             self._fine_step = steps[-1]
@@ -228,9 +189,11 @@ class JsonLinesDecoder(LastLine):
         if not isinstance(row, dict):
             self._notes.add(offset, "line is not an object")
             return
+
         if "config" in row and not self._has_settings:
             self._has_settings = True
             self._hparams.update(settings_of(row))
+
         translate = translator_of(row)
         if translate is not None:
             found, wall, values, self._done = translate(row)
@@ -241,16 +204,19 @@ class JsonLinesDecoder(LastLine):
                 self._total_of(found)
                 self._add(found.step, wall, values)
             return
+
         step, epoch = self._step_of(row, offset)
         if step is None:
             self._stray(row, offset)
             return
+
         wall = take_wall(row)
         data = row.get("data")
         if isinstance(data, dict) and len(row) == 1:
             packed = self._add(step, wall, data)
         else:
             packed = self._add(step, wall, row, gaps=True)
+
         if epoch and self._count is not None:
             self._count_epochs(self._count, epoch, step, wall, packed)
 
@@ -262,12 +228,12 @@ class JsonLinesDecoder(LastLine):
         elif "log_history" not in row:  # ms-swift's summary repeats what was logged
             self._notes.add(offset, _STEPLESS, level=Level.OK)
             self._lost += are_figures(figures_of(row))
-            records = self._before + self._records
-            if self._lost == self._worth_a_word and 2 * self._lost > records:
-                lost = f"{self._lost} of {records} rows so far have figures and no step"
-                self._notes.add(offset, f"{lost}, which others have: they are left out")
             if self._lost == self._worth_a_word:
                 self._worth_a_word *= 10
+                records = self._before + self._records
+                if 2 * self._lost > records:
+                    lost = f"{self._lost} of {records} rows so far have figures and no step"
+                    self._notes.add(offset, f"{lost}, which others have: they are left out")
 
     def _step_of(self, row: dict[str, Any], offset: int) -> tuple[int | None, str]:
         """The step of a row, removed from it, or its number; and its key where that is no more
@@ -281,23 +247,23 @@ class JsonLinesDecoder(LastLine):
             return self._fine_step, ""  # its epoch is a figure like others
         elif step is None or batch or (self._count is not None and self._count.counting):
             return self._number_of(row, offset, has_epoch=step is not None, batch=batch), ""
+
         del row[step.key]
         self._total_of(step)
         return step.step, step.key if coarse else ""
 
     def _has_steps(self) -> bool:
         """A row with a step of its own has come: whether steps count, and not the rows."""
-        count, self._count = self._count, None
-        if count is None or not count.counting:
-            return True
-        stepless = count.stop()
-        if stepless is None:
-            self._count = count
-            return False
-        for offset in stepless:
-            self._notes.add(offset, _STEPLESS, level=Level.OK)
-        self._fine_step = None
-        self._start_over()
+        count = self._count
+        if count is not None and count.counting:
+            if count.stepless is None:
+                return False
+            for offset in count.stepless:
+                self._notes.add(offset, _STEPLESS, level=Level.OK)
+            self._fine_step = None
+            self._start_over()
+
+        self._count = None
         return True
 
     def _number_of(
@@ -307,7 +273,7 @@ class JsonLinesDecoder(LastLine):
         count = self._count
         if count is None:
             return self._fine_step if batch else None  # others have steps
-        if not (batch or count.counting or (count.may_begin() and figures_of(row))):
+        if not (batch or count.counting or (count.epoch is None and figures_of(row))):
             return None
         if settings_of(row) or next(flatten(row), None) is None:
             return None
@@ -326,8 +292,8 @@ class JsonLinesDecoder(LastLine):
             return
         self._start_over()
         for keys, values, time in kept:
-            row = {key: float(epoch), **dict(zip(keys, unpacked(values), strict=True))}
-            again = self._rows.turn_to(row)
+            numbers = memoryview(values).cast("d").tolist()
+            again = self._rows.turn_to({key: float(epoch), **dict(zip(keys, numbers, strict=True))})
             self._rows.add(count.next(0, for_good=True), time, again)
 
     def _start_over(self) -> None:
@@ -350,6 +316,7 @@ class JsonLinesDecoder(LastLine):
             if gaps:
                 self._gaps.drop(row, flat)
             packed = rows.turn_to(flat)
+
         if self._order.begins_again(rows.keys, step):
             rows.restart(step)
         rows.add(step, wall, packed)

@@ -1,9 +1,15 @@
-"""What earlier rows say about a row: a key that is measured now and then, a training that begins
-in the file of an earlier one, rows that are to be counted."""
+"""Rows of one call until they become blocks, and what earlier rows say about a row: a key that is
+measured now and then, a training that begins in the file of an earlier one, rows to be counted."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+from struct import Struct, error
 from typing import Any
+
+import numpy as np
+
+from rltui.formats.row_sink import RowSink, layout_of, picker
 
 #: Names remembered at most.
 _MAX_NAMES = 10_000
@@ -12,7 +18,76 @@ _TRAINING = 5
 #: Rows after which those that were counted stay counted.
 _SETTLED = 200
 #: An epoch that is the same in this many first rows is no step.
-CONSTANT = 16
+_CONSTANT = 16
+KeptRow = tuple[tuple[str, ...], bytes, float]
+"""Keys, packed values and wall time of a row."""
+
+
+class Packing:
+    """Packs a dict with exactly these keys, in any order, as a row of doubles."""
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        self.size = len(keys)
+        self.pack = Struct(f"{len(keys)}d").pack
+        self.values = picker(keys)
+
+    def row(self, row: dict[str, Any]) -> bytes | None:
+        """The packed row; None when it has other keys or a value that is not a number."""
+        if len(row) != self.size:
+            return None
+        try:
+            return self.pack(*self.values(row))
+        except (KeyError, error, OverflowError):
+            return None
+
+
+_packing_of = lru_cache(maxsize=256)(Packing)
+
+
+class PackedRows:
+    """Rows with equal keys as packed doubles; owned by one decoder."""
+
+    def __init__(self) -> None:
+        self.keys: tuple[str, ...] = ()
+        self.packing: Packing | None = None
+        """That of the keys; None between two calls, and for no keys at all."""
+        self.steps: list[int] = []
+        self.walls: list[float] = []
+        self.values = bytearray()
+        """One double for each row and key."""
+        self.sink = RowSink()
+
+    def turn_to(self, flat: dict[str, float]) -> bytes:
+        """The packed row, whose keys are those of the next rows."""
+        packed = self.packing.row(flat) if self.packing is not None else None
+        if packed is None:
+            self.flush()
+            self.keys = tuple(flat)
+            self.packing = _packing_of(self.keys) if flat else None
+            packed = (self.packing.row(flat) if self.packing is not None else None) or b""
+        return packed
+
+    def add(self, step: int, wall: float, packed: bytes) -> None:
+        """Add a row of the present keys."""
+        self.steps.append(step)
+        self.walls.append(wall)
+        self.values += packed
+
+    def restart(self, step: int) -> None:
+        """The writer starts again at ``step``; the keys stay."""
+        keys, packing = self.keys, self.packing
+        self.flush()
+        self.sink.restart(step)
+        self.keys, self.packing = keys, packing
+
+    def flush(self) -> None:
+        """Pass the rows with equal keys to the sink."""
+        if self.steps and self.keys:
+            values = np.frombuffer(self.values).reshape(len(self.steps), len(self.keys))
+            layout = layout_of(self.keys, np.float64)
+            self.sink.rows(layout, np.array(self.steps, np.int64), np.array(self.walls), values)
+        self.keys, self.packing = (), None
+        self.steps, self.walls, self.values = [], [], bytearray()
 
 
 class Gaps:
@@ -54,7 +129,10 @@ class RowOrder:
     def begins_again(self, keys: tuple[str, ...], step: int) -> bool:
         """Whether the next row, with these keys, is the first of another training."""
         if keys is not self._keys:  # a tuple that is compared by its identity costs nothing
-            self._turn_to(keys)
+            if self._step is not None and len(self._newest) < _MAX_NAMES:
+                self._newest[self._keys] = self._step
+            self._keys, self._step = keys, self._newest.pop(keys, None)
+
         newest, first = self._step, self._first
         self._step = step
         self._rows += 1
@@ -67,15 +145,6 @@ class RowOrder:
         self._newest, self._rows = {}, 0
         return True
 
-    def _turn_to(self, keys: tuple[str, ...]) -> None:
-        if self._step is not None and len(self._newest) < _MAX_NAMES:
-            self._newest[self._keys] = self._step
-        self._keys, self._step = keys, self._newest.pop(keys, None)
-
-
-KeptRow = tuple[tuple[str, ...], bytes, float]
-"""Keys, packed values and wall time of a row."""
-
 
 class RowCount:
     """Decides whether the rows of a file are counted; owned by one decoder.
@@ -86,37 +155,30 @@ class RowCount:
 
     def __init__(self) -> None:
         self.counting = False
-        self.number = 0
+        self._number = 0
         """Of the newest row."""
-        self._epoch: int | None = None
+        self.epoch: int | None = None
+        """That of the first rows; None where they have none, and may be counted."""
         self._kept: list[KeptRow] | None = []
         """The rows so far, while all have the same epoch."""
-        self._stepless: list[int] | None = []
+        self.stepless: list[int] | None = []
         """Where the counted rows are, as long as rows with steps may still follow."""
 
     def next(self, offset: int, *, for_good: bool) -> int:
         """Count a row; ``for_good``: although it has an epoch."""
         self.counting, self._kept = True, None
-        self.number += 1
-        if for_good or self.number > _SETTLED:
-            self._stepless = None
-        elif self._stepless is not None:
-            self._stepless.append(offset)
-        return self.number
-
-    def may_begin(self) -> bool:
-        """Whether a row without any step is the first of those that are counted."""
-        return self._epoch is None
+        self._number += 1
+        if for_good or self._number > _SETTLED:
+            self.stepless = None
+        elif self.stepless is not None:
+            self.stepless.append(offset)
+        return self._number
 
     def stands_still(self, epoch: int, row: KeptRow) -> list[KeptRow]:
         """Take a row with an epoch; returns all rows so far where they are to be counted."""
-        if self._kept is None or self._epoch not in (None, epoch):
+        if self._kept is None or self.epoch not in (None, epoch):
             self._kept = None
             return []
-        self._epoch = epoch
+        self.epoch = epoch
         self._kept.append(row)
-        return self._kept if len(self._kept) >= CONSTANT else []
-
-    def stop(self) -> list[int] | None:
-        """A row with a step has come: where rows were counted. None: all of them are."""
-        return self._stepless
+        return self._kept if len(self._kept) >= _CONSTANT else []

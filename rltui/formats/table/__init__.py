@@ -61,20 +61,20 @@ class CsvTable(Format):
         if not self.claims_name(path.name):
             return False
         fixed = _FIXED.fullmatch(path.name) is not None
-        from rltui.formats.table.head import holds_log
-
         keys = (options or Options()).step_keys
         loose = not fixed and not path.name.endswith(_SUFFIXES)
+        from rltui.formats.table.head import holds_log  # most logdirs have no table
+
         return holds_log(head, path.name, keys, fixed=fixed, loose=loose)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """Where columns are named like figures of a training, the line that is no row of them."""
-        from rltui.formats.table.head import refusal
+        from rltui.formats.table.head import refusal  # as above
 
         return refusal(head, options.step_keys) or super().refusal(head, options)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         """A fresh decoder for one file; a Monitor file has its environment in its name."""
-        from rltui.formats.table.table_decoder import TableDecoder
+        from rltui.formats.table.table_decoder import TableDecoder  # as above
 
         return TableDecoder(options or Options(), path)

@@ -12,12 +12,9 @@ from itertools import pairwise
 
 from rltui.core.text import clean, fit
 from rltui.formats.base import Refusal
-from rltui.formats.step_name import are_figures, step_names
-from rltui.formats.table.axis import Axis
-from rltui.formats.table.collect import TableRows
-from rltui.formats.table.table_cell import is_gap, number_of, numbers_of
-from rltui.formats.table.table_column import Columns, TableKind, columns_of
-from rltui.formats.table.table_line import TableRow, rows_of
+from rltui.formats.table.table_column import Axis, Columns, TableKind, TableRows, columns_of
+from rltui.formats.table.table_line import is_gap, number_of, numbers_of, rows_of
+from rltui.formats.words import are_figures, step_names
 
 #: Rows of the head examined at most.
 _ROWS = 200
@@ -67,15 +64,24 @@ def split_line(line: bytes, delimiter: str) -> list[str] | None:
 
 def is_header(cells: Sequence[str]) -> bool:
     """Whether the cells are names: texts, not numbers, at most one blank (an index)."""
-    if not 2 <= len(cells) <= _MAX_COLUMNS:
-        return False
-    blank = sum(not c.strip() for c in cells)
-    return blank <= 1 and all(_is_name(c) for c in cells if c.strip())
+    names = [c for c in map(str.strip, cells) if c]
+    return 2 <= len(cells) <= min(_MAX_COLUMNS, len(names) + 1) and all(
+        number_of(n) is None and "\0" not in n and any(c.isalpha() for c in n) for n in names
+    )
 
 
-def _is_name(cell: str) -> bool:
-    cell = cell.strip()
-    return number_of(cell) is None and "\0" not in cell and any(c.isalpha() for c in cell)
+def _table_in(head: bytes) -> tuple[list[str], str, list[tuple[int, bytes]]] | None:
+    """Header, separator and numbered lines of the table in a head; None without a header."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]
+    numbered = [(n, x) for n, x in enumerate(lines, 1) if x.strip() and not x.startswith(b"#")]
+    if not numbered:
+        return None
+    header = numbered[0][1]
+    delimiter = delimiter_of(header)
+    names = split_line(header, delimiter)
+    if names is None or not is_header(names):
+        return None
+    return names, delimiter, numbered[1 : _ROWS + 1]
 
 
 def holds_log(
@@ -86,47 +92,39 @@ def holds_log(
     ``fixed``: only trainers give the file this name, so that a header is enough. ``loose``: files
     of this name are seldom tables: two rows of nothing but numbers must show that this is one.
     """
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    whole = [line for line in lines[:-1] if line.strip()][: _ROWS + 2]
-    if whole and whole[0].startswith(b"#") and b'"t_start"' in whole[0]:
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if first[1] and first[0].startswith(b"#") and b'"t_start"' in first[0]:
         return True
-    whole = [line for line in whole if not line.startswith(b"#")]
-    delimiter = delimiter_of(whole[0]) if whole else ","
-    names = split_line(whole[0], delimiter) if whole else None
-    if names is None or not is_header(names):
+    table = _table_in(head)
+    if table is None:
         return False
+    names, delimiter, lines = table
     columns = columns_of(names, step_keys, file_name)
     if columns.kind is not TableKind.PLAIN or not columns.metrics:
         return bool(columns.metrics) and not loose
-    if len(whole) == 1:  # no row yet
-        return not loose and (fixed or (_named(columns) and len(lines[-1]) < len(head) // 2))
-    rows = _rows(whole[1:], delimiter, columns.size)
+    if not lines:  # no row yet
+        named = not columns.doubtful.issuperset(columns.candidates)
+        unfinished = len(head) - head.rfind(b"\n") - 1
+        return not loose and (fixed or (named and unfinished < len(head) // 2))
+
+    rows = _rows(lines, delimiter, len(names))
     strict = loose or delimiter == BLANK
-    if strict and not _all_numbers(rows, len(whole) - 1, _LEAST_ROWS if loose else 1):
+    if strict and not _all_numbers(rows, max(len(lines), _LEAST_ROWS if loose else 1)):
         return False
     return bool(rows) and _are_figures(rows, columns, fixed)
 
 
-def _all_numbers(rows: Sequence[list[str]], lines: int, least: int) -> bool:
-    """Whether every line is a row of nothing but numbers."""
-    whole = len(rows) == lines and lines >= least
-    return whole and all(number_of(c) is not None for row in rows for c in row)
+def _all_numbers(rows: Sequence[list[str]], least: int) -> bool:
+    return len(rows) >= least and all(number_of(c) is not None for row in rows for c in row)
 
 
-def _rows(lines: Sequence[bytes], delimiter: str, size: int) -> list[list[str]]:
+def _rows(lines: Sequence[tuple[int, bytes]], delimiter: str, size: int) -> list[list[str]]:
     """The rows with as many cells as the header."""
-    body = b"".join(line + b"\n" for line in lines)
+    body = b"".join(line + b"\n" for _, line in lines)
     if delimiter == BLANK:
         body = squeezed(body)
-    found = (
-        r.cells for r in rows_of(body, delimiter, lambda: size, last=True) if type(r) is TableRow
-    )
+    found = (row.cells for row in rows_of(body, delimiter, lambda: size, last=True))
     return [cells for cells in found if cells is not None and len(cells) == size]
-
-
-def _named(columns: Columns) -> bool:
-    """Whether a column is a step by its name."""
-    return any(i not in columns.doubtful for i in columns.candidates)
 
 
 def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bool:
@@ -135,59 +133,50 @@ def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bo
     known = [i for i, (_, absent) in cells.items() if not absent.all()]
     values = {i: cells[i][0] for i in known}
     axis.add(TableRows(len(rows), values, {i: cells[i][1] for i in known}), again=False)
-    if axis.step < 0:
-        return _are_numbered(rows, columns, fixed)
-    return _are_stepped(rows, columns, axis.step, fixed)
-
-
-def _are_numbered(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bool:
-    """Whether rows without a step are those of a training."""
+    if axis.step >= 0:
+        return _are_stepped(rows, columns, axis.step, fixed)
     if not fixed and not are_figures([columns.names[i] for i in columns.metrics]):
         return False
-    cells = [row[i] for row in rows for i in columns.metrics]
-    numbers = sum(number_of(c) is not None for c in cells)
-    if fixed:
-        return numbers > 0
-    whole = numbers == len(cells) or all(number_of(c) is not None or is_gap(c) for c in cells)
-    return len(rows) >= _LEAST_ROWS and whole and numbers > 0
+    numbers, texts = _kinds([row[i] for row in rows for i in columns.metrics])
+    return numbers > 0 and (fixed or (len(rows) >= _LEAST_ROWS and not texts))
 
 
 def _are_stepped(rows: Sequence[list[str]], columns: Columns, step: int, fixed: bool) -> bool:
     """Whether rows with a step in a column are those of a training."""
-    steps = [number_of(row[step]) for row in rows]
-    known = [s for s in steps if s is not None]
+    known = [s for row in rows if (s := number_of(row[step])) is not None]
     if fixed or not known:
         return bool(known)
     if step in columns.doubtful and len(rows) < _LEAST_ROWS:
         return False
-    cells = [row[i] for row in rows for i in range(columns.size) if i != step]
-    # the first rows of a live log may have gaps only
-    if not any(number_of(c) is not None for c in cells) and not all(is_gap(c) for c in cells):
-        return False
-    if len(known) < _WITH_STEP * len(rows):
-        return False
     falls = sum(b < a for a, b in pairwise(known))
-    texts = [c for row in rows for c in row if number_of(c) is None and not is_gap(c)]
-    return falls <= _FALLING * len(known) and all(len(c) <= _LONG_TEXT for c in texts)
+    if len(known) < _WITH_STEP * len(rows) or falls > _FALLING * len(known):
+        return False
+    numbers, texts = _kinds([c for row in rows for i, c in enumerate(row) if i != step])
+    # the first rows of a live log may have gaps only
+    return (numbers > 0 or not texts) and all(len(text) <= _LONG_TEXT for text in texts)
+
+
+def _kinds(cells: Sequence[str]) -> tuple[int, list[str]]:
+    """How many cells are numbers, and those that are neither numbers nor gaps."""
+    others = [c for c in cells if number_of(c) is None]
+    texts = [c for c in others if not is_gap(c)]
+    return len(cells) - len(others), texts
 
 
 def refusal(head: bytes, step_keys: Sequence[str]) -> Refusal | None:
     """Why a table is no log although its columns are named like figures of a training, and which
     line shows it; None for all other files."""
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]
-    numbered = [(n, x) for n, x in enumerate(lines, 1) if x.strip() and not x.startswith(b"#")]
-    if len(numbered) <= _LEAST_ROWS:
+    table = _table_in(head)
+    if table is None or len(table[2]) < _LEAST_ROWS or not are_figures(table[0]):
         return None
-    delimiter = delimiter_of(numbered[0][1])
-    names = split_line(numbered[0][1], delimiter)
-    if names is None or not is_header(names) or not are_figures(names):
-        return None
-    for number, line in numbered[1 : _ROWS + 1]:
+    names, delimiter, lines = table
+    for number, line in lines:
         cells = split_line(line, delimiter)
         if cells is None or len(cells) != len(names):
             count = "broken quotes" if cells is None else f"{len(cells)} cells"
             return Refusal(f"line {number} has {count}, the header {len(names)} names", lost=True)
-        if odd := next((c for c in cells if number_of(c) is None and not is_gap(c)), ""):
-            return Refusal(f"line {number} has a text: {fit(clean(odd), _QUOTED)}")
+        if texts := _kinds(cells)[1]:
+            return Refusal(f"line {number} has a text: {fit(clean(texts[0]), _QUOTED)}")
+
     fall = bool(step_names(names, step_keys))
     return Refusal("its steps fall from row to row", lost=True) if fall else None

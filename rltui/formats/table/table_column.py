@@ -1,27 +1,50 @@
 """The columns of a table: step, wall time, metrics.
 
 Decided by the header alone (and by the file name for Monitor files), so that all rows of a file
-are read in the same way: :func:`columns_of`.
+are read in the same way: :func:`columns_of`. Columns present in the same rows share a block, so
+that sparse tables (Lightning: one row per metric) store no empty cells.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from rltui.formats.base import clean_tag
-from rltui.formats.naming import RAY_LEFT_OUT, is_ray_result, ray_tag
-from rltui.formats.quantity import TIME_KEYS
-from rltui.formats.step_name import may_count, plain, step_names
+import numpy as np
 
-_TIME_NAMES = (*TIME_KEYS, "wall time", "walltime", "date")
+from rltui.core.batch import Restart
+from rltui.core.block import Block, BoolArray, FloatArray
+from rltui.formats.base import clean_tag
+from rltui.formats.json_value import TIME_KEYS
+from rltui.formats.words import (
+    RAY_LEFT_OUT,
+    is_ray_gap,
+    is_ray_result,
+    may_count,
+    plain,
+    ray_tag,
+    step_names,
+)
+
+_TIME_NAMES = [*map(plain, TIME_KEYS), "walltime", "date"]
 #: Files with these names hold one phase of a training (DrQ-v2), which becomes the prefix of
 #: their tags, as in its event file.
 _PHASES = re.compile(r"(train|eval|test|val|validation)\.(csv|tsv)")
 _MONITOR_FILE = re.compile(r"(?:(?P<env>.*)\.)?monitor\.csv")
 _MONITOR_COLUMNS = {"r", "l", "t"}
+#: Steps are below this in absolute value.
+_STEPS = float(1 << 63)
+#: Times beyond this are milliseconds.
+_MILLISECONDS_FROM = 1e12
+#: Rows after which the choice of the step stands.
+_ROWS = 200
+#: A step that is the same in this many first rows is none.
+_CONSTANT = 16
+#: A step that has begun again this often is none.
+_AGAIN = 2
 
 
 class TableKind(Enum):
@@ -53,11 +76,6 @@ class Columns:
     doubtful: frozenset[int] = frozenset()
     """Those among them that are a step only if they count up."""
 
-    @property
-    def size(self) -> int:
-        """Cells of a row."""
-        return len(self.names)
-
 
 def columns_of(
     names: Sequence[str],
@@ -72,36 +90,49 @@ def columns_of(
         return _monitor(stripped, file_name)
     if is_ray_result(stripped):
         return _ray(stripped)
-    sure = step_names(stripped, step_keys)
-    maybe = [i for i, n in enumerate(stripped) if i not in sure and may_count(n)]
+    return _plain(stripped, step_names(stripped, step_keys), file_name, step)
+
+
+def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | None) -> Columns:
+    """``sure``: columns that are a step by their name."""
+    maybe = [i for i, n in enumerate(names) if i not in sure and may_count(n)]
     candidates = (*sure, *maybe)
     if step is None:
-        step = candidates[0] if candidates else -1
-    phase = _PHASES.fullmatch(file_name)
-    prefix = f"{phase[1]}/" if phase else ""
-    metrics = tuple(i for i, n in enumerate(stripped) if n and i != step)
-    tags = [n if n.startswith(prefix) else prefix + n for n in (stripped[i] for i in metrics)]
-    wall = _wall_column(stripped)
-    if [plain(stripped[i]) for i in metrics if i != wall] == ["value"]:
-        tags = [_named_by_file(tag, file_name) for tag in tags]
-    steps = (step,) if step >= 0 else ()
+        step = next(iter(candidates), -1)
+    found = [plain(n) for n in names]
+    wall = _first_of(_TIME_NAMES, found)
+    metrics = tuple(i for i, n in enumerate(names) if n and i != step)
+    tags = [names[i] for i in metrics]
+    if [found[i] for i in metrics if i != wall] == ["value"]:
+        tags = _downloaded(tags, file_name)
     return Columns(
-        *(TableKind.PLAIN, stripped, steps, wall, metrics, _distinct(tags)),
+        TableKind.PLAIN,
+        names,
+        (step,) if step >= 0 else (),
+        wall,
+        metrics,
+        _distinct(_of_phase(tags, file_name)),
         candidates,
         frozenset(maybe),
     )
 
 
-def _named_by_file(tag: str, file_name: str) -> str:
-    """The name of the only metric where its column says just "Value": TensorBoard's downloads
-    (``run-NAME-tag-TAG.csv``)."""
+def _first_of(wanted: Sequence[str], names: Sequence[str]) -> int:
+    """Position of the best of the wanted names; -1 without any."""
+    return next((names.index(name) for name in wanted if name in names), -1)
+
+
+def _downloaded(tags: list[str], file_name: str) -> list[str]:
+    """The tags of a download of TensorBoard (``run-NAME-tag-TAG.csv``), which has a column that
+    says just "Value"."""
     _, found, stem = file_name.rpartition(".")[0].rpartition("-tag-")
-    return stem if found and plain(tag) == "value" else tag
+    return [stem if found and plain(tag) == "value" else tag for tag in tags]
 
 
-def _wall_column(names: Sequence[str]) -> int:
-    found = [plain(n) for n in names]
-    return next((found.index(w) for n in _TIME_NAMES if (w := plain(n)) in found), -1)
+def _of_phase(tags: list[str], file_name: str) -> list[str]:
+    phase = _PHASES.fullmatch(file_name)
+    prefix = f"{phase[1]}/" if phase else ""
+    return [tag if tag.startswith(prefix) else prefix + tag for tag in tags]
 
 
 def _ray(names: tuple[str, ...]) -> Columns:
@@ -112,7 +143,7 @@ def _ray(names: tuple[str, ...]) -> Columns:
         if name and name not in RAY_LEFT_OUT and not name.startswith("config/")
     )
     tags = _distinct([ray_tag(names[i]) for i in metrics])
-    wall = names.index("timestamp") if "timestamp" in names else -1
+    wall = _first_of(("timestamp",), names)
     return Columns(TableKind.RAY, names, steps, wall, metrics, tags)
 
 
@@ -138,3 +169,233 @@ def _distinct(tags: Sequence[str]) -> tuple[str, ...]:
             name = f"{tag}~{count}"
         out[name] = None
     return tuple(out)
+
+
+@dataclass(slots=True)
+class TableRows:
+    """Rows below one header: the values of each numeric column, by position."""
+
+    count: int
+    values: dict[int, FloatArray]
+    absent: dict[int, BoolArray]
+    """Where a column has no value; missing for columns that are complete."""
+    walls: FloatArray | None = None
+    """Wall times, where the column has them as text."""
+
+    def followed_by(self, rows: TableRows) -> TableRows | None:
+        """These rows and others, in arrays of their own; None where they have different columns."""
+        if rows.values.keys() != self.values.keys() or (rows.walls is None) != (self.walls is None):
+            return None
+        values = {i: np.concatenate([x, rows.values[i]]) for i, x in self.values.items()}
+        absent = {
+            i: np.concatenate([self._absent(i), rows._absent(i)])
+            for i in self.absent.keys() | rows.absent.keys()
+        }
+        walls = None
+        if self.walls is not None and rows.walls is not None:
+            walls = np.concatenate([self.walls, rows.walls])
+        return TableRows(self.count + rows.count, values, absent, walls)
+
+    def _absent(self, column: int) -> BoolArray:
+        absent = self.absent.get(column)
+        return np.zeros(self.count, np.bool_) if absent is None else absent
+
+
+class BlockCollector:
+    """Makes the blocks of one table; owned by its decoder."""
+
+    def __init__(self) -> None:
+        self.items: list[Block | Restart] = []
+        self._last_step: int | None = None
+        self._again = False
+        self._row = 0
+        """Rows so far of a table without a step."""
+        self._env_steps = 0.0
+        self._began = math.nan
+        self._clock = -math.inf
+        """Of Monitor: steps so far, start of the environment, newest time since then."""
+
+    def environment_began(self, time: float) -> None:
+        """The start of the environment, from the comment of a Monitor file."""
+        self._began, self._clock = time, -math.inf
+
+    def start_over(self, columns: Columns, kept: Sequence[tuple[bool, TableRows]]) -> None:
+        """Store all rows so far once more, with another step; ``kept`` as in :class:`Axis`."""
+        self.items, self._last_step, self._row = [], None, 0
+        for again, rows in kept:
+            self.store(columns, rows, again=again)
+
+    def store(self, columns: Columns, rows: TableRows, *, again: bool) -> bool:
+        """Store the rows as blocks; False when rows without a step were skipped. ``again``: the
+        header was repeated, so that the training restarted if the steps go back."""
+        self._again = self._again or again
+        steps, has_step = self._steps_in(columns, rows)
+        walls, timed = self._walls(columns, rows)
+        if not has_step.any():
+            return False
+        first, last = (int(s) for s in steps[has_step][[0, -1]])
+        if self._again:
+            self._again = False
+            if columns.steps and self._last_step is not None and first <= self._last_step:
+                self.items.append(Restart(first))
+
+        self._last_step = last
+        for here, numbers in _groups(columns, rows, has_step, timed):
+            chosen = [rows.values[columns.metrics[n]][here] for n in numbers]
+            tags = tuple(columns.tags[n] for n in numbers)
+            whole = steps[here].astype(np.int64)
+            self.items.append(Block(tags, whole, walls[here], np.column_stack(chosen)))
+        return bool(has_step.all())
+
+    def _steps_in(self, columns: Columns, rows: TableRows) -> tuple[FloatArray, BoolArray]:
+        """(count,) steps and (count,) whether the row has one."""
+        if not columns.steps:
+            begin, self._row = self._row + 1, self._row + rows.count
+            return np.arange(begin, begin + rows.count, dtype=np.float64), np.ones(rows.count, bool)
+
+        steps, has_step = np.zeros(rows.count), np.zeros(rows.count, bool)
+        for i in columns.steps:
+            if i not in rows.values:
+                continue
+            values = rows.values[i]
+            here = ~has_step & (np.abs(values) < _STEPS)
+            if i in rows.absent:
+                here &= ~rows.absent[i]
+            if columns.kind is TableKind.RAY and i != columns.steps[-1]:
+                here &= values != 0
+            steps[here] = values[here]
+            has_step |= here
+
+        if columns.kind is TableKind.MONITOR:
+            steps = np.cumsum(np.concatenate(([self._env_steps], steps)))[1:]
+            self._env_steps = float(steps[-1])
+            has_step &= np.abs(steps) < _STEPS
+        return steps, has_step
+
+    def _walls(self, columns: Columns, rows: TableRows) -> tuple[FloatArray, BoolArray]:
+        """(count,) wall times, NaN for none, and (count,) whether the wall column has one."""
+        if rows.walls is not None:
+            return rows.walls, np.ones(rows.count, bool)
+        walls, timed = np.full(rows.count, math.nan), np.zeros(rows.count, bool)
+        if columns.wall not in rows.values:
+            return walls, timed
+        values = rows.values[columns.wall]
+        if columns.kind is TableKind.MONITOR:
+            return self._monitor_walls(values), timed
+        scaled = np.where(values > _MILLISECONDS_FROM, values / 1000, values)
+        timed = (scaled > 1e9) & (scaled < 1e11)
+        if columns.wall in rows.absent:
+            timed &= ~rows.absent[columns.wall]
+        walls[timed] = scaled[timed]
+        return walls, timed
+
+    def _monitor_walls(self, elapsed: FloatArray) -> FloatArray:
+        """The start plus the time since then. NaN once that time falls back: another process
+        appended, whose start is unknown."""
+        walls = self._began + elapsed
+        before = np.concatenate(([self._clock], elapsed[:-1]))
+        back = np.flatnonzero(elapsed < before)
+        if len(back):
+            self._began = math.nan
+            walls[back[0] :] = math.nan
+        self._clock = float(elapsed[-1])
+        return walls
+
+
+def _groups(
+    columns: Columns, rows: TableRows, has_step: BoolArray, timed: BoolArray
+) -> Iterable[tuple[BoolArray, list[int]]]:
+    """(count,) rows, and the metrics (indices of ``columns.metrics``) present in all of them."""
+    groups: dict[bytes, tuple[BoolArray, list[int]]] = {}
+    for number, column in enumerate(columns.metrics):
+        if column not in rows.values:
+            continue
+        here = has_step
+        if column in rows.absent:
+            here = here & ~rows.absent[column]
+        if column == columns.wall:
+            here = here & ~timed
+        if columns.kind is TableKind.RAY and is_ray_gap(columns.tags[number], math.nan):
+            here = here & ~np.isnan(rows.values[column])
+        if here.any():
+            groups.setdefault(here.tobytes(), (here, []))[1].append(number)
+    return groups.values()
+
+
+class Axis:
+    """Which column is the step, as far as the first rows below a header show; owned by the decoder.
+
+    A name alone is not enough: an episode that counts 0 to 7 again and again, a step that never
+    moves or an epoch of 0.03 is no axis. Then the next column that may be one is taken, in the
+    end the number of the row.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._candidates = list(columns.candidates)
+        self.kept: list[tuple[bool, TableRows]] = []
+        """The rows until the choice stands, and whether the header was repeated before."""
+        self._count = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether the choice stands."""
+        plain = self._columns.kind is TableKind.PLAIN
+        return not (plain and self._candidates) or self._count >= _ROWS
+
+    @property
+    def step(self) -> int:
+        """The column; -1 when the steps are row numbers."""
+        return self._candidates[0] if self._candidates else -1
+
+    @property
+    def rejected(self) -> frozenset[str]:
+        """Names of the columns that have turned out to be no step."""
+        names = self._columns.names
+        return frozenset(names[i] for i in self._columns.candidates if i not in self._candidates)
+
+    def add(self, rows: TableRows, *, again: bool) -> bool:
+        """Take the next rows; returns whether they show another column to be the step."""
+        while len(self.kept) > 1:
+            # few pieces of many: a live log is read row by row, a row is an array for each column
+            (began_again, older), (repeated, newer) = self.kept[-2:]
+            both = None if repeated or older.count > 2 * newer.count else older.followed_by(newer)
+            if both is None:
+                break
+            self.kept[-2:] = [(began_again, both)]
+
+        self.kept.append((again, rows))
+        before = self.step
+        while self._candidates and not self._behaves(self._candidates[0]):
+            del self._candidates[0]
+        self._count += rows.count
+        return self.step != before
+
+    def _behaves(self, column: int) -> bool:
+        """Whether the numbers of a column in the first rows are those of a step."""
+        parts: list[FloatArray] = []
+        breaks: list[int] = []
+        left = _ROWS
+        for again, rows in self.kept:
+            if column not in rows.values:
+                return False
+            if again:
+                breaks.append(sum(map(len, parts)))
+            first = rows.values[column][:left]
+            left -= len(first)
+            known = np.isfinite(first)
+            if column in rows.absent:
+                known &= ~rows.absent[column][: len(first)]
+            parts.append(first[known])
+
+        values = np.concatenate(parts)
+        rise = np.diff(values)
+        rise[[b - 1 for b in breaks if 0 < b < len(values)]] = 1.0
+        if column in self._columns.doubtful:
+            return bool((values >= 0).all() and (rise > 0).all() and (values % 1 == 0).all())
+        if (values % 1 != 0).any():
+            return False
+        # every test keeps its answer however many rows follow: pieces of any size agree
+        restarts = np.count_nonzero((rise < 0) & (values[1:] <= values[:1]))
+        constant = len(values) >= _CONSTANT and not rise[: _CONSTANT - 1].any()
+        return bool(restarts < _AGAIN and not constant)

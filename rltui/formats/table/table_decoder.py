@@ -15,21 +15,21 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.level import Level
-from rltui.formats.base import Decoded, NoteBook, Options
+from rltui.formats.base import Decoded, Options
+from rltui.formats.json_value import wall_of
 from rltui.formats.last_line import LastLine
-from rltui.formats.quantity import wall_of
-from rltui.formats.step_name import step_names
-from rltui.formats.table.axis import Axis
-from rltui.formats.table.collect import BlockCollector, TableRows
 from rltui.formats.table.head import BLANK, delimiter_of, is_header, split_line, squeezed
-from rltui.formats.table.table_cell import is_gap, number_of, numbers_of, plain_cells
-from rltui.formats.table.table_column import Columns, columns_of
-from rltui.formats.table.table_line import MAX_QUOTED, OpenRow, OtherLines, rows_of
+from rltui.formats.table.table_column import Axis, BlockCollector, Columns, TableRows, columns_of
+from rltui.formats.table.table_line import (
+    MAX_QUOTED,
+    is_gap,
+    number_of,
+    numbers_of,
+    plain_cells,
+    rows_of,
+)
+from rltui.formats.words import step_names
 
-#: Longer lines are skipped: they are not metrics.
-MAX_LINE = 1 << 24
-_OTHER_SIZE = "line with another number of cells"
-_BOM = b"\xef\xbb\xbf"
 #: Bytes of lines that are decoded at once: objects of all cells take fifty times as much.
 _AT_ONCE = 4 * MAX_QUOTED
 
@@ -37,21 +37,14 @@ _AT_ONCE = 4 * MAX_QUOTED
 class TableDecoder(LastLine):
     """Decodes one table. Not thread-safe."""
 
-    holds_row = False
-
     def __init__(self, options: Options, path: Path | None) -> None:
+        super().__init__()
         self._step_keys = options.step_keys
         self._file_name = path.name if path is not None else ""
-        self._parts: list[bytes] = []
-        self._have = 0
-        self._offset = 0
-        self._skipping = False
         self._quoted = False
         """Whether the kept bytes begin with a row whose quotes are open."""
         self._line_begin = b""
         """The unfinished line behind such a row."""
-        self._notes = NoteBook()
-        self._records = 0
         self._columns: Columns | None = None
         self._delimiter = ","
         self._texts: set[int] = set()
@@ -70,15 +63,7 @@ class TableDecoder(LastLine):
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
         if data:
-            self._parts.append(data)
-            self._have += len(data)
-            if self._quoted:
-                if self._may_end(data) or self._have > MAX_QUOTED:
-                    self._split()
-            elif b"\n" in data:
-                self._split()
-            elif self._have > MAX_LINE:
-                self._drop()
+            self._cut(data)
         items, self._collector.items = tuple(self._collector.items), []
         decoded = Decoded(
             items,
@@ -91,58 +76,39 @@ class TableDecoder(LastLine):
         self._records, self._replaces = 0, False
         return decoded
 
-    def _drop(self) -> None:
-        """Drop the unfinished line; the rest of it will be skipped."""
-        if not self._skipping:
-            self._notes.add(self._offset, "line is too long")
-            self._records += 1
-        self._offset += self._have
-        self._parts, self._have, self._skipping = [], 0, True
-
-    def _split(self) -> None:
-        """Decode all whole lines and keep the rest."""
-        data = b"".join(self._parts)
-        begin = 0
-        if self._skipping:
-            begin, self._skipping = data.index(b"\n") + 1, False
-        elif not self._offset and data.startswith(_BOM):
-            begin = len(_BOM)
-        end = data.rfind(b"\n") + 1
-        taken = begin + self._lines(data[begin:end], self._offset + begin)
-        self._quoted = taken < end
-        self._line_begin = data[end:] if self._quoted else b""
-        self._offset += taken
-        rest = data[taken:]
-        self._parts, self._have = ([rest] if rest else []), len(rest)
-
-    def _may_end(self, data: bytes) -> bool:
-        """Whether a complete line may end a row with open quotes, or show that the quote was a
-        stray one. Only then are the kept bytes worth parsing again."""
+    def _is_due(self, data: bytes) -> bool:
+        """A row with open quotes is worth parsing again only when a complete line may end it, or
+        show that the quote was a stray one."""
+        if not self._quoted or self._have > MAX_QUOTED:
+            return self._quoted or b"\n" in data
         *lines, self._line_begin = (self._line_begin + data).split(b"\n")
-        delimiter, count = self._delimiter.encode(), self._size() - 1
+        delimiter, count = self._delimiter.encode(), len(self._names) - 1
         return any(
             b'"' in line or line.startswith(b"#") or line.count(delimiter) == count
             for line in lines
         )
 
-    def _lines(self, piece: bytes, offset: int) -> int:
-        """Decode whole lines; returns the bytes consumed (all but an open row)."""
-        pos = 0
-        while pos < len(piece):
-            if piece.startswith(b"#", pos):
-                end = piece.index(b"\n", pos) + 1
-                self._comment(piece[pos:end])
+    def _read_lines(self, text: bytes, begin: int, end: int) -> int:
+        pos = begin
+        while pos < end:
+            stop = text.index(b"\n", pos) + 1
+            if text.startswith(b"#", pos):
+                self._comment(text[pos:stop])
             elif self._columns is None:
-                end = self._header_line(piece, pos, offset)
+                self._header_line(text[pos:stop], self._offset + pos)
             else:
-                most = piece.find(b"\n", pos + _AT_ONCE) + 1 or len(piece)
-                mark = piece.find(b"\n#", pos, most)
-                end = most if mark < 0 else mark + 1
-                used = self._body(piece[pos:end], offset + pos, end == most)
-                if not used or pos + used < end == len(piece):
-                    return pos + used
-                end = pos + used
-            pos = end
+                most = text.find(b"\n", pos + _AT_ONCE, end) + 1 or end
+                mark = text.find(b"\n#", pos, most)
+                stop = most if mark < 0 else mark + 1
+                used = self._body(self._columns, text[pos:stop], self._offset + pos, stop == most)
+                if not used or pos + used < stop == end:
+                    pos += used
+                    break
+                stop = pos + used
+            pos = stop
+
+        self._quoted = pos < end
+        self._line_begin = text[end:] if self._quoted else b""
         return pos
 
     def _comment(self, line: bytes) -> None:
@@ -154,60 +120,57 @@ class TableDecoder(LastLine):
             comment = json.loads(line[1:])
         except (ValueError, RecursionError):
             return
+
         began = wall_of(comment.get("t_start")) if isinstance(comment, dict) else None
         if began is not None:
             self._collector.environment_began(began)
 
-    def _header_line(self, piece: bytes, pos: int, offset: int) -> int:
-        """Read one line as the header if it is one; returns where the next begins."""
-        end = piece.index(b"\n", pos) + 1
-        line = piece[pos:end]
+    def _header_line(self, line: bytes, offset: int) -> None:
+        """Continue below this line if it is the header."""
         if not line.strip():
-            return end
+            return
         self._records += 1
         delimiter = delimiter_of(line)
         names = split_line(line, delimiter)
         if names is None or not is_header(names):
-            self._notes.add(offset + pos, "line before the header")
-            return end
-        self._delimiter = delimiter
-        self._begin(names)
-        return end
+            self._notes.add(offset, "line before the header")
+            return
 
-    def _begin(self, names: Sequence[str]) -> None:
+        self._delimiter = delimiter
+        self._axis = Axis(self._begin(names))
+
+    def _begin(self, names: Sequence[str]) -> Columns:
         """Continue with this header."""
-        first = self._columns is None
         columns = columns_of(names, self._step_keys, self._file_name)
         if not self._rejected.isdisjoint(columns.names):
             left = (i for i in columns.candidates if columns.names[i] not in self._rejected)
             columns = columns_of(names, self._step_keys, self._file_name, next(left, -1))
-        self._columns = columns
-        self._axis = Axis(columns) if first else None
+        self._columns, self._axis = columns, None
         self._texts, self._numbers = set(), set()
+        return columns
 
-    def _body(self, piece: bytes, offset: int, last: bool) -> int:
+    def _body(self, columns: Columns, piece: bytes, offset: int, last: bool) -> int:
         """Decode whole lines without comments; returns the bytes consumed."""
-        columns = self._columns
-        if columns is None:
-            return 0
         if self._delimiter == BLANK:
             self._careful(squeezed(piece), offset, last=False)
             return len(piece)
+
         plain = None
         if b'"' not in piece and not self._texts:
-            plain = self._plain(piece, columns.size)
+            plain = self._plain(piece, len(columns.names))
         if plain is None:
             return self._careful(piece, offset, last)
         values, absent = plain
-        every = range(columns.size)
+        every = range(len(columns.names))
         rows = TableRows(
             len(values),
             {i: values[:, i] for i in every},
             {} if absent is None else {i: absent[:, i] for i in every},
         )
-        self._numbers.update(every if absent is None else _present_in(absent))
+        present = every if absent is None else np.flatnonzero(~absent.all(axis=0)).tolist()
+        self._numbers.update(present)
         self._records += len(values)
-        self._take(columns, rows, offset)
+        self._store(columns, rows, offset)
         return len(piece)
 
     def _plain(self, piece: bytes, size: int) -> tuple[FloatArray, BoolArray | None] | None:
@@ -224,46 +187,38 @@ class TableDecoder(LastLine):
     def _careful(self, piece: bytes, offset: int, last: bool) -> int:
         """Decode lines cell by cell; returns the bytes consumed."""
         batch: list[list[str]] = []
-        for row in rows_of(piece, self._delimiter, self._size, last=last):
-            if isinstance(row, OpenRow):
+        for row in rows_of(piece, self._delimiter, lambda: len(self._names), last=last):
+            if not row.lines:
                 self._cells(batch, offset)
                 return row.offset
-            if isinstance(row, OtherLines):
-                self._records += row.lines
-                detail = f"1 instead of {self._size()}"
-                self._notes.add(offset + row.offset, _OTHER_SIZE, detail, times=row.lines)
-                continue
-            self._records += 1
+            self._records += row.lines
             if row.cells is None:
                 self._notes.add(offset + row.offset, "broken line")
             elif self._is_new_header(row.cells):
                 self._cells(batch, offset)
-                batch = []
-                self._header_again(row.cells)
-            elif len(row.cells) != self._size():
-                detail = f"{len(row.cells)} instead of {self._size()}"
-                self._notes.add(offset + row.offset, _OTHER_SIZE, detail)
+                batch, self._again = [], True
+                if self._names != tuple(n.strip() for n in row.cells):
+                    self._begin(row.cells)
+            elif len(row.cells) != len(self._names):
+                detail = f"{len(row.cells)} instead of {len(self._names)}"
+                kind = "line with another number of cells"
+                self._notes.add(offset + row.offset, kind, detail, times=row.lines)
             else:
                 batch.append(row.cells)
+
         self._cells(batch, offset)
         return len(piece)
 
-    def _size(self) -> int:
-        return self._columns.size if self._columns is not None else 0
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self._columns.names if self._columns is not None else ()
 
     def _is_new_header(self, cells: list[str]) -> bool:
-        columns = self._columns
-        if columns is None or number_of(cells[0]) is not None or is_gap(cells[0]):
+        if number_of(cells[0]) is not None or is_gap(cells[0]):
             return False  # the usual case, decided by one cell
-        if tuple(c.strip() for c in cells) == columns.names:
+        if tuple(c.strip() for c in cells) == self._names:
             return True
         return bool(step_names(cells, self._step_keys)) and is_header(cells)
-
-    def _header_again(self, names: list[str]) -> None:
-        columns = self._columns
-        if columns is None or tuple(n.strip() for n in names) != columns.names:
-            self._begin(names)
-        self._again = True
 
     def _cells(self, batch: list[list[str]], offset: int) -> None:
         """Decode rows of the current header."""
@@ -272,51 +227,39 @@ class TableDecoder(LastLine):
             return
         rows = TableRows(len(batch), {}, {})
         table = list(zip(*batch, strict=True))
-        for i in {
-            *columns.steps,
-            *columns.metrics,
-            *((columns.wall,) if columns.wall >= 0 else ()),
-        }:
+        for i in {*columns.steps, *columns.metrics, columns.wall} - {-1}:
             if i == columns.wall and (walls := _walls_in(table[i])) is not None:
                 rows.walls = walls
             elif not self._is_text(i, table[i]):
                 rows.values[i], rows.absent[i] = numbers_of(table[i])
-        self._take(columns, rows, offset)
 
-    def _take(self, columns: Columns, rows: TableRows, offset: int) -> None:
+        self._store(columns, rows, offset)
+
+    def _store(self, columns: Columns, rows: TableRows, offset: int) -> None:
+        """Store rows, and all before them once more where they show another column to be the
+        step."""
         again, self._again = self._again, False
         axis = self._axis
         if axis is not None:
             if axis.add(rows, again=again):
-                step = axis.step
-                columns = columns_of(columns.names, self._step_keys, self._file_name, step)
+                columns = columns_of(columns.names, self._step_keys, self._file_name, axis.step)
                 self._columns, self._replaces = columns, True
                 self._rejected = axis.rejected
-                self._start_over(columns, axis.kept[:-1])
+                self._collector.start_over(columns, axis.kept[:-1])
             if axis.settled:
                 self._axis = None
+
         self._row_numbers = self._row_numbers or not columns.steps
-        if not self._store(columns, rows, again=again):
+        if not self._collector.store(columns, rows, again=again):
             self._notes.add(offset, "row without a step", level=Level.OK)
 
     def _repeat(self) -> bool:
         """While the choice of the step is open, all rows are there."""
         if self._axis is None or self._columns is None:
             return False
-        self._start_over(self._columns, self._axis.kept)
+        self._collector.start_over(self._columns, self._axis.kept)
         self._replaces = self._returned = True
         return True
-
-    def _start_over(self, columns: Columns, kept: Sequence[tuple[bool, TableRows]]) -> None:
-        """Store all rows so far once more."""
-        self._collector.start_over()
-        for again, rows in kept:
-            self._store(columns, rows, again=again)
-
-    def _store(self, columns: Columns, rows: TableRows, *, again: bool) -> bool:
-        if again:
-            self._collector.header_again()
-        return self._collector.take(columns, rows)
 
     def _is_text(self, column: int, cells: Sequence[str]) -> bool:
         """Whether a column contains text, by its first cell that is not a gap."""
@@ -335,8 +278,3 @@ def _walls_in(cells: Sequence[str]) -> FloatArray | None:
         return None
     found = [wall_of(cell) for cell in cells]
     return np.array([math.nan if wall is None else wall for wall in found])
-
-
-def _present_in(absent: BoolArray) -> list[int]:
-    """The columns with at least one value."""
-    return [int(i) for i in np.flatnonzero(~absent.all(axis=0))]

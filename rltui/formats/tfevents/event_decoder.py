@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rltui.core.batch import TextPoint
 from rltui.core.level import Level
-from rltui.formats.base import Decoded, NoteBook, Options, clean_tag
-from rltui.formats.protobuf import MalformedError
+from rltui.formats.base import (
+    MAX_TEXT,
+    Decoded,
+    Decoder,
+    NoteBook,
+    Options,
+    clean_tag,
+    clean_text,
+)
+from rltui.formats.protobuf import MalformedError, fields
 from rltui.formats.row_sink import RowSink, layout_of
-from rltui.formats.tfevents import non_scalar
-from rltui.formats.tfevents.checksum import checksum_fits, is_intact
 from rltui.formats.tfevents.event_record import (
     DOUBLE,
     FLOAT,
-    TENSOR,
-    Event,
-    Value,
-    number_at,
-    parse_event,
-)
-from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, next_header, valid_header
-from rltui.formats.tfevents.scalar_span import (
     NO_GROUP,
     SCALARS,
-    ScalarRun,
+    TENSOR,
+    Event,
+    Scalar,
     ScalarSpan,
     StepGroup,
-    collect_run,
-    is_number,
+    Value,
+    parse_event,
     scalar_at,
+)
+from rltui.formats.tfevents.framing import (
+    FRAME_BYTES,
+    HEADER_BYTES,
+    checksum_fits,
+    is_intact,
+    next_header,
+    valid_header,
 )
 from rltui.formats.tfevents.scan import scan
 from rltui.formats.tfevents.step_template import StepTemplate, TemplateCache
@@ -51,13 +61,18 @@ _MUCH = 1 << 14
 #: Templates learned without any match, after which further records use up the patience even
 #: if a template is learned from them.
 _TRUST = 16
+_DTYPES: dict[str, Any] = {FLOAT: np.float32, DOUBLE: np.float64}
+#: Plugins of values that are no scalars.
+_TEXT, _HPARAMS = b"text", b"hparams"
+_MAX_NUMBER_BYTES = 256
+_STRING_VAL = 8
 #: Bytes of the first scan. A further one covers twice as many, or a quarter if most of them were
 #: scanned in vain, so that records which end a scan do not make the whole quadratic.
 _FIRST_WINDOW = 1 << 18
 _MIN_WINDOW, _MAX_WINDOW = 1 << 12, 1 << 21
 
 
-class TfEventsDecoder:
+class TfEventsDecoder(Decoder):
     """Decodes one event file. Not thread-safe; runs share the cache of templates."""
 
     def __init__(self, options: Options, shared: TemplateCache) -> None:
@@ -83,8 +98,6 @@ class TfEventsDecoder:
         self._trust = _TRUST
         self._window = _FIRST_WINDOW
 
-    open_line = torn = False
-
     @property
     def holds_row(self) -> bool:
         """Whether complete records wait for the rest of their row."""
@@ -94,14 +107,19 @@ class TfEventsDecoder:
         if data:
             self._waiting.append(data)
             self._have += len(data)
+
         if self._have < self._need and (more or not self._held):
             return Decoded()
         self._advance(more)
-        return self._take()
-
-    def finish(self) -> Decoded:
-        """Nothing: a record that is cut is none."""
-        return Decoded()
+        decoded = Decoded(
+            self._sink.take(),
+            tuple(self._texts),
+            self._hparams,
+            self._notes.take(),
+            self._records,
+        )
+        self._texts, self._hparams, self._records = [], {}, 0
+        return decoded
 
     def _advance(self, more: bool) -> None:
         """Parse the waiting bytes and keep the rest."""
@@ -114,6 +132,7 @@ class TfEventsDecoder:
                 self._offset += len(tail)
                 self._keep(data, self._parse(data, used - len(tail), more))
                 return
+
         buffer = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
         self._keep(buffer, self._parse(buffer, 0, more))
 
@@ -122,24 +141,15 @@ class TfEventsDecoder:
         rest = buffer[used:]
         self._waiting, self._have = ([rest] if rest else []), len(rest)
 
-    def _take(self) -> Decoded:
-        decoded = Decoded(
-            self._sink.take(),
-            tuple(self._texts),
-            self._hparams,
-            self._notes.take(),
-            self._records,
-        )
-        self._texts, self._hparams, self._records = [], {}, 0
-        return decoded
-
     def _parse(self, data: bytes, pos: int, more: bool) -> int:
         """Decode as many records as possible from ``pos`` on; returns where it stopped."""
         end = len(data)
         self._held, self._need = False, HEADER_BYTES
         while True:
             if self._lost:
-                pos = self._search(data, pos)
+                found = next_header(data, pos)
+                self._lost = found < 0  # the last bytes may still become a header
+                pos = max(pos, end - HEADER_BYTES + 1) if self._lost else found
             if end - pos < HEADER_BYTES:
                 return pos
             length = valid_header(data, pos)
@@ -168,20 +178,13 @@ class TfEventsDecoder:
         self._notes.add(self._offset + pos, kind)
         self._lost = True
 
-    def _search(self, data: bytes, pos: int) -> int:
-        """Position of the next record header, or of the bytes that may still become one."""
-        found = next_header(data, pos)
-        if found >= 0:
-            self._lost = False
-            return found
-        return max(pos, len(data) - HEADER_BYTES + 1)
-
     def _record(self, data: bytes, pos: int, length: int, more: bool) -> int:
         """Decode at least the record at ``pos``; returns bytes consumed, 0 to wait for more."""
         if length > _MAX_RECORD:
             self._notes.add(self._offset + pos, "record is too long", level=Level.OK)
             self._records += 1
             return length + FRAME_BYTES
+
         span = scalar_at(data, pos, length, self._plugins, self._verify)
         if span is None:
             return self._event(data, pos, length)
@@ -198,50 +201,95 @@ class TfEventsDecoder:
                 if more and template.size < _MAX_HELD:
                     return 0
                 continue
-            pos = start
-            for match in template.rows(data, pos, end, self._step_group, self._verify):
-                for layout, values in match.parts:
-                    self._sink.rows(layout, match.steps, match.walls, values)
-                self._step_group = match.step_group
-                pos += len(match.steps) * template.size
-                self._records += len(match.steps) * template.count
-                self._trust = min(_TRUST, self._trust + len(match.steps))
-            if pos > start:
-                gain = (pos - start) // template.size * template.scalars
-                if end - pos > _MUCH:
-                    gain -= _TEMPLATE_COST
+            rows, self._step_group = template.read(
+                data, start, self._step_group, self._verify, self._sink
+            )
+            if rows:
+                used = rows * template.size
+                self._records += rows * template.count
+                self._trust = min(_TRUST, self._trust + rows)
+                cost = _TEMPLATE_COST if end - start - used > _MUCH else 0
+                gain = rows * template.scalars - cost
                 self._patience = min(_PATIENCE, self._patience + gain)
-                return pos - start
+                return used
         return None
 
-    def _by_run(self, data: bytes, span: ScalarSpan, more: bool) -> int:
+    def _by_run(self, data: bytes, first: ScalarSpan, more: bool) -> int:
         """Decode records one by one as long as they belong to the same row."""
-        run = collect_run(data, span, self._step_group, self._plugins, self._verify)
-        if run.torn and more and run.size < _MAX_HELD:
+        step_group = self._step_group.next(first.step, first.bits)
+        spans, torn = self._run(data, first, step_group)
+        size = spans[-1].stop - first.start
+        if torn and more and size < _MAX_HELD:
             return 0
-        self._step_group = run.step_group
-        self._records += len(run.spans)
-        scalars = run.scalars
-        if self._learn(data, run, len(scalars)) and self._trust > 0:
+        self._step_group = step_group
+        self._records += len(spans)
+        scalars = [scalar for span in spans for scalar in span.scalars]
+        if len(scalars) >= _MIN_TEMPLATE and self._learn(data, spans, torn) and self._trust > 0:
             self._trust -= 1
         else:
             self._patience -= len(scalars)
-        step, wall = run.step_group.step, run.step_group.wall
+
+        self._pass(scalars, step_group)
+        return size
+
+    def _pass(self, scalars: list[Scalar], step_group: StepGroup) -> None:
+        """Pass the numbers of a row to the sink."""
+        step, wall = step_group.step, step_group.wall
         if len(scalars) == 1:
-            tag, kind, _, number = scalars[0]
-            self._sink.point(tag, step, wall, number, kind == DOUBLE)
-            return run.size
-        for kind, dtype in ((FLOAT, np.float32), (DOUBLE, np.float64)):
+            layout = layout_of((scalars[0].tag,), _DTYPES[scalars[0].kind])
+            self._sink.point(layout, step, wall, scalars[0].number)
+            return
+
+        for kind, dtype in _DTYPES.items():
             chosen = [s for s in scalars if s.kind == kind]
             if chosen:
                 layout = layout_of(tuple(s.tag for s in chosen), dtype)
                 self._sink.row(layout, step, wall, [s.number for s in chosen])
-        return run.size
+
+    def _run(
+        self, data: bytes, span: ScalarSpan, step_group: StepGroup
+    ) -> tuple[list[ScalarSpan], bool]:
+        """The records of scalars from the intact one ``span`` on that belong to its step group and
+        have distinct tags, and whether they ended because the data ended."""
+        spans, row, end = [span], (step_group.step, span.step_width), len(data)
+        tags = {scalar.tag for scalar in span.scalars}
+        while True:
+            pos = span.stop
+            length = valid_header(data, pos) if end - pos >= HEADER_BYTES else -1
+            torn = end - pos < HEADER_BYTES or (length >= 0 and pos + length + FRAME_BYTES > end)
+            if length < 0 and len(spans) > 1 and not is_intact(data, span.start, span.length):
+                spans.pop()
+            if length < 0 or torn:
+                return spans, torn
+            following = scalar_at(data, pos, length, self._plugins, self._verify)
+            if following is None or (following.step, following.step_width) != row:
+                return spans, False
+            more = [scalar.tag for scalar in following.scalars]
+            if not (tags.isdisjoint(more) and step_group.holds(following.bits)):
+                return spans, False
+            span = following
+            tags.update(more)
+            spans.append(span)
+
+    def _learn(self, data: bytes, spans: list[ScalarSpan], torn: bool) -> bool:
+        """Make a template from a run, unless it may be half a row of a known template."""
+        key, size = spans[0].key, spans[-1].stop - spans[0].start
+        if not StepTemplate.is_possible(spans):
+            return False
+        if self._own.get(key) or self._shared.get(key):
+            seen, self._sizes[key] = self._sizes.get(key), size
+            if torn or seen != size:
+                return False
+
+        template = StepTemplate(data, spans)
+        (self._shared if template.free else self._own).add(key, template)
+        return True
 
     def _by_scan(self, data: bytes, pos: int) -> int | None:
         """Decode the next records in any order; None when that fails too."""
+        group, plugins = self._step_group, self._plugins
         found = scan(
-            data, pos, self._window, self._step_group, self._plugins, self._ends_scan, self._verify
+            data, pos, self._window, group, plugins, self._ends_scan, self._verify, self._sink
         )
         self._patience = _PATIENCE_AFTER_SCAN
         scanned = min(self._window, len(data) - pos)
@@ -249,10 +297,9 @@ class TfEventsDecoder:
             self._window = max(self._window // 4, _MIN_WINDOW)
         else:
             self._window = min(2 * self._window, _MAX_WINDOW)
+
         if found is None:
             return None
-        for column in found.columns:
-            self._sink.rows(column.layout, column.steps, column.walls, column.values)
         self._step_group = found.step_group
         self._records += found.records
         for place, length in found.others:
@@ -269,23 +316,10 @@ class TfEventsDecoder:
             return True
         return event.restart or any(
             (value.plugin and value.tag not in self._plugins)
-            or is_number(value, self._plugins)
+            or value.is_number(self._plugins)
             or (value.kind == TENSOR and self._plugins.get(value.tag, SCALARS) == SCALARS)
             for value in event.values
         )
-
-    def _learn(self, data: bytes, run: ScalarRun, scalars: int) -> bool:
-        """Make a template from a run, unless it may be half a row of a known template."""
-        key = run.spans[0].key
-        if scalars < _MIN_TEMPLATE or not StepTemplate.is_possible(run.spans):
-            return False
-        if self._own.get(key) or self._shared.get(key):
-            seen, self._sizes[key] = self._sizes.get(key), run.size
-            if run.torn or seen != run.size:
-                return False
-        template = StepTemplate(data, run.spans)
-        (self._shared if template.free else self._own).add(key, template)
-        return True
 
     def _event(self, data: bytes, pos: int, length: int) -> int:
         """Decode one record of any kind; returns the bytes consumed."""
@@ -293,6 +327,7 @@ class TfEventsDecoder:
         if self._verify and not checksum_fits(data, pos, length):
             self._lose(pos, "corrupt record: its checksum is wrong")
             return 1
+
         try:
             event = parse_event(data, pos + HEADER_BYTES, length)
         except MalformedError as problem:
@@ -302,6 +337,7 @@ class TfEventsDecoder:
             # a torn record's length may cover later records: search inside it
             self._lose(pos, "corrupt record: its checksum is wrong")
             return 1
+
         if event.restart:
             self._sink.restart(event.step)
         for value in event.values:
@@ -309,27 +345,72 @@ class TfEventsDecoder:
         return length + FRAME_BYTES
 
     def _value(self, data: bytes, event: Event, value: Value) -> None:
-        plugin = self._plugin(value)
-        if is_number(value, self._plugins):
-            self._number(event, value, number_at(data, value), value.kind == DOUBLE)
-        elif plugin == non_scalar.TEXT and value.tensor is not None:
-            text = non_scalar.text_of(data[slice(*value.tensor)])
+        plugin = self._plugins.get(value.tag, SCALARS)
+        if value.plugin:  # the first event of a tag names it for all events
+            plugin = self._plugins.setdefault(value.tag, value.plugin)
+        number = None
+        if value.is_number(self._plugins):
+            number = value.number_in(data)
+        elif plugin == _TEXT and value.tensor is not None:
+            text = _text_of(data[slice(*value.tensor)])
             if text is not None:
-                wall = StepGroup(event.step, event.signed_bits).wall
+                wall = StepGroup(event.step, event.bits).wall
                 self._texts.append(TextPoint(clean_tag(value.tag), event.step, wall, text))
-        elif plugin == non_scalar.HPARAMS and value.content is not None:
-            self._hparams.update(non_scalar.hparams_of(data[slice(*value.content)]))
+        elif plugin == _HPARAMS and value.content is not None:
+            self._hparams.update(_hparams_of(data[slice(*value.content)]))
         elif value.kind == TENSOR and plugin == SCALARS and value.tensor is not None:
-            number = non_scalar.number_of(data[slice(*value.tensor)])
-            if number is not None:
-                self._number(event, value, number, True)
+            number = _number_of(data[slice(*value.tensor)])
 
-    def _plugin(self, value: Value) -> bytes:
-        """The plugin of a value; the first event of a tag names it for all events."""
-        if value.plugin:
-            return self._plugins.setdefault(value.tag, value.plugin)
-        return self._plugins.get(value.tag, SCALARS)
+        if number is not None:
+            group = self._step_group = self._step_group.next(event.step, event.bits)
+            layout = layout_of((value.tag,), _DTYPES.get(value.kind, np.float64))
+            self._sink.point(layout, event.step, group.wall, number)
 
-    def _number(self, event: Event, value: Value, number: float, double: bool) -> None:
-        self._step_group = self._step_group.next(event.step, event.signed_bits)
-        self._sink.point(value.tag, event.step, self._step_group.wall, number, double)
+
+def _number_of(tensor: bytes) -> float | None:
+    """The number of a tensor with one real element of any type, or None."""
+    if len(tensor) > _MAX_NUMBER_BYTES:
+        return None
+    # the three take 20 ms, and most files have no such value
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    from tensorboard.compat.proto.tensor_pb2 import TensorProto  # as above
+    from tensorboard.util.tensor_util import make_ndarray  # as above
+
+    try:
+        array = make_ndarray(TensorProto.FromString(tensor))
+        return float(array.reshape(())) if array.size == 1 and array.dtype.kind in "fiub" else None
+    except (DecodeError, TypeError, ValueError, KeyError, OverflowError):
+        return None
+
+
+def _text_of(tensor: bytes) -> str | None:
+    """The strings of a text tensor, one per line, cleaned; None when it has none."""
+    try:
+        parts = [tensor[a:b] for n, _, a, b in fields(tensor, 0, len(tensor)) if n == _STRING_VAL]
+    except MalformedError:
+        return None
+    whole = b"\n".join(parts)
+    if not parts:
+        return None
+    return clean_text(whole[:MAX_TEXT]) + (" …" if len(whole) > MAX_TEXT else "")
+
+
+def _hparams_of(content: bytes) -> dict[str, object]:
+    """Hyperparameters of a ``_hparams_/session_start_info`` record; empty for other records."""
+    # as above
+    from google.protobuf.message import DecodeError
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData  # as above
+
+    try:
+        message = HParamsPluginData.FromString(content)
+    except DecodeError:
+        return {}
+
+    found: dict[str, object] = {}
+    for name, value in message.session_start_info.hparams.items():
+        kind = value.WhichOneof("kind")
+        if kind in ("number_value", "bool_value"):
+            found[clean_tag(name)] = getattr(value, kind)
+        elif kind == "string_value":
+            found[clean_tag(name)] = clean_text(value.string_value[:MAX_TEXT])
+    return found

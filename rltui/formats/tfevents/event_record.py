@@ -1,4 +1,4 @@
-"""The payload of one event record, parsed as far as scalars need it.
+"""The payload of one event record, parsed as far as scalars need it, and records of scalars only.
 
 Field numbers (tensorflow/tensorboard:tensorboard/compat/proto/{event,summary,tensor}.proto):
 Event wall_time=1 step=2 summary=5 session_log=7; Summary value=1; Value tag=1 simple_value=2
@@ -8,9 +8,15 @@ TensorProto dtype=1 shape=2 content=4 float_val=5 double_val=6; SessionLog statu
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from struct import Struct, error
+from typing import NamedTuple
 
+import numpy as np
+
+from rltui.core.block import IntArray
 from rltui.formats.protobuf import (
     BYTES,
     FIXED32,
@@ -24,9 +30,10 @@ from rltui.formats.protobuf import (
     signed,
     varint,
 )
+from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, checksum_fits
 
 _DT_FLOAT, _DT_DOUBLE = 1, 2
-_F4, _F8, _U8 = Struct("<f"), Struct("<d"), Struct("<Q")
+_F4, _F8, _I8 = Struct("<f"), Struct("<d"), Struct("<q")
 _SESSION_START = 1
 _SUMMARY_KEY, _VALUE_KEY, _TAG_KEY, _SIMPLE_KEY = 0x2A, 0x0A, 0x0A, 0x15
 #: Bytes of the key of simple_value and its float.
@@ -34,6 +41,67 @@ _SIMPLE_BYTES = 5
 
 #: What a summary value turned out to be.
 FLOAT, DOUBLE, TENSOR, OTHER = "f4", "f8", "tensor", ""
+#: Bytes of a number.
+WIDTH = {FLOAT: 4, DOUBLE: 8}
+SCALARS = b"scalars"
+
+_MASK64 = (1 << 64) - 1
+#: Doubles of the years 2004 to 2038 that lie a second apart differ by this many units.
+SECOND_BITS = 1 << 22
+
+
+class StepGroup(NamedTuple):
+    """Consecutive records with the same step, within a second of the first of them.
+
+    All get the wall time of the first, so that a row needs only one. The rule depends only on
+    earlier records, hence not on how a file is split. Wall times are compared as the integers of
+    their bits: a second is 2**22 units in the years 2004 to 2038, and more before 2004.
+    """
+
+    step: int
+    bits: int
+    """Bits of the wall time's double as a signed integer."""
+    open: bool = True
+    """False before the first record."""
+
+    def next(self, step: int, bits: int) -> StepGroup:
+        """The group of the next record."""
+        if self.open and step == self.step and self.holds(bits):
+            return self
+        return StepGroup(step, bits)
+
+    def holds(self, bits: int) -> bool:
+        """Whether a wall time lies within a second of the group's."""
+        return (bits - self.bits + SECOND_BITS - 1) & _MASK64 < 2 * SECOND_BITS - 1
+
+    @property
+    def wall(self) -> float:
+        """Seconds since the epoch."""
+        return float(_F8.unpack(_I8.pack(self.bits))[0])
+
+
+NO_GROUP = StepGroup(0, 0, False)
+
+
+def group_walls(steps: IntArray, bits: IntArray, step_group: StepGroup) -> IntArray:
+    """Wall time (bits) of the step group of each of these records, which follow ``step_group``."""
+    begins = np.ones(len(steps), bool)
+    begins[1:] = steps[1:] != steps[:-1]
+    begins[0] = not (step_group.open and step_group.step == steps[0])
+    if begins.all():
+        return bits
+    rows = np.arange(len(steps))
+    firsts = np.maximum.accumulate(np.where(begins, rows, -1))
+    walls = np.where(firsts < 0, step_group.bits, bits[firsts])
+    near = (bits - walls + (SECOND_BITS - 1)).view(np.uint64) < 2 * SECOND_BITS - 1
+    # records of one step that span more than a second are several groups
+    for first in sorted(set(firsts[~near].tolist())):
+        segment = rows[np.searchsorted(firsts, first) : np.searchsorted(firsts, first, "right")]
+        inner = step_group if first < 0 else NO_GROUP
+        for row, wall in zip(segment.tolist(), bits[segment].tolist(), strict=True):
+            inner = inner.next(int(steps[row]), wall)
+            walls[row] = inner.bits
+    return walls
 
 
 @dataclass(slots=True)
@@ -48,16 +116,28 @@ class Value:
     plugin: bytes | None = None
     content: tuple[int, int] | None = None
     """Span of the plugin's own data."""
-    elements: int = 1
-    """Number of elements according to the tensor's shape."""
+
+    def is_number(self, plugins: Mapping[bytes, bytes]) -> bool:
+        """Whether it is a float or double scalar.
+
+        A tensor belongs to the plugin that it names itself, or else to the one that the first
+        event of its tag named; without either, its type and shape decide.
+        """
+        if self.kind not in (FLOAT, DOUBLE):
+            return False
+        return self.tensor is None or (self.plugin or plugins.get(self.tag, SCALARS)) == SCALARS
+
+    def number_in(self, data: bytes) -> float:
+        """The number of a FLOAT or DOUBLE value."""
+        return float((_F4 if self.kind == FLOAT else _F8).unpack_from(data, self.pos)[0])
 
 
 @dataclass(slots=True)
 class Event:
     """One event record."""
 
-    wall_bits: int = 0
-    """The wall time's double as an integer (its bits)."""
+    bits: int = 0
+    """Bits of the wall time's double as a signed integer."""
     step: int = 0
     step_width: int = 0
     """Bytes of the step's varint; 0 when it is omitted."""
@@ -66,13 +146,146 @@ class Event:
     plain: bool = True
     """Whether it consists of wall time, step and one summary in this order, as templates need."""
 
+
+def parse_event(data: bytes, pos: int, length: int) -> Event:
+    """Parse any event. Raises MalformedError when the payload is not an event."""
+    event, end = Event(), pos + length
+    order: list[int] = []
+    try:
+        for number, wire, start, stop in fields(data, pos, end):
+            order.append(number)
+            if number == 1 and wire == FIXED64:
+                event.bits = _I8.unpack_from(data, start)[0]
+            elif number == 2 and wire == VARINT:
+                event.step = integer(data, start, stop)
+                event.step_width = stop - start
+            elif number == 5 and wire == BYTES:
+                for inner, kind, a, b in fields(data, start, stop):
+                    if inner == 1 and kind == BYTES:
+                        event.values.append(_value(data, a, b))
+            elif number == 7 and wire == BYTES:
+                event.restart = integer_field(data, start, stop, 1) == _SESSION_START
+    except (error, IndexError) as problem:
+        raise MalformedError(str(problem)) from problem
+
+    event.plain = order in ([1, 2, 5], [1, 5])
+    return event
+
+
+def _value(data: bytes, pos: int, end: int) -> Value:
+    value = Value(b"")
+    for number, wire, start, stop in fields(data, pos, end):
+        if number == 1 and wire == BYTES:
+            value.tag = data[start:stop]
+        elif number == 2 and wire == FIXED32:
+            value.kind, value.pos = FLOAT, start
+        elif number == 8 and wire == BYTES:
+            value.tensor = (start, stop)
+        elif number == 9 and wire == BYTES:
+            plugin = last_fields(data, start, stop).get((1, BYTES))
+            found = last_fields(data, *plugin) if plugin else {}
+            if (1, BYTES) in found:
+                value.plugin = data[slice(*found[1, BYTES])]
+            value.content = found.get((2, BYTES))
+
+    if value.tensor is not None and value.kind == OTHER:
+        value.kind = TENSOR
+        _find_number(data, *value.tensor, value)
+    return value
+
+
+def _find_number(data: bytes, pos: int, end: int, value: Value) -> None:
+    """Find the number of a float or double tensor with one element."""
+    dtype, elements, scalars = 0, 1, []
+    for number, wire, start, stop in fields(data, pos, end):
+        if number == 1 and wire == VARINT:
+            dtype = varint(data, start, stop)[0]
+        elif number == 2 and wire == BYTES:
+            sizes = (f[2:] for f in fields(data, start, stop) if f[:2] == (2, BYTES))
+            elements = math.prod(integer_field(data, a, b, 1) for a, b in sizes)
+        elif number in (4, 5, 6) and wire in (BYTES, FIXED32, FIXED64):
+            scalars.append((number, start, stop - start))
+
+    own = {_DT_FLOAT: (5, FLOAT), _DT_DOUBLE: (6, DOUBLE)}.get(dtype)
+    if own is None or (elements, len(scalars)) != (1, 1):
+        return
+    number, start, size = scalars[0]
+    if number in (4, own[0]) and size == WIDTH[own[1]]:
+        value.kind, value.pos = own[1], start
+
+
+class Scalar(NamedTuple):
+    """One number of a record."""
+
+    tag: bytes
+    kind: str
+    """FLOAT or DOUBLE."""
+    pos: int
+    """Its position in the buffer."""
+    number: float
+
+
+class ScalarSpan(NamedTuple):
+    """The position of one record of scalars in the buffer, and its content."""
+
+    start: int
+    """Position of the record's header."""
+    length: int
+    """Bytes of the payload."""
+    step: int
+    step_width: int
+    bits: int
+    """The wall time's double as a signed integer."""
+    scalars: tuple[Scalar, ...]
+    """At least one; no two have the same tag."""
+    free: bool = True
+    """Whether the record alone shows that it has only scalars, without the records before it."""
+
     @property
-    def signed_bits(self) -> int:
-        """The wall time's bits as a signed integer."""
-        return signed(self.wall_bits)
+    def key(self) -> tuple[bytes, int]:
+        """What a template for it is found by: the first tag and the payload's length."""
+        return self.scalars[0].tag, self.length
+
+    @property
+    def stop(self) -> int:
+        """Position behind the record."""
+        return self.start + self.length + FRAME_BYTES
 
 
-def parse_simple(
+def scalar_at(
+    data: bytes, pos: int, length: int, plugins: Mapping[bytes, bytes], verify: bool = False
+) -> ScalarSpan | None:
+    """The record at ``pos`` when it is wall time, step and float or double scalars.
+
+    ``plugins`` has the plugins that tags named earlier in the file. None for anything else,
+    broken payloads included, and, with ``verify``, those with a wrong checksum.
+    """
+    payload = pos + HEADER_BYTES
+    simple = _simple_event(data, payload, length)
+    if simple is not None:
+        step, width, found = simple
+        unpack = _F4.unpack_from
+        scalars = tuple([Scalar(tag, FLOAT, at, unpack(data, at)[0]) for tag, at in found])
+        bits = _I8.unpack_from(data, payload + 1)[0]
+        span = ScalarSpan(pos, length, step, width, bits, scalars)
+    else:
+        try:
+            event = parse_event(data, payload, length)
+        except MalformedError:
+            return None
+        values = event.values
+        if not event.plain or not all(value.is_number(plugins) for value in values):
+            return None
+        scalars = tuple(Scalar(v.tag, v.kind, v.pos, v.number_in(data)) for v in values)
+        free = all(v.tensor is None or v.plugin == SCALARS for v in values)
+        span = ScalarSpan(pos, length, event.step, event.step_width, event.bits, scalars, free)
+
+    if len(scalars) != 1 and not 0 < len({s.tag for s in scalars}) == len(scalars):
+        return None
+    return None if verify and not checksum_fits(data, pos, length) else span
+
+
+def _simple_event(
     data: bytes, pos: int, length: int
 ) -> tuple[int, int, list[tuple[bytes, int]]] | None:
     """(step, width of the step, tag and position of each value) of a ``simple_value`` event.
@@ -115,83 +328,3 @@ def parse_simple(
     except (MalformedError, IndexError):
         return None
     return (step, width, found) if at == end else None
-
-
-def parse_event(data: bytes, pos: int, length: int) -> Event:
-    """Parse any event. Raises MalformedError when the payload is not an event."""
-    event, end = Event(), pos + length
-    order: list[int] = []
-    try:
-        for number, wire, start, stop in fields(data, pos, end):
-            order.append(number)
-            if number == 1 and wire == FIXED64:
-                event.wall_bits = _U8.unpack_from(data, start)[0]
-            elif number == 2 and wire == VARINT:
-                event.step = integer(data, start, stop)
-                event.step_width = stop - start
-            elif number == 5 and wire == BYTES:
-                for inner, kind, a, b in fields(data, start, stop):
-                    if inner == 1 and kind == BYTES:
-                        event.values.append(_value(data, a, b))
-            elif number == 7 and wire == BYTES:
-                event.restart = integer_field(data, start, stop, 1) == _SESSION_START
-    except (error, IndexError) as problem:
-        raise MalformedError(str(problem)) from problem
-    event.plain = order in ([1, 2, 5], [1, 5])
-    return event
-
-
-def number_at(data: bytes, value: Value) -> float:
-    """The number of a FLOAT or DOUBLE value."""
-    return float((_F4 if value.kind == FLOAT else _F8).unpack_from(data, value.pos)[0])
-
-
-def _value(data: bytes, pos: int, end: int) -> Value:
-    value = Value(b"")
-    for number, wire, start, stop in fields(data, pos, end):
-        if number == 1 and wire == BYTES:
-            value.tag = data[start:stop]
-        elif number == 2 and wire == FIXED32:
-            value.kind, value.pos = FLOAT, start
-        elif number == 8 and wire == BYTES:
-            value.tensor = (start, stop)
-        elif number == 9 and wire == BYTES:
-            _metadata(data, start, stop, value)
-    if value.tensor is not None and value.kind == OTHER:
-        value.kind = TENSOR
-        _tensor(data, *value.tensor, value)
-    return value
-
-
-def _metadata(data: bytes, pos: int, end: int, value: Value) -> None:
-    plugin = last_fields(data, pos, end).get((1, BYTES))
-    found = last_fields(data, *plugin) if plugin else {}
-    if (1, BYTES) in found:
-        value.plugin = data[slice(*found[1, BYTES])]
-    value.content = found.get((2, BYTES))
-
-
-def _tensor(data: bytes, pos: int, end: int, value: Value) -> None:
-    """Find the number of a float or double tensor with one element."""
-    dtype, scalars = 0, []
-    for number, wire, start, stop in fields(data, pos, end):
-        if number == 1 and wire == VARINT:
-            dtype = varint(data, start, stop)[0]
-        elif number == 2 and wire == BYTES:
-            value.elements = _elements(data, start, stop)
-        elif number in (4, 5, 6) and wire in (BYTES, FIXED32, FIXED64):
-            scalars.append((number, start, stop - start))
-    own = {_DT_FLOAT: (5, 4, FLOAT), _DT_DOUBLE: (6, 8, DOUBLE)}.get(dtype)
-    if own is None or value.elements != 1 or len(scalars) != 1:
-        return
-    number, start, size = scalars[0]
-    if number in (4, own[0]) and size == own[1]:
-        value.kind, value.pos = own[2], start
-
-
-def _elements(data: bytes, pos: int, end: int) -> int:
-    total = 1
-    for number, wire, start, stop in fields(data, pos, end):
-        if number == 2 and wire == BYTES:
-            total *= integer_field(data, start, stop, 1)
-    return total

@@ -1,7 +1,10 @@
 """TFRecord framing: length, checksum of the length, payload, checksum of the payload.
 
 Origin: tensorflow/tensorflow:tensorflow/core/lib/io/record_writer.cc. Checksums are CRC-32C
-(Castagnoli, reflected polynomial 0x82F63B78), rotated and offset ("masked").
+(Castagnoli, reflected polynomial 0x82F63B78), rotated and offset ("masked"). A CRC is linear: that
+of a payload is the XOR of what each of its bytes contributes, which depends only on the byte and
+its distance from the end. So long payloads, and many at once, take one look-up per byte, in any
+order.
 """
 
 from __future__ import annotations
@@ -12,6 +15,11 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rltui.core.block import BoolArray, IntArray
+
+ByteArray = NDArray[np.uint8]
+WordArray = NDArray[np.uint32]
 
 #: length (uint64), masked checksum of its 8 bytes (uint32), little endian.
 HEADER = Struct("<QI")
@@ -24,6 +32,12 @@ MAX_PAYLOAD = 1 << 28
 
 _MASK_DELTA = 0xA282EAD8
 _Crc = TypeVar("_Crc", int, NDArray[np.uint32])
+#: Bytes of a payload that are summed at a time: the table for them takes 4 MB.
+MAX_BYTES = 4096
+#: Shorter payloads are faster byte by byte.
+_SHORT_BYTES = 64
+#: Bytes that are searched at one time: the next header is near, or far behind a hole.
+_LEAST_WINDOW, _MOST_WINDOW = 1 << 10, 1 << 18
 
 
 def _make_table() -> tuple[int, ...]:
@@ -37,14 +51,44 @@ def _make_table() -> tuple[int, ...]:
 
 #: What each byte contributes to a CRC-32C.
 TABLE = _make_table()
+_NP_TABLE: WordArray = np.array(TABLE, np.uint32)
+
+
+@lru_cache(maxsize=8)
+def _table(distances: int) -> WordArray:
+    """(256 * distances,) what byte b contributes from distance d to the end, at 256 d + b."""
+    table = np.empty((distances, 256), np.uint32)
+    table[0] = _NP_TABLE
+    for distance in range(1, distances):
+        before = table[distance - 1]
+        table[distance] = (before >> 8) ^ _NP_TABLE[before & 0xFF]
+    return table.reshape(-1)
+
+
+def _table_of(length: int) -> WordArray:
+    """A table for payloads of ``length`` bytes, at most MAX_BYTES."""
+    return _table(max(128, 1 << (length - 1).bit_length()))
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C of ``data``; about 0.1 us a byte, so for short payloads only (see checksum)."""
-    table, crc = TABLE, 0xFFFFFFFF
-    for byte in data:
-        crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    return crc ^ 0xFFFFFFFF
+    """CRC-32C of ``data``; 0.1 us a byte for short payloads, about 5 ns for long ones."""
+    state = 0xFFFFFFFF
+    if len(data) < _SHORT_BYTES:
+        table = TABLE
+        for byte in data:
+            state = table[(state ^ byte) & 0xFF] ^ (state >> 8)
+        return state ^ 0xFFFFFFFF
+
+    content = np.frombuffer(data, np.uint8)
+    for begin in range(0, len(data), MAX_BYTES):
+        block = content[begin : begin + MAX_BYTES].astype(np.intp)
+        for byte in range(min(4, len(block))):
+            block[byte] ^= state >> (8 * byte) & 0xFF
+        words = _table_of(len(block))
+        block += np.arange(256 * (len(block) - 1), -1, -256)
+        rest = state >> (8 * len(block)) if len(block) < 4 else 0
+        state = int(np.bitwise_xor.reduce(words[block])) ^ rest
+    return state ^ 0xFFFFFFFF
 
 
 def masked(crc: _Crc) -> _Crc:
@@ -59,7 +103,7 @@ def masked_crc(data: bytes) -> int:
 
 @lru_cache(maxsize=4096)
 def length_crc(length: int) -> int:
-    """The checksum of a length field; cached, since lengths repeat."""
+    """The checksum of a length field as it is stored; cached, since lengths repeat."""
     return masked_crc(length.to_bytes(8, "little"))
 
 
@@ -88,10 +132,6 @@ def next_header(data: bytes, start: int) -> int:
     return -1
 
 
-#: Bytes that are searched at one time: the next header is near, or far behind a hole.
-_LEAST_WINDOW, _MOST_WINDOW = 1 << 10, 1 << 18
-
-
 def _first_in(data: bytes, begin: int, stop: int) -> int:
     window = np.frombuffer(data, np.uint8, stop - begin, begin)
     count = len(window) - HEADER_BYTES + 1
@@ -112,4 +152,39 @@ def _first_in(data: bytes, begin: int, stop: int) -> int:
     return -1
 
 
-_NP_TABLE: NDArray[np.uint32] = np.array(TABLE, np.uint32)
+def checksum_fits(data: bytes, pos: int, length: int) -> bool:
+    """Whether the payload of the record at ``pos`` has the checksum stored behind it."""
+    begin = pos + HEADER_BYTES
+    stored = int.from_bytes(data[begin + length : begin + length + 4], "little")
+    return masked_crc(data[begin : begin + length]) == stored
+
+
+def checksums_fit(data: bytes, places: IntArray, length: int) -> BoolArray:
+    """The same for each record at ``places`` (n,), all with payloads of ``length`` bytes; about
+    6 ns a byte."""
+    if length > MAX_BYTES:
+        return np.array([checksum_fits(data, place, length) for place in places.tolist()], bool)
+    windows: ByteArray = np.ndarray((len(data) - length + 1, length), np.uint8, data, 0, (1, 1))
+    words: WordArray = np.ndarray((len(data) - 3,), "<u4", data, 0, (1,))
+    payload = places + HEADER_BYTES
+    columns = np.ascontiguousarray(windows[payload].T)
+    table = _table_of(length)
+    crcs = np.full(len(places), crc32c(bytes(length)), np.uint32)
+    for column, content in enumerate(columns):
+        begin = 256 * (length - 1 - column)
+        crcs ^= table[begin : begin + 256].take(content, mode="clip")
+
+    same: BoolArray = masked(crcs) == words[payload + length]
+    return same
+
+
+def is_intact(data: bytes, pos: int, length: int) -> bool:
+    """Whether the record at ``pos`` is followed by another one, or has the right checksum.
+
+    This catches what a crash leaves behind: a record whose end is missing, or lies in a hole of
+    zeros, so that its length reaches into whatever was written next.
+    """
+    stop = pos + length + FRAME_BYTES
+    if len(data) - stop >= HEADER_BYTES and valid_header(data, stop) >= 0:
+        return True
+    return checksum_fits(data, pos, length)

@@ -7,54 +7,47 @@ Takes about 0.4 us per scalar in any order; templates are ten times faster where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rltui.core.block import FloatArray, IntArray, ValueArray
-from rltui.formats.row_sink import Layout, layout_of
-from rltui.formats.tfevents.checksum import checksums_fit, is_intact
-from rltui.formats.tfevents.event_record import DOUBLE
-from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, length_crc
-from rltui.formats.tfevents.record_shape import (
-    MAX_LENGTH,
-    ByteArray,
-    Shape,
-    by_layout,
-    by_width,
-    equal_rows,
-    shape_of,
-    shaped_alike,
-)
-from rltui.formats.tfevents.scalar_span import (
-    NO_GROUP,
-    SECOND_BITS,
+from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.tfevents.event_record import (
+    DOUBLE,
     WIDTH,
     ScalarSpan,
     StepGroup,
+    group_walls,
     scalar_at,
 )
+from rltui.formats.tfevents.framing import (
+    FRAME_BYTES,
+    HEADER_BYTES,
+    checksums_fit,
+    is_intact,
+    length_crc,
+)
+
+ByteArray = NDArray[np.uint8]
+
+#: Longer records are not compared.
+_MAX_LENGTH = 1 << 12
+#: Odd multipliers for the hash of a row, by Weyl's sequence of the golden ratio.
+_WEIGHTS = np.arange(1, _MAX_LENGTH // 8 + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+_WEIGHTS |= np.uint64(1)
+#: Record shapes with few records that are tried, of one length, before they are read one by one.
+_TRIES, _WORTH = 16, 32
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
-    """All points of one tag within a scan, in file order: arrays (n,)."""
+class Scan(NamedTuple):
+    """What a scan passed on."""
 
-    layout: Layout
-    steps: IntArray
-    walls: FloatArray
-    values: ValueArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scan:
-    """The result of a scan."""
-
-    columns: tuple[Column, ...]
     records: int
     """Records of scalars."""
-    others: tuple[tuple[int, int], ...]
+    others: list[tuple[int, int]]
     """(position, payload length) of the other records."""
     stop: int
     """Position behind the last record."""
@@ -93,15 +86,33 @@ class _RecordTable:
         self._members.append(members)
         self._numbers.append(numbers)
 
-    def points(self, count: int) -> tuple[IntArray, IntArray, FloatArray]:
-        """Member, record and number of each scalar of the first ``count`` records: by member, in
-        the order of the file."""
+    def add_one(self, span: ScalarSpan, record: int) -> None:
+        """One record with its scalars."""
+        self.add(np.array([record]), np.array([span.step]), np.array([span.bits]))
+        numbers = np.array([scalar.number for scalar in span.scalars])
+        self.add_numbers(np.full(len(numbers), record), np.array(self.members_of(span)), numbers)
+
+    def emit(self, walls: FloatArray, count: int, sink: RowSink) -> None:
+        """Pass the points of each tag among the first ``count`` records to the sink, in order of
+        first appearance."""
         members, records = np.concatenate(self._members), np.concatenate(self._records)
-        keys = members * len(self.step) + records
-        order = np.argsort(keys)
+        order = np.argsort(members * len(self.step) + records)
         if count < len(self.step):
             order = order[records[order] < count]
-        return members[order], records[order], np.concatenate(self._numbers)[order]
+        members, records = members[order], records[order]
+        numbers = np.concatenate(self._numbers)[order]
+        steps, times = self.step[records], walls[records]
+        ends = np.cumsum(np.bincount(members, minlength=len(self.tags))).tolist()
+        begins = [0, *ends[:-1]]
+        spans = sorted(
+            (int(records[begin]), begin, end, tag)
+            for tag, begin, end in zip(self.tags, begins, ends, strict=True)
+            if end > begin
+        )
+        for _, begin, end, tag in spans:
+            dtype = np.float64 if tag in self.doubles else np.float32
+            values = numbers[begin:end].astype(dtype)[:, None]
+            sink.rows(layout_of((tag,), dtype), steps[begin:end], times[begin:end], values)
 
 
 def scan(
@@ -112,8 +123,9 @@ def scan(
     plugins: Mapping[bytes, bytes],
     stops: Callable[[bytes, int, int], bool],
     verify: bool,
+    sink: RowSink,
 ) -> Scan | None:
-    """Contiguous records of scalars from ``pos`` on, within ``limit`` bytes.
+    """Pass contiguous records of scalars from ``pos`` on, within ``limit`` bytes, to the sink.
 
     ``stops(data, position, length)`` returns whether the scan must end before another record.
     None when nothing could be read.
@@ -125,6 +137,7 @@ def scan(
     for length in np.unique(lengths).tolist():
         group = np.flatnonzero(lengths == length)
         _read_length(data, places, group, length, plugins, table, verify)
+
     others: list[tuple[int, int]] = []
     count = len(places)
     for index in np.flatnonzero(~table.scalars).tolist():
@@ -133,17 +146,18 @@ def scan(
             count = index
             break
         others.append((place, length))
+
     if not count:
         return None
     stop = int(places[count - 1] + lengths[count - 1]) + FRAME_BYTES
     chosen = np.flatnonzero(table.scalars[:count])
-    columns: tuple[Column, ...] = ()
     if len(chosen):
-        walls = np.zeros(len(places))
-        anchors, step_group = _group_walls(table.step[chosen], table.bits[chosen], step_group)
-        walls[chosen] = anchors.view(np.float64)
-        columns = tuple(_columns(table, walls, count))
-    return Scan(columns, len(chosen), tuple(others), stop, step_group)
+        steps, walls = table.step[chosen], np.zeros(len(places))
+        bits = group_walls(steps, table.bits[chosen], step_group)
+        walls[chosen] = bits.view(np.float64)
+        step_group = StepGroup(int(steps[-1]), int(bits[-1]))
+        table.emit(walls, count, sink)
+    return Scan(len(chosen), others, stop, step_group)
 
 
 def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
@@ -161,7 +175,7 @@ def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
     stored = np.zeros(len(places), np.int64)
     for byte in range(4):
         stored |= window[places + 8 + byte].astype(np.int64) << (8 * byte)
-    fit = lengths < MAX_LENGTH
+    fit = lengths < _MAX_LENGTH
     fit &= places + lengths + FRAME_BYTES <= len(window)
     places, lengths, stored = places[fit], lengths[fit], stored[fit]
     known, which = np.unique(lengths, return_inverse=True)
@@ -190,36 +204,36 @@ def _read_length(
     window: ByteArray = np.ndarray((len(data) - length + 1, length), np.uint8, data, 0, (1, 1))
     matrix = window[places[group] + HEADER_BYTES]
     broken = ~checksums_fit(data, places[group], length) if verify else None
-    known: dict[int, tuple[ScalarSpan, Shape] | None] = {}
+    known: dict[int, tuple[ScalarSpan, _Shape] | None] = {}
 
-    def parsed(row: int) -> tuple[ScalarSpan, Shape] | None:
+    def parsed(row: int) -> tuple[ScalarSpan, _Shape] | None:
         if row not in known:
             span = scalar_at(data, int(places[group[row]]), length, plugins, verify)
-            known[row] = None if span is None else (span, shape_of(span))
+            known[row] = None if span is None else (span, _shape_of(span))
         return known[row]
 
-    for rows in by_width(matrix):
+    for rows in _by_width(matrix):
         tries = _TRIES
         while len(rows):
             first_row = parsed(int(rows[0]))
             if first_row is None or first_row[0].step_width > 8 or not tries:
                 if first_row is not None:
-                    _enter_one(first_row[0], int(group[rows[0]]), table)
+                    table.add_one(first_row[0], int(group[rows[0]]))
                 rows = rows[1:]
                 continue
             shape = first_row[1]
             part = matrix if len(rows) == len(matrix) else matrix[rows]
-            alike = shaped_alike(part, shape)
+            alike = _shaped_alike(part, shape)
             if not alike.all():
                 part = part[alike]
             chosen = rows[alike]
-            first, layout = by_layout(part, shape)
+            first, layout = _by_layout(part, shape)
             members = np.full((len(first), len(shape.numbers)), -1)
             for number, row in enumerate(chosen[first].tolist()):
                 other = parsed(row)
                 if other is not None and other[1] == shape:
                     members[number] = table.members_of(other[0])
-            same = equal_rows(part, first[layout], shape) & (members[:, 0] >= 0)[layout]
+            same = _equal_rows(part, first[layout], shape) & (members[:, 0] >= 0)[layout]
             if broken is not None:
                 same &= ~broken[chosen]
             if not same.all():
@@ -230,12 +244,8 @@ def _read_length(
             rows = rows[~alike]
 
 
-#: Record shapes with few records that are tried, of one length, before they are read one by one.
-_TRIES, _WORTH = 16, 32
-
-
 def _enter(
-    part: ByteArray, records: IntArray, shape: Shape, members: IntArray, table: _RecordTable
+    part: ByteArray, records: IntArray, shape: _Shape, members: IntArray, table: _RecordTable
 ) -> None:
     """Store rows (n,) of one shape; ``members`` is (n, m)."""
     step = np.zeros(len(part), np.int64)
@@ -249,46 +259,74 @@ def _enter(
         table.add_numbers(records, members[:, column], numbers)
 
 
-def _enter_one(span: ScalarSpan, record: int, table: _RecordTable) -> None:
-    table.add(np.array([record]), np.array([span.step]), np.array([span.bits]))
-    numbers = np.array([scalar.number for scalar in span.scalars])
-    records = np.full(len(numbers), record)
-    table.add_numbers(records, np.array(table.members_of(span)), numbers)
+class _Shape(NamedTuple):
+    """Two records of one length and shape have their fields at the same offsets."""
+
+    step_width: int
+    numbers: tuple[tuple[str, int], ...]
+    """Kind of each scalar, and its place in the payload."""
 
 
-def _group_walls(
-    steps: IntArray, bits: IntArray, step_group: StepGroup
-) -> tuple[IntArray, StepGroup]:
-    """Wall time (bits) of each record's step group, and the last group."""
-    begins = np.ones(len(steps), bool)
-    begins[1:] = steps[1:] != steps[:-1]
-    begins[0] = not (step_group.open and step_group.step == steps[0])
-    rows = np.arange(len(steps))
-    firsts = np.maximum.accumulate(np.where(begins, rows, -1))
-    walls = np.where(firsts < 0, step_group.bits, bits[firsts])
-    near = (bits - walls + (SECOND_BITS - 1)).view(np.uint64) < 2 * SECOND_BITS - 1
-    # records of one step that span more than a second are several groups
-    for first in np.unique(firsts[~near]).tolist():
-        segment = rows[np.searchsorted(firsts, first) : np.searchsorted(firsts, first, "right")]
-        inner = step_group if first < 0 else NO_GROUP
-        for row, wall in zip(segment.tolist(), bits[segment].tolist(), strict=True):
-            inner = inner.next(int(steps[row]), wall)
-            walls[row] = inner.bits
-    return walls, StepGroup(int(steps[-1]), int(walls[-1]))
+def _shape_of(span: ScalarSpan) -> _Shape:
+    """Where the fields of a record are."""
+    payload = span.start + HEADER_BYTES
+    return _Shape(span.step_width, tuple((s.kind, s.pos - payload) for s in span.scalars))
 
 
-def _columns(table: _RecordTable, walls: FloatArray, count: int) -> Iterator[Column]:
-    """The points of each tag, in order of first appearance."""
-    members, records, numbers = table.points(count)
-    steps, times = table.step[records], walls[records]
-    ends = np.cumsum(np.bincount(members, minlength=len(table.tags))).tolist()
-    begins = [0, *ends[:-1]]
-    spans = sorted(
-        (int(records[begin]), begin, end, tag)
-        for tag, begin, end in zip(table.tags, begins, ends, strict=True)
-        if end > begin
-    )
-    for _, begin, end, tag in spans:
-        dtype = np.float64 if tag in table.doubles else np.float32
-        values = numbers[begin:end].astype(dtype)[:, None]
-        yield Column(layout_of((tag,), dtype), steps[begin:end], times[begin:end], values)
+def _by_width(matrix: ByteArray) -> list[IntArray]:
+    """Rows grouped by the width of their step and by whether they end in a simple value."""
+    if matrix.shape[1] < 20:
+        return [np.arange(len(matrix))]
+    width = (matrix[:, 9] == 0x10).astype(np.int64)
+    going = width.astype(bool)
+    for byte in range(10, 19):
+        going &= matrix[:, byte] >= 0x80
+        if not going.any():
+            break
+        width += going
+
+    kind = 2 * width + (matrix[:, -5] == 0x15)
+    return [np.flatnonzero(kind == k) for k in np.unique(kind).tolist()]
+
+
+def _shaped_alike(part: ByteArray, shape: _Shape) -> BoolArray:
+    """(n,) whether the bytes around the numbers are those of row 0: a guess that the rows have
+    their numbers at the same places, as records of one number usually have."""
+    if len(shape.numbers) == 1:
+        return np.ones(len(part), bool)
+    around = {place - 1 for _, place in shape.numbers}
+    around |= {place + WIDTH[kind] for kind, place in shape.numbers}
+    columns = sorted(around & set(range(part.shape[1])))
+    alike: BoolArray = np.logical_and.reduce([part[:, c] == part[0, c] for c in columns])
+    return alike
+
+
+def _by_layout(part: ByteArray, shape: _Shape) -> tuple[IntArray, IntArray]:
+    """The first row of each layout (tag, or tags), and the number of each row's layout, by a hash
+    of the bytes behind the step without the values.
+
+    Only a guess: every row is compared afterwards with the first one of its layout.
+    """
+    begin = 9 + (1 + shape.step_width if shape.step_width else 0)
+    words = -(-(part.shape[1] - begin) // 8)
+    padded = np.zeros((len(part), 8 * words), np.uint8)
+    padded[:, : part.shape[1] - begin] = part[:, begin:]
+    for kind, place in shape.numbers:
+        padded[:, place - begin : place - begin + WIDTH[kind]] = 0
+    keys = padded.view(np.uint64) @ _WEIGHTS[:words]
+    _, first, layout = np.unique(keys, return_index=True, return_inverse=True)
+    return first, layout
+
+
+def _equal_rows(part: ByteArray, like: IntArray, shape: _Shape) -> BoolArray:
+    """(n,) whether each row equals row ``like`` in all but time, step and value."""
+    mask = np.full(part.shape[1], 0xFF, np.uint8)
+    mask[1:9] = 0
+    mask[10 : 10 + shape.step_width] = 0x80
+    for kind, place in shape.numbers:
+        mask[place : place + WIDTH[kind]] = 0
+    differs = part[like]
+    differs ^= part
+    differs &= mask
+    same: BoolArray = np.logical_not(differs.any(axis=1))
+    return same

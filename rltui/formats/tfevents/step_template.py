@@ -10,44 +10,31 @@ stored at wrong steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rltui.core.block import FloatArray, IntArray, ValueArray
-from rltui.formats.row_sink import Layout, layout_of
-from rltui.formats.tfevents.checksum import checksums_fit, is_intact
-from rltui.formats.tfevents.event_record import DOUBLE, FLOAT
-from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES
-from rltui.formats.tfevents.scalar_span import SECOND_BITS, WIDTH, ScalarSpan, StepGroup
+from rltui.core.block import IntArray
+from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.tfevents.event_record import (
+    DOUBLE,
+    FLOAT,
+    SECOND_BITS,
+    WIDTH,
+    ScalarSpan,
+    StepGroup,
+    group_walls,
+)
+from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, checksums_fit, is_intact
 
 #: Bytes of a row that can be a template.
 _MAX_BYTES = 1 << 22
 #: Bytes of rows compared at a time, so that they stay in the L2 cache.
 _GROUP_BYTES = 1 << 18
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Match:
-    """k rows that equal a template: steps and wall times (k,), values per layout (k, m)."""
-
-    steps: IntArray
-    walls: FloatArray
-    parts: tuple[tuple[Layout, ValueArray], ...]
-    step_group: StepGroup
-    """The one that the last row belongs to."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _DtypeGroup:
-    """The values of one dtype within a template."""
-
-    layout: Layout
-    places: IntArray
-    dtype: str
+#: First records with templates, and templates of each.
+_MAX_KEYS, _PER_KEY = 512, 6
 
 
 class StepTemplate:
@@ -74,17 +61,19 @@ class StepTemplate:
             self._mask[payload + 1 : payload + 9] = 0
             self._mask[payload + 10 : payload + 10 + self._width] = 0
             self._mask[payload + span.length : payload + span.length + 4] = 0
+
         scalars = [scalar for span in spans for scalar in span.scalars]
         for scalar in scalars:
             value = scalar.pos - start
             self._mask[value : value + WIDTH[scalar.kind]] = 0
+
         self._const &= self._mask
         self._starts = np.array([s.start - start for s in spans])
         self._lengths = np.array([s.length for s in spans])
         self._walls = np.array(walls)
         self._steps = self._walls + 9
-        self._dtype_groups = tuple(
-            _DtypeGroup(
+        self._values = tuple(
+            (
                 layout_of(tuple(s.tag for s in scalars if s.kind == kind), dtype),
                 np.array([s.pos - start for s in scalars if s.kind == kind]),
                 word,
@@ -99,34 +88,34 @@ class StepTemplate:
         negative one), nor as a row that is read alone anyway because of its size."""
         return spans[0].step_width <= 8 and spans[-1].stop - spans[0].start <= _MAX_BYTES
 
-    def rows(
-        self, data: bytes, pos: int, end: int, step_group: StepGroup, verify: bool = False
-    ) -> Iterator[Match]:
-        """The whole rows from ``pos`` on that equal the template, in chunks.
+    def read(
+        self, data: bytes, pos: int, step_group: StepGroup, verify: bool, sink: RowSink
+    ) -> tuple[int, StepGroup]:
+        """Pass the whole rows from ``pos`` on that equal the template to the sink; returns how many
+        there are, and the group of the last one.
 
         They end before a row whose last record is not intact, or, with ``verify``, before one
         with a wrong checksum.
         """
-        left, chunk, size = (end - pos) // self.size, 1, self.size
-        most = max(1, _GROUP_BYTES // size)
+        left, chunk, size = (len(data) - pos) // self.size, 1, self.size
+        most, rows = max(1, _GROUP_BYTES // size), 0
         while left:
             chunk = min(chunk, left)
-            fitting = self._equal_rows(data, pos, chunk)
-            if fitting and not self._ends_intact(data, pos + fitting * size):
-                fitting -= 1
-            if fitting and verify:
-                fitting = self._intact_rows(data, pos, fitting)
-            match = self._take(data, pos, fitting, step_group) if fitting else None
-            if match is None:
-                return
-            yield match
-            taken = len(match.steps)
-            if taken < chunk:
-                return
-            step_group = match.step_group
-            pos += taken * size
-            left -= taken
+            count = self._equal_rows(data, pos, chunk)
+            stop = pos + count * size  # of the last record of a row; the others are followed by one
+            if count and not is_intact(data, stop - self._last - FRAME_BYTES, self._last):
+                count -= 1
+            if count and verify:
+                count = self._intact_rows(data, pos, count)
+            if count:
+                count, step_group = self._pass(data, pos, count, step_group, sink)
+            rows += count
+            if count < chunk:
+                break
+            pos += count * size
+            left -= count
             chunk = min(most, chunk * 8)
+        return rows, step_group
 
     def _equal_rows(self, data: bytes, pos: int, count: int) -> int:
         """How many of the next ``count`` rows equal the template in all constant bytes."""
@@ -152,30 +141,26 @@ class StepTemplate:
             intact &= fit.reshape(places.shape).all(axis=1)
         return count if intact.all() else int(intact.argmin())
 
-    def _ends_intact(self, data: bytes, stop: int) -> bool:
-        """Whether the last record of a row is intact; the others are each followed by one."""
-        length = self._last
-        return is_intact(data, stop - length - FRAME_BYTES, length)
-
-    def _take(self, data: bytes, pos: int, count: int, step_group: StepGroup) -> Match | None:
-        """Steps, wall times and values of ``count`` equal rows, up to one with mixed steps."""
+    def _pass(
+        self, data: bytes, pos: int, count: int, step_group: StepGroup, sink: RowSink
+    ) -> tuple[int, StepGroup]:
+        """Pass steps, wall times and values of ``count`` equal rows, up to one with mixed steps."""
         steps, count = self._row_steps(data, pos, count)
         if not count:
-            return None
+            return 0, step_group
         bits = self._gather(data, pos, count, self._walls, "<i8")
-        anchors = _anchors(steps[:count], bits[:, 0], step_group)
-        near = (bits - anchors[:, None] + (SECOND_BITS - 1)).view(np.uint64) < 2 * SECOND_BITS - 1
+        walls = group_walls(steps[:count], bits[:, 0], step_group)
+        near = (bits - walls[:, None] + (SECOND_BITS - 1)).view(np.uint64) < 2 * SECOND_BITS - 1
         if not near.all():
             count = int((~near.all(axis=1)).argmax())
             if not count:
-                return None
-        anchors = np.ascontiguousarray(anchors[:count])
-        parts = tuple(
-            (f.layout, self._gather(data, pos, count, f.places, f.dtype).view(f.layout.dtype))
-            for f in self._dtype_groups
-        )
-        last = StepGroup(int(steps[count - 1]), int(anchors[-1]))
-        return Match(steps[:count], anchors.view(np.float64), parts, last)
+                return 0, step_group
+
+        walls = np.ascontiguousarray(walls[:count])
+        for layout, places, word in self._values:
+            values = self._gather(data, pos, count, places, word).view(layout.dtype)
+            sink.rows(layout, steps[:count], walls.view(np.float64), values)
+        return count, StepGroup(int(steps[count - 1]), int(walls[-1]))
 
     def _row_steps(self, data: bytes, pos: int, count: int) -> tuple[IntArray, int]:
         """Step of each row (count,) and the number of rows before one with mixed steps."""
@@ -210,24 +195,8 @@ class StepTemplate:
         return view[:, places]
 
 
-def _anchors(steps: IntArray, walls: IntArray, step_group: StepGroup) -> IntArray:
-    """The wall time (bits) at which the step group of each row began."""
-    anchors: IntArray = walls.copy()
-    if steps[0] != step_group.step and not (steps[1:] == steps[:-1]).any():
-        return anchors
-    for row, (step, wall) in enumerate(zip(steps.tolist(), walls.tolist(), strict=True)):
-        step_group = step_group.next(step, wall)
-        anchors[row] = step_group.bits
-    return anchors
-
-
-_MAX_KEYS = 512
-
-
 class TemplateCache:
     """Templates by the tag and payload length of their first record, a few for each."""
-
-    _PER_KEY = 6
 
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, int], tuple[StepTemplate, ...]] = {}
@@ -239,7 +208,7 @@ class TemplateCache:
     def add(self, key: tuple[bytes, int], template: StepTemplate) -> None:
         """Keep a template; when its key has too many, the shortest is dropped."""
         kept = self._known.get(key, ())
-        if len(kept) >= self._PER_KEY:
+        if len(kept) >= _PER_KEY:
             kept = tuple(t for t in kept if t is not min(kept, key=lambda t: t.size))
         self._known[key] = tuple(sorted((*kept, template), key=lambda t: -t.size))
         if len(self._known) > _MAX_KEYS:

@@ -20,7 +20,7 @@ from rltui.files.disk import Status, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
 from rltui.formats import HEAD_BYTES, Format, Options, Refusal
-from rltui.formats.own_output import own_output
+from rltui.formats.figure_lines import own_output
 from rltui.sources.discovery.further import FurtherSearch, Searched
 
 K = TypeVar("K")
@@ -99,7 +99,7 @@ class _Claim(NamedTuple):
     failed: bool = False
     """Whether the format failed on it, for ``reason``."""
     own: bool = False
-    """Whether rltui wrote it: see :mod:`~rltui.formats.own_output`."""
+    """Whether rltui wrote it: see :mod:`~rltui.formats.figure_lines`."""
     lost: bool = False
     """Whether it looks like the log of a training, although it is not claimed."""
 

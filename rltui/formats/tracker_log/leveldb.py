@@ -96,6 +96,7 @@ class RecordReader:
         elif len(data) < self._need:
             self._rest += data
             return []
+
         found: list[tuple[int, bytes]] = []
         pos = 0 if self._begun else self._begin(data)
         if not self.foreign:
@@ -169,6 +170,7 @@ class RecordReader:
                 self._complain(offset, "record without its beginning")
                 self._gap = True
             return
+
         assert self._parts is not None
         self._parts.append(payload)
         self._size += len(payload)
@@ -204,6 +206,7 @@ class RecordReader:
         if self._searched > _MAX_SEARCH:
             self._need = block_end - pos
             return pos, True
+
         rest = min((start for _, start in self._ends), default=self._tried) - self._base
         self._need = max(_CHUNK, end - rest + 1)
         return rest, True
@@ -227,6 +230,7 @@ class RecordReader:
             stop = start + _CHUNK + CHUNK_HEADER.unpack_from(data, start)[1]
             if stop <= block_end:
                 heappush(self._ends, (base + stop, base + start))
+
         self._tried = max(self._tried, base + end - _CHUNK + 1)
         return self._check(data, end)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.formats.quantity import fraction_of, number_of, seconds_of, wall_of
+from rltui.formats.json_value import fraction_of, number_of, seconds_of, wall_of
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,10 @@ from struct import Struct
 
 import numpy as np
 
-from rltui.core.block import FloatArray, IntArray
-from rltui.formats.base import Decoded, NoteBook
-from rltui.formats.leveldb import Framing, RecordReader
+from rltui.core.block import FloatArray
 from rltui.formats.protobuf import (
     BYTES,
     FIXED64,
-    MalformedError,
     fields,
     integer_field,
     last_fields,
@@ -28,11 +25,10 @@ from rltui.formats.protobuf import (
     varint,
 )
 from rltui.formats.row_sink import RowSink, layout_of
-from rltui.formats.swanlab import SwanLab
-from rltui.formats.wandb.output import ConsoleOutput
-from rltui.formats.wandb.wandb_config import RunSettings
+from rltui.formats.tracker_log.leveldb import Framing
+from rltui.formats.tracker_log.tracker_decoder import Points, TrackerDecoder
 
-FRAMING = Framing(SwanLab.ident, 0xE1D6, 2)
+FRAMING = Framing(b":SWL", 0xE1D6, 2)
 _START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
 _FINISHED = 1
 _DOUBLE = Struct("<d")
@@ -68,26 +64,13 @@ class _Column:
         self.values = bytearray()
         """Doubles, little endian."""
 
-    def take(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """(steps, times, values) since the last call."""
-        steps, times = np.array(self.steps, np.int64), np.array(self.times)
-        values = np.frombuffer(bytes(self.values), "<f8").astype(np.float64)
-        self.steps, self.times, self.values = [], [], bytearray()
-        return steps, times, values
 
-
-class SwanLabDecoder:
+class SwanLabDecoder(TrackerDecoder):
     """Decodes one file. Not thread-safe."""
 
-    holds_row = open_line = torn = False
-
     def __init__(self) -> None:
-        self._notes = NoteBook()
-        self._reader = RecordReader(FRAMING, self._notes)
+        super().__init__(FRAMING)
         self._sink = RowSink()
-        self._settings = RunSettings()
-        self._output = ConsoleOutput()
-        self._exit_code: int | None = None
         self._columns: dict[bytes, _Column] = {}
         """Raw key -> its values."""
         self._heads: dict[bytes, _Column] = {}
@@ -101,9 +84,8 @@ class SwanLabDecoder:
         self._step = 0
         """Step of the newest scalar that is not a system metric."""
 
-    def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        records = self._reader.feed(data)
-        heads, times, steps = self._heads, self._times, self._steps
+    def _read_all(self, records: list[tuple[int, bytes]]) -> None:
+        heads, steps, times = self._heads, self._steps, self._times
         for offset, record in records:
             match = _USUAL(record)
             if match is None:
@@ -113,26 +95,15 @@ class SwanLabDecoder:
             try:
                 self._add(heads[head], steps[step], times[time], value or _ZERO)
             except KeyError:
-                if not self._learn(head, step, time):
-                    self._record(record, offset)
-                else:
+                if self._learn(head, step, time):
                     self._add(heads[head], steps[step], times[time], value or _ZERO)
-        broken, self._reader.broken = self._reader.broken, 0
-        self._flush()
-        exit_code, self._exit_code = self._exit_code, None
-        return Decoded(
-            self._sink.take(),
-            (),
-            self._settings.take(),
-            self._notes.take(),
-            len(records) + broken,
-            self._output.take(),
-            exit_code,
-        )
+                else:
+                    self._record(record, offset)
 
-    def finish(self) -> Decoded:
-        """Nothing: a record that is cut is none."""
-        return Decoded()
+    def _read(self, data: bytes, offset: int) -> None:
+        for number, wire, start, stop in fields(data, 0, len(data)):
+            if wire == BYTES:
+                self._field(number, data, start, stop)
 
     def _learn(self, head: bytes, step: bytes | None, time: bytes) -> bool:
         """Decode and remember the parts of a scalar; False when they are malformed."""
@@ -148,21 +119,18 @@ class SwanLabDecoder:
             self._steps[step] = signed(varint(step, 0, len(step))[0]) if step is not None else 0
         except ValueError:  # also a MalformedError
             return False
-        if head not in self._heads:
-            self._heads[head] = self._column(head[start:stop])
-        return True
 
-    def _column(self, key: bytes) -> _Column:
-        column = self._columns.get(key)
-        if column is None:
-            column = self._columns[key] = _Column(key)
-        return column
+        if head not in self._heads:
+            key = head[start:stop]
+            self._heads[head] = self._columns.setdefault(key, _Column(key))
+        return True
 
     def _add(self, column: _Column, step: int, wall: float, value: bytes) -> None:
         if column.system:
             step = self._step
         else:
             self._step = step
+
         if not column.steps:
             self._new.append(column)
         column.steps.append(step)
@@ -170,14 +138,6 @@ class SwanLabDecoder:
         column.values += value
         if self._output.after_row:
             self._output.row()
-
-    def _record(self, data: bytes, offset: int) -> None:
-        try:
-            for number, wire, start, stop in fields(data, 0, len(data)):
-                if wire == BYTES:
-                    self._field(number, data, start, stop)
-        except MalformedError as error:
-            self._notes.add(offset, "broken record", str(error))
 
     def _field(self, number: int, data: bytes, start: int, stop: int) -> None:
         if number == _SCALAR:
@@ -198,7 +158,8 @@ class SwanLabDecoder:
         inner = last_fields(data, *found.get((5, BYTES), (0, 0)))
         value = data[slice(*inner.get((1, FIXED64), (0, 0)))] or _ZERO
         if key:
-            self._add(self._column(key), integer_field(data, start, stop, 2), wall, value)
+            column = self._columns.setdefault(key, _Column(key))
+            self._add(column, integer_field(data, start, stop, 2), wall, value)
 
     def _finish(self, data: bytes, start: int, stop: int) -> None:
         """``FinishRecord``: state 1 (finished 1, crashed 2, aborted 3), error 2."""
@@ -208,18 +169,21 @@ class SwanLabDecoder:
         if state := integer_field(data, start, stop, 1):
             self._exit_code = 0 if state == _FINISHED else 1
 
-    def _flush(self) -> None:
-        """Pass the values to the sink; keys with equal steps and times share a block."""
+    def _points(self) -> Points:
+        """Keys with equal steps and times share a block."""
         rows: dict[tuple[bytes, bytes], list[tuple[bytes, FloatArray]]] = {}
         new, self._new = self._new, []
         for column in new:
-            steps, times, values = column.take()
-            key = (steps.tobytes(), times.tobytes())
-            rows.setdefault(key, []).append((column.tag, values))
-        for (step_bytes, time_bytes), columns in rows.items():
+            times, values = np.array(column.times), np.frombuffer(bytes(column.values), "<f8")
+            key = (np.array(column.steps, np.int64).tobytes(), times.tobytes())
+            rows.setdefault(key, []).append((column.tag, values.astype(np.float64)))
+            column.steps, column.times, column.values = [], [], bytearray()
+
+        for (steps, walls), columns in rows.items():
             self._sink.rows(
                 layout_of(tuple(tag for tag, _ in columns), np.float64),
-                np.frombuffer(step_bytes, np.int64),
-                np.frombuffer(time_bytes, np.float64),
+                np.frombuffer(steps, np.int64),
+                np.frombuffer(walls, np.float64),
                 np.stack([values for _, values in columns], axis=1),
             )
+        return self._sink.take(), ()

@@ -1,0 +1,61 @@
+"""Transaction logs of W&B (``run-<id>.wandb``, online and offline runs) and SwanLab.
+
+Protobuf records (:mod:`rltui.formats.protobuf`) in the framing of LevelDB's log; neither wandb nor
+swanlab is needed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rltui.formats.base import Decoder, Format, Options
+
+
+class TrackerLog(Format):
+    """Base of formats with one file per run directory, known by its suffix and first bytes."""
+
+    suffix: str
+    ident: bytes
+    """First bytes of a file of any version; the decoder then reports versions it cannot read."""
+    kept_open = True
+
+    def claims_name(self, name: str) -> bool:
+        return name.endswith(self.suffix)
+
+    def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
+        return self.claims_name(path.name) and head.startswith(self.ident)
+
+
+class Wandb(TrackerLog):
+    """The format ``wandb``."""
+
+    name = "wandb"
+    files = "`run-*.wandb`"
+    written_by = (
+        "Weights & Biases, online and offline runs: history with step metrics, system "
+        "statistics, settings, console output, exit code"
+    )
+    lacks = "no header of W&B yet"
+    suffix = ".wandb"
+    ident = b":W&B"
+
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+        from rltui.formats.tracker_log.wandb_decoder import WandbDecoder  # most logdirs have none
+
+        return WandbDecoder()
+
+
+class SwanLab(TrackerLog):
+    """The format ``swanlab``."""
+
+    name = "swanlab"
+    files = "`run-*.swanlab`"
+    written_by = "SwanLab's local logs"
+    lacks = "no header of SwanLab yet"
+    suffix = ".swanlab"
+    ident = b":SWL"
+
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+        from rltui.formats.tracker_log.swanlab_decoder import SwanLabDecoder  # as above
+
+        return SwanLabDecoder()
