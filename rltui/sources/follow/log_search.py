@@ -14,7 +14,7 @@ from rltui.files.disk import status, trouble
 from rltui.files.trouble import TroubledPaths
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, RunFiles
-from rltui.sources.follow.reports import Reports
+from rltui.sources.follow.notifier import Notifier
 from rltui.sources.follow.schedule import Watching
 
 #: The directories are walked at least once in this many intervals, even when no change time has
@@ -94,7 +94,7 @@ class LogSearch:
         """Seconds until the next check; ``reported``: the system has reported new names."""
         return max(0.0, self._last + self._pace.gap(reported=reported) - now)
 
-    def rely_on(self, reports: Reports) -> None:
+    def rely_on(self, notifier: Notifier) -> None:
         """Check rarely if every change that matters is reported, but once more before: something
         may have changed after the walk and before the system reported anything."""
         directories, files = self._directories.known
@@ -102,8 +102,8 @@ class LogSearch:
         self._reported = (
             bool(directories)
             and not self._finder.needs_checks
-            and all(map(reports.names_in, directories))
-            and all(map(reports.writes_to, files))
+            and all(map(notifier.reports_names_in, directories))
+            and all(map(notifier.reports_writes_to, files))
         )
 
     def check(self, *, reported: bool) -> Discovery | None:

@@ -16,7 +16,6 @@ from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.feeds import Feeds, newest_of_each_kind
 from rltui.sources.follow.log_search import LogSearch
 from rltui.sources.follow.notifier import Notifier
-from rltui.sources.follow.reports import Reports
 from rltui.sources.follow.schedule import Schedule, Watching
 from rltui.sources.follow.wake_ups import WakeUps
 
@@ -56,8 +55,7 @@ class FollowLoop:
         self._watching = watching
         self._budget = budget_bytes
         self._notifier = Notifier(wake_ups.notify, wake_ups.lost)
-        self._reports = Reports(self._notifier)
-        self._schedule = Schedule(watching, self._reports.writes_to)
+        self._schedule = Schedule(watching, self._notifier.reports_writes_to)
         self._backlog: deque[Feed] = deque()
         """Feeds that have not been read to their end, in the order in which they are read."""
         self._sampled = False
@@ -120,7 +118,7 @@ class FollowLoop:
         return self._wake_ups.wait(0 if self._backlog else pause, names_changed=reported)
 
     def _search_again(self) -> None:
-        self._reports.refresh()
+        self._notifier.refresh()
         found = self._search.check(reported=self._wake_ups.take_names_changed())
         if found is not None:
             self._follow_found(found)
@@ -133,7 +131,7 @@ class FollowLoop:
     def _rely_on_reports(self) -> None:
         """Poll less where the system reports everything."""
         self.watches = len(self._notifier.watched)
-        self._search.rely_on(self._reports)
+        self._search.rely_on(self._notifier)
 
     def _poll_due(self, now: float) -> bool:
         """Poll the files whose time has come; False when stopped."""

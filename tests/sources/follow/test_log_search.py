@@ -12,7 +12,6 @@ from rltui.formats import ALL_FORMATS, Options
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.follow.log_search import Directories, LogSearch, SearchPace
 from rltui.sources.follow.notifier import Notifier
-from rltui.sources.follow.reports import Reports
 from rltui.sources.follow.schedule import Intervals
 from tests.clock import ManualClock
 
@@ -90,13 +89,13 @@ def test_one_more_check_before_reports_are_relied_on(
     if not notifier.start([tmp_path, run]):
         pytest.skip("no inotify here")
     try:
-        search.rely_on(Reports(notifier))
+        search.rely_on(notifier)
         assert search.pause(clock.monotonic(), reported=False) == pytest.approx(5.0)
         (tmp_path / "new").mkdir()
         clock.advance(5.0)
         assert search.check(reported=False) is not None
         notifier.update([tmp_path, run, tmp_path / "new"])
-        search.rely_on(Reports(notifier))
+        search.rely_on(notifier)
         clock.advance(5.0)
         assert search.check(reported=False) is None
         pause = search.pause(clock.monotonic(), reported=False)
