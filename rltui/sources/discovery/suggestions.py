@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
-from rltui.sources.discovery.log_writers import PROC, LogWriter, Processes
+from rltui.sources.discovery.processes import PROC, LogWriter, Processes
 from rltui.sources.discovery.quick_scan import NAMED, ScanResult, quick_scan
 from rltui.sources.discovery.tree import Candidate
 from rltui.sources.discovery.walk import Walker

@@ -12,7 +12,7 @@ from rltui.files.disk import status
 from rltui.files.tail import Polled, Tail, Tailing, tail_of
 from rltui.files.trouble import contained
 from rltui.formats import Decoded, DecoderNote, Format, Options
-from rltui.sources.discovery.log_writers import OpenFiles
+from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.discovery.tree import in_checkpoint
 from rltui.sources.follow.feed import Feed

@@ -17,7 +17,7 @@ from rltui.present.screens.picker import (
 )
 from rltui.present.screens.suggestion_lines import PathDisplay, suggestions_text
 from rltui.present.screens.view import View
-from rltui.sources.discovery.log_writers import LogWriter
+from rltui.sources.discovery.processes import LogWriter
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.sources.discovery.tree import Candidate
 from rltui.trackers import TRACKERS

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.discovery import holders
-from rltui.sources.discovery.holders import Hold, look
-from rltui.sources.discovery.log_writers import PROC
-from tests.sources.discovery.test_log_writers import linux, running
+from rltui.sources.discovery import processes as holders
+from rltui.sources.discovery.processes import Hold, look
+from rltui.sources.discovery.processes import PROC
+from tests.sources.discovery.test_processes import linux, running
 
 pytestmark = linux
 OPENS = "import sys; f = open(sys.argv[1], 'a')"

@@ -20,7 +20,7 @@ from rltui.trackers import TRACKERS
 from tests.clock import ManualClock
 from tests.formats.encode import event, header, simple
 from tests.places import FIXTURES
-from tests.sources.discovery.test_log_writers import linux, running
+from tests.sources.discovery.test_processes import linux, running
 from tests.trackers.store import TrackioDatabase
 
 NOWHERE = Path("/no/such/proc")

@@ -12,7 +12,7 @@ import pytest
 from rltui.core.batch import Batch
 from rltui.formats import Decoded, Options
 from rltui.sources import Intervals, Reader
-from rltui.sources.discovery.log_writers import OpenFiles
+from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.discovery.logdir import discover
 from rltui.sources.follow import file_feed
 from rltui.sources.follow.file_feed import FileFeed
