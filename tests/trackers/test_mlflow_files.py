@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rltui.formats.base import NoteBook
 from rltui.trackers import TRACKERS
-from rltui.trackers.metric_file import MetricFile
+from rltui.trackers.mlflow_run import MetricFile
 from rltui.trackers.mlflow_files import MlflowFiles
 from tests.clock import ManualClock
 from tests.places import FIXTURES
@@ -233,7 +233,7 @@ def _columns(path: Path, most: int) -> list[tuple[int, str, str]]:
     file, notes = MetricFile(path, "m", ManualClock()), NoteBook()
     points: list[tuple[int, str, str]] = []
     while True:
-        column, _ = file.read(most, notes)
+        column, _ = file.read(most, notes, [])
         if column is not None:
             arrays = (column.steps, column.walls, column.values)
             points += [

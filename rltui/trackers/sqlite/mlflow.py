@@ -18,7 +18,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook, clean_tag
 from rltui.trackers.base import TrackedRun
-from rltui.trackers.settings import MOST_SETTINGS, Column, blocks_of, exit_code_of, setting_of
+from rltui.trackers.mlflow_values import MOST_SETTINGS, Column, blocks_of, exit_code_of, setting_of
 from rltui.trackers.sqlite.schema import (
     Facts,
     Row,
