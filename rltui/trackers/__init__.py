@@ -2,7 +2,7 @@
 
 A new tracker is one module with a class that satisfies :mod:`rltui.trackers.base`, in
 :data:`TRACKERS`. One whose runs are rows of a SQLite table needs only a dialect
-(:mod:`rltui.trackers.sqlite.schema`).
+(:mod:`rltui.trackers.sqlite.dialect`).
 """
 
 from __future__ import annotations
@@ -11,22 +11,27 @@ from typing import TYPE_CHECKING
 
 from rltui.trackers.base import Followed, Follower, TrackedRun, Tracker
 from rltui.trackers.mlflow_files import MlflowFiles
-from rltui.trackers.sqlite.sqlite_tracker import RowStore
+from rltui.trackers.sqlite.tracker import RowStore
 
 if TYPE_CHECKING:
-    from rltui.trackers.sqlite.schema import Dialect
+    from rltui.trackers.sqlite.stores import Stores
 
 
-def _mlflow() -> Dialect:
-    from rltui.trackers.sqlite.mlflow import MlflowTables
-
-    return MlflowTables()
+# what reads a database is imported when there is one
 
 
-def _trackio() -> Dialect:
-    from rltui.trackers.sqlite.trackio import TrackioTables
+def _mlflow() -> Stores:
+    from rltui.trackers.sqlite.mlflow import MlflowTables  # see above
+    from rltui.trackers.sqlite.stores import Stores  # see above
 
-    return TrackioTables()
+    return Stores(MlflowTables())
+
+
+def _trackio() -> Stores:
+    from rltui.trackers.sqlite.stores import Stores  # see above
+    from rltui.trackers.sqlite.trackio import TrackioTables  # see above
+
+    return Stores(TrackioTables())
 
 
 #: The first one that claims a store gets it.

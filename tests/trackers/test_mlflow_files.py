@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rltui.formats.base import NoteBook
 from rltui.trackers import TRACKERS
-from rltui.trackers.mlflow_run import MetricFile
 from rltui.trackers.mlflow_files import MlflowFiles
+from rltui.trackers.mlflow_run import MetricFile
 from tests.clock import ManualClock
 from tests.places import FIXTURES
 from tests.trackers.store import (

@@ -3,7 +3,8 @@
 Table ``metrics`` (trackio/sqlite_storage.py): one row for each ``log`` call, with an ISO time, a
 step and the values as a JSON object, in which NaN and infinity are texts. Runs have ids since
 version 0.24; before, the name was the id. Table ``system_metrics`` is the same without a step: use
-of the GPUs and the processor, their tags begin with ``system/``. What a network file system gets in
+of the GPUs and the processor, their tags begin with ``system/``, their steps are those of the rows
+before them. What a network file system gets in
 place of rows (``inbox/*/*.jsonl``) is not read: trackio moves it into the database.
 """
 
@@ -11,19 +12,21 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
 
+from rltui.core.block import Block, FloatArray, IntArray
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.json_value import parsed
 from rltui.formats.jsonl.jsonl_row import flatten, settings_of
 from rltui.formats.row_sink import RowSink, layout_of
-from rltui.trackers.base import TrackedRun
-from rltui.trackers.sqlite.schema import (
+from rltui.trackers.base import Followed, Follower, TrackedRun
+from rltui.trackers.sqlite.dialect import (
     Dialect,
     Facts,
     Row,
@@ -51,13 +54,12 @@ _PLAIN = frozenset((float, int, bool, type(None)))
 
 
 class TrackioTables:
-    """See :class:`rltui.trackers.sqlite.schema.Dialect`."""
+    """See :class:`rltui.trackers.sqlite.dialect.Dialect`."""
 
     row_bytes = _ROW_BYTES
 
-    @property
-    def system(self) -> Dialect:
-        return _SystemTable()
+    def follower(self, rows: Callable[[Dialect], Follower]) -> Follower:
+        return _WithSystem(lambda: rows(self), lambda: rows(_SystemTable()))
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of metrics, in which a run is its id or, in old databases, its name."""
@@ -285,3 +287,90 @@ class _Rows:
 def _is_media(value: object) -> bool:
     """Whether a value is an image, table, histogram, ...: objects that name their type."""
     return isinstance(value, dict) and "_type" in value
+
+
+class _StepsByTime:
+    """The step that a run had reached at a time."""
+
+    def __init__(self) -> None:
+        self._walls: FloatArray = np.empty(0)
+        """Ascending, seconds since the epoch."""
+        self._steps: IntArray = np.empty(0, np.int64)
+
+    def add(self, decoded: Decoded) -> None:
+        """Rows that were logged after those of the call before."""
+        blocks = [b for b in decoded.items if isinstance(b, Block)]
+        if blocks:
+            walls = np.concatenate([self._walls, *(b.wall_times for b in blocks)])
+            self._walls = np.fmax.accumulate(walls)
+            self._steps = np.concatenate([self._steps, *(b.steps for b in blocks)])
+
+    def dated(self, decoded: Decoded) -> Decoded:
+        """``decoded`` with the steps of its times; rows before the first step get that one."""
+        if not len(self._steps):
+            return replace(decoded, items=())
+        return replace(decoded, items=tuple(map(self._dated, decoded.items)))
+
+    def _dated(self, item: object) -> Block:
+        assert isinstance(item, Block)
+        places = np.searchsorted(self._walls, item.wall_times, "right") - 1
+        return replace(item, steps=self._steps[np.maximum(places, 0)])
+
+
+class _WithSystem:
+    """Follows the rows of a run together with its system metrics, which have a time and no step:
+    they get the step of the row that was logged before them."""
+
+    def __init__(self, rows: Callable[[], Follower], system: Callable[[], Follower]) -> None:
+        """Both return a fresh follower of their table."""
+        self._make = rows, system
+        self._rows, self._system = rows(), system()
+        self._steps = _StepsByTime()
+        self._tags: frozenset[str] = frozenset()
+        """The system metrics so far."""
+        self._gone = False
+
+    @property
+    def offset(self) -> int:
+        return self._rows.offset + self._system.offset
+
+    @property
+    def size(self) -> int:
+        return self._rows.size + self._system.size
+
+    @property
+    def modified(self) -> float:
+        return max(self._rows.modified, self._system.modified)
+
+    def poll(self, budget_bytes: int) -> Followed:
+        """As of the protocol; system metrics follow when all rows before them were read."""
+        rows = self._rows.poll(budget_bytes)
+        if rows.restarted:
+            self._steps, self._system = _StepsByTime(), self._make[1]()
+        self._steps.add(rows.decoded)
+        self._gone = rows.gone or (self._gone and not rows.changed)
+        if rows.more or self._gone:
+            return rows
+        system = self._system.poll(budget_bytes)
+        if system.restarted:
+            return self._again(system, budget_bytes)
+        return self._joined(rows, system)
+
+    def _again(self, system: Followed, budget_bytes: int) -> Followed:
+        """System metrics that were read are not there any more: read all from the start."""
+        self._rows, self._system = (make() for make in self._make)
+        self._steps = _StepsByTime()
+        fresh = self._rows.poll(budget_bytes)
+        self._steps.add(fresh.decoded)
+        notes = system.notes + fresh.notes
+        return replace(fresh, more=True, restarted=True, notes=notes, changed=True)
+
+    def _joined(self, rows: Followed, system: Followed) -> Followed:
+        """Both; trouble with the store as a whole is reported by the rows alone."""
+        if not system.decoded.records:
+            return replace(rows, more=True) if system.more else rows
+        dated = self._steps.dated(system.decoded)
+        self._tags = self._tags.union(*(b.tags for b in dated.items if isinstance(b, Block)))
+        decoded = rows.decoded.then(replace(dated, guessed=self._tags))
+        notes = rows.notes + system.notes
+        return replace(rows, decoded=decoded, more=system.more, notes=notes, changed=True)

@@ -18,7 +18,7 @@ from rltui.sources.discovery import logdir
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.trackers.sqlite.database import UnreadableError
-from rltui.trackers.sqlite.sqlite_tracker import RowStore
+from rltui.trackers.sqlite.tracker import RowStore
 from tests.formats import encode
 from tests.trackers.store import MlflowDatabase, TrackioDatabase
 

@@ -1,20 +1,20 @@
 """What differs between trackers that keep their runs in one SQLite table.
 
 The table has one row for each logged value or step and a column that names the run. Rows are
-only added, and their row ids grow; :mod:`rltui.trackers.sqlite.change_log` finds out what else
-has happened to them.
+only added, and their row ids grow; :mod:`rltui.trackers.sqlite.row_follower` finds out what
+else has happened to them.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote, unquote_to_bytes
 
 from rltui.formats.base import Decoded
-from rltui.trackers.base import TrackedRun
+from rltui.trackers.base import Follower, TrackedRun
 
 #: A row as it was selected: its row id, then the columns of the table.
 Row = tuple[Any, ...]
@@ -68,9 +68,8 @@ class Dialect(Protocol):
     row_bytes: int
     """Bytes of a row in the file, roughly."""
 
-    @property
-    def system(self) -> Dialect | None:
-        """The dialect of a second table, with rows that have a time and no step; None for none."""
+    def follower(self, rows: Callable[[Dialect], Follower]) -> Follower:
+        """Follows one run by the ``rows`` of this and perhaps of further tables."""
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of the rows, or None when the database is no such store."""
