@@ -1,16 +1,27 @@
-"""One log file of a run: tail and decoder together, one Batch per budgeted read."""
+"""One log file of a run: tail and decoder together, one Batch per budgeted read.
+
+:func:`read_again` reads a run once more, after the store has dropped its points to save memory. The
+reader goes on as if nothing had happened: what is read again ends exactly where the newest batch in
+the store ended, and the batches that follow continue there. So a run may be dropped and read again
+at any time, on any thread, unless
+
+- it has not been read to its end yet (the decoder may hold a row back), or
+- one of its files has vanished or was rewritten: then its older points are nowhere else.
+"""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
-from rltui.core.batch import Batch, Restart
+from rltui.core.batch import Batch, Restart, SourceInfo
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.files.disk import status
+from rltui.files.disk import opened, status
 from rltui.files.tail import Polled, Tail, Tailing, tail_of
-from rltui.files.trouble import contained
+from rltui.files.trouble import contained, reason_of
 from rltui.formats import Decoded, DecoderNote, Format, Options
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.discovery.run_files import LogFile, RunFiles
@@ -19,6 +30,8 @@ from rltui.sources.follow.feed import Feed
 from rltui.sources.follow.sample import Limits, overview
 
 _OPEN = OpenFiles()
+#: Bytes per batch when a run is read again.
+_AGAIN_BYTES = 2 << 20
 _HALF_ROW = "last row is not complete yet, left out"
 
 
@@ -94,8 +107,7 @@ class FileFeed(Feed):
         """Read what was appended."""
         if self.given_up:
             return None
-        tail, begin = self._tail, self.offset
-        polled = tail.poll(budget_bytes)
+        begin, polled = self.offset, self._tail.poll(budget_bytes)
         if polled.changed:
             self._grows = self._grows or (self.finished and self._decoder.open_line)
             self.finished = self._left_out = False
@@ -114,16 +126,29 @@ class FileFeed(Feed):
             return self._start_anew(budget_bytes)
         more = polled.more or self._decoder.holds_row  # a packed file is unpacked in pieces
         if ends and not more:
-            decoded = decoded.then(self._contained(self._end, tail.offset))
+            decoded = decoded.then(self._contained(self._end, self._tail.offset))
         self._count(decoded)
-        news = polled.changed or bool(decoded.items or decoded.notes)
+        return self._news(polled, decoded, more=more)
+
+    def _news(self, polled: Polled, decoded: Decoded, *, more: bool) -> Batch | None:
+        """What was read, if anything is new."""
+        tail, news = self._tail, polled.changed or bool(decoded.items or decoded.notes)
         if not (news or more or not self._begun or more != self._more):
             return None
         self._advance(more=more and not self.given_up)
         self.offset = tail.offset
         self.size = tail.offset if tail.gone or self.given_up else tail.size
         self.modified = tail.modified or self.modified
-        return self._changed(polled, decoded)
+        return replace(
+            self._batch(decoded, polled.notes),
+            items=self._items(decoded),
+            generation=0 if self._whole or self._rewritten else tail.generation,
+            gone=tail.gone,
+            replaced=self._replaces(polled, decoded),
+            document=self._whole,
+            checksum=self._checksum,
+            finished=self.finished,
+        )
 
     def _end(self) -> Decoded:
         """The last row, if only the end of its line is missing and nobody is writing it."""
@@ -161,19 +186,6 @@ class FileFeed(Feed):
         self._anew = True
         return self.read(budget_bytes)
 
-    def _changed(self, polled: Polled, decoded: Decoded) -> Batch:
-        items = self._items(decoded)
-        return replace(
-            self._batch(decoded, polled.notes),
-            items=items,
-            generation=0 if self._whole or self._rewritten else self._tail.generation,
-            gone=self._tail.gone,
-            replaced=self._replaces(polled, decoded),
-            document=self._whole,
-            checksum=self._checksum,
-            finished=self.finished,
-        )
-
     @property
     def _checksum(self) -> int | None:
         """By which another reader that has read as many bytes can go on from here."""
@@ -203,3 +215,68 @@ def _renamed(item: Block | Restart, tag: str, name: str) -> Block | Restart:
     if isinstance(item, Restart) or tag not in item.tags or name in item.tags:
         return item
     return replace(item, tags=tuple(name if t == tag else t for t in item.tags))
+
+
+def read_again(
+    run: RunFiles,
+    sources: Mapping[Path, SourceInfo],
+    options: Options | None = None,
+    budget_bytes: int = _AGAIN_BYTES,
+    finished: Collection[Path] = (),
+) -> Iterator[Batch]:
+    """The batches of ``run``, file by file, oldest first, up to the offsets in ``sources``.
+
+    ``finished`` are the files whose last line was read without its end. ``sources`` are those of
+    the store; a file that is not among them is left out. A file that
+    cannot be read, or holds less than was read, gives a batch with a note.
+    """
+    for file in sorted(run.files, key=lambda f: f.order):
+        known = sources.get(file.path)
+        if known is None or not known.offset:
+            continue
+        prefix = _Prefix(file.path, known)
+        feed = FileFeed(run, file, options or Options(), prefix)
+        feed.final = file.path in finished
+        while (batch := feed.read(budget_bytes)) is not None:
+            yield batch
+            if not batch.more:
+                break
+
+
+def rereadable(sources: Iterable[SourceInfo], generations: Iterable[int]) -> bool:
+    """Whether the files still hold at least as many bytes as were read, and were never
+    rewritten (``generations`` of their newest batches)."""
+    return not any(generations) and all(_size(s.path) >= s.offset for s in sources)
+
+
+def _size(path: Path) -> int:
+    try:
+        return status(path).st_size
+    except OSError:
+        return -1
+
+
+class _Prefix(Tail):
+    """The first bytes of a file, up to a known offset."""
+
+    def __init__(self, path: Path, known: SourceInfo) -> None:
+        super().__init__(path)
+        self.size, self.modified = known.offset, known.modified
+
+    def poll(self, budget_bytes: int) -> Polled:
+        """The next piece."""
+        if 0 < self.size <= self.offset:
+            return Polled()
+        try:
+            with opened(self.path) as read:
+                data = read(min(budget_bytes, self.size - self.offset), self.offset)
+        except OSError as error:
+            return _failed(reason_of(error, "cannot be read again"))
+        if not data:
+            return _failed("cannot be read again: it has become shorter")
+        self.offset += len(data)
+        return Polled(data, self.offset < self.size, changed=True)
+
+
+def _failed(message: str) -> Polled:
+    return Polled(notes=((Level.WATCH, message),), changed=True)

@@ -17,10 +17,9 @@ from rltui.files.tail import Polled, Tail
 from rltui.files.trouble import DELETED
 from rltui.formats import Decoded, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
-from rltui.sources.follow.feed import Feed
+from rltui.sources.follow.feed import Feed, TrackerFeed
 from rltui.sources.follow.file_feed import FileFeed
 from rltui.sources.follow.sample import Limits
-from rltui.sources.follow.tracker_feed import TrackerFeed
 
 #: Polls that must find a file shorter than it was until it counts as written anew.
 _PATIENCE = 8

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from rltui.sources.discovery import processes as holders
-from rltui.sources.discovery.processes import Hold, look
-from rltui.sources.discovery.processes import PROC
+from rltui.sources.discovery.processes import PROC, Hold, look
 from tests.sources.discovery.test_processes import linux, running
 
 pytestmark = linux

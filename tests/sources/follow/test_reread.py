@@ -14,8 +14,7 @@ from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.formats import Decoded, Options
 from rltui.sources import Reader
 from rltui.sources.discovery.logdir import RunFiles, discover
-from rltui.sources.follow.file_feed import FileFeed
-from rltui.sources.follow.reread import read_again, rereadable
+from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
 from tests.formats import encode
 
 

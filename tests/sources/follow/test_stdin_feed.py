@@ -14,9 +14,9 @@ from rltui.core.batch import Batch
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
-from rltui.sources.follow import pipe_reader
-from rltui.sources.follow import pipe_reader as module
-from rltui.sources.follow.pipe_reader import PipeReader
+from rltui.sources.follow import reader as module
+from rltui.sources.follow import stdin_feed as pipe_reader
+from rltui.sources.follow.stdin_feed import PipeReader
 
 ROW = "step:{0} - actor/entropy:{1} - critic/score/mean:0.5 - response_length/mean:300.0\n"
 
