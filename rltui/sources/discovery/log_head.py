@@ -1,15 +1,21 @@
-"""What the first bytes of a log file show: its format, and whether it is part of a run.
+"""What a log file shows before it is read: its format, by its first and last bytes, and its steps.
 
-torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the directory
-``RUN/<main with / replaced by _>_<series>``, tensorboardX's into ``RUN/<main>/<series>``
-(torch/utils/tensorboard/writer.py, tensorboardX/writer.py); ``add_hparams`` writes into
-``RUN/<unix time>``.
+Rows of a console log may be parted by any amount of other output: it is searched further, at
+bounded cost. What was searched is not searched again: a log that grows is searched from where the
+last search ended.
+
+- Below a directory: of each log the first :data:`FILE_BYTES` and its end, the log that changed
+  last first. At most :data:`SEARCH_BYTES` are searched in vain in one search of all logdirs; what
+  that leaves is for the next search, up to :data:`ALL_BYTES` in all. Of what a log grows by between
+  two searches at most FILE_BYTES.
+- A log that the user names: its first :data:`NAMED_BYTES` and its end.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from enum import Enum
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -19,9 +25,8 @@ from rltui.core.block import Block
 from rltui.files.disk import Status, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
-from rltui.formats import HEAD_BYTES, Format, Options, Refusal
+from rltui.formats import HEAD_BYTES, Format, Options, Refusal, RowSearch
 from rltui.formats.own_output import own_output
-from rltui.sources.discovery.further import FurtherSearch, Searched
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -60,6 +65,13 @@ class Recent(Generic[K, V]):
         self._before, self._entries = self._entries, {}
 
 
+FILE_BYTES = 8 << 20
+SEARCH_BYTES = 32 << 20
+ALL_BYTES = 256 << 20
+NAMED_BYTES = 256 << 20
+_PIECE = 1 << 20
+#: Searches that may go on within a line and with the first of two rows; older ones begin anew.
+_KEPT = 32
 #: Bytes of a log's beginning and end in which its first and last step are looked for; of a file
 #: elsewhere first those, and more of its beginning if they show none.
 _SPAN_BYTES = 1 << 20
@@ -79,14 +91,6 @@ class EndSigns(Protocol):
         named it."""
 
 
-class Role(Enum):
-    """What an event file below another run's directory is; a str is the only tag it holds."""
-
-    RUN = "run"
-    HPARAMS = "hparams"
-    EMPTY = "empty"
-
-
 class _Claim(NamedTuple):
     identity: tuple[int, int]
     size: int
@@ -104,6 +108,98 @@ class _Claim(NamedTuple):
     """Whether it looks like the log of a training, although it is not claimed."""
 
 
+@dataclass(slots=True, eq=False)
+class Searched:
+    """How far one file has been searched."""
+
+    identity: tuple[int, int]
+    size: int = 0
+    """Bytes of the file that were searched, left out or are waiting."""
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+    """What is still to be searched, in bytes from the beginning."""
+    rows: RowSearch | None = None
+    """The search, which may go on within a line and with the first of two rows."""
+
+    def grew(self, size: int, most: int) -> None:
+        """The file has ``size`` bytes now: note what of that is to be searched."""
+        begin, self.size = self.size, size
+        if size - begin <= most:
+            self.waiting.append((begin, size))
+        elif not begin:
+            self.waiting += [(0, most - HEAD_BYTES), (size - HEAD_BYTES, size)]
+        else:
+            self.waiting.append((size - most, size))
+
+
+class FurtherSearch:
+    """Owned by one reader of heads; not thread-safe."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Searched] = deque()
+        """Files whose search may go on, the one that was searched last at the end."""
+        self._left = SEARCH_BYTES
+        self._in_vain = 0
+        """Bytes that were searched below directories without finding a row, all in all."""
+        self.unfinished = False
+        """Whether the last search has left something for the next one."""
+        self.bytes_read = 0
+        """Bytes that were searched, all in all."""
+
+    def turn(self) -> None:
+        """A search of all logdirs begins."""
+        self._left, self.unfinished = SEARCH_BYTES, False
+
+    def finds(
+        self, form: Format, path: Path, searched: Searched, size: int, *, named: bool
+    ) -> bool:
+        """Whether a file holds a row in what has not been searched yet. Raises OSError."""
+        grown = size > searched.size > 0
+        if size > searched.size:
+            searched.grew(size, NAMED_BYTES if named else FILE_BYTES)
+        if not named and self._in_vain >= ALL_BYTES:  # only what is new
+            searched.waiting = searched.waiting[-1:] if grown else []
+        if not searched.waiting:
+            return False
+        rows, before = self._take_rows(searched) or form.row_search(), self._left
+        found = self._search(path, rows, searched, named=named)
+        if found:
+            self._left = before  # only what is searched in vain is bounded
+            return True
+        self._in_vain += before - self._left
+        searched.rows = rows
+        self._kept.append(searched)
+        if len(self._kept) > _KEPT:
+            self._kept.popleft().rows = None
+        return False
+
+    def _take_rows(self, searched: Searched) -> RowSearch | None:
+        rows, searched.rows = searched.rows, None
+        if rows is not None:
+            self._kept.remove(searched)
+        return rows
+
+    def _search(self, path: Path, rows: RowSearch, searched: Searched, *, named: bool) -> bool:
+        with opened(path) as read:
+            while searched.waiting:
+                begin, end = searched.waiting[0]
+                length = min(_PIECE, end - begin)
+                if not named and length > self._left:
+                    self.unfinished = True
+                    break
+                data = read(length, begin)
+                self._left -= 0 if named else length
+                self.bytes_read += len(data)
+                if data and rows.found(data):
+                    return True
+                if begin + length < end:
+                    searched.waiting[0] = (begin + length, end)
+                    continue
+                searched.waiting.pop(0)
+                if searched.waiting and searched.waiting[0][0] != end:
+                    rows.found(b"\n")  # what is left out parts two lines
+        return False
+
+
 class HeadReader:
     """Reads the beginnings of files, each only until it is decided. Not thread-safe."""
 
@@ -117,18 +213,17 @@ class HeadReader:
         self._newest: tuple[tuple[str, int, int, int, int], bytes] | None = None
         """State and first bytes of the file that was read last."""
         self._claims: Recent[tuple[str, str], _Claim] = Recent()
-        self._roles: Recent[Path, tuple[Role | str, int]] = Recent()
         self._spans: Recent[Path, tuple[int, Span | None]] = Recent()
         self._searched: Recent[Path, Searched] = Recent()
 
     @property
     def known(self) -> int:
         """How many answers are remembered."""
-        return len(self._claims) + len(self._roles) + len(self._spans) + len(self._searched)
+        return len(self._claims) + len(self._spans) + len(self._searched)
 
     def turn(self) -> None:
         """A search begins: forget files that the last one did not see."""
-        for known in (self._claims, self._roles, self._spans, self._searched):
+        for known in (self._claims, self._spans, self._searched):
             known.turn()
         self.further.turn()
 
@@ -289,32 +384,6 @@ class HeadReader:
         with contained():
             return _span_of(pieces, form, path, self._options)
 
-    def role(self, path: Path, form: Format) -> Role | str:
-        """What an event file is; it is read again as long as it holds nothing."""
-        known = self._roles.get(path)
-        if known is not None and known[0] is not Role.EMPTY:
-            return known[0]
-        try:
-            size = status_of(path).st_size
-            if known is not None and known[1] == size:
-                return Role.EMPTY
-            with contained():
-                role = _role_of(read_head(path), form)
-        except OSError:
-            return Role.RUN
-        self._roles[path] = (role, size)
-        return role
-
-
-def _role_of(head: bytes, form: Format) -> Role | str:
-    if b"_hparams_/" in head:
-        return Role.HPARAMS
-    decoded = form.decoder().feed(head)
-    tags = {t for item in decoded.items if isinstance(item, Block) for t in item.tags}
-    if not tags:
-        return Role.RUN if decoded.texts or len(head) >= HEAD_BYTES else Role.EMPTY
-    return tags.pop() if len(tags) == 1 else Role.RUN
-
 
 def _shows_no_more(path: Path, size: int, known: tuple[int, Span | None]) -> bool:
     """Whether a file elsewhere that showed no step is not read again: it has not doubled since, or
@@ -355,14 +424,3 @@ def _read_end(path: Path, size: int, wanted: int = HEAD_BYTES) -> bytes:
     """The last whole lines of a file. Raises OSError."""
     with opened(path) as read:
         return read(wanted, max(0, size - wanted)).partition(b"\n")[2]
-
-
-def series_of(relative: str, main: str) -> str | None:
-    """The series of an ``add_scalars`` directory, or None when it is none.
-
-    ``relative`` is its path below the run, ``main`` the only tag of its event file.
-    """
-    for prefix in (main.replace("/", "_") + "_", main + "/"):
-        if relative.startswith(prefix) and len(relative) > len(prefix):
-            return relative[len(prefix) :]
-    return None

@@ -15,7 +15,9 @@ A file that was given to a run stays with it.
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +30,6 @@ from rltui.core.text import clean
 from rltui.files.disk import status as status_of
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.event_places import EventPlaces, format_of
-from rltui.sources.discovery.file_order import age, number_of
 from rltui.sources.discovery.grouping import (
     Unit,
     continued,
@@ -41,7 +42,6 @@ from rltui.sources.discovery.grouping import (
 )
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
-from rltui.sources.discovery.run_names import RunNames
 from rltui.sources.discovery.tree import Candidate, LogdirError, Tree
 from rltui.sources.discovery.unread import UnreadLogdirs
 from rltui.sources.discovery.walk import Walker, why
@@ -49,6 +49,7 @@ from rltui.trackers import TRACKERS, Tracker
 
 #: Vanished files of a run that are remembered: they may come back as what they were.
 _MOST_GONE = 1000
+_STAMP = re.compile(r"tfevents\.(\d{1,12})")
 
 
 def discover(
@@ -87,7 +88,7 @@ class RunFinder:
         self._rank = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
         self._orders: dict[RunKey, dict[Path, int]] = {}
         self._names = RunNames()
-        self._places = EventPlaces(self._walker.heads)
+        self._places = EventPlaces()
         self._owners: dict[Path, RunKey] = {}
         """Key of a file -> the run that it was given to."""
         self._paths: dict[RunKey, Path] = {}
@@ -138,6 +139,7 @@ class RunFinder:
         singles: list[RunFiles] = []
         trees: list[Tree] = []
         self._walker.turn()
+        self._places.turn()
         self._unread.turn()
         for number, logdir in enumerate(self._logdirs):
             try:
@@ -236,7 +238,7 @@ class RunFinder:
             if key == single.key:
                 alone.append(single)
                 continue
-            order = number_of(self._orders[key], file.key)
+            order = _number_of(self._orders[key], file.key)
             file = replace(file, order=order, joined=Joined.SURELY, alone=single.key.name)
             taken.setdefault(key, []).append(file)
         for run in runs:
@@ -323,8 +325,8 @@ class RunFinder:
         An order that was given stays: change times move while files are being written.
         """
         known = self._orders.setdefault(key, {})
-        for candidate in sorted(candidates, key=age):
-            number_of(known, candidate.key)
+        for candidate in sorted(candidates, key=_age):
+            _number_of(known, candidate.key)
         return tuple(sorted((self._file(known[c.key], c) for c in candidates), key=_order))
 
     def _file(self, order: int, candidate: Candidate) -> LogFile:
@@ -347,3 +349,41 @@ class RunFinder:
 
 def _order(file: LogFile) -> int:
     return file.order
+
+
+def _age(candidate: Candidate) -> tuple[str, int, int, float, str]:
+    """Order of the files of a run within a log format."""
+    stamp = _STAMP.search(candidate.path.name)
+    began = int(stamp.group(1)) if stamp else int(candidate.modified)
+    key = candidate.key.as_posix()
+    return candidate.kind, candidate.begin, began, candidate.modified, key
+
+
+def _number_of(known: dict[Path, int], key: Path) -> int:
+    """The number of a file within its run: the one that it has, or the next one."""
+    return known.setdefault(key, next(reversed(known.values()), -1) + 1)
+
+
+class RunNames:
+    """The names of runs, given for ever."""
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[int, str], str] = {}
+        self._taken: set[tuple[int, str]] = set()
+
+    def give(self, number: int, identity: str, *wanted: str) -> str:
+        """The name that a run of a logdir (by number) has, or the first free one of ``wanted``;
+        a number is added to the last of them when none is free."""
+        known = self._given.get((number, identity))
+        if known is None:
+            free = (n for n in wanted if (number, n) not in self._taken)
+            numbered = (f"{wanted[-1]}~{n}" for n in itertools.count(2))
+            more = (n for n in numbered if (number, n) not in self._taken)
+            known = self._given[number, identity] = next(itertools.chain(free, more))
+            self._taken.add((number, known))
+        return known
+
+    def recall(self, number: int, identity: str, name: str) -> None:
+        """Give the name that a run had when another process searched."""
+        self._given[number, identity] = name
+        self._taken.add((number, name))

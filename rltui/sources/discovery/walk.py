@@ -3,6 +3,10 @@
 Reads directories and the beginnings of files, each file only until it is decided, and remembers
 what it has learned. A directory of ten thousand shards or checkpoints costs the time to list it:
 names are checked first, and of many files of one kind only the first are opened.
+
+A console log may have any name that people give to texts. Of most trees such files are something
+else: texts of a data set, notes, licences. So few of them are opened, and only one that plainly is
+a log becomes a run; of all others no word is said.
 """
 
 from __future__ import annotations
@@ -15,19 +19,19 @@ from itertools import islice
 from pathlib import Path
 
 from rltui.core.address import is_remote
-from rltui.files.disk import Entry, Status, expect, is_spent, listing
+from rltui.files.disk import Entry, Status, expect, is_spent, listing, opened
 from rltui.files.disk import status as status_of
 from rltui.files.filesystem import Mounts
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats import HEAD_BYTES, Format, Options
+from rltui.formats.figure_lines import NO_ROWS, figure_lines
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
-from rltui.sources.discovery.not_understood import not_understood
-from rltui.sources.discovery.strangers import Strangers
 from rltui.sources.discovery.tracker_stores import Stores
 from rltui.sources.discovery.tree import (
     CHECKPOINT,
     CHECKPOINT_LOG,
     Candidate,
+    EmptyLogError,
     LogdirError,
     Place,
     SearchStoppedError,
@@ -36,6 +40,11 @@ from rltui.sources.discovery.tree import (
 )
 from rltui.trackers import Tracker
 
+#: Files whose names say nothing, of one directory and suffix, and of one walk, that are opened
+#: without being logs.
+MOST_ALIKE_STRANGERS, MOST_STRANGERS = 40, 200
+#: Bytes of a file that is not understood whose lines are counted, and of one piece of them.
+_MOST_BYTES, _MOST_REMOTE_BYTES, _PIECE = 64 << 20, 1 << 20, 1 << 20
 #: Directories that a server may be asked for at once.
 _EXPECTED = 100
 _ELSEWHERE = "looks like a database of a tracker, which is read from a local disk only"
@@ -107,7 +116,7 @@ class Walker:
             if own:
                 raise LogdirError(path, own)
             tried = [(f.name, self.heads.refusal(f, path).reason) for f in reversed(forms)]
-            raise not_understood(path, [*tried, *((f.name, "") for f in others)])
+            raise _not_understood(path, [*tried, *((f.name, "") for f in others)])
         except OSError as error:
             raise LogdirError(path, reason_of(error)) from error
 
@@ -122,6 +131,38 @@ class Walker:
         return next(
             (f for f in further if self.heads.claims_further(f, path, status, named=True)), None
         )
+
+
+class Strangers:
+    """The files whose names say nothing: counts what one walk opens in vain."""
+
+    def __init__(self, formats: Sequence[Format], heads: HeadReader) -> None:
+        self._formats = formats
+        self._heads = heads
+        self._in_vain: dict[tuple[Path, str], int] = {}
+        self._left = MOST_STRANGERS
+
+    def form_of(self, directory: Path, entry: Entry) -> tuple[Format, Status] | None:
+        """The format of a file that plainly is of one. Raises no error: a file that cannot be
+        read is nobody's loss as long as nothing says that it is a log."""
+        forms = [f for f in self._formats if f.may_have_name(entry.name)]
+        kind = directory, _suffix(entry.name)
+        spent = not self._left or self._in_vain.get(kind, 0) >= MOST_ALIKE_STRANGERS
+        if not forms or spent or is_remote(directory):
+            return None
+        path = directory / entry.name
+        try:
+            status = entry.stat()
+            if not (stat.S_ISREG(status.st_mode) and status.st_size):
+                return None
+            found = next((f for f in forms if self._heads.claims_stranger(f, path, status)), None)
+        except OSError:
+            found = None
+        if found is None:
+            self._in_vain[kind] = self._in_vain.get(kind, 0) + 1
+            self._left -= 1
+            return None
+        return found, status
 
 
 class Walk:
@@ -388,3 +429,38 @@ def _modified(entry: Entry) -> float:
         return entry.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _not_understood(path: Path, tried: Iterable[tuple[str, str]]) -> LogdirError:
+    """The error for a file that the user names and no format reads: what it holds, what was tried.
+
+    ``tried``: names of formats, the likeliest first, and what each of them lacks, or ``""``. Raises
+    OSError."""
+    found = _content(path)
+    if not found:
+        return EmptyLogError(path)
+    with opened(path) as read:
+        figures = figure_lines(read(HEAD_BYTES, 0))
+    tried = list(tried)
+    if figures is not None and not any("became no rows" in lacks for _, lacks in tried):
+        found = f"{found}; {figures.lost(NO_ROWS)}"
+    names = [f"{name} ({lacks})" if lacks else name for name, lacks in tried]
+    return LogdirError(path, f"{found}; formats tried: {', '.join(names)}")
+
+
+def _content(path: Path) -> str:
+    """What a file holds, for people; empty when it holds nothing."""
+    lines, size, ended, blank = 0, 0, True, True
+    most = _MOST_REMOTE_BYTES if is_remote(path) else _MOST_BYTES
+    with opened(path) as read:
+        while size < most and (piece := read(_PIECE, size)):
+            if b"\0" in piece:
+                return "holds bytes that are no text"
+            blank = blank and not piece.strip()
+            lines, size, ended = lines + piece.count(b"\n"), size + len(piece), piece[-1:] == b"\n"
+        more = "more than " if size >= most and read(1, size) else ""
+    lines += not ended
+    if blank:
+        return ""
+    word = "line" if lines == 1 else "lines"
+    return f"{more}{lines:,} {word} of text, no row with a step and numbers was recognised"

@@ -12,7 +12,7 @@ from rltui.core.errors import SourceError
 from rltui.formats import HEAD_BYTES
 from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
-from rltui.sources.discovery import further
+from rltui.sources.discovery import log_head as further
 from rltui.sources.discovery.logdir import RunFinder
 from tests.places import CORPORA
 from tests.sources.discovery.test_logdir import events

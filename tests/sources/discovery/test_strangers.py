@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rltui.sources import discover
-from rltui.sources.discovery import log_head, strangers
+from rltui.sources.discovery import log_head
+from rltui.sources.discovery import walk as strangers
 from rltui.sources.discovery.logdir import RunFinder
 from tests.places import FIXTURES
 
@@ -67,7 +68,7 @@ def test_few_of_many_texts_are_opened(tmp_path: Path, monkeypatch: pytest.Monkey
     opened: list[Path] = []
     monkeypatch.setattr(log_head, "read_head", lambda path: opened.append(path) or b"a text")
     assert found_in(tmp_path) == []
-    assert len(opened) == strangers.MOST
+    assert len(opened) == strangers.MOST_STRANGERS
     assert max(sum(p.parent == path.parent for p in opened) for path in opened) == 40
 
 

@@ -13,8 +13,14 @@ import pytest
 
 from rltui.core.clock import SystemClock
 from rltui.formats import FORMATS, Options
-from rltui.sources.discovery.quick_scan import NAMED, Bounds, quick_scan
-from rltui.sources.discovery.suggestions import VARIABLES, LogdirFinder, Suggestion
+from rltui.sources.discovery.suggestions import (
+    NAMED,
+    VARIABLES,
+    Bounds,
+    LogdirFinder,
+    Suggestion,
+    quick_scan,
+)
 from rltui.sources.discovery.walk import Walker
 from rltui.trackers import TRACKERS
 from tests.clock import ManualClock
@@ -173,7 +179,7 @@ def test_the_stores_of_trackers(here: Path, home: Path) -> None:
 def test_the_newest_logs_are_kept_and_whole_stores(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.sources.discovery.quick_scan._NEWEST", 2)
+    monkeypatch.setattr("rltui.sources.discovery.suggestions._NEWEST", 2)
     store = TrackioDatabase(here)
     for run in ("a", "b", "c"):
         store.log(run, [(1, {"loss": 1.0})])
