@@ -9,7 +9,7 @@ import numpy as np
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.session.hyperparameters import positive
-from rltui.sources.beside.facts import STOP
+from rltui.sources.side_files.settings_files import STOP
 from rltui.store import RunData
 
 #: Newest intervals that the usual one is taken from, so that a slow start does not count.

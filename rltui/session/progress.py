@@ -18,7 +18,7 @@ from rltui.core.level import ExitKind, RunState
 from rltui.health.stalled import StallLimits
 from rltui.session.last_write import last_write
 from rltui.session.planned import RECENT, median, planned_beside, planned_steps, stride_of
-from rltui.sources.beside.facts import NO_FACTS, Facts
+from rltui.sources.side_files.settings_files import NO_FACTS, Facts
 from rltui.store import RunData, Series
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from rltui.session.pins import Pins
 from rltui.session.progress import Progress
 from rltui.session.texts import Texts
 from rltui.session.verdict import Doubts, Verdict
-from rltui.sources.beside.facts import NO_FACTS
+from rltui.sources.side_files.settings_files import NO_FACTS
 from rltui.store import RunData, Series
 from rltui.store.series_cache import SeriesCache
 

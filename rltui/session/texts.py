@@ -14,8 +14,8 @@ from rltui.core.batch import Batch, TextPoint
 from rltui.session.hyperparameters import NAMES
 
 if TYPE_CHECKING:
-    from rltui.sources.beside.sample import Sample, SampleRow
-    from rltui.sources.beside.sample_files import SampleTable
+    from rltui.sources.side_files.sample import Sample, SampleRow
+    from rltui.sources.side_files.sample_files import SampleTable
 
 #: Texts of one run that are kept, bytes of all of them, bytes of those of all runs, characters of
 #: a preview.
@@ -136,8 +136,8 @@ class TextSet:
 
     def load(self, step: int | None) -> SampleTable:
         """The texts at a step."""
-        from rltui.sources.beside.sample import SampleRow
-        from rltui.sources.beside.sample_files import SampleTable
+        from rltui.sources.side_files.sample import SampleRow
+        from rltui.sources.side_files.sample_files import SampleTable
 
         return SampleTable(
             tuple(
@@ -155,6 +155,6 @@ class TextSet:
         point = self._points.get(row.place)
         if point is None:
             raise ValueError("newer texts took its place")
-        from rltui.sources.beside.sample import Sample
+        from rltui.sources.side_files.sample import Sample
 
         return Sample(((self.name, point.text),), ())

@@ -12,10 +12,10 @@ from rltui.cli import main
 from rltui.core.address import parse_logdir
 from rltui.core.clock import SystemClock
 from rltui.files.disk import connect, costs
-from rltui.sources.beside import sample_records
-from rltui.sources.beside.sample_files import find_samples
-from rltui.sources.beside.settings_files import read_settings
 from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.side_files import sample_records
+from rltui.sources.side_files.sample_files import find_samples
+from rltui.sources.side_files.settings_files import read_settings
 from tests.remote.stores import MemoryShelf, need_extra, web_server
 from tests.remote.test_stores import rows
 

@@ -13,7 +13,7 @@ from rltui.session import RunView
 from rltui.session import texts as texts_module
 from rltui.session.samples import SampleBrowser, folders_of, root_of
 from rltui.session.texts import Texts
-from rltui.sources.beside.sample import Sample, SampleRow
+from rltui.sources.side_files.sample import Sample, SampleRow
 from tests.builders import a_batch
 from tests.fakes import a_session, grpo_batch
 

@@ -61,7 +61,7 @@ _LATER = (
     "rltui.health.projection", "rltui.health.detectors.registry", "rltui.session.stall",
     "rltui.present.screens.help", "rltui.present.screens.metric", "rltui.present.screens.explain",
     "rltui.present.screens.related", "rltui.present.output.text_report",
-    "rltui.sources.beside.sample_files", "rltui.sources.follow.stdin_feed",
+    "rltui.sources.side_files.sample_files", "rltui.sources.follow.stdin_feed",
     "rltui.formats.console.console_decoder", "rltui.formats.table.table_decoder",
     "rltui.formats.wandb.wandb_decoder",
 )  # fmt: skip

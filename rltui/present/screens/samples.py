@@ -24,7 +24,7 @@ from rltui.present.kit.prose import hard_wrap, paragraph
 from rltui.present.screens.entries import Entry, fixed, with_margin, words_match
 from rltui.present.screens.findings import heading
 from rltui.present.screens.view import View
-from rltui.sources.beside.sample import Sample, SampleRow
+from rltui.sources.side_files.sample import Sample, SampleRow
 
 #: The orders of the list, and what the footer calls them.
 ORDERS = {

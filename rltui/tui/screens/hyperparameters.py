@@ -12,7 +12,7 @@ from rltui.present.screens.keys import SETTINGS
 from rltui.present.screens.marks import slot_of
 from rltui.session import RunView, Session
 from rltui.session.samples import folders_of
-from rltui.sources.beside.settings_files import FileSettings, read_settings
+from rltui.sources.side_files.settings_files import FileSettings, read_settings
 from rltui.tui.screens.overlay import Overlay
 from rltui.tui.screens.reading import ReadingScreen
 

@@ -28,7 +28,7 @@ from rltui.present.screens.samples import (
 )
 from rltui.session import RunView, Session
 from rltui.session.samples import SampleBrowser, root_of
-from rltui.sources.beside.sample import Sample, SampleRow
+from rltui.sources.side_files.sample import Sample, SampleRow
 from rltui.tui.screens.reading import ReadingScreen
 from rltui.tui.screens.screen import LEAST, ListScreen
 from rltui.tui.widgets.line_list import LineList
