@@ -13,10 +13,8 @@ import pytest
 
 from rltui.core.errors import SourceError
 from rltui.sources import Reader, discover
-from rltui.sources.discovery import log_head as nested
 from rltui.sources.discovery import logdir
 from rltui.sources.discovery.logdir import RunFinder
-from rltui.sources.discovery.run_files import RunFiles
 from rltui.trackers.sqlite.database import UnreadableError
 from rltui.trackers.sqlite.tracker import RowStore
 from tests.formats import encode
@@ -125,12 +123,6 @@ def test_a_pruned_name_can_be_asked_for(tmp_path: Path) -> None:
     assert names(tmp_path / "checkpoint-5") == {".": 1}
 
 
-def test_deep_trees(tmp_path: Path) -> None:
-    deep = tmp_path.joinpath(*["d"] * 40)
-    events(deep, "a")
-    assert names(tmp_path) == {"/".join(["d"] * 40): 1}
-
-
 def test_symlinks_neither_loop_nor_double(tmp_path: Path) -> None:
     events(tmp_path / "real", "a")
     (tmp_path / "real" / "up").symlink_to(tmp_path)
@@ -146,13 +138,6 @@ def test_symlinks_to_elsewhere_are_followed(tmp_path: Path) -> None:
     logs.mkdir()
     (logs / "link").symlink_to(tmp_path / "far")
     assert names(logs) == {"link/run": 1}
-
-
-def test_two_logdirs(tmp_path: Path) -> None:
-    events(tmp_path / "a" / "run", "x")
-    events(tmp_path / "b" / "run", "x")
-    found = discover([tmp_path / "a", tmp_path / "b"]).runs
-    assert [(r.key.logdir, r.key.name) for r in found] == [(0, "run"), (1, "run")]
 
 
 def test_run_names_are_harmless(tmp_path: Path) -> None:
@@ -227,12 +212,6 @@ def test_real_nested_files(corpus: Path, name: str) -> None:
     )
 
 
-def test_real_hparams_of_old_trl(corpus: Path) -> None:
-    runs = discover([corpus / "trl_old_ppo"]).runs
-    assert len(runs) == 4
-    assert all(sum(f.kind == "tfevents" for f in r.files) == 2 for r in runs)
-
-
 # -- names ------------------------------------------------------------------------------------
 
 
@@ -267,16 +246,6 @@ def test_a_name_that_a_file_has_is_not_given_to_a_directory(tmp_path: Path) -> N
     events(tmp_path / "exp", "a")
     found = {r.key.name: len(r.files) for r in finder.find().runs}
     assert found == {"exp": 1, "exp.ndjson": 1, "exp/": 1}
-
-
-def test_jsonl_files_of_one_stem(tmp_path: Path) -> None:
-    (tmp_path / "x.ndjson").write_text(JSONL)
-    finder = RunFinder([tmp_path])
-    assert [r.key.name for r in finder.find().runs] == ["x"]
-    (tmp_path / "x.jsonl").write_text(JSONL)
-    found = {r.key.name: r.path.name for r in finder.find().runs}
-    assert found == {"x": "x.ndjson", "x.jsonl": "x.jsonl"}
-    assert names(tmp_path) == {"x.jsonl": 1, "x.ndjson": 1}
 
 
 def test_a_file_stays_with_its_run(tmp_path: Path) -> None:
@@ -340,18 +309,6 @@ def test_files_that_are_not_read_are_bounded(tmp_path: Path) -> None:
     assert reader.unclaimed[-1].message == "11 more files are not read"
 
 
-def test_of_many_files_that_are_no_logs_only_the_first_are_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(200):
-        (tmp_path / f"train-{number:05}.jsonl").write_text('{"text": "x"}\n')
-    opened = []
-    monkeypatch.setattr(nested, "read_head", lambda path: opened.append(path) or b"")
-    found = discover([tmp_path])
-    assert len(opened) == 40
-    assert found.refused_count == 200
-
-
 def test_of_many_files_the_newest_are_opened(tmp_path: Path) -> None:
     for number in range(100):
         path = tmp_path / f"slurm-{number:03}.out"
@@ -380,11 +337,6 @@ def test_an_inode_that_is_used_again_is_another_file(tmp_path: Path) -> None:
     samples.rename(tmp_path / "run.jsonl")  # the same inode, as after deleting on ext4
     (tmp_path / "run.jsonl").write_text(JSONL)
     assert [r.key.name for r in finder.find().runs] == ["run"]
-
-
-def test_a_missing_path(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no such file or directory"):
-        discover([tmp_path / "nowhere"])
 
 
 def test_a_vanished_logdir_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -440,22 +392,6 @@ def test_an_unreadable_directory_inside_is_noted(
     assert [(n.path, n.message) for n in found.notes] == [
         (tmp_path / "closed", "cannot be read: Permission denied")
     ]
-
-
-def test_an_empty_logdir_holds_no_runs(tmp_path: Path) -> None:
-    assert discover([tmp_path]).runs == ()
-
-
-def test_a_vanished_run_is_found_no_more(tmp_path: Path) -> None:
-    events(tmp_path / "a", "x")
-    finder = RunFinder([tmp_path])
-    assert len(finder.find().runs) == 1
-    shutil.rmtree(tmp_path / "a")
-    assert finder.find().runs == ()
-
-
-def test_run_files_are_plain_records() -> None:
-    assert RunFiles.__dataclass_params__.frozen  # type: ignore[attr-defined]
 
 
 # -- stores of trackers, and files that come and go -------------------------------------------

@@ -200,18 +200,6 @@ def test_a_row_that_was_left_out_is_not_taken_for_read(tmp_path: Path) -> None:
     assert steps(batches) == list(range(9))
 
 
-@pytest.mark.parametrize("name", ["train.log", "progress.csv"])
-def test_a_log_that_goes_on_after_a_long_pause_has_its_end(tmp_path: Path, name: str) -> None:
-    lines = LOGS[name].splitlines(keepends=True)
-    file = written(tmp_path / name, "".join(lines[:-3]), 0.0)
-    (run,) = discover([tmp_path]).runs
-    feed = FileFeed(run, run.files[0], Options())
-    feed.final = True
-    batches = all_of(feed)
-    written(file, LOGS[name].rstrip("\n"), 5.0)
-    assert steps(batches + all_of(feed)) == list(range(9))
-
-
 def test_a_block_that_is_open_after_a_long_pause_is_given(tmp_path: Path) -> None:
     box = "------\n| total_timesteps | {0} |\n| loss | 0.{0} |\n"
     file = written(tmp_path / "train.log", box.format(1) + box.format(2)[:-5], 0.0)

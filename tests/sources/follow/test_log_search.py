@@ -48,30 +48,6 @@ def test_directories_notice_new_files(tmp_path: Path) -> None:
     assert directories.changed()
 
 
-def test_a_change_between_looking_and_remembering_is_not_lost(tmp_path: Path) -> None:
-    directories = Directories()
-    directories.set([(tmp_path, 1)], [])
-    assert directories.changed()
-
-
-def test_walks_without_a_reason_are_rare_where_they_take_long() -> None:
-    pace = SearchPace(Intervals(rescan_s=5.0))
-    assert not pace.must_walk(59.0)
-    assert pace.must_walk(60.0)
-    pace.walked(100.0, 101.0)
-    assert not pace.must_walk(199.0)
-    assert pace.must_walk(200.0)
-
-
-def test_checks_are_rare_where_the_system_reports_everything() -> None:
-    pace = SearchPace(Intervals(rescan_s=5.0))
-    pace.relies = True
-    assert pace.gap(reported=False) == pytest.approx(50.0)
-    assert pace.gap(reported=True) == pytest.approx(1.0)
-    assert not pace.must_walk(599.0)
-    assert pace.must_walk(600.0)
-
-
 @pytest.mark.parametrize("reported", [True, False])
 def test_one_more_check_before_reports_are_relied_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reported: bool
@@ -102,3 +78,16 @@ def test_one_more_check_before_reports_are_relied_on(
         assert pause == pytest.approx(50.0 if reported else 5.0)
     finally:
         notifier.stop()
+
+
+@pytest.mark.parametrize(
+    ("walk_s", "relies", "after"), [(0.0, False, 60.0), (1.0, False, 200.0), (0.0, True, 600.0)]
+)
+def test_walks_without_a_reason_are_rare(walk_s: float, relies: bool, after: float) -> None:
+    """Rarer where they take long, or where the system reports everything."""
+    pace = SearchPace(Intervals(rescan_s=5.0))
+    pace.walked(100.0, 100.0 + walk_s)
+    pace.relies = relies
+    assert pace.gap(reported=False) == pytest.approx(max(10 * walk_s, 50.0 if relies else 5.0))
+    assert not pace.must_walk(after - 1.0)
+    assert pace.must_walk(after)

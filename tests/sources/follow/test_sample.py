@@ -83,10 +83,6 @@ def test_event_samples_are_whole_rows_of_real_points(shuffled: bool, tail: int) 
         assert sum(p[1] == step for p in got) == 20
 
 
-def test_rows_of_a_regular_log_are_joined() -> None:
-    assert len(look(events(4000)).blocks) <= 2
-
-
 def test_lines() -> None:
     data = lines(3000)
     found = look(data, 1)

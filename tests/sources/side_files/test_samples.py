@@ -211,13 +211,6 @@ def test_a_record_of_lists_that_are_no_columns_is_one_sample() -> None:
     assert len(list(samples_in({"prompt": "a", "completion": "b"}))) == 1
 
 
-def test_a_ground_truth_that_is_a_number_as_text_is_shown() -> None:
-    record = {"input": "What is 6 x 7?", "output": "42", "gts": "42", "score": 1.0, "step": 3}
-    sample = sample_of(record)
-    assert dict(sample.texts) == {"input": "What is 6 x 7?", "output": "42"}
-    assert dict(sample.figures) == {"gts": 42.0, "score": 1.0}
-
-
 def test_nested_records_and_numbers_of_any_size_are_read(tmp_path: Path) -> None:
     head = '{"prompt": "p", "completion": '
     deep = f'{head}{"[" * 480}"a"{"]" * 480}, "reward": 1}}'
