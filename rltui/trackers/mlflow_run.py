@@ -270,20 +270,25 @@ class MlflowRun:
             columns, records = self._read(budget_bytes, [])
         settings, lines = self._new_settings(), self._notes.take()
         begun, self._begun = self._begun, True
-        new = back or records or notes or restarted or settings or lines or ended is not None
+        new = any((back, records, notes, restarted, settings, lines, ended is not None))
         more = any(f.more for f in self._files.values())
         if begun and not new and not more:
             return _NOTHING
-        counted = [f.steps_are_row_numbers for f in self._files.values() if f.offset]
+
         decoded = Decoded(
             blocks_of(columns),
             hparams=settings,
             notes=lines,
             records=records,
             exit_code=ended,
-            steps_are_row_numbers=bool(counted) and all(counted),
+            steps_are_row_numbers=self._steps_are_row_numbers(),
         )
-        return Followed(decoded, more, restarted, False, tuple(notes), bool(new or not begun))
+        return Followed(decoded, more, restarted, False, tuple(notes), new or not begun)
+
+    def _steps_are_row_numbers(self) -> bool:
+        """Whether no line has a step."""
+        counted = [f.steps_are_row_numbers for f in self._files.values() if f.offset]
+        return bool(counted) and all(counted)
 
     def _failed(self, error: OSError) -> Followed:
         gone = is_missing(error)

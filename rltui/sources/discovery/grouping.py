@@ -173,9 +173,8 @@ def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) ->
         else:  # the store finds the one whose values it continues
             head.joined |= {str(f.key): (Joined.MAYBE, unit.shown_name) for f in unit.files}
         taken.append(unit)
-    if len(taken) == len(crowd) - 1:
-        for _, unit in heads:
-            unit.crowded = False
+    for _, unit in heads:
+        unit.crowded = unit.crowded and len(taken) != len(crowd) - 1
     return taken
 
 

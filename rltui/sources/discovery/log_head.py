@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -25,7 +26,7 @@ from rltui.core.block import Block
 from rltui.files.disk import Status, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
-from rltui.formats import HEAD_BYTES, Format, Options, Refusal, RowSearch
+from rltui.formats import HEAD_BYTES, Format, Options, RowSearch
 from rltui.formats.own_output import own_output
 
 K = TypeVar("K")
@@ -91,21 +92,25 @@ class EndSigns(Protocol):
         named it."""
 
 
-class _Claim(NamedTuple):
-    identity: tuple[int, int]
-    size: int
-    claimed: bool
-    decided: bool
+class Claim(NamedTuple):
+    """What a format says of a file."""
+
+    claimed: bool = False
+    decided: bool = False
     """Whether further bytes cannot change the answer."""
-    reason: str
+    reason: str = ""
+    """Why it is not claimed, for people."""
     rowless: bool = False
-    """Whether it is claimed for how it ends alone."""
+    """Whether it is claimed only because it ends like the log of a job that died."""
     failed: bool = False
     """Whether the format failed on it, for ``reason``."""
     own: bool = False
     """Whether rltui wrote it: see :mod:`~rltui.formats.own_output`."""
     lost: bool = False
     """Whether it looks like the log of a training, although it is not claimed."""
+
+
+_UNKNOWN = Claim()
 
 
 @dataclass(slots=True, eq=False)
@@ -212,7 +217,8 @@ class HeadReader:
         self._ends = ends
         self._newest: tuple[tuple[str, int, int, int, int], bytes] | None = None
         """State and first bytes of the file that was read last."""
-        self._claims: Recent[tuple[str, str], _Claim] = Recent()
+        self._claims: Recent[tuple[str, str], tuple[tuple[int, int], int, Claim]] = Recent()
+        """By format and path: device, inode and size of the file, and the answer."""
         self._spans: Recent[Path, tuple[int, Span | None]] = Recent()
         self._searched: Recent[Path, Searched] = Recent()
 
@@ -227,48 +233,94 @@ class HeadReader:
             known.turn()
         self.further.turn()
 
-    def claims(self, form: Format, path: Path, status: Status, *, named: bool = False) -> bool:
-        """Whether ``form`` claims the file, by its beginning and its end; ``named``: the user has
-        named it. Raises OSError when it cannot be read, GivenUpError when the format fails."""
-        return self._claims_as(lambda: self._judge(form, path, status, named), form, path, status)
+    def format_of(
+        self, forms: Iterable[Format], path: Path, status: Status, *, named: bool = False
+    ) -> Format | None:
+        """The first format that claims a file, by its beginning and its end; ``named``: the user
+        has named it. Raises OSError when it cannot be read, GivenUpError when a format fails."""
 
-    def claims_stranger(self, form: Format, path: Path, status: Status) -> bool:
+        def judge(form: Format) -> Claim:
+            return self._judge(form, path, status, named)
+
+        return next((f for f in forms if self._claims_as(f, path, status, judge)), None)
+
+    def format_of_stranger(
+        self, forms: Iterable[Format], path: Path, status: Status
+    ) -> Format | None:
         """The same of a file whose name says nothing, which must plainly be of the format."""
-        return self._claims_as(lambda: self._judge_stranger(form, path, status), form, path, status)
+
+        def judge(form: Format) -> Claim:
+            head = self._head(path, status)
+            claimed = not own_output(head) and form.is_plainly(head)
+            if not claimed and status.st_size > HEAD_BYTES and b"\0" not in head:
+                claimed = form.is_plainly(_read_end(path, status.st_size))
+            return Claim(claimed)
+
+        return next((f for f in forms if self._claims_as(f, path, status, judge)), None)
+
+    def format_further(
+        self, forms: Iterable[Format], path: Path, status: Status, *, named: bool = False
+    ) -> Format | None:
+        """The format of which there is a row between beginning and end of a file, which
+        :meth:`format_of` has searched. Below a directory elsewhere that costs too much: None.
+
+        Raises OSError."""
+        size, identity = status.st_size, (status.st_dev, status.st_ino)
+        if size <= HEAD_BYTES or (is_remote(path) and not named):
+            return None
+        for form in forms:
+            if not form.anywhere or self.answer(form, path).own:
+                continue
+            searched = self._searched.get(path)
+            if searched is None or searched.identity != identity or searched.size > size:
+                searched = self._searched[path] = Searched(identity)
+            with self._given_up_once(form, path, status):
+                found = self.further.finds(form, path, searched, size, named=named)
+            if found:
+                self._claims[form.name, str(path)] = identity, size, Claim(True, True)
+                return form
+        return None
+
+    def answer(self, form: Format, path: Path) -> Claim:
+        """What a format has said of a file."""
+        known = self._claims.get((form.name, str(path)))
+        return _UNKNOWN if known is None else known[2]
 
     def _claims_as(
-        self, judge: Callable[[], _Claim], form: Format, path: Path, status: Status
+        self, form: Format, path: Path, status: Status, judge: Callable[[Format], Claim]
     ) -> bool:
         # the path, too: systems give the inode of a deleted file to the next one
         key, identity = (form.name, str(path)), (status.st_dev, status.st_ino)
         known = self._claims.get(key)
-        if known is not None and known.identity == identity:
-            same = known.size == status.st_size
-            if known.claimed or same or (known.decided and status.st_size > known.size):
-                if known.failed:
-                    raise GivenUpError(known.reason)
-                return known.claimed
-        try:
-            with contained():
-                found = judge()
-        except GivenUpError as error:
-            self._give_up(form, path, status, error)
-            raise
-        self._claims[key] = found
+        if known is not None and known[0] == identity:
+            _, size, claim = known
+            same = size == status.st_size
+            if claim.claimed or same or (claim.decided and status.st_size > size):
+                if claim.failed:
+                    raise GivenUpError(claim.reason)
+                return claim.claimed
+        with self._given_up_once(form, path, status):
+            found = judge(form)
+        self._claims[key] = identity, status.st_size, found
         return found.claimed
 
-    def _give_up(self, form: Format, path: Path, status: Status, error: GivenUpError) -> None:
-        """Ask a format no more about a file on which it failed."""
-        identity, reason = (status.st_dev, status.st_ino), str(error)
-        claim = _Claim(identity, status.st_size, False, True, reason, failed=True)
-        self._claims[form.name, str(path)] = claim
+    @contextmanager
+    def _given_up_once(self, form: Format, path: Path, status: Status) -> Iterator[None]:
+        """A format that fails on a file is asked no more about it."""
+        try:
+            with contained():
+                yield
+        except GivenUpError as error:
+            identity, claim = (status.st_dev, status.st_ino), Claim(False, True, str(error))
+            failed = identity, status.st_size, claim._replace(failed=True)
+            self._claims[form.name, str(path)] = failed
+            raise
 
-    def _judge(self, form: Format, path: Path, status: Status, named: bool) -> _Claim:
+    def _judge(self, form: Format, path: Path, status: Status, named: bool) -> Claim:
         head = b"" if form.name_decides else self._head(path, status)
-        identity = (status.st_dev, status.st_ino)
         own = own_output(head)
         if own:
-            return _Claim(identity, status.st_size, False, True, own, own=True)
+            return Claim(False, True, own, own=True)
         claimed = form.claims(path, head, self._options)
         rowless, end = False, head
         if not claimed and form.anywhere:
@@ -279,57 +331,13 @@ class HeadReader:
         elif not claimed and status.st_size <= HEAD_BYTES and (text := form.packed_text(head)):
             rowless = self._died(form, path, head, text, named)
         if claimed or rowless:
-            return _Claim(identity, status.st_size, True, True, "", rowless)
+            return Claim(True, True, rowless=rowless)
         found = form.refusal(head, self._options)
         if not found.lost and end is not head:
             at_end = form.refusal(end, self._options)
             if at_end.lost:
                 found = at_end._replace(reason=f"near its end {at_end.reason}")
-        return _Claim(
-            *(identity, status.st_size, False, found.final, found.reason), lost=found.lost
-        )
-
-    def _judge_stranger(self, form: Format, path: Path, status: Status) -> _Claim:
-        head, identity = self._head(path, status), (status.st_dev, status.st_ino)
-        claimed = not own_output(head) and form.is_plainly(head)
-        if not claimed and status.st_size > HEAD_BYTES and b"\0" not in head:
-            claimed = form.is_plainly(_read_end(path, status.st_size))
-        return _Claim(identity, status.st_size, claimed, False, "")
-
-    def is_rowless(self, form: Format, path: Path) -> bool:
-        """Whether a file was claimed only because it ends like the log of a job that died."""
-        known = self._claims.get((form.name, str(path)))
-        return known is not None and known.rowless
-
-    def own(self, form: Format, path: Path) -> str:
-        """What a file is that rltui wrote, for people; empty for all others."""
-        known = self._claims.get((form.name, str(path)))
-        return known.reason if known is not None and known.own else ""
-
-    def claims_further(
-        self, form: Format, path: Path, status: Status, *, named: bool = False
-    ) -> bool:
-        """Whether ``form`` claims a file for a row between its beginning and its end, which were
-        searched by :meth:`claims`. Below a directory elsewhere that costs too much: False.
-
-        Raises OSError."""
-        size, identity = status.st_size, (status.st_dev, status.st_ino)
-        if not form.anywhere or size <= HEAD_BYTES or (is_remote(path) and not named):
-            return False
-        if self.own(form, path):
-            return False
-        searched = self._searched.get(path)
-        if searched is None or searched.identity != identity or searched.size > size:
-            searched = self._searched[path] = Searched(identity)
-        try:
-            with contained():
-                found = self.further.finds(form, path, searched, size, named=named)
-        except GivenUpError as error:
-            self._give_up(form, path, status, error)
-            raise
-        if found:
-            self._claims[form.name, str(path)] = _Claim(identity, size, True, True, "")
-        return found
+        return Claim(False, found.final, found.reason, lost=found.lost)
 
     def _died(self, form: Format, path: Path, data: bytes, end: bytes, named: bool) -> bool:
         """Whether a log without rows is that of a job that died; ``data``: its last bytes, which
@@ -347,11 +355,6 @@ class HeadReader:
             self.opens += 1
             self._newest = state, read_head(path)
         return self._newest[1]
-
-    def refusal(self, form: Format, path: Path) -> Refusal:
-        """Why a file is not claimed."""
-        known = self._claims.get((form.name, str(path)))
-        return Refusal("") if known is None else Refusal(known.reason, known.decided, known.lost)
 
     def span(self, path: Path, form: Format) -> Span | None:
         """First and last step of a text log, by its beginning and its end; None when they show

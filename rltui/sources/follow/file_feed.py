@@ -117,11 +117,7 @@ class FileFeed(Feed):
         if polled.restarted:
             self._decoder = self._format.decoder(self._options, self.file.path)
             self._records = 0
-        decoded = Decoded()
-        if polled.data or self._decoder.holds_row:
-            decoded = self._contained(
-                lambda: self._decoder.feed(polled.data, more=polled.more), begin
-            )
+        decoded = self._fed(polled, begin)
         if self._decoder.torn:
             return self._start_anew(budget_bytes)
         more = polled.more or self._decoder.holds_row  # a packed file is unpacked in pieces
@@ -129,6 +125,12 @@ class FileFeed(Feed):
             decoded = decoded.then(self._contained(self._end, self._tail.offset))
         self._count(decoded)
         return self._news(polled, decoded, more=more)
+
+    def _fed(self, polled: Polled, begin: int) -> Decoded:
+        """What the decoder makes of the bytes of one poll, which begin there."""
+        if not (polled.data or self._decoder.holds_row):
+            return Decoded()
+        return self._contained(lambda: self._decoder.feed(polled.data, more=polled.more), begin)
 
     def _news(self, polled: Polled, decoded: Decoded, *, more: bool) -> Batch | None:
         """What was read, if anything is new."""

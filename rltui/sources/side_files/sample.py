@@ -150,14 +150,11 @@ def _reward(record: Mapping[str, Any]) -> float:
     for name in known.sample_rewards:
         if not math.isnan(value := _number(record.get(name))):
             return value
-    figures = {n: _number(v) for n, v in record.items()}
-    figures = {n: v for n, v in figures.items() if not math.isnan(v)}
-    rewards = [v for n, v in figures.items() if "reward" in n.lower()]
-    if not rewards:
-        none = known.sample_figures
-        rewards = [v for n, v in figures.items() if not any(x in n.lower() for x in none)]
-    if not rewards:
-        rewards = [v for n, v in figures.items() if "advantage" in n.lower()][:1]
+    found = [(n.lower(), v) for n, raw in record.items() if not math.isnan(v := _number(raw))]
+    none = known.sample_figures
+    rewards = [v for n, v in found if "reward" in n]
+    rewards = rewards or [v for n, v in found if not any(x in n for x in none)]
+    rewards = rewards or [v for n, v in found if "advantage" in n][:1]
     return sum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
 
 

@@ -44,6 +44,13 @@ class Facts:
     hparams: dict[str, object] = field(default_factory=dict)
     exit_code: int | None = None
 
+    def since(self, before: Facts) -> dict[str, Any]:
+        """Settings and exit code where they have changed, as fields of ``Decoded``."""
+        return {
+            "hparams": self.hparams if self.hparams != before.hparams else {},
+            "exit_code": self.exit_code if self.exit_code != before.exit_code else None,
+        }
+
 
 class RowDecoder(Protocol):
     """Turns rows of one run, in order, into blocks. Never raises for bad data."""

@@ -421,15 +421,17 @@ class RowFollower:
         if found.damaged:
             notes += ((Level.WATCH, f"{found.damaged} rows in damaged pages were left out"),)
         decoded = self._decoder.take(found.rows) if found.rows else Decoded()
-        ended = facts.exit_code if facts.exit_code != before.facts.exit_code else None
-        hparams = facts.hparams if facts.hparams != before.facts.hparams else {}
-        decoded = replace(decoded, hparams=hparams, exit_code=ended)
+        decoded = replace(decoded, **facts.since(before.facts))
+        self.modified = self._written(decoded) or self.modified
+
         progress.taken += found.new
         progress.ids = progress.ids[found.new :]
-        # when the newest of these points was logged, at most when the file was written
-        walls = [float(i.wall_times[-1]) for i in decoded.items if isinstance(i, Block)]
-        written = min(max((w for w in walls if w > 0), default=0.0), self._store.modified)
-        self.modified = written or self.modified
-        new = hparams or ended is not None or notes or found.new or found.restarted
         more = len(progress.ids) > 0 or progress.unlisted
-        return Followed(decoded, more, found.restarted, False, notes, bool(new or not before.there))
+        new = (decoded.hparams, decoded.exit_code is not None, notes, found.new, found.restarted)
+        changed = any(new) or not before.there
+        return Followed(decoded, more, found.restarted, False, notes, changed)
+
+    def _written(self, decoded: Decoded) -> float:
+        """When the newest of these points was logged, at most when the file was written; or 0."""
+        walls = [float(i.wall_times[-1]) for i in decoded.items if isinstance(i, Block)]
+        return min(max((w for w in walls if w > 0), default=0.0), self._store.modified)
