@@ -93,6 +93,14 @@ class Unit:
         self.files += other.files
         self.crowded = self.crowded or other.crowded
 
+    def go_on(self, other: Unit, first: int, *, surely: bool) -> None:
+        """Take the files of another unit in, which go on at step ``first``."""
+        self.files += [replace(f, begin=first) for f in other.files]
+        if surely:
+            self.name = _common(self.name, other.name)
+        else:  # the store finds the one whose values it continues
+            self.joined |= {str(f.key): (Joined.MAYBE, other.shown_name) for f in other.files}
+
 
 def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Unit]:
     """The units before anything is joined; ``owner``: directory of an event file -> of its run."""
@@ -167,11 +175,7 @@ def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) ->
         (start, end), head = chosen = max(named or before, key=lambda b: b[1].name)
         heads.remove(chosen)
         heads.append(((start, max(end, last)), head))
-        head.files += [replace(f, begin=first) for f in unit.files]
-        if len(before) == 1:
-            head.name = _common(head.name, unit.name)
-        else:  # the store finds the one whose values it continues
-            head.joined |= {str(f.key): (Joined.MAYBE, unit.shown_name) for f in unit.files}
+        head.go_on(unit, first, surely=len(before) == 1)
         taken.append(unit)
     for _, unit in heads:
         unit.crowded = unit.crowded and len(taken) != len(crowd) - 1

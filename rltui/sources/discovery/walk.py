@@ -114,14 +114,29 @@ class Walker:
                 found = self.heads.format_further((*forms, *others), path, status, named=True)
             if found is not None:
                 return [Candidate(path, "", found, status.st_size, status.st_mtime)]
-            answers = {form.name: self.heads.answer(form, path) for form in self.formats}
-            own = next((a.reason for a in answers.values() if a.own), "")
-            if own:
-                raise LogdirError(path, own)
-            tried = [(form.name, answers[form.name].reason) for form in reversed(forms)]
-            raise _not_understood(path, [*tried, *((f.name, "") for f in others)])
+            raise self._not_understood(path, forms, others)
         except OSError as error:
             raise LogdirError(path, reason_of(error)) from error
+
+    def _not_understood(
+        self, path: Path, forms: Sequence[Format], others: Sequence[Format]
+    ) -> LogdirError:
+        """The error for a file that the user names and no format reads: what it holds, and what was
+        tried, the formats of its name first. Raises OSError."""
+        answers = [(form.name, self.heads.answer(form, path)) for form in reversed(forms)]
+        own = (self.heads.answer(form, path) for form in self.formats)
+        if reason := next((answer.reason for answer in own if answer.own), ""):
+            return LogdirError(path, reason)
+        found = _content(path)
+        if not found:
+            return EmptyLogError(path)
+        with opened(path) as read:
+            figures = figure_lines(read(HEAD_BYTES, 0))
+        if figures is not None and not any("became no rows" in a.reason for _, a in answers):
+            found = f"{found}; {figures.lost(NO_ROWS)}"
+        names = [f"{name} ({a.reason})" if a.reason else name for name, a in answers]
+        tried = ", ".join([*names, *(form.name for form in others)])
+        return LogdirError(path, f"{found}; formats tried: {tried}")
 
 
 class Strangers:
@@ -318,9 +333,7 @@ class Walk:
         forms = [f for f in self._walker.formats if f.claims_name(name)]
         trackers = [t for t in self._walker.trackers if t.claims_name(name)]
         if not forms and not trackers:
-            found = self._strangers.form_of(place.path, entry) if self.knows_strangers else None
-            if found is not None and (found[1].st_dev, found[1].st_ino) not in self._seen:
-                self._claimed(place, path, found[1], [found[0]], found[0])
+            self._stranger(place, entry)
             return
         suffix = _suffix(name)
         if place.opened.get(suffix, 0) >= self.most_alike and suffix not in place.claimed:
@@ -334,6 +347,12 @@ class Walk:
         status = entry.stat()
         if stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) not in self._seen:
             self._log_or_store(place, path, status, forms, trackers)
+
+    def _stranger(self, place: Place, entry: Entry) -> None:
+        """A file whose name says nothing."""
+        found = self._strangers.form_of(place.path, entry) if self.knows_strangers else None
+        if found is not None and (found[1].st_dev, found[1].st_ino) not in self._seen:
+            self._claimed(place, place.path / entry.name, found[1], [found[0]], found[0])
 
     def _log_or_store(
         self,
@@ -436,23 +455,6 @@ def _modified(entry: Entry) -> float:
         return entry.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _not_understood(path: Path, tried: Iterable[tuple[str, str]]) -> LogdirError:
-    """The error for a file that the user names and no format reads: what it holds, what was tried.
-
-    ``tried``: names of formats, the likeliest first, and what each of them lacks, or ``""``. Raises
-    OSError."""
-    found = _content(path)
-    if not found:
-        return EmptyLogError(path)
-    with opened(path) as read:
-        figures = figure_lines(read(HEAD_BYTES, 0))
-    tried = list(tried)
-    if figures is not None and not any("became no rows" in lacks for _, lacks in tried):
-        found = f"{found}; {figures.lost(NO_ROWS)}"
-    names = [f"{name} ({lacks})" if lacks else name for name, lacks in tried]
-    return LogdirError(path, f"{found}; formats tried: {', '.join(names)}")
 
 
 def _content(path: Path) -> str:

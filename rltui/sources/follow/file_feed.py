@@ -109,14 +109,11 @@ class FileFeed(Feed):
             return None
         begin, polled = self.offset, self._tail.poll(budget_bytes)
         if polled.changed:
-            self._grows = self._grows or (self.finished and self._decoder.open_line)
+            self._grows |= self.finished and self._decoder.open_line
             self.finished = self._left_out = False
         ends = self.final and not (self.finished or (self._left_out and not self.wait))
         if not (polled.changed or self.behind or self._decoder.holds_row or ends):
             return None
-        if polled.restarted:
-            self._decoder = self._format.decoder(self._options, self.file.path)
-            self._records = 0
         decoded = self._fed(polled, begin)
         if self._decoder.torn:
             return self._start_anew(budget_bytes)
@@ -128,6 +125,9 @@ class FileFeed(Feed):
 
     def _fed(self, polled: Polled, begin: int) -> Decoded:
         """What the decoder makes of the bytes of one poll, which begin there."""
+        if polled.restarted:
+            self._decoder = self._format.decoder(self._options, self.file.path)
+            self._records = 0
         if not (polled.data or self._decoder.holds_row):
             return Decoded()
         return self._contained(lambda: self._decoder.feed(polled.data, more=polled.more), begin)

@@ -59,11 +59,10 @@ class Reader(ThreadedReader):
         known: Known | None = None,
     ) -> None:
         """``choose`` selects the runs to read among all found, and ``wants`` those of which a log
-        is another run, perhaps; ``pipe`` is the file descriptor
-        that the logdir ``-`` means; ``ends`` knows the logs of jobs that died before
-        their first row; ``waits``: a named file that is empty is no error, nor is with it or
-        ``partial`` a bad logdir while another one is good; ``absent``: nor is one that does not
-        exist yet; ``known``: what a reader in another
+        is another run, perhaps; ``pipe`` is the file descriptor that the logdir ``-`` means;
+        ``ends`` knows the logs of jobs that died before their first row; ``waits``: a named file
+        that is empty is no error, nor is with it or ``partial`` a bad logdir while another one is
+        good; ``absent``: nor is one that does not exist yet; ``known``: what a reader in another
         process has handed over, from which this one goes on. With it, even empty, batches have
         checksums.
 
@@ -72,8 +71,7 @@ class Reader(ThreadedReader):
         self._clock = clock or SystemClock()
         self._options = Options(verify, tuple(step_keys)) if step_keys else Options(verify)
         self._formats = tuple(formats)
-        self._pipe = pipe
-        self._ends = ends
+        self._pipe, self._ends = pipe, ends
         self._budget = budget_bytes
         watch = watch or Intervals()
         connect(logdirs, self._clock, watch.remote_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import filterfalse
 from typing import Any
 
 from rltui.formats.base import clean_tag, clean_text
@@ -143,14 +144,19 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, str) and _is_number(value) else math.nan
 
 
+def _figures(record: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """The numbers of a record by their names in lower case."""
+    return [(n.lower(), v) for n, raw in record.items() if not math.isnan(v := _number(raw))]
+
+
 def _reward(record: Mapping[str, Any]) -> float:
     """The reward: a column of that name, else the sum of the reward functions, else the
     advantage."""
     known = words()
-    for name in known.sample_rewards:
-        if not math.isnan(value := _number(record.get(name))):
-            return value
-    found = [(n.lower(), v) for n, raw in record.items() if not math.isnan(v := _number(raw))]
+    named = (_number(record.get(name)) for name in known.sample_rewards)
+    if (value := next(filterfalse(math.isnan, named), None)) is not None:
+        return value
+    found = _figures(record)
     none = known.sample_figures
     rewards = [v for n, v in found if "reward" in n]
     rewards = rewards or [v for n, v in found if not any(x in n for x in none)]
