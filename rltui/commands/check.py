@@ -223,7 +223,7 @@ def _check(options: argparse.Namespace) -> int:
 def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
     """Wait until one of the paths exists, if they are of this machine and none does; say so."""
     from rltui.present.screens.waiting import absent_words
-    from rltui.sources.discovery.unread import similar_to
+    from rltui.sources.discovery.logdir import similar_to
 
     if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
         return

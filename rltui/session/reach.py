@@ -11,7 +11,7 @@ from rltui.core.batch import Note
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.trouble import MISSING
-from rltui.sources.discovery.unread import similar_to
+from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.follow.reading import Reading
 
 

@@ -29,8 +29,8 @@ from rltui.present.kit.prose import paragraph
 from rltui.present.screens.entries import Entry, fixed, words_match
 from rltui.present.screens.suggestion_lines import PathDisplay, SuggestionRows
 from rltui.present.screens.view import View
+from rltui.sources.discovery.run_files import parents_of
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
-from rltui.sources.discovery.tree import parents_of
 
 #: Seconds between two searches.
 RESCAN_S = 5.0

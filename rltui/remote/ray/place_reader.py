@@ -22,8 +22,8 @@ from rltui.remote.ray.message import (
 )
 from rltui.remote.ray.place import Place
 from rltui.remote.ray.run_choice import RunChoice
-from rltui.sources.follow.batch_queue import BatchQueue
 from rltui.sources.follow.known import Known, says_something, without_content
+from rltui.sources.follow.queued import BatchQueue
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.schedule import Intervals
 

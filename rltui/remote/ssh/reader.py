@@ -30,10 +30,9 @@ from rltui.remote.ssh.outage import Outage
 from rltui.remote.ssh.rereading import Rereading
 from rltui.remote.wire.messages import State
 from rltui.remote.wire.questions import Again, KnownFile
-from rltui.sources.discovery.tree import EMPTY
-from rltui.sources.follow.batch_queue import BatchQueue
+from rltui.sources.discovery.run_files import EMPTY
 from rltui.sources.follow.known import Known
-from rltui.sources.follow.queued import QueuedReader
+from rltui.sources.follow.queued import BatchQueue, QueuedReader
 
 if TYPE_CHECKING:
     from rltui.remote.opening import Wishes

@@ -22,7 +22,7 @@ from rltui.files.disk import status as status_of
 from rltui.files.trouble import contained
 from rltui.formats import HEAD_BYTES, Format
 from rltui.sources.discovery.log_head import Recent, read_head
-from rltui.sources.discovery.tree import Candidate, parents_of
+from rltui.sources.discovery.run_files import Candidate, parents_of
 
 _TIME = re.compile(r"\d{9,}(\.\d+)?")
 

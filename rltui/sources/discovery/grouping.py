@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from rltui.core.batch import Joined
 from rltui.core.text import clean
 from rltui.formats import Belonging
-from rltui.sources.discovery.tree import Candidate
+from rltui.sources.discovery.run_files import Candidate
 
 #: Levels that a log may lie above its run (verl: tensorboard_log/PROJECT/RUN).
 _LEVELS = 4

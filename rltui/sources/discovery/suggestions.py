@@ -26,7 +26,7 @@ from rltui.core.text import clean
 from rltui.files.disk import Entry, Status
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.processes import PROC, LogWriter, Processes
-from rltui.sources.discovery.tree import Candidate, LogdirError, Place, parents_of
+from rltui.sources.discovery.run_files import Candidate, LogdirError, Place, parents_of
 from rltui.sources.discovery.walk import Walk, Walker
 from rltui.trackers import TRACKERS, Tracker
 

@@ -26,8 +26,7 @@ from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.formats.figure_lines import NO_ROWS, figure_lines
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
-from rltui.sources.discovery.tracker_stores import Stores
-from rltui.sources.discovery.tree import (
+from rltui.sources.discovery.run_files import (
     CHECKPOINT,
     CHECKPOINT_LOG,
     Candidate,
@@ -38,6 +37,7 @@ from rltui.sources.discovery.tree import (
     Tree,
     pruned,
 )
+from rltui.sources.discovery.tracker_stores import Stores
 from rltui.trackers import Tracker
 
 #: Files whose names say nothing, of one directory and suffix, and of one walk, that are opened

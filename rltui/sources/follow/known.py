@@ -18,8 +18,7 @@ from rltui.files.trouble import DELETED
 from rltui.formats import Decoded, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.feed import Feed, TrackerFeed
-from rltui.sources.follow.file_feed import FileFeed
-from rltui.sources.follow.sample import Limits
+from rltui.sources.follow.file_feed import FileFeed, Limits
 
 #: Polls that must find a file shorter than it was until it counts as written anew.
 _PATIENCE = 8

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from rltui.core.batch import Batch
 from rltui.core.clock import Clock
-from rltui.sources.discovery.run_files import Discovery
-from rltui.sources.discovery.tree import pruned
-from rltui.sources.follow.batch_queue import BatchQueue
+from rltui.sources.discovery.run_files import Discovery, pruned
 from rltui.sources.follow.feed import Feed, Feeds
 from rltui.sources.follow.log_search import LogSearch
 from rltui.sources.follow.notifier import Notifier
+from rltui.sources.follow.queued import BatchQueue
 from rltui.sources.follow.schedule import Schedule, Watching
 
 #: While much is to be read, the files that were read are polled each time this many bytes more

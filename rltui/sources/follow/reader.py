@@ -16,15 +16,13 @@ from rltui.files.disk import connect, trouble
 from rltui.formats import ALL_FORMATS, Format, Options
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.logdir import RunFinder
-from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
-from rltui.sources.discovery.tree import SearchStoppedError
-from rltui.sources.follow.batch_queue import BatchQueue
+from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles, SearchStoppedError
 from rltui.sources.follow.feed import Feed, Feeds, TrackerFeed
 from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
 from rltui.sources.follow.known import Known
 from rltui.sources.follow.log_search import Choose, LogSearch, Wants
 from rltui.sources.follow.loop import FollowLoop, WakeUps
-from rltui.sources.follow.queued import ThreadedReader
+from rltui.sources.follow.queued import BatchQueue, ThreadedReader
 from rltui.sources.follow.schedule import Intervals, Watching
 from rltui.sources.follow.stdin_feed import PipeReader, StdinFeed
 

@@ -18,8 +18,8 @@ from rltui.present.screens.picker import (
 from rltui.present.screens.suggestion_lines import PathDisplay, suggestions_text
 from rltui.present.screens.view import View
 from rltui.sources.discovery.processes import LogWriter
+from rltui.sources.discovery.run_files import Candidate
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
-from rltui.sources.discovery.tree import Candidate
 from rltui.trackers import TRACKERS
 from tests.present.screens.parts import assert_harmless, drawn
 

@@ -16,7 +16,7 @@ from rltui.remote.opening import Wishes
 from rltui.remote.ssh import files as files_module
 from rltui.remote.ssh.link import Link
 from rltui.session.samples import SampleBrowser
-from rltui.sources.follow.batch_queue import MOST_BATCHES
+from rltui.sources.follow.queued import MOST_BATCHES
 from rltui.sources.side_files.sample_files import find_samples
 from rltui.sources.side_files.settings_files import read_settings
 from tests.clock import ManualClock

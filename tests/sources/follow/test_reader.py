@@ -17,7 +17,8 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.formats import Decoded
 from rltui.sources import Intervals, Reader
-from rltui.sources.follow import batch_queue, log_search, loop
+from rltui.sources.follow import log_search, loop
+from rltui.sources.follow import queued as batch_queue
 from rltui.sources.follow.file_feed import FileFeed
 from tests.formats import encode
 from tests.sources.discovery.test_logdir import events

@@ -15,8 +15,7 @@ from rltui.core.block import Block
 from rltui.formats import FORMATS, Decoded, Options
 from rltui.formats.tfevents.framing import masked_crc
 from rltui.sources.discovery.run_files import LogFile, RunFiles
-from rltui.sources.follow.file_feed import FileFeed
-from rltui.sources.follow.sample import Limits, Overview, overview, sample
+from rltui.sources.follow.file_feed import FileFeed, Limits, Overview, overview, sample
 from tests.formats import encode
 
 EVENTS, LINES = (next(f for f in FORMATS if f.name == n) for n in ("tfevents", "jsonl"))

@@ -11,8 +11,8 @@ import pytest
 from textual.pilot import Pilot
 
 from rltui.present.screens.suggestion_lines import PathDisplay
+from rltui.sources.discovery.run_files import Candidate
 from rltui.sources.discovery.suggestions import Suggestions
-from rltui.sources.discovery.tree import Candidate
 from rltui.tui.picker_app import PickerApp
 from rltui.tui.screens.picker import PickerScreen
 from tests.clock import ManualClock
