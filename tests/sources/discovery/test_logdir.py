@@ -50,13 +50,86 @@ def tags(path: Path) -> dict[str, set[str]]:
     return found
 
 
-def test_runs_by_directory(tmp_path: Path) -> None:
-    events(tmp_path, "a")
-    events(tmp_path / "x", "a")
-    events(tmp_path / "x", "a", stamp=1780000001)
-    events(tmp_path / "y" / "z", "a")
-    (tmp_path / "notes.txt").write_text("nothing")
-    assert names(tmp_path) == {".": 1, "x": 2, "y/z": 1}
+#: Logs by path (event files by directory: their tags, or HPARAMS; other files: their content), and
+#: the files of each run.
+HPARAMS = ("hparams",)
+TREES: dict[str, tuple[dict[str, tuple[str, ...] | str], dict[str, int]]] = {
+    "by directory": (
+        {".": ("a",), "x": ("a",), "x/": ("a",), "y/z": ("a",), "notes.txt": "nothing"},
+        {".": 1, "x": 2, "y/z": 1},
+    ),
+    "files are runs": (
+        {
+            "p/exp.v1.jsonl": JSONL,
+            "p/exp.v2.ndjson": JSONL,
+            "p/samples.jsonl": '{"prompt": "x", "answer": "y"}\n',
+            "p": ("a",),
+            "p/exp.v1": ("a",),
+        },
+        {"p": 1, "p/exp.v1": 2, "p/exp.v2": 1},
+    ),
+    "a directory of the name of a file": ({"exp.jsonl": JSONL, "exp/x": ""}, {"exp.jsonl": 1}),
+    "a run of the name of a file": ({"exp.jsonl": JSONL, "exp": ("a",)}, {"exp": 2}),
+    "a harmless name": ({"bad\x1b[31m\nx": ("a",)}, {"bad\\x1b[31m\\x0ax": 1}),
+    "add_scalars of torch": (
+        {"run": ("train/loss",), "run/eval_losses_a": ("eval/losses",)},
+        {"run": 2},
+    ),
+    "add_scalars of tensorboardX": (
+        {"run": ("train/loss",), "run/eval/losses/policy": ("eval/losses",)},
+        {"run": 2},
+    ),
+    "other directories below a run": (
+        {"run": ("loss",), "run/eval": ("loss",), "run/losses_a": ("losses", "more")},
+        {"run": 1, "run/eval": 1, "run/losses_a": 1},
+    ),
+    "add_hparams": ({"run": ("a",), "run/1795163947.164851": HPARAMS}, {"run": 2}),
+    "runs named by a time": (
+        {"run": ("a",), "run/1795163947": ("a",), "1795163000": HPARAMS},
+        {"run": 1, "run/1795163947": 1, "1795163000": 1},
+    ),
+    **{
+        f"{name} is not searched": (
+            {f"{name}/deep": ("a",), f"run/{name}": ("a",), "run": ("a",)},
+            {"run": 1},
+        )
+        for name in ("checkpoint-500", "global_step_20", ".git", "__pycache__", "site-packages")
+    },
+}
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_runs_and_the_number_of_their_files(tmp_path: Path, tree: str) -> None:
+    logs, runs = TREES[tree]
+    for name, content in logs.items():
+        path = tmp_path / name
+        if isinstance(content, str):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        elif content is HPARAMS:
+            hparams(path)
+        else:
+            events(path, *content, stamp=1780000000 + name.endswith("/"))
+    assert names(tmp_path) == runs
+
+
+def test_a_name_that_is_not_searched_can_be_asked_for(tmp_path: Path) -> None:
+    events(tmp_path / "checkpoint-5", "a")
+    assert names(tmp_path / "checkpoint-5") == {".": 1}
+
+
+def test_names_of_event_files(tmp_path: Path) -> None:
+    for name in ("my.tfevents", "x.tfevents.1.h.profile-empty", "tfevents"):
+        (tmp_path / name).write_bytes(encode.header())
+    assert names(tmp_path) == {".": 2}
+
+
+def test_series_have_the_names_that_the_training_gave_them(tmp_path: Path) -> None:
+    events(tmp_path / "run", "train/loss")
+    events(tmp_path / "run" / "eval_losses_value", "eval/losses")
+    events(tmp_path / "run" / "eval/losses/policy", "eval/losses")
+    hparams(tmp_path / "run" / "1795163947.164851")
+    assert tags(tmp_path) == {"run": {"train/loss", "eval/losses/policy", "eval/losses/value"}}
 
 
 def test_order_is_by_time_in_the_name_and_stays(tmp_path: Path) -> None:
@@ -79,24 +152,6 @@ def test_equal_times_are_ordered_by_change_time(tmp_path: Path) -> None:
     assert [f.path for f in run.files] == [first, second]
 
 
-def test_names_of_event_files(tmp_path: Path) -> None:
-    for name in ("my.tfevents", "x.tfevents.1.h.profile-empty", "tfevents"):
-        (tmp_path / name).write_bytes(encode.header())
-    assert names(tmp_path) == {".": 2}
-
-
-def test_jsonl_files_are_runs_unless_a_directory_has_their_name(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "p").mkdir()
-    (tmp_path / "p" / "exp.v1.jsonl").write_text(JSONL)
-    (tmp_path / "p" / "exp.v2.ndjson").write_text(JSONL)
-    (tmp_path / "p" / "samples.jsonl").write_text('{"prompt": "x", "answer": "y"}\n')
-    events(tmp_path / "p", "a")
-    events(tmp_path / "p" / "exp.v1", "a")
-    assert names(tmp_path) == {"p": 1, "p/exp.v1": 2, "p/exp.v2": 1}
-
-
 def test_empty_jsonl_is_claimed_when_it_grows(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.touch()
@@ -105,22 +160,6 @@ def test_empty_jsonl_is_claimed_when_it_grows(tmp_path: Path) -> None:
     assert (found.runs, found.unclaimed) == ((), (file,))
     file.write_text(JSONL)
     assert [r.key.name for r in finder.find().runs] == ["run"]
-
-
-@pytest.mark.parametrize(
-    "pruned",
-    ["checkpoint-500", "global_step_20", ".git", "__pycache__", "node_modules", "site-packages"],
-)
-def test_pruned_directories(tmp_path: Path, pruned: str) -> None:
-    events(tmp_path / pruned / "deep", "a")
-    events(tmp_path / "run" / pruned, "a")
-    events(tmp_path / "run", "a")
-    assert names(tmp_path) == {"run": 1}
-
-
-def test_a_pruned_name_can_be_asked_for(tmp_path: Path) -> None:
-    events(tmp_path / "checkpoint-5", "a")
-    assert names(tmp_path / "checkpoint-5") == {".": 1}
 
 
 def test_symlinks_neither_loop_nor_double(tmp_path: Path) -> None:
@@ -140,12 +179,6 @@ def test_symlinks_to_elsewhere_are_followed(tmp_path: Path) -> None:
     assert names(logs) == {"link/run": 1}
 
 
-def test_run_names_are_harmless(tmp_path: Path) -> None:
-    events(tmp_path / "bad\x1b[31mname\nx", "a")
-    (name,) = names(tmp_path)
-    assert name.isprintable()
-
-
 def test_names_of_a_store_are_escaped_once(tmp_path: Path) -> None:
     directory = tmp_path / "a\x07"
     directory.mkdir()
@@ -159,26 +192,6 @@ def test_names_of_a_store_are_escaped_once(tmp_path: Path) -> None:
 # -- files of a run in directories below it ---------------------------------------------------
 
 
-def test_add_scalars_of_torch(tmp_path: Path) -> None:
-    events(tmp_path / "run", "train/loss")
-    events(tmp_path / "run" / "eval_losses_policy", "eval/losses")
-    events(tmp_path / "run" / "eval_losses_value", "eval/losses")
-    assert tags(tmp_path) == {"run": {"train/loss", "eval/losses/policy", "eval/losses/value"}}
-
-
-def test_add_scalars_of_tensorboardx(tmp_path: Path) -> None:
-    events(tmp_path / "run", "train/loss")
-    events(tmp_path / "run" / "eval/losses/policy", "eval/losses")
-    assert tags(tmp_path) == {"run": {"train/loss", "eval/losses/policy"}}
-
-
-def test_other_directories_below_a_run_are_runs(tmp_path: Path) -> None:
-    events(tmp_path / "run", "train/loss")
-    events(tmp_path / "run" / "eval", "train/loss")
-    events(tmp_path / "run" / "losses_a", "losses", "more")
-    assert names(tmp_path) == {"run": 1, "run/eval": 1, "run/losses_a": 1}
-
-
 def test_a_directory_below_a_run_waits_until_it_says_what_it_is(tmp_path: Path) -> None:
     events(tmp_path, "x")
     events(tmp_path / "losses_a")
@@ -187,20 +200,6 @@ def test_a_directory_below_a_run_waits_until_it_says_what_it_is(tmp_path: Path) 
     events(tmp_path / "losses_a", "losses")
     (run,) = finder.find().runs
     assert run.files[1].series == ("losses", "a")
-
-
-def test_add_hparams(tmp_path: Path) -> None:
-    events(tmp_path / "run", "a")
-    hparams(tmp_path / "run" / "1795163947.164851")
-    assert names(tmp_path) == {"run": 2}
-    assert tags(tmp_path) == {"run": {"a"}}
-
-
-def test_a_run_named_by_a_time_is_a_run(tmp_path: Path) -> None:
-    events(tmp_path / "run", "a")
-    events(tmp_path / "run" / "1795163947", "a")
-    hparams(tmp_path / "1795163000")
-    assert names(tmp_path) == {"run": 1, "run/1795163947": 1, "1795163000": 1}
 
 
 @pytest.mark.parametrize("name", ["torch_mixed", "tbx_mixed"])
@@ -213,14 +212,6 @@ def test_real_nested_files(corpus: Path, name: str) -> None:
 
 
 # -- names ------------------------------------------------------------------------------------
-
-
-def test_a_directory_beside_a_jsonl_file_of_its_name(tmp_path: Path) -> None:
-    (tmp_path / "exp.jsonl").write_text(JSONL)
-    (tmp_path / "exp").mkdir()
-    assert names(tmp_path) == {"exp.jsonl": 1}
-    events(tmp_path / "exp", "a")
-    assert names(tmp_path) == {"exp": 2}
 
 
 def test_a_name_is_never_given_twice(tmp_path: Path) -> None:
