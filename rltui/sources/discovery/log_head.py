@@ -372,20 +372,28 @@ class HeadReader:
         self, path: Path, form: Format, size: int, known: tuple[int, Span | None] | None
     ) -> Span | None:
         """See :meth:`span`. Of a file elsewhere little is read, more only if that shows no step:
-        many trainers print all settings first. If it has grown, only the end is read again."""
+        many trainings print all settings first. If it has grown, only the end is read again."""
         before = known[1] if known is not None and known[0] < size and is_remote(path) else None
         least = _REMOTE_SPAN_BYTES if is_remote(path) else _SPAN_BYTES
         if before is not None:
             found = self._span_in([_read_end(path, size, least)], path, form)
             return before if found is None else (before[0], max(before[1], found[1]))
-        found = self._span_in(_ends(path, size, least, least), path, form)
-        if found is None and least < min(size, _SPAN_BYTES):
-            found = self._span_in(_ends(path, size, _SPAN_BYTES, least), path, form)
-        return found
+        for head in (least, _SPAN_BYTES) if least < min(size, _SPAN_BYTES) else (least,):
+            found = self._span_in(_ends(path, size, head, least), path, form)
+            if found is not None:
+                return found
+        return None
 
     def _span_in(self, pieces: Iterable[bytes], path: Path, form: Format) -> Span | None:
+        steps: list[int] = []
         with contained():
-            return _span_of(pieces, form, path, self._options)
+            for number, piece in enumerate(pieces):
+                decoded = form.decoder(self._options, path).feed(piece)
+                blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
+                if decoded.steps_are_row_numbers or (not blocks and number == 0):
+                    return None
+                steps += [int(s) for b in blocks for s in (b.steps[0], b.steps[-1])]
+        return (steps[0], max(steps)) if steps else None
 
 
 def _shows_no_more(path: Path, size: int, known: tuple[int, Span | None]) -> bool:
@@ -401,19 +409,6 @@ def _ends(path: Path, size: int, head: int, end: int) -> Iterator[bytes]:
     yield read_head(path, head)
     if size > head:
         yield _read_end(path, size, end)
-
-
-def _span_of(pieces: Iterable[bytes], form: Format, path: Path, options: Options) -> Span | None:
-    steps: list[int] = []
-    for number, piece in enumerate(pieces):
-        decoded = form.decoder(options, path).feed(piece)
-        if decoded.steps_are_row_numbers:
-            return None
-        blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
-        if not blocks and number == 0:
-            return None
-        steps += [int(s) for b in blocks for s in (b.steps[0], b.steps[-1])]
-    return (steps[0], max(steps)) if steps else None
 
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:

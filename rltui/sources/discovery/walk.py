@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -139,38 +140,6 @@ class Walker:
         return LogdirError(path, f"{found}; formats tried: {tried}")
 
 
-class Strangers:
-    """The files whose names say nothing: counts what one walk opens in vain."""
-
-    def __init__(self, formats: Sequence[Format], heads: HeadReader) -> None:
-        self._formats = formats
-        self._heads = heads
-        self._in_vain: dict[tuple[Path, str], int] = {}
-        self._left = MOST_STRANGERS
-
-    def form_of(self, directory: Path, entry: Entry) -> tuple[Format, Status] | None:
-        """The format of a file that plainly is of one. Raises no error: a file that cannot be
-        read is nobody's loss as long as nothing says that it is a log."""
-        forms = [f for f in self._formats if f.may_have_name(entry.name)]
-        kind = directory, _suffix(entry.name)
-        spent = not self._left or self._in_vain.get(kind, 0) >= MOST_ALIKE_STRANGERS
-        if not forms or spent or is_remote(directory):
-            return None
-        path = directory / entry.name
-        try:
-            status = entry.stat()
-            if not (stat.S_ISREG(status.st_mode) and status.st_size):
-                return None
-            found = self._heads.format_of_stranger(forms, path, status)
-        except OSError:
-            found = None
-        if found is None:
-            self._in_vain[kind] = self._in_vain.get(kind, 0) + 1
-            self._left -= 1
-            return None
-        return found, status
-
-
 class Walk:
     """One walk through one tree."""
 
@@ -192,7 +161,8 @@ class Walk:
         """Device -> whether it is a file system of the kernel."""
         self._later: list[tuple[Place, Path, Status, list[Format]]] = []
         """Logs by their names whose rows may lie further than where they were searched."""
-        self._strangers = Strangers(walker.formats, walker.heads)
+        self._strangers: Counter[tuple[Path, str]] = Counter()
+        """Files whose names say nothing that were opened in vain, by directory and suffix."""
 
     def run(self) -> Tree:
         """Walk; raises LogdirError when the logdir itself cannot be read."""
@@ -333,7 +303,8 @@ class Walk:
         forms = [f for f in self._walker.formats if f.claims_name(name)]
         trackers = [t for t in self._walker.trackers if t.claims_name(name)]
         if not forms and not trackers:
-            self._stranger(place, entry)
+            if self.knows_strangers:
+                self._stranger(place, entry)
             return
         suffix = _suffix(name)
         if place.opened.get(suffix, 0) >= self.most_alike and suffix not in place.claimed:
@@ -349,10 +320,23 @@ class Walk:
             self._log_or_store(place, path, status, forms, trackers)
 
     def _stranger(self, place: Place, entry: Entry) -> None:
-        """A file whose name says nothing."""
-        found = self._strangers.form_of(place.path, entry) if self.knows_strangers else None
-        if found is not None and (found[1].st_dev, found[1].st_ino) not in self._seen:
-            self._claimed(place, place.path / entry.name, found[1], [found[0]], found[0])
+        """A file whose name says nothing: a log if it plainly is one. What cannot be read is
+        nobody's loss as long as nothing says that it is a log."""
+        forms = [f for f in self._walker.formats if f.may_have_name(entry.name)]
+        kind, path = (place.path, _suffix(entry.name)), place.path / entry.name
+        spent = self._strangers.total() >= MOST_STRANGERS
+        if spent or self._strangers[kind] >= MOST_ALIKE_STRANGERS or not forms or is_remote(path):
+            return
+        form = None
+        with suppress(OSError):
+            status = entry.stat()
+            if not (stat.S_ISREG(status.st_mode) and status.st_size):
+                return
+            form = self._walker.heads.format_of_stranger(forms, path, status)
+        if form is None:
+            self._strangers[kind] += 1
+        elif (status.st_dev, status.st_ino) not in self._seen:
+            self._claimed(place, path, status, [form], form)
 
     def _log_or_store(
         self,

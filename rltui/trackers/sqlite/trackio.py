@@ -289,34 +289,6 @@ def _is_media(value: object) -> bool:
     return isinstance(value, dict) and "_type" in value
 
 
-class _StepsByTime:
-    """The step that a run had reached at a time."""
-
-    def __init__(self) -> None:
-        self._walls: FloatArray = np.empty(0)
-        """Ascending, seconds since the epoch."""
-        self._steps: IntArray = np.empty(0, np.int64)
-
-    def add(self, decoded: Decoded) -> None:
-        """Rows that were logged after those of the call before."""
-        blocks = [b for b in decoded.items if isinstance(b, Block)]
-        if blocks:
-            walls = np.concatenate([self._walls, *(b.wall_times for b in blocks)])
-            self._walls = np.fmax.accumulate(walls)
-            self._steps = np.concatenate([self._steps, *(b.steps for b in blocks)])
-
-    def dated(self, decoded: Decoded) -> Decoded:
-        """``decoded`` with the steps of its times; rows before the first step get that one."""
-        if not len(self._steps):
-            return replace(decoded, items=())
-        return replace(decoded, items=tuple(map(self._dated, decoded.items)))
-
-    def _dated(self, item: object) -> Block:
-        assert isinstance(item, Block)
-        places = np.searchsorted(self._walls, item.wall_times, "right") - 1
-        return replace(item, steps=self._steps[np.maximum(places, 0)])
-
-
 class _WithSystem:
     """Follows the rows of a run together with its system metrics, which have a time and no step:
     they get the step of the row that was logged before them."""
@@ -325,10 +297,16 @@ class _WithSystem:
         """Both return a fresh follower of their table."""
         self._make = rows, system
         self._rows, self._system = rows(), system()
-        self._steps = _StepsByTime()
+        self._forget_steps()
         self._tags: frozenset[str] = frozenset()
         """The system metrics so far."""
         self._gone = False
+
+    def _forget_steps(self) -> None:
+        self._walls: FloatArray = np.empty(0)
+        """Of all rows so far, ascending, seconds since the epoch."""
+        self._steps: IntArray = np.empty(0, np.int64)
+        """The steps of these rows."""
 
     @property
     def offset(self) -> int:
@@ -346,31 +324,41 @@ class _WithSystem:
         """As of the protocol; system metrics follow when all rows before them were read."""
         rows = self._rows.poll(budget_bytes)
         if rows.restarted:
-            self._steps, self._system = _StepsByTime(), self._make[1]()
-        self._steps.add(rows.decoded)
+            self._system = self._make[1]()
+            self._forget_steps()
+        self._add_steps(rows.decoded)
         self._gone = rows.gone or (self._gone and not rows.changed)
         if rows.more or self._gone:
             return rows
+
         system = self._system.poll(budget_bytes)
-        if system.restarted:
-            return self._again(system, budget_bytes)
-        return self._joined(rows, system)
-
-    def _again(self, system: Followed, budget_bytes: int) -> Followed:
-        """System metrics that were read are not there any more: read all from the start."""
-        self._rows, self._system = (make() for make in self._make)
-        self._steps = _StepsByTime()
-        fresh = self._rows.poll(budget_bytes)
-        self._steps.add(fresh.decoded)
-        notes = system.notes + fresh.notes
-        return replace(fresh, more=True, restarted=True, notes=notes, changed=True)
-
-    def _joined(self, rows: Followed, system: Followed) -> Followed:
-        """Both; trouble with the store as a whole is reported by the rows alone."""
-        if not system.decoded.records:
+        if system.restarted:  # what was read is not there any more: read all from the start
+            self._rows, self._system = (make() for make in self._make)
+            self._forget_steps()
+            fresh = self._rows.poll(budget_bytes)
+            self._add_steps(fresh.decoded)
+            notes = system.notes + fresh.notes
+            return replace(fresh, more=True, restarted=True, notes=notes, changed=True)
+        if not system.decoded.records:  # trouble with the store as a whole is reported by the rows
             return replace(rows, more=True) if system.more else rows
-        dated = self._steps.dated(system.decoded)
-        self._tags = self._tags.union(*(b.tags for b in dated.items if isinstance(b, Block)))
-        decoded = rows.decoded.then(replace(dated, guessed=self._tags))
+        decoded = rows.decoded.then(self._dated(system.decoded))
         notes = rows.notes + system.notes
         return replace(rows, decoded=decoded, more=system.more, notes=notes, changed=True)
+
+    def _add_steps(self, decoded: Decoded) -> None:
+        """Rows that were logged after those of the call before."""
+        blocks = [b for b in decoded.items if isinstance(b, Block)]
+        if blocks:
+            walls = np.concatenate([self._walls, *(b.wall_times for b in blocks)])
+            self._walls = np.fmax.accumulate(walls)
+            self._steps = np.concatenate([self._steps, *(b.steps for b in blocks)])
+
+    def _dated(self, decoded: Decoded) -> Decoded:
+        """System metrics with the steps of their times; those before any step get the first one."""
+        blocks = [b for b in decoded.items if isinstance(b, Block)] if len(self._steps) else []
+        self._tags = self._tags.union(*(b.tags for b in blocks))
+        dated = []
+        for block in blocks:
+            places = np.searchsorted(self._walls, block.wall_times, "right") - 1
+            dated.append(replace(block, steps=self._steps[np.maximum(places, 0)]))
+        return replace(decoded, items=tuple(dated), guessed=self._tags)

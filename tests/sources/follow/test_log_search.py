@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from rltui.files.filesystem import Mounts
 from rltui.formats import ALL_FORMATS, Options
 from rltui.sources.discovery.logdir import RunFinder
-from rltui.sources.follow.log_search import Directories, LogSearch, SearchPace
+from rltui.sources.follow.log_search import LogSearch, SearchPace
 from rltui.sources.follow.notifier import Notifier
 from rltui.sources.follow.schedule import Intervals
 from tests.clock import ManualClock
@@ -35,17 +34,18 @@ def test_looking_for_new_files_takes_a_tenth_of_the_time(
     assert pace.may_walk(100.1 + 5 * walk_s) == (walk_s < 0.02)
 
 
-def test_directories_notice_new_files(tmp_path: Path) -> None:
-    directories = Directories()
-    os.utime(tmp_path, ns=(1, 1))
+def test_a_file_that_may_become_a_log_is_watched(tmp_path: Path) -> None:
     unclaimed = tmp_path / "x.jsonl"
-    directories.set([(tmp_path, 1)], [unclaimed])
-    assert not directories.changed()
-    unclaimed.write_text("{}")
-    assert directories.changed()
-    assert not directories.changed()
-    unclaimed.write_text("{}\n")
-    assert directories.changed()
+    unclaimed.touch()
+    clock = ManualClock()
+    finder = RunFinder([tmp_path], ALL_FORMATS, Options())
+    search = LogSearch(finder, [tmp_path], clock, Intervals())
+    search.walk()
+    assert search.check(reported=False) is None
+    for content in ("{}", "{}\n"):
+        unclaimed.write_text(content)
+        assert search.check(reported=False) is not None
+        assert search.check(reported=False) is None
 
 
 @pytest.mark.parametrize("reported", [True, False])
