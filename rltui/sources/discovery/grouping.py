@@ -84,7 +84,7 @@ class Unit:
         """The last part of its name."""
         return self.name.rpartition("/")[2]
 
-    def take(self, other: Unit, why: Joined) -> None:
+    def join(self, other: Unit, why: Joined) -> None:
         """Take the files of another unit in."""
         for candidate in other.files:
             known = other.joined.get(str(candidate.key), (why, other.shown_name))
@@ -140,7 +140,7 @@ def _without_output(errors: Sequence[Unit], named: Sequence[Unit]) -> list[Unit]
     for unit in errors:
         found = [o for o in outputs[unit.directory, unit.name] if o.kinds == unit.kinds]
         if len(found) == 1:
-            found[0].take(unit, Joined.SURELY)
+            found[0].join(unit, Joined.SURELY)
         else:
             left.append(unit)
     return left
@@ -263,7 +263,7 @@ def _merged(found: Sequence[Unit], rank: Mapping[str, int], why: Joined) -> Unit
     """One unit of several; the one whose best kind ranks lowest gives the name."""
     first, *others = sorted(found, key=lambda u: min(rank[k] for k in u.kinds))
     for other in others:
-        first.take(other, why)
+        first.join(other, why)
     return first
 
 

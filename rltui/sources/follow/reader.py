@@ -19,10 +19,10 @@ from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles, SearchStoppedError
 from rltui.sources.follow.feed import Feed, Feeds, TrackerFeed
 from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
-from rltui.sources.follow.known import Known
 from rltui.sources.follow.log_search import Choose, LogSearch, Wants
 from rltui.sources.follow.loop import FollowLoop, WakeUps
 from rltui.sources.follow.queued import BatchQueue, ThreadedReader
+from rltui.sources.follow.resume import HandedOver
 from rltui.sources.follow.schedule import Intervals, Watching
 from rltui.sources.follow.stdin_feed import PipeReader, StdinFeed
 
@@ -54,15 +54,14 @@ class Reader(ThreadedReader):
         waits: bool = False,
         partial: bool = False,
         absent: bool = False,
-        known: Known | None = None,
+        handed_over: HandedOver | None = None,
     ) -> None:
         """``choose`` selects the runs to read among all found, and ``wants`` those of which a log
         is another run, perhaps; ``pipe`` is the file descriptor that the logdir ``-`` means;
         ``ends`` knows the logs of jobs that died before their first row; ``waits``: a named file
         that is empty is no error, nor is with it or ``partial`` a bad logdir while another one is
-        good; ``absent``: nor is one that does not exist yet; ``known``: what a reader in another
-        process has handed over, from which this one goes on. With it, even empty, batches have
-        checksums.
+        good; ``absent``: nor is one that does not exist yet; ``handed_over``: by a reader in
+        another process, from where this one goes on. With it, even empty, batches have checksums.
 
         Raises UsageError when a logdir is elsewhere and what that needs is not installed."""
         self._logdirs = logdirs = tuple(logdirs)
@@ -82,8 +81,8 @@ class Reader(ThreadedReader):
             absent=absent,
             stopped=lambda: self._wake_ups.stopped,
         )
-        self._known = known
-        for run, files in (known or Known()).by_run():
+        self._handed_over = handed_over
+        for run, files in (handed_over or HandedOver()).by_run():
             finder.recall(run, files[0].run_path, [f.source for f in files])
         self._search = LogSearch(finder, logdirs, self._clock, watch, choose, wants)
         self._feeds = Feeds(self._open, logdirs)
@@ -101,8 +100,8 @@ class Reader(ThreadedReader):
         if file.path == PIPE:
             pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
             return StdinFeed(run, file, self._options, self._formats, pipe, self._clock, self._ends)
-        if self._known is not None:
-            return self._known.feed(run, file, self._options)
+        if self._handed_over is not None:
+            return self._handed_over.feed(run, file, self._options)
         if file.tracker is not None:
             return TrackerFeed(run, file)
         return FileFeed(run, file, self._options)

@@ -65,8 +65,8 @@ class RowDecoder(Protocol):
         """How many of the rows to take when more follow, so that values that were logged
         together stay together; at least one. The rest is read again."""
 
-    def take(self, rows: Sequence[Row]) -> Decoded:
-        """Decode rows that follow those of the call before."""
+    def decode(self, rows: Sequence[Row]) -> Decoded:
+        """What is in rows that follow those of the call before."""
 
 
 class Dialect(Protocol):

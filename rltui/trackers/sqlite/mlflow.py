@@ -156,7 +156,7 @@ class _Values:
                 return number + 1
         return len(rows)
 
-    def take(self, rows: Sequence[Row]) -> Decoded:
+    def decode(self, rows: Sequence[Row]) -> Decoded:
         count = len(rows)
         try:
             columns = self._columns(rows)

@@ -420,7 +420,7 @@ class RowFollower:
             notes += ((Level.WATCH, _REWRITTEN),)
         if found.damaged:
             notes += ((Level.WATCH, f"{found.damaged} rows in damaged pages were left out"),)
-        decoded = self._decoder.take(found.rows) if found.rows else Decoded()
+        decoded = self._decoder.decode(found.rows) if found.rows else Decoded()
         decoded = replace(decoded, **facts.since(before.facts))
         self.modified = self._written(decoded) or self.modified
 

@@ -237,7 +237,7 @@ class _Rows:
         """All: a row is whole."""
         return len(rows)
 
-    def take(self, rows: Sequence[Row]) -> Decoded:
+    def decode(self, rows: Sequence[Row]) -> Decoded:
         for number, time, step, metrics in rows:
             values = _json_of(metrics)
             if isinstance(values, dict):

@@ -16,7 +16,7 @@ from rltui.sources.discovery.logdir import discover
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.follow import file_feed
 from rltui.sources.follow.file_feed import FileFeed, read_again
-from rltui.sources.follow.known import Known
+from rltui.sources.follow.resume import HandedOver
 from rltui.store import RunData, Store
 from tests.clock import ManualClock
 from tests.formats import encode
@@ -188,7 +188,7 @@ def test_a_row_that_was_left_out_is_not_taken_for_read(tmp_path: Path) -> None:
     with file.open("w") as writer:
         writer.write(LOGS[file.name].rstrip("\n"))
         writer.flush()
-        reader = Reader([tmp_path], known=Known())
+        reader = Reader([tmp_path], handed_over=HandedOver())
         batches = list(reader.read_all())
         assert steps(batches) == list(range(8))
         (run,) = discover([tmp_path]).runs
@@ -196,7 +196,7 @@ def test_a_row_that_was_left_out_is_not_taken_for_read(tmp_path: Path) -> None:
         assert again is not None
         assert steps(list(again)) == list(range(8))
         writer.write("\n")
-    batches += Reader([tmp_path], known=Known(batches)).read_all()
+    batches += Reader([tmp_path], handed_over=HandedOver(batches)).read_all()
     assert steps(batches) == list(range(9))
 
 

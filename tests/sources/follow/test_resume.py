@@ -15,8 +15,8 @@ from rltui.core.batch import Batch, RunKey
 from rltui.formats import Decoded, Options
 from rltui.sources.discovery.logdir import discover
 from rltui.sources.follow.feed import Feed
-from rltui.sources.follow.known import Known
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.resume import HandedOver
 from rltui.store import Store
 from tests.formats import encode
 
@@ -37,12 +37,12 @@ class Watch:
     def __init__(self, *logdirs: Path) -> None:
         self.store = Store()
         self._logdirs = logdirs
-        self._known = Known()
+        self._known = HandedOver()
 
     def read(self, budget: int = 1 << 20) -> list[Batch]:
         """Read by a new reader."""
-        known = Known(list(self._known))
-        reader = Reader(self._logdirs, budget_bytes=budget, known=known)
+        known = HandedOver(list(self._known))
+        reader = Reader(self._logdirs, budget_bytes=budget, handed_over=known)
         reader.scan()
         found = [*known.vanished(), *reader.read_all()]
         for batch in found:
@@ -86,7 +86,7 @@ def test_each_time_a_file_is_written_anew_counts(tmp_path: Path) -> None:
 def test_until_all_that_is_known_has_passed_there_is_more(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     write(log, rows(0, 20))
-    (whole,) = Reader([log], known=Known()).read_all()
+    (whole,) = Reader([log], handed_over=HandedOver()).read_all()
     write(log, rows(20, 1), end=True)
     feed = feed_of(log, whole)
     piece = whole.source.offset // 3
@@ -110,8 +110,8 @@ def test_a_shorter_file_is_read_anew_once_it_stays_so(tmp_path: Path) -> None:
     write(log, "step,loss\n" + "".join(f"{n},0.5\n" for n in range(20)))
     watch.read()
     write(log, "step,loss\n7,0.25\n")
-    known = Known(list(watch._known))
-    reader = Reader([tmp_path], known=known)
+    known = HandedOver(list(watch._known))
+    reader = Reader([tmp_path], handed_over=known)
     reader.scan()
     (feed,) = reader._feeds
     batches = [feed.read(1 << 20) for _ in range(10)]
@@ -208,7 +208,7 @@ def stored(batches: Sequence[Batch]) -> encode.Points:
 def feed_of(path: Path, *batches: Batch) -> Feed:
     """What follows a file after these batches."""
     (run,) = discover([path]).runs
-    return Known(batches).feed(run, run.files[0], Options())
+    return HandedOver(batches).feed(run, run.files[0], Options())
 
 
 @pytest.mark.parametrize("name", LOGS)

@@ -37,7 +37,7 @@ def says_something(batch: Batch) -> bool:
     return bool(news) or batch.tail is not None or batch.gone or not batch.more
 
 
-class Known:
+class HandedOver:
     """The newest batch of each file, without content. Not thread-safe."""
 
     def __init__(self, batches: Iterable[Batch] = ()) -> None:
