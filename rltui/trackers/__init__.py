@@ -17,21 +17,16 @@ if TYPE_CHECKING:
     from rltui.trackers.sqlite.stores import Stores
 
 
-# what reads a database is imported when there is one
-
-
 def _mlflow() -> Stores:
-    from rltui.trackers.sqlite.mlflow import MlflowTables  # see above
-    from rltui.trackers.sqlite.stores import Stores  # see above
+    from rltui.trackers.sqlite.mlflow import MLFLOW  # it is imported when there is a database
 
-    return Stores(MlflowTables())
+    return MLFLOW
 
 
 def _trackio() -> Stores:
-    from rltui.trackers.sqlite.stores import Stores  # see above
-    from rltui.trackers.sqlite.trackio import TrackioTables  # see above
+    from rltui.trackers.sqlite.trackio import TRACKIO  # as above
 
-    return Stores(TrackioTables())
+    return TRACKIO
 
 
 #: The first one that claims a store gets it.

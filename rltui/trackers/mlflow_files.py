@@ -58,6 +58,7 @@ class MlflowFiles:
             start = read_start(path / META, MOST_META)
         except OSError:
             return False
+
         claimed = _RUN.search(start) is not None or (
             _FOLDERS.issubset(names) and not _MODEL.search(start)
         )

@@ -89,6 +89,7 @@ class Folder:
             entries = sorted(listing(self.path / folder), key=lambda e: e.name)
         except OSError:
             return []
+
         for entry in entries:
             name = f"{folder}{entry.name}"
             if entry.is_dir(follow_symlinks=False):
@@ -144,6 +145,7 @@ class MetricFile:
                 return None, 0
             self._held += polled.data
             unread = polled.more
+
         body = self._cut(most)
         self.more = unread or b"\n" in self._held
         if not body:
@@ -151,6 +153,7 @@ class MetricFile:
                 notes.add(self.offset, f"{self.tag}: a line that does not end")
                 self._held = b""
             return None, 0
+
         lines = body.count(b"\n")
         column = self._regular(body, lines)
         if column is None:
@@ -178,6 +181,7 @@ class MetricFile:
             gaps, np.tile(np.array([_SPACE, _SPACE, _NEWLINE], np.uint8), lines)
         ):
             return None
+
         words = body.split()
         if len(words) != 3 * lines:
             return None
@@ -211,6 +215,7 @@ class MetricFile:
                 walls.append(wall)
                 values.append(value)
             begin += len(line) + 1
+
         if not steps:
             return None
         return Column(
@@ -261,6 +266,7 @@ class MlflowRun:
             ended = self._read_meta()
         except OSError as error:
             return self._failed(error)
+
         back = bool(self._trouble.message)
         notes = list(self._trouble.over())
         columns, records = self._read(budget_bytes, notes)
@@ -268,6 +274,7 @@ class MlflowRun:
         if restarted:  # its other files belong to what was written before
             self._start_over()
             columns, records = self._read(budget_bytes, [])
+
         settings, lines = self._new_settings(), self._notes.take()
         begun, self._begun = self._begun, True
         new = any((back, records, notes, restarted, settings, lines, ended is not None))

@@ -85,6 +85,7 @@ def blocks_of(columns: Iterable[Column]) -> tuple[Block, ...]:
         if len(column.steps):
             key = column.steps.tobytes(), column.walls.tobytes()
             groups.setdefault(key, []).append(column)
+
     return tuple(
         Block(
             tuple(c.tag for c in group),

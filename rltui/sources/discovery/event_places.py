@@ -79,6 +79,7 @@ class EventPlaces:
         for candidate in candidates:
             if _may_be_part(candidate):
                 events.setdefault(candidate.directory, []).append(candidate)
+
         known = []
         for candidate in candidates:
             if _may_be_part(candidate) and candidate.path not in self._known:

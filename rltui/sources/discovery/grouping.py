@@ -121,6 +121,7 @@ def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Uni
                 errors if candidate.rowless and _ERRORS.fullmatch(candidate.path.suffix) else named
             )
             kind.append(Unit(where, name_of(candidate), [candidate]))
+
     named += _without_output(errors, named)
     for unit in named:
         count[unit.directory, unit.files[0].kind] += 1
@@ -177,6 +178,7 @@ def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) ->
         heads.append(((start, max(end, last)), head))
         head.go_on(unit, first, surely=len(before) == 1)
         taken.append(unit)
+
     for _, unit in heads:
         unit.crowded = unit.crowded and len(taken) != len(crowd) - 1
     return taken

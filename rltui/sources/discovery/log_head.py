@@ -170,6 +170,7 @@ class FurtherSearch:
         if found:
             self._left = before  # only what is searched in vain is bounded
             return True
+
         self._in_vain += before - self._left
         searched.rows = rows
         self._kept.append(searched)
@@ -330,6 +331,7 @@ class HeadReader:
             rowless = not claimed and self._died(form, path, end, end, named)
         elif not claimed and status.st_size <= HEAD_BYTES and (text := form.packed_text(head)):
             rowless = self._died(form, path, head, text, named)
+
         if claimed or rowless:
             return Claim(True, True, rowless=rowless)
         found = form.refusal(head, self._options)

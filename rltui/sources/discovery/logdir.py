@@ -162,6 +162,7 @@ class RunFinder:
                 found, tree, is_file = [], self._unread.bad(number, logdir, error), False
             (singles if is_file else runs).extend(found)
             trees.append(tree)
+
         self._unread.all_tried()
         whole = tuple(self._with_singles(runs, singles))
         self._forget({f.key: r.key for r in whole for f in r.files})
@@ -205,9 +206,11 @@ class RunFinder:
             if known is not None:  # its feed reports what happened to it
                 return known, Tree(), True
             raise LogdirError(logdir, why(error)) from error
+
         if stat.S_ISDIR(status.st_mode):
             tree = self._walker.walk(logdir, seen)
             return self._runs(number, logdir, tree), tree, False
+
         if not stat.S_ISREG(status.st_mode):
             raise LogdirError(logdir, "is not a regular file")
         candidates = self._walker.single(logdir, status)
@@ -254,9 +257,11 @@ class RunFinder:
             order = _number_of(self._orders[key], file.key)
             file = replace(file, order=order, joined=Joined.SURELY, alone=single.key.name)
             taken.setdefault(key, []).append(file)
+
         for run in runs:
             files = sorted((*run.files, *taken.pop(run.key, ())), key=_order)
             yield replace(run, files=tuple(files))
+
         for key, files in taken.items():  # the directory has vanished
             yield RunFiles(key, self._paths[key], tuple(files))
         yield from alone

@@ -361,6 +361,7 @@ def look(files: Mapping[Path, str], proc: Path = PROC) -> dict[Path, Hold]:
         if path != PIPE and not is_remote(path) and seen.shows(mounts, path):
             with suppress(OSError, ValueError):
                 found[path] = path.stat()
+
     if not found:
         return {}
     held = seen.held(found)

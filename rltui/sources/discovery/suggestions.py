@@ -143,6 +143,7 @@ class LogdirFinder:
                 left = min(most, end - _PROCESSES_S - self._clock.monotonic())
                 if real not in found or found[real].partial:
                     self._scan(place, real, left, found)
+
         self._add_writers(found, end)
         kept = sorted(_merged(found), key=lambda s: (-s.modified, str(s.path)))
         searched = tuple(dict.fromkeys(clean(p.origin) for p in every))
@@ -155,6 +156,7 @@ class LogdirFinder:
         for name in VARIABLES:
             if value := self._environment.get(name):
                 yield Spot(base / value, f"${name}")
+
         uri = self._environment.get(_MLFLOW)
         if uri and (store := _local(uri)):
             yield Spot(base / store, f"${_MLFLOW}")
@@ -162,6 +164,7 @@ class LogdirFinder:
             for name in NAMED:
                 yield Spot(here / name, name)
             yield Spot(here, "working directory")
+
         if self._home is not None:
             yield Spot(self._home / "ray_results", "~/ray_results")
             cache = self._environment.get("HF_HOME") or self._home / ".cache" / "huggingface"
@@ -195,6 +198,7 @@ class LogdirFinder:
             if self._clock.monotonic() >= end:
                 return
             self._written(path, process.writer, found)
+
         for log in [log for suggestion in found.values() for log in suggestion.newest]:
             owner = processes.writer_of(log.path.name, host)
             if owner is not None:
@@ -324,6 +328,7 @@ def quick_scan(
             found, partial = walk.run().candidates, walk.partial
         else:
             found = walker.single(path, path.stat(), named=False)
+
     found.sort(key=lambda c: c.modified, reverse=True)
     kept = set(islice(dict.fromkeys(c.path for c in found), _NEWEST))
     newest = [c for c in found if c.path in kept]

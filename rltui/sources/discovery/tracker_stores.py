@@ -84,6 +84,7 @@ class Stores:
             parts = store.tracker.parts(path)
         except OSError:
             return False
+
         changed = not parts <= store.parts
         store.stamp, store.settled = () if changed else stamp, same
         return changed

@@ -240,6 +240,7 @@ class Walk:
         if tracker is not None:
             self._store(place.path, place.name, tracker, within=False)
             return
+
         for entry in self._in_order(entries):
             self._visit(place, entry)
         if CHECKPOINT_LOG not in names:
@@ -253,6 +254,7 @@ class Walk:
         if is_remote(path):
             following = (p.path for p in islice(self._pending, _EXPECTED))
             expect([path, *following], self._reads_head)
+
         try:
             status = status_of(path)
             identity = (status.st_dev, status.st_ino)
@@ -268,6 +270,7 @@ class Walk:
             if not isinstance(error, FileNotFoundError):  # else deleted since it was listed
                 self.tree.trouble(path, reason_of(error))
             return None
+
         self.tree.directories.append((path, status.st_mtime_ns))
         return entries
 
@@ -306,15 +309,18 @@ class Walk:
             if self.knows_strangers:
                 self._stranger(place, entry)
             return
+
         suffix = _suffix(name)
         if place.opened.get(suffix, 0) >= self.most_alike and suffix not in place.claimed:
             self.tree.refused_count += not all(f.common for f in forms)
             return
+
         if trackers and is_remote(path):
             if not forms:
                 self.tree.refuse(path, _ELSEWHERE)
                 return
             trackers = []
+
         status = entry.stat()
         if stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) not in self._seen:
             self._log_or_store(place, path, status, forms, trackers)
@@ -333,6 +339,7 @@ class Walk:
             if not (stat.S_ISREG(status.st_mode) and status.st_size):
                 return
             form = self._walker.heads.format_of_stranger(forms, path, status)
+
         if form is None:
             self._strangers[kind] += 1
         elif (status.st_dev, status.st_ino) not in self._seen:
@@ -452,6 +459,7 @@ def _content(path: Path) -> str:
             blank = blank and not piece.strip()
             lines, size, ended = lines + piece.count(b"\n"), size + len(piece), piece[-1:] == b"\n"
         more = "more than " if size >= most and read(1, size) else ""
+
     lines += not ended
     if blank:
         return ""

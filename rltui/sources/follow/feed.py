@@ -175,6 +175,7 @@ class TrackerFeed(Feed):
         if followed.restarted:
             self._generation += 1
             self._records = 0
+
         self._advance(more=followed.more)
         self._count(followed.decoded)
         follower = self._follower

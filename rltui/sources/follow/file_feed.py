@@ -132,6 +132,7 @@ class FileFeed(Feed):
                 found = overview(self.file.path, self._format, self._options, limits)
         except OSError:
             return None
+
         if found is None:
             return None
         decoded = Decoded(found.blocks)
@@ -148,6 +149,7 @@ class FileFeed(Feed):
         if polled.changed:
             self._grows |= self.finished and self._decoder.open_line
             self.finished = self._left_out = False
+
         ends = self.final and not (self.finished or (self._left_out and not self.wait))
         if not (polled.changed or self.behind or self._decoder.holds_row or ends):
             return None

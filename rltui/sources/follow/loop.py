@@ -191,6 +191,7 @@ class FollowLoop:
         if self._watching.inotify:
             self._notifier.start(self._feeds.directories_by_change())
             self._rely_on_reports()
+
         while True:
             if not self._backlog:
                 self.listening.set()

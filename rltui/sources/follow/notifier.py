@@ -132,6 +132,7 @@ class InotifyWatches(Watches):
             descriptor = self._library.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         except (OSError, AttributeError):  # not Linux
             return False
+
         if descriptor < 0:  # usually 128 instances for a user
             return False
         self._descriptor = descriptor
@@ -200,6 +201,7 @@ class InotifyWatches(Watches):
             data = os.read(self._descriptor, _BUFFER)
         except OSError:
             return
+
         begin = 0
         while begin < len(data):
             watch, mask, _, length = _HEAD.unpack_from(data, begin)
@@ -231,6 +233,7 @@ class WatchdogWatches(Watches):
             from watchdog.observers import Observer  # as above
         except ImportError:
             return False
+
         wake = self._wake
 
         class Handler(FileSystemEventHandler):
@@ -247,6 +250,7 @@ class WatchdogWatches(Watches):
             observer.start()
         except (OSError, RuntimeError):
             return False
+
         self._observer, self._handler = observer, Handler()
         self.update(directories)
         if not self._watches:

@@ -127,6 +127,7 @@ class ResumedFile(FileFeed):
         if tail.offset < end:
             self._advance(more=True)
             return replace(known, more=True)
+
         if tail.checksum != known.checksum:
             return self._read_anew(known, budget_bytes)
         return self._go_on(known, budget_bytes)

@@ -134,6 +134,7 @@ class Schedule:
             watched.gap = gap if not watched.gap else 0.8 * watched.gap + 0.2 * gap
             watched.grew = now
             watched.unreported = not watched.woken
+
         watched.woken, watched.polled = False, now
         watched.reported = self._is_reported(path, watched)
         hot = not watched.reported and self._grows(watched, now)

@@ -137,6 +137,7 @@ class StdinFeed(Feed):
         if data:
             self.modified = self._clock.now()
             self._open_line = not data.endswith(b"\n")
+
         if self.ended and self._open_line:  # nothing follows that could end the last line
             data += b"\n"
         begin = max(0, self.offset - self._skipped)

@@ -139,6 +139,7 @@ def _load(path: Path) -> SampleTable:
                     count += 1
     except UNREADABLE as error:
         note = reason_of(error)
+
     if count > _MAX_ROWS:
         note = note or f"the last {_MAX_ROWS:,} of {count:,} samples"
     if broken:
@@ -225,6 +226,7 @@ def _name_of(path: Path) -> tuple[str, int | None, str]:
         elif not found:
             parts.append(part)
         pattern.append(part)
+
     rest = stem[: at.start()].rstrip("_-") if at else stem
     pattern.append(f"{stem[: at.start(1)]}*{ending}" if at else path.name)
     if rest and rest not in parts[-1:] and not (parts and rest == "traces"):

@@ -31,6 +31,7 @@ from rltui.trackers.sqlite.dialect import (
     raw_of,
     texts_in_chunks,
 )
+from rltui.trackers.sqlite.stores import Stores
 
 #: Bytes of a row and its index entries, roughly.
 _ROW_BYTES = 100
@@ -201,3 +202,6 @@ class _Values:
         if not wellformed:
             self._notes.add(0, "row of metrics that holds no number", f"row {number}")
         return wellformed
+
+
+MLFLOW = Stores(MlflowTables())

@@ -172,9 +172,11 @@ class StoreChanges:
         else:
             touched = {r for r in runs if facts.get(r) != before.facts.get(r)}
             touched |= self._missing(connection, table)
+
         if last > before.last and touched is not runs:
             query = f"SELECT DISTINCT +{table.run} FROM {table.name} WHERE rowid > ?"
             touched |= {raw_of(run) for (run,) in connection.execute(query, (before.last,))}
+
         version = before.version + 1
         every = {**before.touched, **dict.fromkeys(touched, version)}
         return StoreState(table, last, newest, version, before.epoch + replaced, every, facts)
@@ -321,6 +323,7 @@ class RowFollower:
             elif state.epoch != progress.epoch:
                 # ids beyond the anchor may have been given again to other rows
                 progress.ids, progress.searched = _NONE, anchor[0] if anchor else 0
+
         progress.version, progress.epoch = state.version, state.epoch
         if progress.facts.exists:
             self._read(connection, found, budget, listing=touched or progress.unlisted)
@@ -336,6 +339,7 @@ class RowFollower:
         if listing and len(progress.ids) < count:
             more, progress.searched = self._search(connection, table, progress.searched, last)
             progress.ids = np.concatenate((progress.ids, more)) if len(progress.ids) else more
+
         progress.unlisted = listing and progress.searched < last
         if not progress.unlisted:
             progress.searched = last
@@ -347,6 +351,7 @@ class RowFollower:
             if stopped or whole < len(rows):
                 rows = rows[:whole]
                 found.new = int(np.searchsorted(progress.ids[:count], rows[-1][0], "right"))
+
         if rows:
             found.rows, progress.anchor = rows, row_of(connection, table, rows[-1][0])
 
@@ -415,9 +420,11 @@ class RowFollower:
         if not facts.exists:
             notes += ((Level.WATCH, _REMOVED),) if before.there else ()
             return Followed(gone=True, notes=notes, changed=bool(notes))
+
         if found.restarted:
             self._decoder = self._store.dialect.decoder()
             notes += ((Level.WATCH, _REWRITTEN),)
+
         if found.damaged:
             notes += ((Level.WATCH, f"{found.damaged} rows in damaged pages were left out"),)
         decoded = self._decoder.decode(found.rows) if found.rows else Decoded()

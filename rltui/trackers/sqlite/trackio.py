@@ -37,6 +37,7 @@ from rltui.trackers.sqlite.dialect import (
     raw_of,
     texts_in_chunks,
 )
+from rltui.trackers.sqlite.stores import Stores
 
 #: Bytes of a row, roughly: some thirty values with their names.
 _ROW_BYTES = 1000
@@ -254,10 +255,12 @@ class _Rows:
         if not _PLAIN.issuperset(map(type, cells)):
             values = dict(flatten({k: v for k, v in values.items() if not _is_media(v)}))
             cells = list(values.values())
+
         keys = tuple(values)
         if keys != self._keys:
             self._flush()
             self._keys, self._has_step = keys, _GLOBAL_STEP in values
+
         if self._has_step or self._global or type(step) is not int:
             step = self._step_of(values, step)
         self._step = step
@@ -326,6 +329,7 @@ class _WithSystem:
         if rows.restarted:
             self._system = self._make[1]()
             self._forget_steps()
+
         self._add_steps(rows.decoded)
         self._gone = rows.gone or (self._gone and not rows.changed)
         if rows.more or self._gone:
@@ -339,6 +343,7 @@ class _WithSystem:
             self._add_steps(fresh.decoded)
             notes = system.notes + fresh.notes
             return replace(fresh, more=True, restarted=True, notes=notes, changed=True)
+
         if not system.decoded.records:  # trouble with the store as a whole is reported by the rows
             return replace(rows, more=True) if system.more else rows
         decoded = rows.decoded.then(self._dated(system.decoded))
@@ -362,3 +367,6 @@ class _WithSystem:
             places = np.searchsorted(self._walls, block.wall_times, "right") - 1
             dated.append(replace(block, steps=self._steps[np.maximum(places, 0)]))
         return replace(decoded, items=tuple(dated), guessed=self._tags)
+
+
+TRACKIO = Stores(TrackioTables())
