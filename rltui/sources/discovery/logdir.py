@@ -91,8 +91,7 @@ class RunFinder:
         """``ends`` knows the logs of jobs that died before their first row; ``waits``: a named
         file that is empty is no error, it may become a log; ``partial``, as do those who wait: a
         bad logdir is no error while another one is good; ``absent``: nor is one that does not exist
-        yet; ``stopped``: whether a search is to
-        end by SearchStoppedError."""
+        yet; ``stopped``: whether a search is to end by SearchStoppedError."""
         self._logdirs = tuple(logdirs)
         self._walker = Walker(formats, trackers, options or Options(), ends, stopped)
         naming = [f.name for f in formats if f.names_run]
@@ -128,7 +127,7 @@ class RunFinder:
 
     def stores_changed(self) -> bool:
         """Whether a database that the last search found may hold new runs."""
-        return self._walker.stores_changed()
+        return self._walker.stores.changed()
 
     @property
     def unfinished(self) -> bool:

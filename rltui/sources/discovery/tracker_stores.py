@@ -29,7 +29,7 @@ class _Store:
     runs: tuple[TrackedRun, ...] = ()
 
 
-class Stores:
+class FoundStores:
     """Remembers stores from one search to the next. Not thread-safe."""
 
     def __init__(self) -> None:

@@ -38,7 +38,7 @@ from rltui.sources.discovery.run_files import (
     Tree,
     pruned,
 )
-from rltui.sources.discovery.tracker_stores import Stores
+from rltui.sources.discovery.tracker_stores import FoundStores
 from rltui.trackers import Tracker
 
 #: Files whose names say nothing, of one directory and suffix, and of one walk, that are opened
@@ -67,7 +67,7 @@ class Walker:
         self.formats = tuple(formats)
         self.trackers = tuple(trackers)
         self.heads = HeadReader(options, ends)
-        self.stores = Stores()
+        self.stores = FoundStores()
 
     def turn(self) -> None:
         """A search of all logdirs begins: forget files that the last one did not see."""
@@ -78,10 +78,6 @@ class Walker:
         """Raise SearchStoppedError when nobody waits for the walk any more."""
         if self._stopped():
             raise SearchStoppedError
-
-    def stores_changed(self) -> bool:
-        """See :meth:`rltui.sources.discovery.tracker_stores.Stores.changed`."""
-        return self.stores.changed()
 
     def claims_name(self, name: str) -> bool:
         """Whether a file of this name may be a log or a store."""

@@ -152,7 +152,10 @@ class StdinFeed(Feed):
             self._format = self._claiming(waited, data) if data else None
             data = waited + data
             if self._format is None:
-                self._keep(data)
+                if len(data) > _UNCLAIMED_BYTES:
+                    self._skipped += len(data) - _UNCLAIMED_BYTES // 2
+                    data = data[-_UNCLAIMED_BYTES // 2 :]
+                self._unclaimed = data
                 return Decoded()
             self._decoder = self._format.decoder(self._options, PIPE)
         self.offset = self.size
@@ -185,12 +188,6 @@ class StdinFeed(Feed):
             return Decoded()
         self._format, self.offset = form, self.size
         return decoded
-
-    def _keep(self, data: bytes) -> None:
-        if len(data) > _UNCLAIMED_BYTES:
-            self._skipped += len(data) - _UNCLAIMED_BYTES // 2
-            data = data[-_UNCLAIMED_BYTES // 2 :]
-        self._unclaimed = data
 
     def _changed(self, decoded: Decoded, dropped: int) -> Batch:
         trouble: Notes = ()
