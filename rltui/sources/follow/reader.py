@@ -24,7 +24,6 @@ from rltui.sources.follow.loop import FollowLoop, WakeUps
 from rltui.sources.follow.queued import BatchQueue, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
 from rltui.sources.follow.schedule import Intervals, Watching
-from rltui.sources.follow.stdin_feed import PipeReader, StdinFeed
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of this many
 #: bytes is applied within a frame.
@@ -98,6 +97,9 @@ class Reader(ThreadedReader):
 
     def _open(self, run: RunFiles, file: LogFile) -> Feed:
         if file.path == PIPE:
+            # few read a pipe, and the first paint waits for all that is imported
+            from rltui.sources.follow.stdin_feed import PipeReader, StdinFeed
+
             pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
             return StdinFeed(run, file, self._options, self._formats, pipe, self._clock, self._ends)
         if self._handed_over is not None:

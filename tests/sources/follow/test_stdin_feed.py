@@ -13,7 +13,7 @@ from rltui.core.batch import Batch
 from rltui.core.stdin import PIPE, PIPE_NAME
 from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
-from rltui.sources.follow import reader as module
+from rltui.sources.follow import stdin_feed as module
 from rltui.sources.follow import stdin_feed as pipe_reader
 from rltui.sources.follow.stdin_feed import PipeReader
 
