@@ -2,7 +2,7 @@
 
 Files are polled with ``stat``, often while they grow and rarely when they are quiet: inotify is
 silent about writes of other hosts on NFS, CIFS and SSHFS. Where inotify works
-(:mod:`rltui.sources.follow.inotify`) it wakes the poller sooner, and a file of which it reports
+(:mod:`rltui.sources.follow.notifier`) it wakes the poller sooner, and a file of which it reports
 every write is polled rarely, even while it grows.
 """
 
