@@ -229,7 +229,7 @@ def _follow(options: argparse.Namespace) -> int:
 def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
     """Wait until one of the paths exists, if they are of this machine and none does; say so."""
     from rltui.pages.runs.lines import absent_words  # seldom awaited
-    from rltui.sources.discovery.unread import similar_to  # seldom awaited
+    from rltui.sources.discovery.logdir import similar_to  # seldom awaited
 
     if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
         return

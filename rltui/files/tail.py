@@ -121,6 +121,13 @@ _NOTHING = Polled()
 _SYSTEM_CLOCK = SystemClock()
 
 
+def second_look(clock: Clock, modified: float) -> float:
+    """When (monotonic seconds) to look once more at something that changed at ``modified`` and was
+    read just now; infinity when it cannot have changed again within the same tick."""
+    recent = abs(clock.now() - modified) < _RECENT_S
+    return clock.monotonic() + _GRANULE_S if recent else math.inf
+
+
 class Tail:
     """Not thread-safe. ``offset`` counts the bytes that polls returned.
 
@@ -249,7 +256,7 @@ class Tail:
             self._start_over()
         keep, until = len(data), math.inf
         if keep and ended:
-            recent = self._read_once and self._changed_recently(status)
+            recent = self._read_once and second_look(self._clock, status.st_mtime) < math.inf
             keep, until, gap = self._before_gap(data, patient=recent)
             notes += gap
         if not keep and _stamp_of(status) == self._stamp and not (notes or started_over):
@@ -290,13 +297,8 @@ class Tail:
         self._identity = (status.st_dev, status.st_ino)
         self._stamp = _stamp_of(status)
         self._read_once |= ended
-        self._again = math.inf if ended else -math.inf
-        if ended and self._changed_recently(status):
-            self._again = self._clock.monotonic() + _GRANULE_S
+        self._again = second_look(self._clock, status.st_mtime) if ended else -math.inf
         return Polled(data, bool(data) and not ended, restarted, notes, True)
-
-    def _changed_recently(self, status: os.stat_result) -> bool:
-        return abs(self._clock.now() - status.st_mtime) < _RECENT_S
 
     def _why_started_over(self, descriptor: int, status: os.stat_result) -> str | None:
         """Why the content counts as new; ``""`` when it does not, None to wait and see."""

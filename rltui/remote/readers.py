@@ -11,7 +11,7 @@ from time import monotonic
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.remote.part import Part
-from rltui.sources.follow.batch_queue import MOST_BATCHES
+from rltui.sources.follow.queued import MOST_BATCHES
 from rltui.sources.follow.reading import Arriving
 
 #: Hosts that are connected to at the same time.

@@ -34,8 +34,8 @@ from rltui.remote.wire.messages import (
 from rltui.remote.wire.questions import Again, Question, dump_kept
 from rltui.remote.wire.record import WireError
 from rltui.sources.discovery.log_head import EndSigns
-from rltui.sources.follow.known import Known, says_something
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.resume import HandedOver, says_something
 
 #: Seconds between two signs of life.
 HEARTBEAT_S = 5.0
@@ -132,7 +132,7 @@ class Stream:
             self._read(Request.load(first))
 
     def _read(self, request: Request) -> None:
-        known = Known(self._known(request.known))
+        known = HandedOver(self._known(request.known))
         reader = Reader(
             self._logdirs,
             clock=self._clock,
@@ -142,7 +142,7 @@ class Stream:
             step_keys=request.step_keys or None,
             ends=self._ends,
             waits=request.waits,
-            known=known,
+            handed_over=known,
         )
         try:
             reader.scan()

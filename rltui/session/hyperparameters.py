@@ -24,8 +24,8 @@ from rltui.formats.settings import MOST_SETTINGS, flat_settings
 from rltui.formats.words import words
 
 if TYPE_CHECKING:
-    from rltui.sources.beside.sample import Sample, SampleRow
-    from rltui.sources.beside.sample_files import SampleTable
+    from rltui.sources.side_files.sample import Sample, SampleRow
+    from rltui.sources.side_files.sample_files import SampleTable
 
 #: Names of texts that hold hyperparameters: transformers logs ``args``, CleanRL
 #: ``hyperparameters``, others ``config``, ``hparams``; TensorBoard adds ``/text_summary``.
@@ -369,8 +369,8 @@ class TextSet:
     def load(self, step: int | None) -> SampleTable:
         """The texts at a step."""
         # heavy: whatever reads files of samples
-        from rltui.sources.beside.sample import SampleRow
-        from rltui.sources.beside.sample_files import SampleTable  # heavy
+        from rltui.sources.side_files.sample import SampleRow
+        from rltui.sources.side_files.sample_files import SampleTable  # heavy
 
         return SampleTable(
             tuple(
@@ -388,6 +388,6 @@ class TextSet:
         point = self._points.get(row.place)
         if point is None:
             raise ValueError("newer texts took its place")
-        from rltui.sources.beside.sample import Sample  # heavy
+        from rltui.sources.side_files.sample import Sample  # heavy
 
         return Sample(((self.name, point.text),), ())

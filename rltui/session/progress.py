@@ -27,7 +27,7 @@ from rltui.core.level import ExitKind, RunState
 from rltui.core.medians import median
 from rltui.health.stalled import StallLimits
 from rltui.session.hyperparameters import positive
-from rltui.sources.beside.facts import NO_FACTS, STOP, Facts
+from rltui.sources.side_files.settings_files import NO_FACTS, STOP, Facts
 from rltui.store import RunData, Series
 from rltui.store.run import LogFile
 

@@ -18,7 +18,7 @@ from rltui.health.model import Judgement, MutedFinding, Report
 from rltui.session.hyperparameters import Hyperparameters, Texts
 from rltui.session.naming import Naming
 from rltui.session.progress import Progress
-from rltui.sources.beside.facts import NO_FACTS
+from rltui.sources.side_files.settings_files import NO_FACTS
 from rltui.store import RunData, Series
 from rltui.store.series import SeriesCache
 

@@ -30,8 +30,8 @@ from rltui.session.replay import Replay
 from rltui.session.run import RunView
 from rltui.session.run_list import RunList
 from rltui.session.vitals import Vitals
+from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
-from rltui.sources.discovery.unread import similar_to
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.reading import Reading
 from rltui.store import Changes

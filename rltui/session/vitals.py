@@ -21,8 +21,8 @@ from rltui.core.level import RunState
 from rltui.files.trouble import contained
 from rltui.session.progress import Look, Progress
 from rltui.session.run import RunView
-from rltui.sources.beside.facts import FactFiles, Facts
-from rltui.sources.discovery.holders import Hold, look
+from rltui.sources.discovery.processes import Hold, look
+from rltui.sources.side_files.settings_files import FactFiles, Facts
 
 #: Seconds between two looks, but for runs that have just fallen silent; of a run that a process
 #: holds the next one waits twice as long each time, at most this long.

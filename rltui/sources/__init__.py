@@ -2,8 +2,8 @@
 
 ``discovery`` finds runs and their files: ``walk`` searches directories, ``grouping`` puts the logs
 of one training together, ``logdir`` names runs. ``follow`` reads them: ``reader`` is the way in,
-``loop`` its thread, ``schedule`` says when to poll what, a ``feed`` reads one file, store or pipe,
-and ``sample`` shows a large file before it is read.
+``loop`` its thread, ``schedule`` says when to poll what, a ``feed`` reads one file, store or pipe.
+``side_files`` are read on demand: samples, settings.
 """
 
 from rltui.sources.discovery.logdir import discover

@@ -2,7 +2,7 @@
 
 A new tracker is one module with a class that satisfies :mod:`rltui.trackers.base`, in
 :data:`TRACKERS`. One whose runs are rows of a SQLite table needs only a dialect
-(:mod:`rltui.trackers.sqlite.schema`).
+(:mod:`rltui.trackers.sqlite.dialect`).
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 
 from rltui.trackers.base import Followed, Follower, TrackedRun, Tracker
 from rltui.trackers.mlflow_files import MlflowFiles
-from rltui.trackers.sqlite.sqlite_tracker import RowStore
+from rltui.trackers.sqlite.tracker import RowStore
 
 if TYPE_CHECKING:
-    from rltui.trackers.sqlite.schema import Dialect
+    from rltui.trackers.sqlite.stores import Stores
 
 
-def _mlflow() -> Dialect:
-    from rltui.trackers.sqlite.mlflow import MlflowTables
+def _mlflow() -> Stores:
+    from rltui.trackers.sqlite.mlflow import MLFLOW  # it is imported when there is a database
 
-    return MlflowTables()
+    return MLFLOW
 
 
-def _trackio() -> Dialect:
-    from rltui.trackers.sqlite.trackio import TrackioTables
+def _trackio() -> Stores:
+    from rltui.trackers.sqlite.trackio import TRACKIO  # as above
 
-    return TrackioTables()
+    return TRACKIO
 
 
 #: The first one that claims a store gets it.

@@ -14,19 +14,16 @@ from pathlib import Path
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean_bytes
-from rltui.files.disk import opened
 from rltui.files.disk import status as status_of
 from rltui.trackers.base import Follower, TrackedRun
+from rltui.trackers.mlflow_values import META, MOST_META, meta_of, read_start
 
-META = "meta.yaml"
-#: Bytes that are read of meta.yaml, and of a name.
-_MOST_META = 1 << 16
+#: Bytes that are read of a name.
 _MOST_NAME = 500
 _RUN = re.compile(rb"^run_(?:id|uuid): ", re.MULTILINE)
 _MODEL = re.compile(rb"^model_id: ", re.MULTILINE)
 #: Folders that every run has.
 _FOLDERS = frozenset(("metrics", "params", "tags"))
-_KEY = re.compile(rb"^(\w+): *(.*?) *$", re.MULTILINE)
 #: Places of runs that are remembered.
 _MOST_KNOWN = 100_000
 
@@ -58,9 +55,10 @@ class MlflowFiles:
         if path in self._known:
             return True
         try:
-            start = read_start(path / META, _MOST_META)
+            start = read_start(path / META, MOST_META)
         except OSError:
             return False
+
         claimed = _RUN.search(start) is not None or (
             _FOLDERS.issubset(names) and not _MODEL.search(start)
         )
@@ -70,17 +68,17 @@ class MlflowFiles:
 
     def runs(self, path: Path) -> Sequence[TrackedRun]:
         """The run, or none when it was deleted (such runs stay on the disk)."""
-        from rltui.trackers.folder import Folders
+        from rltui.trackers.mlflow_run import Folder  # most directories hold no store
 
         meta = meta_of(path)
         if _is_deleted(path, meta):
             return ()
         status = status_of(path / META)
         size, modified = 0, status.st_mtime
-        folders = Folders(path / "metrics", self._clock)
-        for name in folders.new():
+        folder = Folder(path / "metrics", self._clock)
+        for name in folder.new():
             with suppress(OSError):  # deleted since it was listed
-                file = status_of(folders.path / name)
+                file = status_of(folder.path / name)
                 size, modified = size + file.st_size, max(modified, file.st_mtime)
         return (TrackedRun("", _name_of(path, meta), size, modified),)
 
@@ -89,21 +87,9 @@ class MlflowFiles:
         return frozenset() if _is_deleted(path, meta_of(path)) else frozenset(("",))
 
     def follow(self, path: Path, part: str) -> Follower:  # noqa: ARG002
-        from rltui.trackers.mlflow_run import MlflowRun
+        from rltui.trackers.mlflow_run import MlflowRun  # as above
 
         return MlflowRun(path, self._clock)
-
-
-def read_start(path: Path, most: int) -> bytes:
-    """The beginning of a small file. Raises OSError."""
-    with opened(path) as read:
-        return read(most, 0)
-
-
-def meta_of(path: Path) -> dict[bytes, bytes]:
-    """The plain values of a run's meta.yaml, which is flat. Raises OSError."""
-    found = _KEY.findall(read_start(path / META, _MOST_META))
-    return {key: value.strip(b"'\"") for key, value in found}
 
 
 def _is_deleted(path: Path, meta: dict[bytes, bytes]) -> bool:

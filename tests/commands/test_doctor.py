@@ -129,7 +129,7 @@ def test_directories_that_are_not_watched_are_counted(
     if not facts["inotify"]:
         pytest.skip("no inotify here")
     assert facts["why"].endswith("reports every write")
-    monkeypatch.setattr("rltui.sources.follow.inotify.most_watches", lambda: 1)
+    monkeypatch.setattr("rltui.sources.follow.notifier.most_watches", lambda: 1)
     assert "in 1 of 2 directories, the others are polled" in text(capsys, logdir)
 
 

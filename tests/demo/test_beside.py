@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rltui.demo import DemoRun
-from rltui.sources.beside.sample_files import find_samples
-from rltui.sources.beside.settings_files import read_settings
+from rltui.sources.side_files.sample_files import find_samples
+from rltui.sources.side_files.settings_files import read_settings
 from tests.clock import ManualClock
 
 

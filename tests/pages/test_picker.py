@@ -18,9 +18,9 @@ from rltui.pages.picker.lines import (
     suggestion_entries,
     suggestions_text,
 )
-from rltui.sources.discovery.log_writers import LogWriter
+from rltui.sources.discovery.processes import LogWriter
+from rltui.sources.discovery.run_files import Candidate
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
-from rltui.sources.discovery.tree import Candidate
 from rltui.trackers import TRACKERS
 from tests.pages.parts import assert_harmless, drawn
 

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 
 from rltui.pages.picker.lines import PathDisplay
 from rltui.pages.picker.screen import PickerApp, PickerScreen
+from rltui.sources.discovery.run_files import Candidate
 from rltui.sources.discovery.suggestions import Suggestions
-from rltui.sources.discovery.tree import Candidate
 from tests.clock import ManualClock
 from tests.pages.test_picker import CSV, an_offer, some
 from tests.tui.driving import driving

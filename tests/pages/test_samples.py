@@ -162,7 +162,7 @@ async def test_a_record_that_goes_wrong_is_a_note(
         def broken(_: object) -> None:
             raise TypeError("\x1b[31m")
 
-        monkeypatch.setattr("rltui.sources.beside.sample_files.sample_of", broken)
+        monkeypatch.setattr("rltui.sources.side_files.sample_files.sample_of", broken)
         await hand.press("j")
         assert "cannot be read: not a sample (TypeError)" in hand.text
 

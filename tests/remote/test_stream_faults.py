@@ -13,8 +13,8 @@ from hypothesis.stateful import rule
 from rltui.core.batch import Batch
 from rltui.core.errors import SourceError
 from rltui.remote.wire import BatchDecoder, BatchEncoder, FrameReader, FrameWriter
-from rltui.sources.follow.known import Known, says_something
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.resume import HandedOver, says_something
 from tests.clock import ManualClock
 from tests.sources.test_fault_machine import FaultMachine, Monitor
 
@@ -51,7 +51,7 @@ class DistantMonitor(Monitor):
     def __init__(self, logdir: Path, clock: ManualClock, budget: int, *, live: bool) -> None:
         self._budget = budget
         self._logdir = logdir
-        self._known = Known()
+        self._known = HandedOver()
         self._wire = Wire()
         self.connected = False
         super().__init__(logdir, clock, budget, live=live)
@@ -81,8 +81,10 @@ class DistantMonitor(Monitor):
         self._wire, there = Wire(), Wire()
         for batch in self._known:
             there.send(batch)
-        known = Known(there.receive(len(there.flying)))
-        reader = Reader([self._logdir], clock=self.clock, budget_bytes=self._budget, known=known)
+        known = HandedOver(there.receive(len(there.flying)))
+        reader = Reader(
+            [self._logdir], clock=self.clock, budget_bytes=self._budget, handed_over=known
+        )
         self._queue.batches.clear()
         try:
             self._reader = self._watched(reader)

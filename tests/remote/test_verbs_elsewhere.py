@@ -12,10 +12,10 @@ from rltui.cli import main
 from rltui.core.address import parse_logdir
 from rltui.core.clock import SystemClock
 from rltui.files.disk import connect, costs
-from rltui.sources.beside import sample_records
-from rltui.sources.beside.sample_files import find_samples
-from rltui.sources.beside.settings_files import read_settings
 from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.side_files import sample_files
+from rltui.sources.side_files.sample_files import find_samples
+from rltui.sources.side_files.settings_files import read_settings
 from tests.remote.stores import MemoryShelf, need_extra, web_server
 from tests.remote.test_stores import rows
 
@@ -129,7 +129,7 @@ def test_a_large_parquet_file_is_not_read(
     shelf.put("a/completions_00001.parquet", b"PAR1" * 10)
     (samples,) = find_samples(parse_logdir(shelf.address))
     assert "too large" not in samples.load(1).note
-    monkeypatch.setattr(sample_records, "_MAX_REMOTE_PARQUET", 39)
+    monkeypatch.setattr(sample_files, "_MAX_REMOTE_PARQUET", 39)
     assert samples.load(1).note == "the file is too large to be read from elsewhere"
 
 

@@ -18,7 +18,7 @@ from rltui.core.level import Level, RunState
 from rltui.facts.sentences import summary
 from rltui.session import RunView, Session
 from rltui.session.event import EventKind, Watcher
-from rltui.sources.discovery.holders import Hold
+from rltui.sources.discovery.processes import Hold
 from tests.builders import START, a_source
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session

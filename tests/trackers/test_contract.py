@@ -145,14 +145,6 @@ def test_a_small_budget_leaves_more(writer: Writer) -> None:
     assert len(values_of(first, *rest)["reward"]) == 2000
 
 
-def test_ten_thousand_rows(writer: Writer) -> None:
-    writer.log("r", rows(1, 10_000))
-    _, follower = opened(writer)
-    polls = read_all(follower)
-    assert values_of(*polls)["reward"] == [(s, -float(s)) for s in range(1, 10_001)]
-    assert sum(len(p.decoded.items) for p in polls) < 20
-
-
 def test_nan_and_infinity(writer: Writer) -> None:
     logged = [1.0, math.nan, math.inf, -math.inf, 0.0, 1e308]
     writer.log("r", [(s, {"a": v}) for s, v in enumerate(logged)])
@@ -215,20 +207,6 @@ def test_the_end_of_a_run(writer: Writer) -> None:
     assert ended.changed
     writer.finish("r")
     assert follower.poll(BUDGET).decoded.exit_code == 0
-
-
-def test_two_followers_of_one_run_do_not_disturb_each_other(writer: Writer) -> None:
-    writer.log("r", rows(1, 40))
-    tracker, first = opened(writer)
-    polls = [first.poll(600)]
-    (run,) = tracker.runs(writer.path)
-    second = tracker.follow(writer.path, run.part)
-    others = read_all(second, 900)
-    writer.log("r", rows(41, 60))
-    polls += read_all(first)
-    others += read_all(second)
-    assert points_of(*polls) == points_of(*others)
-    assert len(values_of(*polls)["reward"]) == 60
 
 
 def test_a_run_that_is_unreadable_is_reported_once(writer: Writer) -> None:

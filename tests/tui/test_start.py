@@ -61,7 +61,7 @@ _LATER = (
     "rltui.health.projection", "rltui.health.detectors.registry",
     "rltui.tui.help", "rltui.pages.metric.lines", "rltui.pages.metric.explain",
     "rltui.pages.metric.related", "rltui.output.text_report",
-    "rltui.sources.beside.sample_files", "rltui.sources.follow.stdin_feed",
+    "rltui.sources.side_files.sample_files", "rltui.sources.follow.stdin_feed",
     "rltui.formats.console.console_decoder", "rltui.formats.table.table_decoder",
     "rltui.formats.tracker_log.wandb_decoder",
 )  # fmt: skip

@@ -19,7 +19,7 @@ from rltui.facts.groups import slot_sign
 from rltui.pages.findings.lines import heading
 from rltui.session import RunView
 from rltui.session.hyperparameters import differing_settings, main_rank, value_text
-from rltui.sources.beside.settings_files import FileSettings
+from rltui.sources.side_files.settings_files import FileSettings
 
 #: Names of one section; a larger one is split by the next part of the names.
 _LARGE = 40

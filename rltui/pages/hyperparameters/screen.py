@@ -11,7 +11,7 @@ from rltui.facts.groups import slot_of
 from rltui.facts.samples import folders_of
 from rltui.pages.hyperparameters.lines import Settings, setting_lines, settings_head
 from rltui.session import RunView, Session
-from rltui.sources.beside.settings_files import FileSettings, read_settings
+from rltui.sources.side_files.settings_files import FileSettings, read_settings
 from rltui.tui.keys import SETTINGS
 from rltui.tui.overlay import Overlay
 from rltui.tui.reading import ReadingScreen

@@ -32,8 +32,8 @@ from rltui.draw.prose import paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.formats import Belonging
+from rltui.sources.discovery.run_files import parents_of
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
-from rltui.sources.discovery.tree import parents_of
 
 #: Seconds between two searches.
 RESCAN_S = 5.0

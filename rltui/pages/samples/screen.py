@@ -27,7 +27,7 @@ from rltui.pages.samples.lines import (
     samples_head,
 )
 from rltui.session import RunView, Session
-from rltui.sources.beside.sample import Sample, SampleRow
+from rltui.sources.side_files.sample import Sample, SampleRow
 from rltui.tui.keys import SAMPLES, Key
 from rltui.tui.reading import ReadingScreen
 from rltui.tui.screen import LEAST, ListScreen

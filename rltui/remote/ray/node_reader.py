@@ -18,7 +18,7 @@ from rltui.formats import ALL_FORMATS, Belonging
 from rltui.remote.ray.message import Again, Chosen, PlaceNews, Reads, Reread, Turn, Turned
 from rltui.remote.ray.place import Place, expanded, place_at
 from rltui.remote.ray.place_reader import JUST_BEGUN, PlaceReader
-from rltui.sources.discovery.log_writers import Process, Processes
+from rltui.sources.discovery.processes import Process, Processes
 
 #: Least seconds from one answer with news to the next one, while more are gathered: a call costs
 #: more than what it carries.

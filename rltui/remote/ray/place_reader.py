@@ -22,9 +22,9 @@ from rltui.remote.ray.message import (
 )
 from rltui.remote.ray.place import Place
 from rltui.remote.ray.run_choice import RunChoice
-from rltui.sources.follow.batch_queue import BatchQueue
-from rltui.sources.follow.known import Known, says_something, without_content
+from rltui.sources.follow.queued import BatchQueue
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.resume import HandedOver, says_something, without_content
 from rltui.sources.follow.schedule import Intervals
 
 #: Bytes of a log per batch, and batches of a place per call: a full queue of a reader and what is
@@ -59,7 +59,7 @@ class PlaceReader:
         self._done = False
         self._vanished: list[Batch] = []
         self._again: dict[int, Iterator[Batch]] = {}
-        self._known = Known(offsets.values())
+        self._known = HandedOver(offsets.values())
         asks = reads.chooses and task is not Task.SEARCH
         self._choice = RunChoice(place.prefix, asks=asks, on_news=news.set)
         self._queue = BatchQueue(news.set)
@@ -74,7 +74,7 @@ class PlaceReader:
             on_batch=news.set,
             ends=reads.ends,
             waits=reads.waits,
-            known=self._known,
+            handed_over=self._known,
         )
         self._lock = threading.Lock()
         self._closed = False

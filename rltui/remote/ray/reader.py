@@ -31,8 +31,7 @@ from rltui.remote.ray.message import (
 from rltui.remote.ray.places import Places
 from rltui.remote.ray.rereads import Pieces, Rereads
 from rltui.remote.ray.survey import ClusterFacts, Survey
-from rltui.sources.follow.batch_queue import BatchQueue
-from rltui.sources.follow.queued import ThreadedReader
+from rltui.sources.follow.queued import BatchQueue, ThreadedReader
 from rltui.sources.follow.reading import Arriving
 
 if TYPE_CHECKING:

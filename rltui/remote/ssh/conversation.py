@@ -23,7 +23,7 @@ from rltui.remote.wire.messages import (
     load_found,
 )
 from rltui.remote.wire.questions import Again, load_kept
-from rltui.sources.follow.known import Known
+from rltui.sources.follow.resume import HandedOver
 
 if TYPE_CHECKING:
     from rltui.remote.opening import Wishes
@@ -52,7 +52,7 @@ class Conversation:
         self.ahead_s = 0.0
         """Seconds by which the clock of the other side is ahead."""
 
-    def search(self, known: Known) -> None:
+    def search(self, known: HandedOver) -> None:
         """Have the far side search for runs; ``known`` is what has come of them before.
 
         Raises LinkLostError, and SourceError for a path that is missing or no log.

@@ -30,10 +30,9 @@ from rltui.remote.ssh.outage import Outage
 from rltui.remote.ssh.rereading import Rereading
 from rltui.remote.wire.messages import State
 from rltui.remote.wire.questions import Again, KnownFile
-from rltui.sources.discovery.tree import EMPTY
-from rltui.sources.follow.batch_queue import BatchQueue
-from rltui.sources.follow.known import Known
-from rltui.sources.follow.queued import QueuedReader
+from rltui.sources.discovery.run_files import EMPTY
+from rltui.sources.follow.queued import BatchQueue, QueuedReader
+from rltui.sources.follow.resume import HandedOver
 
 if TYPE_CHECKING:
     from rltui.remote.opening import Wishes
@@ -59,7 +58,7 @@ class SshReader(QueuedReader):
         partial = wishes.partial and len(logdirs) > 1
         self._wishes = replace(wishes, waits=True) if partial else wishes
         self._waits = wishes.waits
-        self._known = Known()
+        self._known = HandedOver()
         super().__init__(BatchQueue())
         self._finished: set[Path] = set()
         """Files whose last line was read without its end."""

@@ -16,7 +16,7 @@ from rltui.core.errors import SourceError, UnreachableError, VanishedError
 from rltui.remote.ssh.conversation import Conversation
 from rltui.remote.ssh.link import LinkLostError
 from rltui.remote.wire.questions import Again
-from rltui.sources.follow.batch_queue import BatchQueue
+from rltui.sources.follow.queued import BatchQueue
 from rltui.sources.follow.reading import Arriving
 
 #: Seconds without anything to do after which the connection ends.

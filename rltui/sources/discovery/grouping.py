@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from rltui.core.batch import Joined
 from rltui.core.text import clean
 from rltui.formats import Belonging
-from rltui.sources.discovery.tree import Candidate
+from rltui.sources.discovery.run_files import Candidate
 
 #: Levels that a log may lie above its run (verl: tensorboard_log/PROJECT/RUN).
 _LEVELS = 4
@@ -84,7 +84,7 @@ class Unit:
         """The last part of its name."""
         return self.name.rpartition("/")[2]
 
-    def take(self, other: Unit, why: Joined) -> None:
+    def join(self, other: Unit, why: Joined) -> None:
         """Take the files of another unit in."""
         for candidate in other.files:
             known = other.joined.get(str(candidate.key), (why, other.shown_name))
@@ -92,6 +92,14 @@ class Unit:
             self.joined[str(candidate.key)] = stronger, known[1]
         self.files += other.files
         self.crowded = self.crowded or other.crowded
+
+    def go_on(self, other: Unit, first: int, *, surely: bool) -> None:
+        """Take the files of another unit in, which go on at step ``first``."""
+        self.files += [replace(f, begin=first) for f in other.files]
+        if surely:
+            self.name = _common(self.name, other.name)
+        else:  # the store finds the one whose values it continues
+            self.joined |= {str(f.key): (Joined.MAYBE, other.shown_name) for f in other.files}
 
 
 def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Unit]:
@@ -113,6 +121,7 @@ def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Uni
                 errors if candidate.rowless and _ERRORS.fullmatch(candidate.path.suffix) else named
             )
             kind.append(Unit(where, name_of(candidate), [candidate]))
+
     named += _without_output(errors, named)
     for unit in named:
         count[unit.directory, unit.files[0].kind] += 1
@@ -132,7 +141,7 @@ def _without_output(errors: Sequence[Unit], named: Sequence[Unit]) -> list[Unit]
     for unit in errors:
         found = [o for o in outputs[unit.directory, unit.name] if o.kinds == unit.kinds]
         if len(found) == 1:
-            found[0].take(unit, Joined.SURELY)
+            found[0].join(unit, Joined.SURELY)
         else:
             left.append(unit)
     return left
@@ -167,15 +176,11 @@ def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) ->
         (start, end), head = chosen = max(named or before, key=lambda b: b[1].name)
         heads.remove(chosen)
         heads.append(((start, max(end, last)), head))
-        head.files += [replace(f, begin=first) for f in unit.files]
-        if len(before) == 1:
-            head.name = _common(head.name, unit.name)
-        else:  # the store finds the one whose values it continues
-            head.joined |= {str(f.key): (Joined.MAYBE, unit.shown_name) for f in unit.files}
+        head.go_on(unit, first, surely=len(before) == 1)
         taken.append(unit)
-    if len(taken) == len(crowd) - 1:
-        for _, unit in heads:
-            unit.crowded = False
+
+    for _, unit in heads:
+        unit.crowded = unit.crowded and len(taken) != len(crowd) - 1
     return taken
 
 
@@ -260,7 +265,7 @@ def _merged(found: Sequence[Unit], rank: Mapping[str, int], why: Joined) -> Unit
     """One unit of several; the one whose best kind ranks lowest gives the name."""
     first, *others = sorted(found, key=lambda u: min(rank[k] for k in u.kinds))
     for other in others:
-        first.take(other, why)
+        first.join(other, why)
     return first
 
 

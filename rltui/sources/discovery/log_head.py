@@ -1,15 +1,22 @@
-"""What the first bytes of a log file show: its format, and whether it is part of a run.
+"""What a log file shows before it is read: its format, by its first and last bytes, and its steps.
 
-torch's ``add_scalars(main, {series: value})`` writes the tag ``main`` into the directory
-``RUN/<main with / replaced by _>_<series>``, tensorboardX's into ``RUN/<main>/<series>``
-(torch/utils/tensorboard/writer.py, tensorboardX/writer.py); ``add_hparams`` writes into
-``RUN/<unix time>``.
+Rows of a console log may be parted by any amount of other output: it is searched further, at
+bounded cost. What was searched is not searched again: a log that grows is searched from where the
+last search ended.
+
+- Below a directory: of each log the first :data:`FILE_BYTES` and its end, the log that changed
+  last first. At most :data:`SEARCH_BYTES` are searched in vain in one search of all logdirs; what
+  that leaves is for the next search, up to :data:`ALL_BYTES` in all. Of what a log grows by between
+  two searches at most FILE_BYTES.
+- A log that the user names: its first :data:`NAMED_BYTES` and its end.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from enum import Enum
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -19,9 +26,8 @@ from rltui.core.block import Block
 from rltui.files.disk import Status, opened
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import GivenUpError, contained
-from rltui.formats import HEAD_BYTES, Format, Options, Refusal
+from rltui.formats import HEAD_BYTES, Format, Options, RowSearch
 from rltui.formats.figure_lines import own_output
-from rltui.sources.discovery.further import FurtherSearch, Searched
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -60,6 +66,13 @@ class Recent(Generic[K, V]):
         self._before, self._entries = self._entries, {}
 
 
+FILE_BYTES = 8 << 20
+SEARCH_BYTES = 32 << 20
+ALL_BYTES = 256 << 20
+NAMED_BYTES = 256 << 20
+_PIECE = 1 << 20
+#: Searches that may go on within a line and with the first of two rows; older ones begin anew.
+_KEPT = 32
 #: Bytes of a log's beginning and end in which its first and last step are looked for; of a file
 #: elsewhere first those, and more of its beginning if they show none.
 _SPAN_BYTES = 1 << 20
@@ -79,29 +92,118 @@ class EndSigns(Protocol):
         named it."""
 
 
-class Role(Enum):
-    """What an event file below another run's directory is; a str is the only tag it holds."""
+class Claim(NamedTuple):
+    """What a format says of a file."""
 
-    RUN = "run"
-    HPARAMS = "hparams"
-    EMPTY = "empty"
-
-
-class _Claim(NamedTuple):
-    identity: tuple[int, int]
-    size: int
-    claimed: bool
-    decided: bool
+    claimed: bool = False
+    decided: bool = False
     """Whether further bytes cannot change the answer."""
-    reason: str
+    reason: str = ""
+    """Why it is not claimed, for people."""
     rowless: bool = False
-    """Whether it is claimed for how it ends alone."""
+    """Whether it is claimed only because it ends like the log of a job that died."""
     failed: bool = False
     """Whether the format failed on it, for ``reason``."""
     own: bool = False
-    """Whether rltui wrote it: see :mod:`~rltui.formats.figure_lines`."""
+    """Whether rltui wrote it: see :mod:`~rltui.formats.figure_lines.own_output`."""
     lost: bool = False
     """Whether it looks like the log of a training, although it is not claimed."""
+
+
+_UNKNOWN = Claim()
+
+
+@dataclass(slots=True, eq=False)
+class Searched:
+    """How far one file has been searched."""
+
+    identity: tuple[int, int]
+    size: int = 0
+    """Bytes of the file that were searched, left out or are waiting."""
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+    """What is still to be searched, in bytes from the beginning."""
+    rows: RowSearch | None = None
+    """The search, which may go on within a line and with the first of two rows."""
+
+    def grew(self, size: int, most: int) -> None:
+        """The file has ``size`` bytes now: note what of that is to be searched."""
+        begin, self.size = self.size, size
+        if size - begin <= most:
+            self.waiting.append((begin, size))
+        elif not begin:
+            self.waiting += [(0, most - HEAD_BYTES), (size - HEAD_BYTES, size)]
+        else:
+            self.waiting.append((size - most, size))
+
+
+class FurtherSearch:
+    """Owned by one reader of heads; not thread-safe."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Searched] = deque()
+        """Files whose search may go on, the one that was searched last at the end."""
+        self._left = SEARCH_BYTES
+        self._in_vain = 0
+        """Bytes that were searched below directories without finding a row, all in all."""
+        self.unfinished = False
+        """Whether the last search has left something for the next one."""
+        self.bytes_read = 0
+        """Bytes that were searched, all in all."""
+
+    def turn(self) -> None:
+        """A search of all logdirs begins."""
+        self._left, self.unfinished = SEARCH_BYTES, False
+
+    def finds(
+        self, form: Format, path: Path, searched: Searched, size: int, *, named: bool
+    ) -> bool:
+        """Whether a file holds a row in what has not been searched yet. Raises OSError."""
+        grown = size > searched.size > 0
+        if size > searched.size:
+            searched.grew(size, NAMED_BYTES if named else FILE_BYTES)
+        if not named and self._in_vain >= ALL_BYTES:  # only what is new
+            searched.waiting = searched.waiting[-1:] if grown else []
+        if not searched.waiting:
+            return False
+        rows, before = self._take_rows(searched) or form.row_search(), self._left
+        found = self._search(path, rows, searched, named=named)
+        if found:
+            self._left = before  # only what is searched in vain is bounded
+            return True
+
+        self._in_vain += before - self._left
+        searched.rows = rows
+        self._kept.append(searched)
+        if len(self._kept) > _KEPT:
+            self._kept.popleft().rows = None
+        return False
+
+    def _take_rows(self, searched: Searched) -> RowSearch | None:
+        rows, searched.rows = searched.rows, None
+        if rows is not None:
+            self._kept.remove(searched)
+        return rows
+
+    def _search(self, path: Path, rows: RowSearch, searched: Searched, *, named: bool) -> bool:
+        with opened(path) as read:
+            while searched.waiting:
+                begin, end = searched.waiting[0]
+                length = min(_PIECE, end - begin)
+                if not named and length > self._left:
+                    self.unfinished = True
+                    break
+                data = read(length, begin)
+                self._left -= 0 if named else length
+                self.bytes_read += len(data)
+                if data and rows.found(data):
+                    return True
+                if begin + length < end:
+                    searched.waiting[0] = (begin + length, end)
+                    continue
+                searched.waiting.pop(0)
+                if searched.waiting and searched.waiting[0][0] != end:
+                    rows.found(b"\n")  # what is left out parts two lines
+        return False
 
 
 class HeadReader:
@@ -116,64 +218,110 @@ class HeadReader:
         self._ends = ends
         self._newest: tuple[tuple[str, int, int, int, int], bytes] | None = None
         """State and first bytes of the file that was read last."""
-        self._claims: Recent[tuple[str, str], _Claim] = Recent()
-        self._roles: Recent[Path, tuple[Role | str, int]] = Recent()
+        self._claims: Recent[tuple[str, str], tuple[tuple[int, int], int, Claim]] = Recent()
+        """By format and path: device, inode and size of the file, and the answer."""
         self._spans: Recent[Path, tuple[int, Span | None]] = Recent()
         self._searched: Recent[Path, Searched] = Recent()
 
     @property
     def known(self) -> int:
         """How many answers are remembered."""
-        return len(self._claims) + len(self._roles) + len(self._spans) + len(self._searched)
+        return len(self._claims) + len(self._spans) + len(self._searched)
 
     def turn(self) -> None:
         """A search begins: forget files that the last one did not see."""
-        for known in (self._claims, self._roles, self._spans, self._searched):
+        for known in (self._claims, self._spans, self._searched):
             known.turn()
         self.further.turn()
 
-    def claims(self, form: Format, path: Path, status: Status, *, named: bool = False) -> bool:
-        """Whether ``form`` claims the file, by its beginning and its end; ``named``: the user has
-        named it. Raises OSError when it cannot be read, GivenUpError when the format fails."""
-        return self._claims_as(lambda: self._judge(form, path, status, named), form, path, status)
+    def format_of(
+        self, forms: Iterable[Format], path: Path, status: Status, *, named: bool = False
+    ) -> Format | None:
+        """The first format that claims a file, by its beginning and its end; ``named``: the user
+        has named it. Raises OSError when it cannot be read, GivenUpError when a format fails."""
 
-    def claims_stranger(self, form: Format, path: Path, status: Status) -> bool:
+        def judge(form: Format) -> Claim:
+            return self._judge(form, path, status, named)
+
+        return next((f for f in forms if self._claims_as(f, path, status, judge)), None)
+
+    def format_of_stranger(
+        self, forms: Iterable[Format], path: Path, status: Status
+    ) -> Format | None:
         """The same of a file whose name says nothing, which must plainly be of the format."""
-        return self._claims_as(lambda: self._judge_stranger(form, path, status), form, path, status)
+
+        def judge(form: Format) -> Claim:
+            head = self._head(path, status)
+            claimed = not own_output(head) and form.is_plainly(head)
+            if not claimed and status.st_size > HEAD_BYTES and b"\0" not in head:
+                claimed = form.is_plainly(_read_end(path, status.st_size))
+            return Claim(claimed)
+
+        return next((f for f in forms if self._claims_as(f, path, status, judge)), None)
+
+    def format_further(
+        self, forms: Iterable[Format], path: Path, status: Status, *, named: bool = False
+    ) -> Format | None:
+        """The format of which there is a row between beginning and end of a file, which
+        :meth:`format_of` has searched. Below a directory elsewhere that costs too much: None.
+
+        Raises OSError."""
+        size, identity = status.st_size, (status.st_dev, status.st_ino)
+        if size <= HEAD_BYTES or (is_remote(path) and not named):
+            return None
+        for form in forms:
+            if not form.anywhere or self.answer(form, path).own:
+                continue
+            searched = self._searched.get(path)
+            if searched is None or searched.identity != identity or searched.size > size:
+                searched = self._searched[path] = Searched(identity)
+            with self._given_up_once(form, path, status):
+                found = self.further.finds(form, path, searched, size, named=named)
+            if found:
+                self._claims[form.name, str(path)] = identity, size, Claim(True, True)
+                return form
+        return None
+
+    def answer(self, form: Format, path: Path) -> Claim:
+        """What a format has said of a file."""
+        known = self._claims.get((form.name, str(path)))
+        return _UNKNOWN if known is None else known[2]
 
     def _claims_as(
-        self, judge: Callable[[], _Claim], form: Format, path: Path, status: Status
+        self, form: Format, path: Path, status: Status, judge: Callable[[Format], Claim]
     ) -> bool:
         # the path, too: systems give the inode of a deleted file to the next one
         key, identity = (form.name, str(path)), (status.st_dev, status.st_ino)
         known = self._claims.get(key)
-        if known is not None and known.identity == identity:
-            same = known.size == status.st_size
-            if known.claimed or same or (known.decided and status.st_size > known.size):
-                if known.failed:
-                    raise GivenUpError(known.reason)
-                return known.claimed
-        try:
-            with contained():
-                found = judge()
-        except GivenUpError as error:
-            self._give_up(form, path, status, error)
-            raise
-        self._claims[key] = found
+        if known is not None and known[0] == identity:
+            _, size, claim = known
+            same = size == status.st_size
+            if claim.claimed or same or (claim.decided and status.st_size > size):
+                if claim.failed:
+                    raise GivenUpError(claim.reason)
+                return claim.claimed
+        with self._given_up_once(form, path, status):
+            found = judge(form)
+        self._claims[key] = identity, status.st_size, found
         return found.claimed
 
-    def _give_up(self, form: Format, path: Path, status: Status, error: GivenUpError) -> None:
-        """Ask a format no more about a file on which it failed."""
-        identity, reason = (status.st_dev, status.st_ino), str(error)
-        claim = _Claim(identity, status.st_size, False, True, reason, failed=True)
-        self._claims[form.name, str(path)] = claim
+    @contextmanager
+    def _given_up_once(self, form: Format, path: Path, status: Status) -> Iterator[None]:
+        """A format that fails on a file is asked no more about it."""
+        try:
+            with contained():
+                yield
+        except GivenUpError as error:
+            identity, claim = (status.st_dev, status.st_ino), Claim(False, True, str(error))
+            failed = identity, status.st_size, claim._replace(failed=True)
+            self._claims[form.name, str(path)] = failed
+            raise
 
-    def _judge(self, form: Format, path: Path, status: Status, named: bool) -> _Claim:
+    def _judge(self, form: Format, path: Path, status: Status, named: bool) -> Claim:
         head = b"" if form.name_decides else self._head(path, status)
-        identity = (status.st_dev, status.st_ino)
         own = own_output(head)
         if own:
-            return _Claim(identity, status.st_size, False, True, own, own=True)
+            return Claim(False, True, own, own=True)
         claimed = form.claims(path, head, self._options)
         rowless, end = False, head
         if not claimed and form.anywhere:
@@ -183,58 +331,15 @@ class HeadReader:
             rowless = not claimed and self._died(form, path, end, end, named)
         elif not claimed and status.st_size <= HEAD_BYTES and (text := form.packed_text(head)):
             rowless = self._died(form, path, head, text, named)
+
         if claimed or rowless:
-            return _Claim(identity, status.st_size, True, True, "", rowless)
+            return Claim(True, True, rowless=rowless)
         found = form.refusal(head, self._options)
         if not found.lost and end is not head:
             at_end = form.refusal(end, self._options)
             if at_end.lost:
                 found = at_end._replace(reason=f"near its end {at_end.reason}")
-        return _Claim(
-            *(identity, status.st_size, False, found.final, found.reason), lost=found.lost
-        )
-
-    def _judge_stranger(self, form: Format, path: Path, status: Status) -> _Claim:
-        head, identity = self._head(path, status), (status.st_dev, status.st_ino)
-        claimed = not own_output(head) and form.is_plainly(head)
-        if not claimed and status.st_size > HEAD_BYTES and b"\0" not in head:
-            claimed = form.is_plainly(_read_end(path, status.st_size))
-        return _Claim(identity, status.st_size, claimed, False, "")
-
-    def is_rowless(self, form: Format, path: Path) -> bool:
-        """Whether a file was claimed only because it ends like the log of a job that died."""
-        known = self._claims.get((form.name, str(path)))
-        return known is not None and known.rowless
-
-    def own(self, form: Format, path: Path) -> str:
-        """What a file is that rltui wrote, for people; empty for all others."""
-        known = self._claims.get((form.name, str(path)))
-        return known.reason if known is not None and known.own else ""
-
-    def claims_further(
-        self, form: Format, path: Path, status: Status, *, named: bool = False
-    ) -> bool:
-        """Whether ``form`` claims a file for a row between its beginning and its end, which were
-        searched by :meth:`claims`. Below a directory elsewhere that costs too much: False.
-
-        Raises OSError."""
-        size, identity = status.st_size, (status.st_dev, status.st_ino)
-        if not form.anywhere or size <= HEAD_BYTES or (is_remote(path) and not named):
-            return False
-        if self.own(form, path):
-            return False
-        searched = self._searched.get(path)
-        if searched is None or searched.identity != identity or searched.size > size:
-            searched = self._searched[path] = Searched(identity)
-        try:
-            with contained():
-                found = self.further.finds(form, path, searched, size, named=named)
-        except GivenUpError as error:
-            self._give_up(form, path, status, error)
-            raise
-        if found:
-            self._claims[form.name, str(path)] = _Claim(identity, size, True, True, "")
-        return found
+        return Claim(False, found.final, found.reason, lost=found.lost)
 
     def _died(self, form: Format, path: Path, data: bytes, end: bytes, named: bool) -> bool:
         """Whether a log without rows is that of a job that died; ``data``: its last bytes, which
@@ -253,11 +358,6 @@ class HeadReader:
             self._newest = state, read_head(path)
         return self._newest[1]
 
-    def refusal(self, form: Format, path: Path) -> Refusal:
-        """Why a file is not claimed."""
-        known = self._claims.get((form.name, str(path)))
-        return Refusal("") if known is None else Refusal(known.reason, known.decided, known.lost)
-
     def span(self, path: Path, form: Format) -> Span | None:
         """First and last step of a text log, by its beginning and its end; None when they show
         none, or when it cannot be read."""
@@ -274,46 +374,28 @@ class HeadReader:
         self, path: Path, form: Format, size: int, known: tuple[int, Span | None] | None
     ) -> Span | None:
         """See :meth:`span`. Of a file elsewhere little is read, more only if that shows no step:
-        many trainers print all settings first. If it has grown, only the end is read again."""
+        many trainings print all settings first. If it has grown, only the end is read again."""
         before = known[1] if known is not None and known[0] < size and is_remote(path) else None
         least = _REMOTE_SPAN_BYTES if is_remote(path) else _SPAN_BYTES
         if before is not None:
             found = self._span_in([_read_end(path, size, least)], path, form)
             return before if found is None else (before[0], max(before[1], found[1]))
-        found = self._span_in(_ends(path, size, least, least), path, form)
-        if found is None and least < min(size, _SPAN_BYTES):
-            found = self._span_in(_ends(path, size, _SPAN_BYTES, least), path, form)
-        return found
+        for head in (least, _SPAN_BYTES) if least < min(size, _SPAN_BYTES) else (least,):
+            found = self._span_in(_ends(path, size, head, least), path, form)
+            if found is not None:
+                return found
+        return None
 
     def _span_in(self, pieces: Iterable[bytes], path: Path, form: Format) -> Span | None:
+        steps: list[int] = []
         with contained():
-            return _span_of(pieces, form, path, self._options)
-
-    def role(self, path: Path, form: Format) -> Role | str:
-        """What an event file is; it is read again as long as it holds nothing."""
-        known = self._roles.get(path)
-        if known is not None and known[0] is not Role.EMPTY:
-            return known[0]
-        try:
-            size = status_of(path).st_size
-            if known is not None and known[1] == size:
-                return Role.EMPTY
-            with contained():
-                role = _role_of(read_head(path), form)
-        except OSError:
-            return Role.RUN
-        self._roles[path] = (role, size)
-        return role
-
-
-def _role_of(head: bytes, form: Format) -> Role | str:
-    if b"_hparams_/" in head:
-        return Role.HPARAMS
-    decoded = form.decoder().feed(head)
-    tags = {t for item in decoded.items if isinstance(item, Block) for t in item.tags}
-    if not tags:
-        return Role.RUN if decoded.texts or len(head) >= HEAD_BYTES else Role.EMPTY
-    return tags.pop() if len(tags) == 1 else Role.RUN
+            for number, piece in enumerate(pieces):
+                decoded = form.decoder(self._options, path).feed(piece)
+                blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
+                if decoded.steps_are_row_numbers or (not blocks and number == 0):
+                    return None
+                steps += [int(s) for b in blocks for s in (b.steps[0], b.steps[-1])]
+        return (steps[0], max(steps)) if steps else None
 
 
 def _shows_no_more(path: Path, size: int, known: tuple[int, Span | None]) -> bool:
@@ -331,19 +413,6 @@ def _ends(path: Path, size: int, head: int, end: int) -> Iterator[bytes]:
         yield _read_end(path, size, end)
 
 
-def _span_of(pieces: Iterable[bytes], form: Format, path: Path, options: Options) -> Span | None:
-    steps: list[int] = []
-    for number, piece in enumerate(pieces):
-        decoded = form.decoder(options, path).feed(piece)
-        if decoded.steps_are_row_numbers:
-            return None
-        blocks = [b for b in decoded.items if isinstance(b, Block) and len(b.steps)]
-        if not blocks and number == 0:
-            return None
-        steps += [int(s) for b in blocks for s in (b.steps[0], b.steps[-1])]
-    return (steps[0], max(steps)) if steps else None
-
-
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file; without zeros that NFS shows at their end. Raises OSError."""
     with opened(path) as read:
@@ -355,14 +424,3 @@ def _read_end(path: Path, size: int, wanted: int = HEAD_BYTES) -> bytes:
     """The last whole lines of a file. Raises OSError."""
     with opened(path) as read:
         return read(wanted, max(0, size - wanted)).partition(b"\n")[2]
-
-
-def series_of(relative: str, main: str) -> str | None:
-    """The series of an ``add_scalars`` directory, or None when it is none.
-
-    ``relative`` is its path below the run, ``main`` the only tag of its event file.
-    """
-    for prefix in (main.replace("/", "_") + "_", main + "/"):
-        if relative.startswith(prefix) and len(relative) > len(prefix):
-            return relative[len(prefix) :]
-    return None

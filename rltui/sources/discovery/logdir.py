@@ -15,20 +15,26 @@ A file that was given to a run stays with it.
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rltui.core.address import PIPE, PIPE_NAME
-from rltui.core.batch import Joined, RunKey, SourceInfo
+from rltui.core.address import PIPE, PIPE_NAME, is_remote
+from rltui.core.batch import Joined, Note, RunKey, SourceInfo
+from rltui.core.errors import UnreachableError
+from rltui.core.level import Level
 from rltui.core.text import clean
+from rltui.core.yaml_document import nearest
+from rltui.files.disk import listing, trouble
 from rltui.files.disk import status as status_of
+from rltui.files.trouble import MISSING, VANISHED
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.event_places import EventPlaces, format_of
-from rltui.sources.discovery.file_order import age, number_of
 from rltui.sources.discovery.grouping import (
     Unit,
     continued,
@@ -40,15 +46,22 @@ from rltui.sources.discovery.grouping import (
     units,
 )
 from rltui.sources.discovery.log_head import EndSigns
-from rltui.sources.discovery.run_files import MAX_REFUSED, Discovery, LogFile, RunFiles
-from rltui.sources.discovery.run_names import RunNames
-from rltui.sources.discovery.tree import Candidate, LogdirError, Tree
-from rltui.sources.discovery.unread import UnreadLogdirs
+from rltui.sources.discovery.run_files import (
+    MAX_REFUSED,
+    Candidate,
+    Discovery,
+    EmptyLogError,
+    LogdirError,
+    LogFile,
+    RunFiles,
+    Tree,
+)
 from rltui.sources.discovery.walk import Walker, why
 from rltui.trackers import TRACKERS, Tracker
 
 #: Vanished files of a run that are remembered: they may come back as what they were.
 _MOST_GONE = 1000
+_STAMP = re.compile(r"tfevents\.(\d{1,12})")
 
 
 def discover(
@@ -77,8 +90,7 @@ class RunFinder:
         """``ends`` knows the logs of jobs that died before their first row; ``waits``: a named
         file that is empty is no error, it may become a log; ``partial``, as do those who wait: a
         bad logdir is no error while another one is good; ``absent``: nor is one that does not exist
-        yet; ``stopped``: whether a search is to
-        end by SearchStoppedError."""
+        yet; ``stopped``: whether a search is to end by SearchStoppedError."""
         self._logdirs = tuple(logdirs)
         self._walker = Walker(formats, trackers, options or Options(), ends, stopped)
         naming = [f.name for f in formats if f.names_run]
@@ -87,7 +99,7 @@ class RunFinder:
         self._rank = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
         self._orders: dict[RunKey, dict[Path, int]] = {}
         self._names = RunNames()
-        self._places = EventPlaces(self._walker.heads)
+        self._places = EventPlaces()
         self._owners: dict[Path, RunKey] = {}
         """Key of a file -> the run that it was given to."""
         self._paths: dict[RunKey, Path] = {}
@@ -114,7 +126,7 @@ class RunFinder:
 
     def stores_changed(self) -> bool:
         """Whether a database that the last search found may hold new runs."""
-        return self._walker.stores_changed()
+        return self._walker.stores.changed()
 
     @property
     def unfinished(self) -> bool:
@@ -138,6 +150,7 @@ class RunFinder:
         singles: list[RunFiles] = []
         trees: list[Tree] = []
         self._walker.turn()
+        self._places.turn()
         self._unread.turn()
         for number, logdir in enumerate(self._logdirs):
             try:
@@ -147,6 +160,7 @@ class RunFinder:
                 found, tree, is_file = [], self._unread.bad(number, logdir, error), False
             (singles if is_file else runs).extend(found)
             trees.append(tree)
+
         self._unread.all_tried()
         whole = tuple(self._with_singles(runs, singles))
         self._forget({f.key: r.key for r in whole for f in r.files})
@@ -190,9 +204,11 @@ class RunFinder:
             if known is not None:  # its feed reports what happened to it
                 return known, Tree(), True
             raise LogdirError(logdir, why(error)) from error
+
         if stat.S_ISDIR(status.st_mode):
             tree = self._walker.walk(logdir, seen)
             return self._runs(number, logdir, tree), tree, False
+
         if not stat.S_ISREG(status.st_mode):
             raise LogdirError(logdir, "is not a regular file")
         candidates = self._walker.single(logdir, status)
@@ -236,12 +252,14 @@ class RunFinder:
             if key == single.key:
                 alone.append(single)
                 continue
-            order = number_of(self._orders[key], file.key)
+            order = _number_of(self._orders[key], file.key)
             file = replace(file, order=order, joined=Joined.SURELY, alone=single.key.name)
             taken.setdefault(key, []).append(file)
+
         for run in runs:
             files = sorted((*run.files, *taken.pop(run.key, ())), key=_order)
             yield replace(run, files=tuple(files))
+
         for key, files in taken.items():  # the directory has vanished
             yield RunFiles(key, self._paths[key], tuple(files))
         yield from alone
@@ -323,8 +341,8 @@ class RunFinder:
         An order that was given stays: change times move while files are being written.
         """
         known = self._orders.setdefault(key, {})
-        for candidate in sorted(candidates, key=age):
-            number_of(known, candidate.key)
+        for candidate in sorted(candidates, key=_age):
+            _number_of(known, candidate.key)
         return tuple(sorted((self._file(known[c.key], c) for c in candidates), key=_order))
 
     def _file(self, order: int, candidate: Candidate) -> LogFile:
@@ -347,3 +365,127 @@ class RunFinder:
 
 def _order(file: LogFile) -> int:
     return file.order
+
+
+def _age(candidate: Candidate) -> tuple[str, int, int, float, str]:
+    """Order of the files of a run within a log format."""
+    stamp = _STAMP.search(candidate.path.name)
+    began = int(stamp.group(1)) if stamp else int(candidate.modified)
+    key = candidate.key.as_posix()
+    return candidate.kind, candidate.begin, began, candidate.modified, key
+
+
+def _number_of(known: dict[Path, int], key: Path) -> int:
+    """The number of a file within its run: the one that it has, or the next one."""
+    return known.setdefault(key, next(reversed(known.values()), -1) + 1)
+
+
+class RunNames:
+    """The names of runs, given for ever."""
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[int, str], str] = {}
+        self._taken: set[tuple[int, str]] = set()
+
+    def give(self, number: int, identity: str, *wanted: str) -> str:
+        """The name that a run of a logdir (by number) has, or the first free one of ``wanted``;
+        a number is added to the last of them when none is free."""
+        known = self._given.get((number, identity))
+        if known is None:
+            free = (n for n in wanted if (number, n) not in self._taken)
+            numbered = (f"{wanted[-1]}~{n}" for n in itertools.count(2))
+            more = (n for n in numbered if (number, n) not in self._taken)
+            known = self._given[number, identity] = next(itertools.chain(free, more))
+            self._taken.add((number, known))
+        return known
+
+    def recall(self, number: int, identity: str, name: str) -> None:
+        """Give the name that a run had when another process searched."""
+        self._given[number, identity] = name
+        self._taken.add((number, name))
+
+
+# -- logdirs that cannot be searched ------------------------------------------------------------
+
+
+class AwayLogdirError(LogdirError, UnreachableError):
+    """The server of a logdir cannot be reached or used now."""
+
+
+class UnreadLogdirs:
+    """Knows of some numbered logdirs which could be searched, and when."""
+
+    def __init__(self, count: int, *, waits: bool, partial: bool, absent: bool = False) -> None:
+        """``waits``: an empty file is no error, nor is with it or ``partial`` a bad logdir while
+        another one is good, nor with ``absent`` one that does not exist."""
+        self._count = count
+        self._waits = waits
+        self._partial = partial or waits
+        self._absent = absent
+        self._found = False
+        """Whether a search has succeeded."""
+        self._good: set[int] = set()
+        """Numbers of the logdirs that could be searched once."""
+        self._errors: list[LogdirError] = []
+        self.notes: tuple[Note, ...] = ()
+        """Logdirs that the last search could not search, though their servers can be reached."""
+
+    def turn(self) -> None:
+        """A search begins."""
+        self._errors, self.notes = [], ()
+
+    def good(self, number: int) -> None:
+        """A logdir was searched."""
+        self._good.add(number)
+
+    def bad(self, number: int, logdir: Path, error: LogdirError) -> Tree:
+        """A logdir cannot be searched: what there is of it. Raises LogdirError."""
+        if not (self._waits and isinstance(error, EmptyLogError)):
+            away = any(note.level >= Level.WATCH for note in trouble((logdir,)))
+            found = AwayLogdirError(logdir, error.reason) if away else error
+            expected = self._absent and error.reason == MISSING and not is_remote(logdir)
+            if not expected:
+                self._errors.append(found)
+            if not (self._found or self._partial or expected):
+                raise found from error
+            if not away:
+                self.notes += (Note(logdir, None, Level.WATCH, error.reason),)
+        return _tree(logdir, error, vanished=number in self._good)
+
+    def all_tried(self) -> None:
+        """A search is over. Raises LogdirError when no logdir is good."""
+        if not self._found and self._errors and len(self._errors) == self._count:
+            raise next(
+                (e for e in self._errors if not isinstance(e, UnreachableError)), self._errors[0]
+            )
+        self._found = True
+
+
+def _tree(logdir: Path, error: LogdirError, *, vanished: bool) -> Tree:
+    """A logdir that cannot be searched now: tried again when it appears, as a file when it
+    grows. ``vanished``: it could be searched before."""
+    try:
+        found = logdir.parent, status_of(logdir.parent).st_mtime_ns
+        named = stat.S_ISREG(status_of(logdir).st_mode)
+    except (OSError, ValueError):
+        named = False
+    if not named:
+        tree = Tree(directories=[(logdir, -1)])
+        tree.trouble(logdir, VANISHED if vanished and error.reason == MISSING else error.reason)
+        return tree
+    tree = Tree(directories=[found], unclaimed=[logdir])
+    tree.refuse(logdir, error.reason)
+    return tree
+
+
+def similar_to(path: Path) -> Path | None:
+    """What is there in place of a path of this machine that does not exist, if its name is nearly
+    the same: a typing error, perhaps."""
+    above = path
+    while not above.parent.exists():
+        above = above.parent
+    try:
+        found = nearest(above.name, (entry.name for entry in listing(above.parent)))
+    except (OSError, ValueError):
+        return None
+    return None if found is None else above.with_name(found)

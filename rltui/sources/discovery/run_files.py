@@ -1,14 +1,18 @@
-"""The files of a run, as discovery hands them to the reader. Records only."""
+"""What a search finds: files, the runs that they make, and what cannot be read. Does no I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from rltui.core.batch import Joined, Note, RunKey
-from rltui.formats import ALL_FORMATS, Format
+from rltui.core.errors import SourceError
+from rltui.core.level import Level
+from rltui.core.text import clean
+from rltui.formats import ALL_FORMATS, Belonging, Format
 from rltui.trackers import TRACKERS, Tracker
 
 #: Files that are not read are named up to this number; the rest is counted.
@@ -103,3 +107,127 @@ class Discovery:
     """How many there are."""
     unread: tuple[Note, ...] = ()
     """Logdirs that cannot be searched, with the reason."""
+
+
+# -- one walk -----------------------------------------------------------------------------------
+
+#: Directories that never hold logs of their own, or hold copies.
+_PRUNED = re.compile(
+    r"checkpoint[-_]?\d.*|global_step_?\d.*|\.git|\.hg|\.svn|__pycache__|node_modules"
+    r"|site-packages|dist-packages|\.venv|\.tox|\.nox|\.cache|\.ipynb_checkpoints|\.mypy_cache"
+)
+#: Why a file that was named is not read yet.
+EMPTY = "empty so far"
+#: HF Trainer writes the state of a training into each checkpoint, and at the very end beside
+#: them (transformers/trainer.py, ``_save_checkpoint``, ``save_state``).
+CHECKPOINT = re.compile(r"checkpoint-(\d{1,18})")
+CHECKPOINT_LOG = "trainer_state.json"
+
+
+def pruned(name: str) -> bool:
+    """Whether a directory of this name is not searched."""
+    return _PRUNED.fullmatch(name) is not None
+
+
+def in_checkpoint(path: Path) -> bool:
+    """Whether a file lies in a checkpoint, which a later one may take the place of."""
+    return CHECKPOINT.fullmatch(path.parent.name) is not None
+
+
+def parents_of(name: str) -> Iterator[str]:
+    """Relative names of the directories above, nearest first, down to the logdir (``""``)."""
+    while name:
+        name = name.rpartition("/")[0]
+        yield name
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(Keyed):
+    """A file, or one run of a tracker's store, that belongs to some run."""
+
+    path: Path
+    directory: str
+    """Where it belongs, relative to the logdir; ``""`` for the logdir itself."""
+    format: Format | None
+    size: int
+    modified: float
+    tracker: Tracker | None = None
+    part: str = ""
+    title: str = ""
+    """Name that the tracker gives to the run."""
+    begin: int = 0
+    """First step, where that decides which of several files was written first."""
+    rowless: bool = False
+    """Whether it is a log only because it ends like that of a job that died."""
+
+    @property
+    def belonging(self) -> Belonging:
+        """How it belongs to its directory."""
+        return Belonging.NAME if self.format is None else self.format.belonging(self.path.name)
+
+
+class LogdirError(SourceError):
+    """A logdir that cannot be searched."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{clean(str(path))}: {reason}")
+        self.reason = reason
+
+
+class EmptyLogError(LogdirError):
+    """A named file that holds nothing: it may become a log."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, EMPTY)
+
+
+class SearchStoppedError(Exception):
+    """Nobody waits for the search any more."""
+
+
+@dataclass(slots=True)
+class Place:
+    """A directory to be searched."""
+
+    path: Path
+    name: str
+    """Relative to the logdir."""
+    depth: int
+    logs: int = 0
+    """Logs that were found in it."""
+    opened: dict[str, int] = field(default_factory=dict)
+    """Suffix -> files that were opened."""
+    claimed: set[str] = field(default_factory=set)
+    """Suffixes of files that are logs."""
+
+
+@dataclass(slots=True)
+class Tree:
+    """What a walk through one logdir found."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    directories: list[tuple[Path, int]] = field(default_factory=list)
+    """Every directory that was read, and its change time (ns) just before."""
+    unclaimed: list[Path] = field(default_factory=list)
+    """Files that may become logs when they grow."""
+    names: set[str] = field(default_factory=set)
+    """Relative names of all directories."""
+    refused: list[Note] = field(default_factory=list)
+    """Files that look like logs and are not read: the first few, with the reason."""
+    refused_count: int = 0
+
+    def trouble(self, path: Path, reason: str) -> None:
+        """Note what cannot be read."""
+        self.notes.append(Note(path, None, Level.WATCH, reason))
+
+    def refuse(self, path: Path, reason: str, *, lost: bool = False) -> None:
+        """Note a file that is not read. ``lost``: it looks like the log of a training, which is
+        said before all others."""
+        self.refused_count += 1
+        note = Note(path, None, Level.WATCH if lost else Level.OK, reason)
+        if len(self.refused) < MAX_REFUSED:
+            self.refused.append(note)
+        elif lost and (other := next((n for n in self.refused if n.level < note.level), None)):
+            self.refused.remove(other)
+            self.refused.append(note)

@@ -3,25 +3,31 @@
 Searches where frameworks write by default, where the environment points, and what running
 processes of this user write. Every scan is bounded: together they take a fraction of a second,
 also where a home directory has a hundred thousand files. Reads no run and changes nothing.
+
+A scan is the walk of :mod:`rltui.sources.discovery.walk`, but bounded by entries, depth, files
+opened and time; when a bound was reached there may be more. The number of runs is an estimate:
+which files make one run is found out when they are read.
 """
 
 from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean
+from rltui.files.disk import Entry, Status
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
-from rltui.sources.discovery.log_writers import PROC, LogWriter, Processes
-from rltui.sources.discovery.quick_scan import NAMED, ScanResult, quick_scan
-from rltui.sources.discovery.tree import Candidate
-from rltui.sources.discovery.walk import Walker
+from rltui.sources.discovery.processes import PROC, LogWriter, Processes
+from rltui.sources.discovery.run_files import Candidate, LogdirError, Place, parents_of
+from rltui.sources.discovery.walk import Walk, Walker
 from rltui.trackers import TRACKERS, Tracker
 
 #: Seconds for everything, for what processes write, and for the first scan of one place.
@@ -37,10 +43,26 @@ _MLFLOW_DEFAULT = Path("/tmp/mlruns.db")
 #: Working directories of other processes that are scanned.
 _MOST_DIRECTORIES = 6
 _MOST_SUGGESTIONS = 100
+#: Directories that frameworks make where they are started ...
+NAMED = (
+    *("tensorboard_log", "runs", "wandb", "outputs", "logs", "lightning_logs", "mlruns"),
+    "swanlog",
+)
+#: ... and others that often hold logs: they are searched before their neighbours.
+_LIKELY = (*NAMED, "ray_results", "results", "tb_logs", "tensorboard", "checkpoints", "output")
+#: No places of logs, or no files at all.
+_SYSTEM = (
+    *("/proc", "/sys", "/dev", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
+    *("/usr", "/etc", "/snap"),
+)
+#: Entries between two checks of the clock.
+_PACE = 64
+#: Newest files and stores that are kept.
+_NEWEST = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Spot:
     """Where to search."""
 
     path: Path
@@ -121,32 +143,35 @@ class LogdirFinder:
                 left = min(most, end - _PROCESSES_S - self._clock.monotonic())
                 if real not in found or found[real].partial:
                     self._scan(place, real, left, found)
+
         self._add_writers(found, end)
         kept = sorted(_merged(found), key=lambda s: (-s.modified, str(s.path)))
         searched = tuple(dict.fromkeys(clean(p.origin) for p in every))
         return Suggestions(tuple(kept[:_MOST_SUGGESTIONS]), searched)
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[Spot]:
         """Where logs may be, whether or not there is anything."""
         here = self._directory
         base = here or Path("/")
         for name in VARIABLES:
             if value := self._environment.get(name):
-                yield Place(base / value, f"${name}")
+                yield Spot(base / value, f"${name}")
+
         uri = self._environment.get(_MLFLOW)
         if uri and (store := _local(uri)):
-            yield Place(base / store, f"${_MLFLOW}")
+            yield Spot(base / store, f"${_MLFLOW}")
         if here is not None:
             for name in NAMED:
-                yield Place(here / name, name)
-            yield Place(here, "working directory")
-        if self._home is not None:
-            yield Place(self._home / "ray_results", "~/ray_results")
-            cache = self._environment.get("HF_HOME") or self._home / ".cache" / "huggingface"
-            yield Place(Path(cache) / "trackio", "Trackio's own directory")
-        yield Place(_MLFLOW_DEFAULT, str(_MLFLOW_DEFAULT))
+                yield Spot(here / name, name)
+            yield Spot(here, "working directory")
 
-    def _scan(self, place: Place, real: str, seconds: float, found: dict[str, Suggestion]) -> None:
+        if self._home is not None:
+            yield Spot(self._home / "ray_results", "~/ray_results")
+            cache = self._environment.get("HF_HOME") or self._home / ".cache" / "huggingface"
+            yield Spot(Path(cache) / "trackio", "Trackio's own directory")
+        yield Spot(_MLFLOW_DEFAULT, str(_MLFLOW_DEFAULT))
+
+    def _scan(self, place: Spot, real: str, seconds: float, found: dict[str, Suggestion]) -> None:
         result = self._quick_scan(place.path, seconds)
         if result.runs:
             here = self._directory is not None and _inside(real, _real(self._directory))
@@ -173,6 +198,7 @@ class LogdirFinder:
             if self._clock.monotonic() >= end:
                 return
             self._written(path, process.writer, found)
+
         for log in [log for suggestion in found.values() for log in suggestion.newest]:
             owner = processes.writer_of(log.path.name, host)
             if owner is not None:
@@ -187,7 +213,7 @@ class LogdirFinder:
         real = _real(path)
         if not _attach(found, real, writer):
             whole = logs[0].belonging is Belonging.DIRECTORY
-            place = Place(path.parent if whole else path, "running process")
+            place = Spot(path.parent if whole else path, "running process")
             self._scan(place, _real(place.path), _PLACE_S, found)
             _attach(found, real, writer)
 
@@ -256,3 +282,147 @@ def _local(uri: str) -> str | None:
     if parts.scheme == "sqlite":  # sqlite:///relative.db, sqlite:////absolute.db
         return unquote(parts.path[1:]) or None
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much one scan may cost."""
+
+    entries: int = 4000
+    """Directory entries, all in all."""
+    opened: int = 100
+    """Files whose beginning is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanResult:
+    """What was found."""
+
+    runs: int = 0
+    """About how many; 0 when there is no log."""
+    formats: tuple[str, ...] = ()
+    """Names of formats and trackers, the most frequent first."""
+    modified: float = 0.0
+    """Newest change time of a log, seconds since the epoch; 0 without logs."""
+    partial: bool = False
+    """Whether a bound was reached: there may be more of everything."""
+    newest: tuple[Candidate, ...] = ()
+    """The logs that changed last, newest first; of a store all runs or none."""
+
+
+def quick_scan(
+    walker: Walker,
+    path: Path,
+    clock: Callable[[], float],
+    seconds: float,
+    bounds: Bounds | None = None,
+) -> ScanResult:
+    """Search a directory, or examine a file, for about ``seconds``. Never raises.
+
+    ``clock`` returns seconds from any origin.
+    """
+    found, partial, end = [], False, clock() + seconds
+    with suppress(LogdirError, OSError, ValueError):
+        if path.is_dir():
+            walk = _QuickWalk(walker, path, lambda: clock() >= end, bounds or Bounds())
+            found, partial = walk.run().candidates, walk.partial
+        else:
+            found = walker.single(path, path.stat(), named=False)
+
+    found.sort(key=lambda c: c.modified, reverse=True)
+    kept = set(islice(dict.fromkeys(c.path for c in found), _NEWEST))
+    newest = [c for c in found if c.path in kept]
+    kinds = Counter(c.kind for c in found).most_common()
+    modified = newest[0].modified if newest else 0.0
+    formats = tuple(kind for kind, _ in kinds)
+    return ScanResult(estimated_runs(found), formats, modified, partial, tuple(newest))
+
+
+def estimated_runs(found: Iterable[Candidate]) -> int:
+    """About how many runs the files make: directories within a run are parts of it."""
+    named, directories = 0, set()
+    for candidate in found:
+        if candidate.belonging is Belonging.NAME:
+            named += 1
+        else:
+            directories.add(candidate.directory)
+    whole = [d for d in directories if not any(p in directories for p in parents_of(d))]
+    return named + len(whole)
+
+
+class _QuickWalk(Walk):
+    """Breadth first, so that a bound cuts off what is deepest."""
+
+    most_depth = 6  # deeper logs are rare: not worth calling every result partial
+    most_alike = 4
+    knows_strangers = False
+
+    def __init__(
+        self, walker: Walker, path: Path, is_late: Callable[[], bool], bounds: Bounds
+    ) -> None:
+        super().__init__(walker, path, set())
+        self._is_late = is_late
+        self._entries_left = bounds.entries
+        self._most_opens = walker.heads.opens + bounds.opened
+        self._costly: list[tuple[Path, Status, list[Format]]] = []
+        self.partial = False
+        """Whether a bound was reached."""
+
+    def _search_further(self) -> None:
+        """A scan judges logs by their beginning and end alone."""
+
+    def _is_over(self) -> bool:
+        over = self._entries_left <= 0 or self._is_late()
+        self.partial = self.partial or over
+        return over
+
+    def _entries(self, path: Path) -> list[Entry]:
+        entries: list[Entry] = []
+        with os.scandir(path) as listing:
+            for entry in listing:
+                entries.append(entry)
+                self._entries_left -= 1
+                if (self._entries_left <= 0 or not len(entries) % _PACE) and self._is_over():
+                    break
+        return entries
+
+    def _in_order(self, entries: list[Entry]) -> Iterator[Entry]:
+        """Likely places first, then names from the end: dates and numbers, the newest first."""
+        ranks = {name: rank for rank, name in enumerate(_LIKELY)}
+        entries.sort(key=lambda e: e.name, reverse=True)
+        entries.sort(key=lambda e: ranks.get(e.name, len(ranks)))
+        for number, entry in enumerate(entries):
+            if number % _PACE == _PACE - 1 and self._is_late():
+                self.partial = True
+                return
+            yield entry
+
+    def _enters(self, entry: Entry) -> bool:
+        return (
+            not entry.name.startswith(".") and entry.path not in _SYSTEM and super()._enters(entry)
+        )
+
+    def _search(self, place: Place) -> None:
+        super()._search(place)
+        costly, self._costly = self._costly, []
+        if not place.logs:
+            for path, status, forms in costly:
+                super()._file(place, path, status, forms)
+
+    def _file(self, place: Place, path: Path, status: Status, forms: list[Format]) -> None:
+        """To know a console log costs the most: it is left out where there is a better log."""
+        if all(f.anywhere for f in forms):
+            self._costly.append((path, status, forms))
+        else:
+            super()._file(place, path, status, forms)
+
+    def _claim(
+        self, place: Place, path: Path, status: Status, forms: list[Format]
+    ) -> Format | None:
+        suffix = path.suffix
+        if place.opened.get(suffix, 0) >= self.most_alike:
+            return forms[0] if suffix in place.claimed else None
+        if self._walker.heads.opens >= self._most_opens:
+            self.partial = True
+            forms = [f for f in forms if f.name_decides]
+        return super()._claim(place, path, status, forms)

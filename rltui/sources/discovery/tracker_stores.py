@@ -29,7 +29,7 @@ class _Store:
     runs: tuple[TrackedRun, ...] = ()
 
 
-class Stores:
+class FoundStores:
     """Remembers stores from one search to the next. Not thread-safe."""
 
     def __init__(self) -> None:
@@ -84,6 +84,7 @@ class Stores:
             parts = store.tracker.parts(path)
         except OSError:
             return False
+
         changed = not parts <= store.parts
         store.stamp, store.settled = () if changed else stamp, same
         return changed

@@ -3,39 +3,49 @@
 Reads directories and the beginnings of files, each file only until it is decided, and remembers
 what it has learned. A directory of ten thousand shards or checkpoints costs the time to list it:
 names are checked first, and of many files of one kind only the first are opened.
+
+A console log may have any name that people give to texts. Of most trees such files are something
+else: texts of a data set, notes, licences. So few of them are opened, and only one that plainly is
+a log becomes a run; of all others no word is said.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from rltui.core.address import is_remote
-from rltui.files.disk import Entry, Status, expect, is_spent, listing
+from rltui.files.disk import Entry, Status, expect, is_spent, listing, opened
 from rltui.files.disk import status as status_of
 from rltui.files.filesystem import Mounts
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats import HEAD_BYTES, Format, Options
+from rltui.formats.figure_lines import NO_ROWS, figure_lines
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
-from rltui.sources.discovery.not_understood import not_understood
-from rltui.sources.discovery.strangers import Strangers
-from rltui.sources.discovery.tracker_stores import Stores
-from rltui.sources.discovery.tree import (
+from rltui.sources.discovery.run_files import (
     CHECKPOINT,
     CHECKPOINT_LOG,
     Candidate,
+    EmptyLogError,
     LogdirError,
     Place,
     SearchStoppedError,
     Tree,
     pruned,
 )
+from rltui.sources.discovery.tracker_stores import FoundStores
 from rltui.trackers import Tracker
 
+#: Files whose names say nothing, of one directory and suffix, and of one walk, that are opened
+#: without being logs.
+MOST_ALIKE_STRANGERS, MOST_STRANGERS = 40, 200
+#: Bytes of a file that is not understood whose lines are counted, and of one piece of them.
+_MOST_BYTES, _MOST_REMOTE_BYTES, _PIECE = 64 << 20, 1 << 20, 1 << 20
 #: Directories that a server may be asked for at once.
 _EXPECTED = 100
 _ELSEWHERE = "looks like a database of a tracker, which is read from a local disk only"
@@ -57,7 +67,7 @@ class Walker:
         self.formats = tuple(formats)
         self.trackers = tuple(trackers)
         self.heads = HeadReader(options, ends)
-        self.stores = Stores()
+        self.stores = FoundStores()
 
     def turn(self) -> None:
         """A search of all logdirs begins: forget files that the last one did not see."""
@@ -68,10 +78,6 @@ class Walker:
         """Raise SearchStoppedError when nobody waits for the walk any more."""
         if self._stopped():
             raise SearchStoppedError
-
-    def stores_changed(self) -> bool:
-        """See :meth:`rltui.sources.discovery.tracker_stores.Stores.changed`."""
-        return self.stores.changed()
 
     def claims_name(self, name: str) -> bool:
         """Whether a file of this name may be a log or a store."""
@@ -100,28 +106,34 @@ class Walker:
                         Candidate(path, "", None, r.size, r.modified, tracker, r.part, r.name)
                         for r in self.stores.runs_of(path, tracker)
                     ]
-            found = self._form_of(path, status, (*forms, *others), named)
+            found = self.heads.format_of((*forms, *others), path, status, named=named)
+            if found is None and named:  # the user may have called a console log anything
+                found = self.heads.format_further((*forms, *others), path, status, named=True)
             if found is not None:
                 return [Candidate(path, "", found, status.st_size, status.st_mtime)]
-            own = next(filter(None, (self.heads.own(f, path) for f in self.formats)), "")
-            if own:
-                raise LogdirError(path, own)
-            tried = [(f.name, self.heads.refusal(f, path).reason) for f in reversed(forms)]
-            raise not_understood(path, [*tried, *((f.name, "") for f in others)])
+            raise self._not_understood(path, forms, others)
         except OSError as error:
             raise LogdirError(path, reason_of(error)) from error
 
-    def _form_of(
-        self, path: Path, status: Status, forms: Sequence[Format], named: bool
-    ) -> Format | None:
-        """The format of a single file; the user may have called a console log anything."""
-        for form in forms:
-            if self.heads.claims(form, path, status, named=named):
-                return form
-        further = (f for f in forms if named)
-        return next(
-            (f for f in further if self.heads.claims_further(f, path, status, named=True)), None
-        )
+    def _not_understood(
+        self, path: Path, forms: Sequence[Format], others: Sequence[Format]
+    ) -> LogdirError:
+        """The error for a file that the user names and no format reads: what it holds, and what was
+        tried, the formats of its name first. Raises OSError."""
+        answers = [(form.name, self.heads.answer(form, path)) for form in reversed(forms)]
+        own = (self.heads.answer(form, path) for form in self.formats)
+        if reason := next((answer.reason for answer in own if answer.own), ""):
+            return LogdirError(path, reason)
+        found = _content(path)
+        if not found:
+            return EmptyLogError(path)
+        with opened(path) as read:
+            figures = figure_lines(read(HEAD_BYTES, 0))
+        if figures is not None and not any("became no rows" in a.reason for _, a in answers):
+            found = f"{found}; {figures.lost(NO_ROWS)}"
+        names = [f"{name} ({a.reason})" if a.reason else name for name, a in answers]
+        tried = ", ".join([*names, *(form.name for form in others)])
+        return LogdirError(path, f"{found}; formats tried: {tried}")
 
 
 class Walk:
@@ -145,7 +157,8 @@ class Walk:
         """Device -> whether it is a file system of the kernel."""
         self._later: list[tuple[Place, Path, Status, list[Format]]] = []
         """Logs by their names whose rows may lie further than where they were searched."""
-        self._strangers = Strangers(walker.formats, walker.heads)
+        self._strangers: Counter[tuple[Path, str]] = Counter()
+        """Files whose names say nothing that were opened in vain, by directory and suffix."""
 
     def run(self) -> Tree:
         """Walk; raises LogdirError when the logdir itself cannot be read."""
@@ -159,11 +172,11 @@ class Walk:
         later = sorted(self._later, key=lambda entry: entry[2].st_mtime, reverse=True)
         for place, path, status, forms in later:
             self._walker.go_on()
-            heads, form = self._walker.heads, None
+            form = None
             if (status.st_dev, status.st_ino) in self._seen:
                 continue
             try:
-                form = next((f for f in forms if heads.claims_further(f, path, status)), None)
+                form = self._walker.heads.format_further(forms, path, status)
             except OSError as error:
                 self.tree.trouble(path, reason_of(error))
             self._claimed(place, path, status, forms, form)
@@ -199,7 +212,7 @@ class Walk:
         """The format that claims a file of a fitting name. Raises OSError."""
         suffix = _suffix(path.name)
         place.opened[suffix] = place.opened.get(suffix, 0) + 1
-        return next((f for f in forms if self._walker.heads.claims(f, path, status)), None)
+        return self._walker.heads.format_of(forms, path, status)
 
     def _is_kernel(self, path: Path, device: int) -> bool:
         """Whether a link or a mount leads into the kernel, whose files may have no end."""
@@ -212,28 +225,9 @@ class Walk:
 
     def _search(self, place: Place) -> None:
         self._walker.go_on()
-        tree = self.tree
-        if is_spent(place.path, begins=not place.depth) and place.depth:
+        entries = self._listed(place)
+        if entries is None:
             return
-        if is_remote(place.path):
-            following = (p.path for p in islice(self._pending, _EXPECTED))
-            expect([place.path, *following], self._reads_head)
-        try:
-            status = status_of(place.path)
-            identity = (status.st_dev, status.st_ino)
-            if identity in self._seen:
-                return
-            self._seen.add(identity)
-            if place.depth and self._is_kernel(place.path, status.st_dev):
-                return
-            entries = self._entries(place.path)
-        except OSError as error:
-            if not place.depth:
-                raise LogdirError(place.path, why(error)) from error
-            if not isinstance(error, FileNotFoundError):  # else deleted since it was listed
-                tree.trouble(place.path, reason_of(error))
-            return
-        tree.directories.append((place.path, status.st_mtime_ns))
         names = {e.name for e in entries}
         trackers = self._walker.trackers
         if is_remote(place.path):
@@ -242,63 +236,124 @@ class Walk:
         if tracker is not None:
             self._store(place.path, place.name, tracker, within=False)
             return
+
         for entry in self._in_order(entries):
-            failure = self._visit(place, entry)
-            if failure is not None:
-                tree.trouble(place.path / entry.name, reason_of(failure))
+            self._visit(place, entry)
         if CHECKPOINT_LOG not in names:
             self._checkpoint(place, names)
+
+    def _listed(self, place: Place) -> list[Entry] | None:
+        """The names in a directory; None when it is not to be searched, or cannot be read."""
+        path = place.path
+        if is_spent(path, begins=not place.depth) and place.depth:
+            return None
+        if is_remote(path):
+            following = (p.path for p in islice(self._pending, _EXPECTED))
+            expect([path, *following], self._reads_head)
+
+        try:
+            status = status_of(path)
+            identity = (status.st_dev, status.st_ino)
+            if identity in self._seen:
+                return None
+            self._seen.add(identity)
+            if place.depth and self._is_kernel(path, status.st_dev):
+                return None
+            entries = self._entries(path)
+        except OSError as error:
+            if not place.depth:
+                raise LogdirError(path, why(error)) from error
+            if not isinstance(error, FileNotFoundError):  # else deleted since it was listed
+                self.tree.trouble(path, reason_of(error))
+            return None
+
+        self.tree.directories.append((path, status.st_mtime_ns))
+        return entries
 
     def _reads_head(self, name: str) -> bool:
         """Whether the beginning of a file of this name is read to know what it is."""
         return any(f.claims_name(name) and not f.name_decides for f in self._walker.formats)
 
-    def _visit(self, place: Place, entry: Entry) -> OSError | None:
-        """Sort one directory entry into the tree; the error of one that cannot be read."""
+    def _visit(self, place: Place, entry: Entry) -> None:
+        """Sort one directory entry into the tree, or note why it cannot be read."""
         self._walker.go_on()
         if is_spent(place.path):
-            return None
+            return
         try:
-            self._sort(place, entry)
+            if entry.is_dir():
+                self._enter(place, entry)
+            else:
+                self._sort(place, entry)
         except OSError as error:
             # a name without a file was deleted since it was listed; a link leads nowhere
             if not isinstance(error, FileNotFoundError) or entry.is_symlink():
-                return error
-        return None
+                self.tree.trouble(place.path / entry.name, reason_of(error))
+
+    def _enter(self, place: Place, entry: Entry) -> None:
+        """Search a directory later, unless it cannot hold logs of its own."""
+        if place.depth < self.most_depth and self._enters(entry):
+            child = f"{place.name}/{entry.name}" if place.name else entry.name
+            self.tree.names.add(child)
+            later = self._linked if entry.is_symlink() else self._pending
+            later.append(Place(place.path / entry.name, child, place.depth + 1))
 
     def _sort(self, place: Place, entry: Entry) -> None:
-        name = entry.name
-        if entry.is_dir():
-            if place.depth < self.most_depth and self._enters(entry):
-                child = f"{place.name}/{name}" if place.name else name
-                self.tree.names.add(child)
-                further = self._linked if entry.is_symlink() else self._pending
-                further.append(Place(place.path / name, child, place.depth + 1))
-            return
+        name, path = entry.name, place.path / entry.name
         forms = [f for f in self._walker.formats if f.claims_name(name)]
         trackers = [t for t in self._walker.trackers if t.claims_name(name)]
         if not forms and not trackers:
-            found = self._strangers.form_of(place.path, entry) if self.knows_strangers else None
-            if found is not None and (found[1].st_dev, found[1].st_ino) not in self._seen:
-                self._claimed(place, place.path / name, found[1], [found[0]], found[0])
+            if self.knows_strangers:
+                self._stranger(place, entry)
             return
+
         suffix = _suffix(name)
         if place.opened.get(suffix, 0) >= self.most_alike and suffix not in place.claimed:
             self.tree.refused_count += not all(f.common for f in forms)
             return
-        if trackers and is_remote(place.path):
+
+        if trackers and is_remote(path):
             if not forms:
-                self.tree.refuse(place.path / name, _ELSEWHERE)
+                self.tree.refuse(path, _ELSEWHERE)
                 return
             trackers = []
+
         status = entry.stat()
-        identity = (status.st_dev, status.st_ino)
-        if not stat.S_ISREG(status.st_mode) or identity in self._seen:
+        if stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) not in self._seen:
+            self._log_or_store(place, path, status, forms, trackers)
+
+    def _stranger(self, place: Place, entry: Entry) -> None:
+        """A file whose name says nothing: a log if it plainly is one. What cannot be read is
+        nobody's loss as long as nothing says that it is a log."""
+        forms = [f for f in self._walker.formats if f.may_have_name(entry.name)]
+        kind, path = (place.path, _suffix(entry.name)), place.path / entry.name
+        spent = self._strangers.total() >= MOST_STRANGERS
+        if spent or self._strangers[kind] >= MOST_ALIKE_STRANGERS or not forms or is_remote(path):
             return
-        path, stores = place.path / name, self._walker.stores
+        form = None
+        with suppress(OSError):
+            status = entry.stat()
+            if not (stat.S_ISREG(status.st_mode) and status.st_size):
+                return
+            form = self._walker.heads.format_of_stranger(forms, path, status)
+
+        if form is None:
+            self._strangers[kind] += 1
+        elif (status.st_dev, status.st_ino) not in self._seen:
+            self._claimed(place, path, status, [form], form)
+
+    def _log_or_store(
+        self,
+        place: Place,
+        path: Path,
+        status: Status,
+        forms: list[Format],
+        trackers: Sequence[Tracker],
+    ) -> None:
+        """A regular file of a name that fits ``forms`` or ``trackers``."""
+        stores = self._walker.stores
         tracker = next((t for t in trackers if stores.claims(t, path)), None)
         if tracker is not None:
-            self._seen.add(identity)
+            self._seen.add((status.st_dev, status.st_ino))
             self._store(path, place.name, tracker, within=True)
         elif not forms:
             names = " or ".join(t.name for t in trackers)
@@ -328,18 +383,17 @@ class Walk:
             place.claimed.add(_suffix(path.name))
             self._add(place, path, form, status)
         elif forms:
-            heads = self._walker.heads
-            found = [(f.common and not heads.own(f, path), heads.refusal(f, path)) for f in forms]
-            said = [refusal for common, refusal in reversed(found) if refusal.lost or not common]
-            said.sort(key=lambda refusal: not refusal.lost)
+            found = [(form, self._walker.heads.answer(form, path)) for form in reversed(forms)]
+            said = [a for form, a in found if a.lost or a.own or not form.common]
+            said.sort(key=lambda answer: not answer.lost)
             if said and said[0].reason:
                 self.tree.refuse(path, said[0].reason, lost=said[0].lost)
-            if not all(refusal.final for _, refusal in found):
+            if not all(answer.decided for _, answer in found):
                 self.tree.unclaimed.append(path)
 
     def _add(self, place: Place, path: Path, form: Format, status: Status) -> None:
         home = form.home(place.name, path)
-        rowless = self._walker.heads.is_rowless(form, path)
+        rowless = self._walker.heads.answer(form, path).rowless
         size, modified = status.st_size, status.st_mtime
         found = Candidate(path, home, form, size, modified, rowless=rowless)
         self.tree.candidates.append(found)
@@ -352,7 +406,7 @@ class Walk:
             path = place.path / f"checkpoint-{number}" / CHECKPOINT_LOG
             try:
                 status = status_of(path)
-                form = next((f for f in forms if self._walker.heads.claims(f, path, status)), None)
+                form = self._walker.heads.format_of(forms, path, status)
             except OSError:
                 continue  # being written, or one of another framework
             if form is not None:
@@ -388,3 +442,22 @@ def _modified(entry: Entry) -> float:
         return entry.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _content(path: Path) -> str:
+    """What a file holds, for people; empty when it holds nothing."""
+    lines, size, ended, blank = 0, 0, True, True
+    most = _MOST_REMOTE_BYTES if is_remote(path) else _MOST_BYTES
+    with opened(path) as read:
+        while size < most and (piece := read(_PIECE, size)):
+            if b"\0" in piece:
+                return "holds bytes that are no text"
+            blank = blank and not piece.strip()
+            lines, size, ended = lines + piece.count(b"\n"), size + len(piece), piece[-1:] == b"\n"
+        more = "more than " if size >= most and read(1, size) else ""
+
+    lines += not ended
+    if blank:
+        return ""
+    word = "line" if lines == 1 else "lines"
+    return f"{more}{lines:,} {word} of text, no row with a step and numbers was recognised"

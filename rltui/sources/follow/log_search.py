@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from rltui.files.disk import status, trouble
 from rltui.files.trouble import TroubledPaths
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, RunFiles
-from rltui.sources.follow.reports import Reports
+from rltui.sources.follow.notifier import Notifier
 from rltui.sources.follow.schedule import Watching
 
 #: The directories are walked at least once in this many intervals, even when no change time has
@@ -54,7 +54,10 @@ class LogSearch:
         self._choose = choose
         self._wants = wants
         self._pace = SearchPace(watching)
-        self._directories = Directories()
+        self._times: dict[Path, int] = {}
+        """Change times (ns) of the directories, by which they show that they got or lost a name."""
+        self._sizes: dict[Path, int] = {}
+        """Bytes of files that may become logs."""
         self._trouble = TroubledPaths()
         self._last = self._walked = -math.inf
         self._reported = False
@@ -84,7 +87,8 @@ class LogSearch:
         self._walked = self._clock.monotonic()
         self.walks += 1
         self._trouble.update(found.notes, {path for path, _ in found.directories})
-        self._directories.set(found.directories, found.unclaimed)
+        self._times = dict(found.directories)
+        self._sizes = {p: self._sizes.get(p, _size(p)) for p in found.unclaimed}
         self.refused, self.unread = self._refused(found), found.unread
         runs = self._chosen(found.runs)
         self.run_count, self.found = len(runs), runs
@@ -94,16 +98,15 @@ class LogSearch:
         """Seconds until the next check; ``reported``: the system has reported new names."""
         return max(0.0, self._last + self._pace.gap(reported=reported) - now)
 
-    def rely_on(self, reports: Reports) -> None:
+    def rely_on(self, notifier: Notifier) -> None:
         """Check rarely if every change that matters is reported, but once more before: something
         may have changed after the walk and before the system reported anything."""
-        directories, files = self._directories.known
         self._pace.relies = False
         self._reported = (
-            bool(directories)
+            bool(self._times)
             and not self._finder.needs_checks
-            and all(map(reports.names_in, directories))
-            and all(map(reports.writes_to, files))
+            and all(map(notifier.reports_names_in, self._times))
+            and all(map(notifier.reports_writes_to, self._sizes))
         )
 
     def check(self, *, reported: bool) -> Discovery | None:
@@ -127,9 +130,13 @@ class LogSearch:
 
     def _changed(self) -> bool:
         begin = self._clock.monotonic()
-        directories, stores = self._directories.changed(), self._finder.stores_changed()
+        times = {path: _time(path) for path in self._times}
+        sizes = {path: _size(path) for path in self._sizes}
+        files = times != self._times or sizes != self._sizes
+        self._times, self._sizes = times, sizes
+        stores = self._finder.stores_changed()
         self._pace.checked(begin, self._clock.monotonic())
-        return directories or stores or self._finder.unfinished
+        return files or stores or self._finder.unfinished
 
     def _chosen(self, runs: tuple[RunFiles, ...]) -> tuple[RunFiles, ...]:
         if self._choose is None:
@@ -195,40 +202,6 @@ class SearchPace:
     @property
     def _patience(self) -> int:
         return _RELIANCE if self.relies else 1
-
-
-class Directories:
-    """Notices by its change time that a directory has got or lost a name."""
-
-    def __init__(self) -> None:
-        self._times: dict[Path, int] = {}
-        self._sizes: dict[Path, int] = {}
-
-    def set(self, directories: Iterable[tuple[Path, int]], unclaimed: Iterable[Path]) -> None:
-        """Compare from now on with these directories and times (ns), and with the size of files
-        that may become logs."""
-        self._times = dict(directories)
-        self._sizes = {p: self._sizes.get(p, _size(p)) for p in unclaimed}
-
-    @property
-    def known(self) -> tuple[Collection[Path], Collection[Path]]:
-        """The directories, and the files that may become logs."""
-        return self._times.keys(), self._sizes.keys()
-
-    def changed(self) -> bool:
-        """Whether anything changed since the last call."""
-        changed = False
-        for directory, before in self._times.items():
-            time = _time(directory)
-            if time != before:
-                self._times[directory] = time
-                changed = True
-        for path, size in self._sizes.items():
-            now = _size(path)
-            if now != size:
-                self._sizes[path] = now
-                changed = True
-        return changed
 
 
 def _time(path: Path) -> int:

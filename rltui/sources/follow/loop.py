@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from rltui.core.batch import Batch
 from rltui.core.clock import Clock
-from rltui.sources.discovery.run_files import Discovery
-from rltui.sources.discovery.tree import SearchStoppedError
-from rltui.sources.follow.batch_queue import BatchQueue
-from rltui.sources.follow.feed import Feed
-from rltui.sources.follow.feeds import Feeds, newest_of_each_kind
+from rltui.sources.discovery.run_files import Discovery, pruned
+from rltui.sources.follow.feed import Feed, Feeds
 from rltui.sources.follow.log_search import LogSearch
 from rltui.sources.follow.notifier import Notifier
-from rltui.sources.follow.reports import Reports
+from rltui.sources.follow.queued import BatchQueue
 from rltui.sources.follow.schedule import Schedule, Watching
-from rltui.sources.follow.wake_ups import WakeUps
 
 #: While much is to be read, the files that were read are polled each time this many bytes more
 #: have been read; a file counts as _FILE_BYTES at least.
@@ -32,6 +29,105 @@ _ENDED_S = 86_400.0
 #: sample in, and the second one comes after the paint.
 _SHOWN_S = 0.5
 _SHOWN_DRAINS = 2
+
+
+class WakeUps:
+    """Collects changed files and new names that the system reported while the reader was reading
+    or asleep, and wakes its thread. Thread-safe.
+
+    Names that cannot concern a log of ours do not wake it, however busy they are.
+    """
+
+    def __init__(self, claims_name: Callable[[str], bool]) -> None:
+        """``claims_name``: whether a file of this base name may be a log."""
+        self._claims_name = claims_name
+        self._feeds: Mapping[Path, Collection[Path]] = {}
+        self._unclaimed: Collection[Path] = ()
+        self._directories: Collection[Path] = ()
+        self._lock = threading.Condition()
+        self._changed: set[Path] = set()
+        self.names_changed = False
+        """Whether there may be new logs."""
+        self.stopped = False
+        """Whether the reader's thread is to end."""
+
+    def expect(
+        self,
+        feeds: Mapping[Path, Collection[Path]],
+        unclaimed: Collection[Path],
+        directories: Collection[Path],
+    ) -> None:
+        """What concerns the reader: ``feeds`` (file -> keys of the feeds that read it), files
+        that may become logs, and the directories that were searched."""
+        with self._lock:
+            self._feeds, self._unclaimed = feeds, unclaimed
+            self._directories = directories
+
+    @property
+    def changed(self) -> frozenset[Path]:
+        """Keys of the feeds that have something new and were not polled yet."""
+        return frozenset(self._changed)
+
+    def notify(self, path: str, structural: bool = False, directory: bool = False) -> None:
+        """A file was written, or (``structural``) a name appeared or vanished."""
+        name = Path(path)
+        with self._lock:
+            if name in self._feeds:
+                self._changed.update(self._feeds[name])
+            elif self.names_changed or not (
+                name in self._unclaimed or (structural and self._concerns(name, directory))
+            ):
+                return
+            else:
+                self.names_changed = True
+            self._lock.notify_all()
+
+    def lost(self) -> None:
+        """Reports were lost: anything may have changed."""
+        with self._lock:
+            self._changed.update(*self._feeds.values())
+            self.names_changed = True
+            self._lock.notify_all()
+
+    def _concerns(self, name: Path, directory: bool) -> bool:
+        """Whether a name that appeared or vanished may be a log or hold some."""
+        if name in self._directories:
+            return True
+        if name.parent not in self._directories:
+            return False
+        return not pruned(name.name) if directory else self._claims_name(name.name)
+
+    def wait(self, timeout: float, *, names_changed: bool) -> set[Path] | None:
+        """Keys of the changed feeds, once each; None when stopped.
+
+        Returns early when anything is reported; ``names_changed`` is what the caller knows.
+        """
+        with self._lock:
+            self._lock.wait_for(
+                lambda: self.stopped or self._changed or self.names_changed != names_changed,
+                timeout,
+            )
+            if self.stopped:
+                return None
+            changed, self._changed = self._changed, set()
+            return changed
+
+    def take_names_changed(self) -> bool:
+        """Whether there may be new logs, since the last call."""
+        with self._lock:
+            changed, self.names_changed = self.names_changed, False
+            return changed
+
+    def start(self) -> None:
+        """Let :meth:`wait` wait (again)."""
+        with self._lock:
+            self.stopped = False
+
+    def stop(self) -> None:
+        """End :meth:`wait`."""
+        with self._lock:
+            self.stopped = True
+            self._lock.notify_all()
 
 
 class FollowLoop:
@@ -56,8 +152,7 @@ class FollowLoop:
         self._watching = watching
         self._budget = budget_bytes
         self._notifier = Notifier(wake_ups.notify, wake_ups.lost)
-        self._reports = Reports(self._notifier)
-        self._schedule = Schedule(watching, self._reports.writes_to)
+        self._schedule = Schedule(watching, self._notifier.reports_writes_to)
         self._backlog: deque[Feed] = deque()
         """Feeds that have not been read to their end, in the order in which they are read."""
         self._sampled = False
@@ -75,7 +170,8 @@ class FollowLoop:
         self._wake_ups.expect(feeds.readers, unclaimed, feeds.directories)
         now = self._clock.monotonic()
         for run in found.runs:
-            newest = newest_of_each_kind(run)
+            # a training that goes on would write the newest of each format
+            newest = {f.kind: f.key for f in sorted(run.files, key=lambda f: f.order)}.values()
             for file in run.files:
                 quiet = max(0.0, self._clock.now() - file.modified)
                 self._schedule.add(file.key, now, quiet, newest=file.key in newest)
@@ -84,10 +180,6 @@ class FollowLoop:
         """Read until stopped; the body of the thread."""
         try:
             self._follow()
-        except SearchStoppedError:
-            return
-        except BaseException as error:  # noqa: BLE001 - raised on the main thread at the next drain
-            self._queue.fail(error)
         finally:
             self._notifier.stop()
 
@@ -99,6 +191,7 @@ class FollowLoop:
         if self._watching.inotify:
             self._notifier.start(self._feeds.directories_by_change())
             self._rely_on_reports()
+
         while True:
             if not self._backlog:
                 self.listening.set()
@@ -120,7 +213,7 @@ class FollowLoop:
         return self._wake_ups.wait(0 if self._backlog else pause, names_changed=reported)
 
     def _search_again(self) -> None:
-        self._reports.refresh()
+        self._notifier.refresh()
         found = self._search.check(reported=self._wake_ups.take_names_changed())
         if found is not None:
             self._follow_found(found)
@@ -133,7 +226,7 @@ class FollowLoop:
     def _rely_on_reports(self) -> None:
         """Poll less where the system reports everything."""
         self.watches = len(self._notifier.watched)
-        self._search.rely_on(self._reports)
+        self._search.rely_on(self._notifier)
 
     def _poll_due(self, now: float) -> bool:
         """Poll the files whose time has come; False when stopped."""

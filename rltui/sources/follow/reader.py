@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rltui.core.address import PIPE
@@ -15,28 +16,23 @@ from rltui.files.disk import connect, trouble
 from rltui.formats import ALL_FORMATS, Format, Options
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.logdir import RunFinder
-from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles
-from rltui.sources.follow.batch_queue import BatchQueue
-from rltui.sources.follow.feed import Feed
-from rltui.sources.follow.feeds import Feeds
-from rltui.sources.follow.file_feed import FileFeed
-from rltui.sources.follow.known import Known
+from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles, SearchStoppedError
+from rltui.sources.follow.feed import Feed, Feeds, TrackerFeed
+from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
 from rltui.sources.follow.log_search import Choose, LogSearch, Wants
-from rltui.sources.follow.loop import FollowLoop
-from rltui.sources.follow.queued import QueuedReader
+from rltui.sources.follow.loop import FollowLoop, WakeUps
+from rltui.sources.follow.queued import BatchQueue, ThreadedReader
+from rltui.sources.follow.resume import HandedOver
 from rltui.sources.follow.schedule import Intervals, Watching
-from rltui.sources.follow.wake_ups import WakeUps
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of this many
 #: bytes is applied within a frame.
 BUDGET_BYTES = 3 << 19
-#: A file system may hang: the thread is left to itself then, and ends when it comes back.
-_STOP_TIMEOUT_S = 2.0
 #: Reading begins without another search when the last one is younger.
 _FRESH_S = 5.0
 
 
-class Reader(QueuedReader):
+class Reader(ThreadedReader):
     """Owned by the session. All methods are for the main thread."""
 
     def __init__(
@@ -57,24 +53,21 @@ class Reader(QueuedReader):
         waits: bool = False,
         partial: bool = False,
         absent: bool = False,
-        known: Known | None = None,
+        handed_over: HandedOver | None = None,
     ) -> None:
         """``choose`` selects the runs to read among all found, and ``wants`` those of which a log
-        is another run, perhaps; ``pipe`` is the file descriptor
-        that the logdir ``-`` means; ``ends`` knows the logs of jobs that died before
-        their first row; ``waits``: a named file that is empty is no error, nor is with it or
-        ``partial`` a bad logdir while another one is good; ``absent``: nor is one that does not
-        exist yet; ``known``: what a reader in another
-        process has handed over, from which this one goes on. With it, even empty, batches have
-        checksums.
+        is another run, perhaps; ``pipe`` is the file descriptor that the logdir ``-`` means;
+        ``ends`` knows the logs of jobs that died before their first row; ``waits``: a named file
+        that is empty is no error, nor is with it or ``partial`` a bad logdir while another one is
+        good; ``absent``: nor is one that does not exist yet; ``handed_over``: by a reader in
+        another process, from where this one goes on. With it, even empty, batches have checksums.
 
         Raises UsageError when a logdir is elsewhere and what that needs is not installed."""
         self._logdirs = logdirs = tuple(logdirs)
         self._clock = clock or SystemClock()
         self._options = Options(verify, tuple(step_keys)) if step_keys else Options(verify)
         self._formats = tuple(formats)
-        self._pipe = pipe
-        self._ends = ends
+        self._pipe, self._ends = pipe, ends
         self._budget = budget_bytes
         watch = watch or Intervals()
         connect(logdirs, self._clock, watch.remote_s)
@@ -87,12 +80,12 @@ class Reader(QueuedReader):
             absent=absent,
             stopped=lambda: self._wake_ups.stopped,
         )
-        self._known = known
-        for run, files in (known or Known()).by_run():
+        self._handed_over = handed_over
+        for run, files in (handed_over or HandedOver()).by_run():
             finder.recall(run, files[0].run_path, [f.source for f in files])
         self._search = LogSearch(finder, logdirs, self._clock, watch, choose, wants)
         self._feeds = Feeds(self._open, logdirs)
-        super().__init__(BatchQueue(on_batch))
+        super().__init__(BatchQueue(on_batch), "rltui-reader")
         self._loop = FollowLoop(
             *(self._feeds, self._search, self._queue, self._wake_ups),
             clock=self._clock,
@@ -101,20 +94,17 @@ class Reader(QueuedReader):
         )
         self._scanned: float | None = None
         """When the caller searched; None once that was made use of."""
-        self._thread: threading.Thread | None = None
 
     def _open(self, run: RunFiles, file: LogFile) -> Feed:
         if file.path == PIPE:
-            from rltui.sources.follow.pipe_reader import PipeReader
-            from rltui.sources.follow.stdin_feed import StdinFeed
+            # few read a pipe, and the first paint waits for all that is imported
+            from rltui.sources.follow.stdin_feed import PipeReader, StdinFeed
 
             pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
             return StdinFeed(run, file, self._options, self._formats, pipe, self._clock, self._ends)
-        if self._known is not None:
-            return self._known.feed(run, file, self._options)
+        if self._handed_over is not None:
+            return self._handed_over.feed(run, file, self._options)
         if file.tracker is not None:
-            from rltui.sources.follow.tracker_feed import TrackerFeed
-
             return TrackerFeed(run, file)
         return FileFeed(run, file, self._options)
 
@@ -169,12 +159,9 @@ class Reader(QueuedReader):
     ) -> Iterator[Batch] | None:
         """What was read of a run, once more, up to the offsets in ``sources``.
 
-        None when its files do not hold all of that any more, see
-        :mod:`rltui.sources.follow.reread`. ``finished``: files whose last line another reader has
-        read without its end.
+        None when its files do not hold all of that any more. ``finished``: files whose last line
+        another reader has read without its end.
         """
-        from rltui.sources.follow.reread import read_again, rereadable
-
         known = {feed.file.path: feed.file for feed in self._feeds}
         files = [known[path] for path in sources if path in known]
         if not files or len(files) < len(sources) or any(f.format is None for f in files):
@@ -187,24 +174,16 @@ class Reader(QueuedReader):
 
     # -- live ---------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Begin to read in a thread. Raises SourceError for bad paths."""
-        if self._thread is not None:
-            return
+    def _prepare(self) -> None:
         self._wake_ups.start()
         self._scan_unless_fresh()
-        self._queue.open()
-        self._thread = threading.Thread(target=self._loop.run, name="rltui-reader", daemon=True)
-        self._thread.start()
 
-    def stop(self) -> None:
-        """Stop the thread and wait for it, not for long; batches in the queue can still be
-        drained."""
-        self._queue.close()
+    def _follow(self) -> None:
+        with suppress(SearchStoppedError):
+            self._loop.run()
+
+    def _interrupt(self) -> None:
         self._wake_ups.stop()
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.join(_STOP_TIMEOUT_S)
 
     @property
     def ended(self) -> bool:

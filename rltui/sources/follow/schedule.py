@@ -2,7 +2,7 @@
 
 Files are polled with ``stat``, often while they grow and rarely when they are quiet: inotify is
 silent about writes of other hosts on NFS, CIFS and SSHFS. Where inotify works
-(:mod:`rltui.sources.follow.inotify`) it wakes the poller sooner, and a file of which it reports
+(:mod:`rltui.sources.follow.notifier`) it wakes the poller sooner, and a file of which it reports
 every write is polled rarely, even while it grows.
 """
 
@@ -134,9 +134,12 @@ class Schedule:
             watched.gap = gap if not watched.gap else 0.8 * watched.gap + 0.2 * gap
             watched.grew = now
             watched.unreported = not watched.woken
+
         watched.woken, watched.polled = False, now
-        watched.reported = self._is_reported(path, watched)
-        hot = not watched.reported and self._grows(watched, now)
+        reports = self._reports_writes
+        watched.reported = reports is not None and not watched.unreported and reports(path)
+        limit = min(_MOST_HOT_S, max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap))
+        hot = not watched.reported and watched.newest and now - watched.grew <= limit
         before, watched.hot = watched.hot, hot
         self._hot += watched.hot - before
         tick = self._watching.fast_s
@@ -176,26 +179,12 @@ class Schedule:
 
     def _interval(self, watched: _Watched, now: float) -> float:
         """Short while the file is being written, long when it is quiet or superseded."""
-        slow_s = self._watching.slow_s * (self._rarely if watched.reported else 1)
+        slow_s = self._watching.slow_s
+        if watched.reported:
+            slow_s *= min(_COLD_FACTOR, max(1.0, len(self._files) / _REPORTED_FILES))
         if now - watched.grew > _MOST_HOT_S or not watched.newest:
             return slow_s * _COLD_FACTOR
         if watched.hot:
             stretched = self._watching.fast_s * max(1.0, self._hot / _HOT_FILES)
             return min(stretched, slow_s)
         return slow_s
-
-    @property
-    def _rarely(self) -> float:
-        """How much more rarely files are polled whose writes are reported."""
-        return min(_COLD_FACTOR, max(1.0, len(self._files) / _REPORTED_FILES))
-
-    def _is_reported(self, path: Path, watched: _Watched) -> bool:
-        """Whether there is no need to poll the file often."""
-        reports = self._reports_writes
-        return reports is not None and not watched.unreported and reports(path)
-
-    @staticmethod
-    def _grows(watched: _Watched, now: float) -> bool:
-        """Whether the file is being written."""
-        limit = min(_MOST_HOT_S, max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap))
-        return watched.newest and now - watched.grew <= limit

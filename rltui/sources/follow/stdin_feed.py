@@ -1,11 +1,15 @@
 """A log that comes through a pipe: ``train.py 2>&1 | tee log | rltui watch -``.
 
-No name says what it is: bytes wait, up to a bound, until a log format claims them.
+A full pipe would stop the training: a thread of its own reads it whatever the rest of the program
+does. Bytes that nobody takes (the view is paused for long) are kept up to a bound. No name says
+what the log is: bytes wait, up to another bound, until a log format claims them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rltui.core.address import PIPE
@@ -17,13 +21,72 @@ from rltui.formats import HEAD_BYTES, Decoded, Decoder, Format, Options
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.feed import Feed
-from rltui.sources.follow.pipe_reader import PipeReader
 
+_PIECE_BYTES = 1 << 16
+#: Bytes kept for whoever takes them; beyond, the oldest lines are dropped, down to half.
+_MOST_BYTES = 256 << 20
 #: Bytes that wait until a format claims them; beyond, the older half is given up.
 _UNCLAIMED_BYTES = 4 << 20
 #: Earlier bytes that are searched again together with new ones for the first row, since a table
 #: may take many lines.
 _OVERLAP_BYTES = 1 << 14
+
+
+class PipeReader:
+    """Reads a file descriptor to its end, in a thread of its own."""
+
+    def __init__(self, descriptor: int, on_bytes: Callable[[], None]) -> None:
+        """``on_bytes`` is called in its thread when something came, or the end."""
+        self._descriptor = descriptor
+        self._on_bytes = on_bytes
+        self._lock = threading.Condition()
+        self._bytes = bytearray()
+        self._dropped = 0
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="rltui-pipe", daemon=True)
+        self._thread.start()
+
+    def take(self, budget_bytes: int, *, wait: bool) -> tuple[bytes, bool, bool]:
+        """Bytes, whether there are more, and whether that was the last of all.
+
+        ``wait``: block until something comes or the pipe ends.
+        """
+        with self._lock:
+            if wait:
+                self._lock.wait_for(lambda: bool(self._bytes) or self._ended)
+            taken = bytes(self._bytes[:budget_bytes])
+            del self._bytes[:budget_bytes]
+            return taken, bool(self._bytes), self._ended and not self._bytes
+
+    def take_dropped(self) -> int:
+        """Number of bytes dropped since the last call, because nobody took them."""
+        with self._lock:
+            dropped, self._dropped = self._dropped, 0
+            return dropped
+
+    def _run(self) -> None:
+        while True:
+            try:
+                piece = os.read(self._descriptor, _PIECE_BYTES)
+            except OSError:
+                piece = b""  # a terminal that hung up
+            with self._lock:
+                self._bytes += piece
+                self._ended = not piece
+                if len(self._bytes) > _MOST_BYTES:
+                    self._drop()
+                self._lock.notify_all()
+            self._on_bytes()
+            if not piece:
+                return
+
+    def _drop(self) -> None:
+        """Drop the oldest lines except the first, whose beginning may have been taken."""
+        waiting = self._bytes
+        begin = waiting.find(b"\n") + 1
+        end = waiting.find(b"\n", len(waiting) - _MOST_BYTES // 2) + 1 or len(waiting)
+        del waiting[begin:end]
+        self._dropped += end - begin
 
 
 class StdinFeed(Feed):
@@ -74,6 +137,7 @@ class StdinFeed(Feed):
         if data:
             self.modified = self._clock.now()
             self._open_line = not data.endswith(b"\n")
+
         if self.ended and self._open_line:  # nothing follows that could end the last line
             data += b"\n"
         begin = max(0, self.offset - self._skipped)
@@ -88,7 +152,10 @@ class StdinFeed(Feed):
             self._format = self._claiming(waited, data) if data else None
             data = waited + data
             if self._format is None:
-                self._keep(data)
+                if len(data) > _UNCLAIMED_BYTES:
+                    self._skipped += len(data) - _UNCLAIMED_BYTES // 2
+                    data = data[-_UNCLAIMED_BYTES // 2 :]
+                self._unclaimed = data
                 return Decoded()
             self._decoder = self._format.decoder(self._options, PIPE)
         self.offset = self.size
@@ -121,12 +188,6 @@ class StdinFeed(Feed):
             return Decoded()
         self._format, self.offset = form, self.size
         return decoded
-
-    def _keep(self, data: bytes) -> None:
-        if len(data) > _UNCLAIMED_BYTES:
-            self._skipped += len(data) - _UNCLAIMED_BYTES // 2
-            data = data[-_UNCLAIMED_BYTES // 2 :]
-        self._unclaimed = data
 
     def _changed(self, decoded: Decoded, dropped: int) -> Batch:
         trouble: Notes = ()

@@ -163,6 +163,7 @@ def _options(path: Path) -> str | None:
     if header[:16] != _MAGIC:
         reason = "is no SQLite database" if header else "is empty"
         raise UnreadableError(errno.EINVAL, reason, str(path))
+
     if 2 not in header[18:20]:  # file format numbers: 2 is WAL (sqlite.org/fileformat.html)
         return "mode=ro"
     wal, shm = _size(f"{path}-wal"), _size(f"{path}-shm")
@@ -200,8 +201,9 @@ def _copy(path: Path) -> Iterator[Path]:
     if size > _MOST_COPIED:
         reason = "has a -wal without its -shm, and is too large to be copied"
         raise UnreadableError(errno.EFBIG, reason, str(path))
-    import shutil
-    import tempfile
+
+    import shutil  # rarely needed
+    import tempfile  # as above
 
     before = stamp_of(path)
     with tempfile.TemporaryDirectory(prefix="rltui-") as folder:

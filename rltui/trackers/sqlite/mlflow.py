@@ -10,16 +10,17 @@ Metrics of logged models are not read: MLflow keeps those of the training in ``m
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook, clean_tag
-from rltui.trackers.base import TrackedRun
-from rltui.trackers.settings import MOST_SETTINGS, Column, blocks_of, exit_code_of, setting_of
-from rltui.trackers.sqlite.schema import (
+from rltui.trackers.base import Follower, TrackedRun
+from rltui.trackers.mlflow_values import MOST_SETTINGS, Column, blocks_of, exit_code_of, setting_of
+from rltui.trackers.sqlite.dialect import (
+    Dialect,
     Facts,
     Row,
     RowDecoder,
@@ -30,6 +31,7 @@ from rltui.trackers.sqlite.schema import (
     raw_of,
     texts_in_chunks,
 )
+from rltui.trackers.sqlite.stores import Stores
 
 #: Bytes of a row and its index entries, roughly.
 _ROW_BYTES = 100
@@ -42,10 +44,12 @@ _ACTIVE = (
 
 
 class MlflowTables:
-    """See :class:`rltui.trackers.sqlite.schema.Dialect`."""
+    """See :class:`rltui.trackers.sqlite.dialect.Dialect`."""
 
     row_bytes = _ROW_BYTES
-    system = None
+
+    def follower(self, rows: Callable[[Dialect], Follower]) -> Follower:
+        return rows(self)
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of metrics; databases of before MLflow 1.0 have no step and no is_nan."""
@@ -153,7 +157,7 @@ class _Values:
                 return number + 1
         return len(rows)
 
-    def take(self, rows: Sequence[Row]) -> Decoded:
+    def decode(self, rows: Sequence[Row]) -> Decoded:
         count = len(rows)
         try:
             columns = self._columns(rows)
@@ -198,3 +202,6 @@ class _Values:
         if not wellformed:
             self._notes.add(0, "row of metrics that holds no number", f"row {number}")
         return wellformed
+
+
+MLFLOW = Stores(MlflowTables())

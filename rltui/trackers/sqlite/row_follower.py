@@ -1,27 +1,59 @@
-"""Follows one run of a SQLite store by its row ids.
+"""Follows the runs of a SQLite store by their row ids.
 
-First the row ids of the run are listed, through the index of the store, and then its rows are
-read by id, some at a time: no poll goes through rows of other runs, and none twice. Later only
-rows beyond the newest id of the poll before are searched. Each poll is one short connection.
+Checking a file that has not changed costs two ``stat`` calls. When it has changed, one short
+connection finds out, for all who follow a run of it, the highest row id, which runs have got rows
+since or have changed otherwise, and whether the rows that were read are still the same; only
+followers of those runs read on.
+
+A follower first lists the row ids of its run, through the index of the store, and then reads its
+rows by id, some at a time: no poll goes through rows of other runs, and none twice. Later only rows
+beyond the newest id of the poll before are searched. Each poll is one short connection.
+
+Rows may vanish (``mlflow gc``), move to new ids (``mlflow db upgrade``, a renamed run of
+trackio), or be those of another database that took the place of the file. So the newest row as
+a whole, and the last one that each follower has taken, are looked up again: where the newest is
+another one, every follower checks whether its own last row is still there, and starts over if
+not.
 """
 
 from __future__ import annotations
 
+import errno
+import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
 from rltui.core.block import Block, IntArray
+from rltui.core.clock import Clock
 from rltui.core.level import Level
-from rltui.files.trouble import Notes
+from rltui.files.tail import second_look
+from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 from rltui.formats.base import Decoded
 from rltui.trackers.base import Followed
-from rltui.trackers.sqlite.change_log import News, StoreChangeLog, is_same
-from rltui.trackers.sqlite.database import is_damage, look
-from rltui.trackers.sqlite.schema import MOST_VALUES, Facts, Row, RowDecoder, Table, in_chunks
+from rltui.trackers.sqlite.database import (
+    Stamp,
+    UnreadableError,
+    is_damage,
+    look,
+    stamp_of,
+    written_at,
+)
+from rltui.trackers.sqlite.dialect import (
+    MOST_VALUES,
+    Dialect,
+    Facts,
+    Row,
+    RowDecoder,
+    Table,
+    in_chunks,
+    raw_of,
+)
 
 #: One range of ids takes the place of a list of them as long as it passes at most this many rows
 #: of other runs for each row of this one.
@@ -53,202 +85,275 @@ _NOTHING = Followed()
 _NONE = np.empty(0, np.int64)
 
 
-class Fetched(NamedTuple):
-    """The rows that were read, in order."""
-
-    rows: list[Row]
-    damaged: int
-    """Rows that were left out."""
-    stopped: bool
-    """Whether the budget ended before all rows were read; never without a row."""
-
-
-def fetch_rows(
-    connection: sqlite3.Connection,
-    table: Table,
-    run: bytes,
-    decoder: RowDecoder,
-    ids: list[int],
-    budget_bytes: int,
-) -> Fetched:
-    """The rows of these ids (ascending), as far as the budget goes."""
-    select = f"SELECT rowid, {table.columns} FROM {table.name} WHERE rowid"
-
-    def cursor(piece: Sequence[int]) -> sqlite3.Cursor:
-        if len(piece) > MOST_VALUES:
-            query = f"{select} BETWEEN ? AND ? AND +{table.run} = CAST(? AS TEXT) ORDER BY rowid"
-            return connection.execute(query, (piece[0], piece[-1], run))
-        ((marks, numbers),) = in_chunks(piece)
-        return connection.execute(f"{select} IN ({marks}) ORDER BY rowid", numbers)
-
-    def read(pieces: Sequence[Sequence[int]], *, tolerant: bool) -> Fetched:
-        rows: list[Row] = []
-        damaged, left = 0, budget_bytes
-        for piece in pieces:
-            try:
-                found, spent = decoder.fetch(cursor(piece), max(1, left))
-            except sqlite3.DatabaseError as error:
-                if not tolerant or not is_damage(error):
-                    raise
-                damaged += len(piece)
-                continue
-            rows += found
-            left -= spent
-            if left <= 0 and rows and rows[-1][0] < ids[-1]:
-                return Fetched(rows, damaged, True)
-        return Fetched(rows, damaged, False)
-
-    dense = bool(ids) and ids[-1] - ids[0] < (_PASSED + 1) * len(ids)
+def row_of(connection: sqlite3.Connection, table: Table, number: int) -> Row | None:
+    """The row of an id, as followers get it, with its run; None when there is none, the id
+    alone when its page is damaged: the last page must not hide all others."""
+    query = f"SELECT rowid, {table.columns}, {table.run} FROM {table.name} WHERE rowid = ?"
     try:
-        return read([ids] if dense else _pieces(ids, MOST_VALUES), tolerant=False)
+        found: Row | None = connection.execute(query, (number,)).fetchone()
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise
-    return read(_pieces(ids, _DAMAGED_ROWS), tolerant=True)
+        return (number,)
+    return found
 
 
-def _pieces(ids: list[int], size: int) -> list[list[int]]:
-    return [ids[i : i + size] for i in range(0, len(ids), size)]
+def is_same(row: Row | None, other: Row | None) -> bool:
+    """Whether two reads of an id found the same row; of a damaged one only the id is known."""
+    if row is not None and other is not None and 1 in (len(row), len(other)):
+        return row[0] == other[0]  # type: ignore[no-any-return]
+    return row == other
 
 
-class _Start(NamedTuple):
-    """Rows that are known and not taken yet, and up to which id all are known."""
+class StoreState(NamedTuple):
+    """What one connection has found out about a store."""
 
-    ids: IntArray
-    searched: int
+    table: Table
+    last: int = 0
+    """Highest row id; 0 when there is none."""
+    newest: Row | None = None
+    """The row of that id."""
+    version: int = 0
+    """How often the store was read after a change."""
+    epoch: int = 0
+    """How often rows turned out to be others."""
+    touched: Mapping[bytes, int] = {}
+    """The version at which something of a run has changed last."""
+    facts: Mapping[bytes, Hashable] = {}
+    """A value for each run that changes when its facts may have changed without a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What one connection has found; counts only when it ended well."""
+class StoreChanges:
+    """What is new in one store, shared by its followers; owned by the reader's thread."""
 
-    news: News | None
-    facts: Facts | None = None
-    """None: nothing about this run has changed."""
-    restarted: bool = False
+    def __init__(self, path: Path, dialect: Dialect, clock: Clock) -> None:
+        self.path = path
+        self.dialect = dialect
+        self.followers: WeakSet[RowFollower] = WeakSet()
+        self.state: StoreState | None = None
+        """None until the store was read."""
+        self.modified = 0.0
+        """When the file, or its -wal, was written last, as of the last check."""
+        self._clock = clock
+        self._trouble = Trouble()
+        self._stamp: Stamp | None = None
+        self._seen: Stamp = ()
+        self._again = math.inf
+
+    @property
+    def gone(self) -> bool:
+        """Whether there is no such file."""
+        return self._trouble.gone
+
+    @property
+    def waits(self) -> bool:
+        """Whether it could not be read a moment ago, and is not to be tried yet."""
+        return self._trouble.waits(self._clock.monotonic())
+
+    def changed(self) -> bool:
+        """Whether the store must be examined again. Raises OSError."""
+        self._seen = stamp_of(self.path)
+        return self._seen != self._stamp or self._clock.monotonic() >= self._again
+
+    def examined(self, connection: sqlite3.Connection) -> StoreState:
+        """The state of the store now. Raises UnreadableError and sqlite3.Error."""
+        table = self.dialect.table(connection)
+        if table is None:
+            raise UnreadableError(errno.EINVAL, "has no table of metrics any more", str(self.path))
+        before = self.state or StoreState(table)
+        (found,) = connection.execute(f"SELECT max(rowid) FROM {table.name}").fetchone()
+        last, runs = found or 0, {f.run for f in self.followers}
+        newest = row_of(connection, table, last)
+        facts = self.dialect.states(connection, runs)
+        now = newest if last == before.last else row_of(connection, table, before.last)
+        replaced = bool(before.last) and not is_same(before.newest, now)
+        if replaced or not before.version:
+            touched = runs
+        else:
+            touched = {r for r in runs if facts.get(r) != before.facts.get(r)}
+            touched |= self._missing(connection, table)
+
+        if last > before.last and touched is not runs:
+            query = f"SELECT DISTINCT +{table.run} FROM {table.name} WHERE rowid > ?"
+            touched |= {raw_of(run) for (run,) in connection.execute(query, (before.last,))}
+
+        version = before.version + 1
+        every = {**before.touched, **dict.fromkeys(touched, version)}
+        return StoreState(table, last, newest, version, before.epoch + replaced, every, facts)
+
+    def _missing(self, connection: sqlite3.Connection, table: Table) -> set[bytes]:
+        """Runs whose last row that was taken is not there any more."""
+        anchors = {f.anchor[0]: f.run for f in self.followers if f.anchor is not None}
+        for marks, numbers in in_chunks(list(anchors)):
+            query = f"SELECT rowid FROM {table.name} WHERE rowid IN ({marks})"
+            for (number,) in connection.execute(query, numbers):
+                anchors.pop(number, None)
+        return set(anchors.values())
+
+    def accept(self, state: StoreState) -> Notes:
+        """Take over what a connection that ended well has found; returns what to report."""
+        self.state, self.modified = state, written_at(self._seen)
+        fresh = self._seen != self._stamp
+        self._again = second_look(self._clock, self.modified) if fresh else math.inf
+        self._stamp = self._seen
+        return self._trouble.over()
+
+    def fail(self, error: OSError) -> Notes:
+        """The store cannot be read; returns what to report, to the first follower that notices."""
+        self._stamp = None
+        now = self._clock.monotonic()
+        if error.errno == errno.EAGAIN:  # that somebody writes is no trouble
+            self._trouble.postpone(now)
+            return ()
+        if is_missing(error):
+            return self._trouble.failed(DELETED, gone=True)
+        known = isinstance(error, UnreadableError)
+        return self._trouble.failed(str(error.strerror) if known else reason_of(error), now=now)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a run has been read; copied for each connection, and counts when that ended well."""
+
     ids: IntArray = field(default_factory=lambda: _NONE)
-    """Rows of the run that were not taken yet, ``rows`` included."""
-    taken: int = 0
-    """How many of these ids need not be read again."""
-    rows: tuple[Row, ...] = ()
+    """Rows of the run that are known and not taken yet."""
     searched: int = 0
+    """All rows of the run up to this id are known."""
     unlisted: bool = False
+    """Whether there may be rows of the run beyond that."""
+    taken: int = 0
+    """Rows that were taken."""
     anchor: Row | None = None
+    """The last one of them."""
+    version: int = 0
+    epoch: int = 0
+    """Of the store, as of the last poll."""
+    facts: Facts = field(default_factory=lambda: Facts(exists=False))
+    there: bool = True
+    """Whether store and run were there at the last poll."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one connection has found of a run."""
+
+    state: StoreState
+    progress: _Progress
+    restarted: bool = False
+    rows: Sequence[Row] = ()
+    new: int = 0
+    """Row ids of which nothing more is to be read."""
     damaged: int = 0
+    """Rows that were left out."""
 
 
 class RowFollower:
-    """Owned by the reader's thread; see :class:`rltui.trackers.base.Follower`."""
+    """One run; owned by the reader's thread. See :class:`rltui.trackers.base.Follower`."""
 
-    def __init__(self, log: StoreChangeLog, run: bytes) -> None:
+    def __init__(self, store: StoreChanges, run: bytes) -> None:
         self.run = run
-        self.anchor: Row | None = None
         self.modified = 0.0
-        self._log = log
-        self._decoder: RowDecoder = log.dialect.decoder()
-        self._ids: IntArray = _NONE
-        self._searched = 0
-        """All rows of the run up to this id are known."""
-        self._unlisted = False
-        """Whether there may be rows of the run beyond that."""
-        self._rows = 0
-        self._version = 0
-        self._epoch = 0
-        self._facts = Facts(exists=False)
-        self._lost = False
-        """Whether the store or the run was gone at the last poll."""
-        log.followers.add(self)
+        self._store = store
+        self._decoder: RowDecoder = store.dialect.decoder()
+        self._progress = _Progress()
+        store.followers.add(self)
+
+    @property
+    def anchor(self) -> Row | None:
+        """The last row that it has taken."""
+        return self._progress.anchor
 
     @property
     def offset(self) -> int:
         """Rows that were taken, as bytes in the file, roughly."""
-        return self._rows * self._log.dialect.row_bytes
+        return self._progress.taken * self._store.dialect.row_bytes
 
     @property
     def size(self) -> int:
         """Rows that are known, as bytes in the file, roughly."""
-        return (self._rows + len(self._ids)) * self._log.dialect.row_bytes
+        known = self._progress.taken + len(self._progress.ids)
+        return known * self._store.dialect.row_bytes
 
     def poll(self, budget_bytes: int) -> Followed:
-        log = self._log
-        if log.waits:
+        store, progress = self._store, self._progress
+        if store.waits:
             return _NOTHING
         try:
-            changed = log.changed()
+            changed = store.changed() or store.state is None
             if not changed and not self._wants():
                 return _NOTHING
-            examine = changed or not log.version
-            found = look(log.path, lambda c: self._find(c, examine, budget_bytes))
+            found = look(store.path, lambda c: self._find(c, changed, budget_bytes))
         except OSError as error:
-            return self._failed(log.fail(error))
-        notes = log.accept(found.news) if found.news is not None else ()
-        return self._take(found, notes)
+            notes, vanished = store.fail(error), store.gone and progress.there
+            progress.there = progress.there and not store.gone
+            return Followed(gone=store.gone, notes=notes, changed=vanished or bool(notes))
+        return self._take(found, store.accept(found.state) if changed else ())
 
     def _wants(self) -> bool:
         """Whether there is something to read although the store has not changed."""
-        log = self._log
-        unread = len(self._ids) > 0 or self._unlisted
-        if unread or not self._version or log.concerns(self.run, self._version):
+        state, progress = self._store.state, self._progress
+        assert state is not None
+        if len(progress.ids) or progress.unlisted or self._is_touched(state):
             return True
-        self._version, self._searched = log.version, log.last
+        progress.version, progress.searched = state.version, state.last
         return False
 
-    def _failed(self, notes: Notes) -> Followed:
-        gone = self._log.gone
-        vanished, self._lost = gone and not self._lost, self._lost or gone
-        return Followed(gone=gone, notes=notes, changed=vanished or bool(notes))
+    def _is_touched(self, state: StoreState) -> bool:
+        """Whether something of the run has changed since the last poll."""
+        version = self._progress.version
+        return not version or state.touched.get(self.run, 0) > version
 
     # -- with a connection: nothing of this object changes ----------------------------------
 
     def _find(self, connection: sqlite3.Connection, examine: bool, budget: int) -> _Found:
-        log = self._log
-        news = log.examine(connection) if examine else None
-        table, last = (news.table, news.last) if news else (log.table, log.last)
-        assert table is not None
-        facts, start, restarted = None, _Start(self._ids, self._searched), False
-        touched = self._touched(news)
+        state = self._store.examined(connection) if examine else self._store.state
+        assert state is not None
+        progress, touched = replace(self._progress), self._is_touched(state)
+        found = _Found(state, progress)
         if touched:
-            facts = log.dialect.facts(connection, table, self.run)
-            if not facts.exists:
-                return _Found(news, facts, anchor=self.anchor)
-            restarted = self._moved(connection, table)
-            start = self._start(restarted, news)
-        ids, searched = start.ids, start.searched
-        listing = (touched or self._unlisted) and searched < last
+            progress.facts = self._store.dialect.facts(connection, state.table, self.run)
+            anchor = progress.anchor
+            if not progress.facts.exists:
+                progress.ids, progress.unlisted = _NONE, False
+                progress.searched = anchor[0] if anchor else 0
+            elif anchor and not is_same(row_of(connection, state.table, anchor[0]), anchor):
+                found.restarted = True
+                progress.ids, progress.searched, progress.taken = _NONE, 0, 0
+                progress.anchor = None
+            elif state.epoch != progress.epoch:
+                # ids beyond the anchor may have been given again to other rows
+                progress.ids, progress.searched = _NONE, anchor[0] if anchor else 0
+
+        progress.version, progress.epoch = state.version, state.epoch
+        if progress.facts.exists:
+            self._read(connection, found, budget, listing=touched or progress.unlisted)
+        return found
+
+    def _read(
+        self, connection: sqlite3.Connection, found: _Found, budget: int, *, listing: bool
+    ) -> None:
+        """Rows within the budget; new ids are listed before, if there may be some."""
+        progress, table, last = found.progress, found.state.table, found.state.last
+        listing = listing and progress.searched < last
         count = max(1, budget // self._decoder.row_bytes)
-        if listing and len(ids) < count:
-            more, searched = self._search(connection, table, searched, last)
-            ids = np.concatenate((ids, more)) if len(ids) else more
-        rows, taken, damaged = self._read(connection, table, ids[:count], budget, len(ids) > count)
-        anchor = None if restarted else self.anchor
+        if listing and len(progress.ids) < count:
+            more, progress.searched = self._search(connection, table, progress.searched, last)
+            progress.ids = np.concatenate((progress.ids, more)) if len(progress.ids) else more
+
+        progress.unlisted = listing and progress.searched < last
+        if not progress.unlisted:
+            progress.searched = last
+        ids = progress.ids[:count].tolist()
+        rows, found.damaged, stopped = self._fetch(connection, table, ids, budget)
+        found.new = len(ids)
+        if rows and (stopped or len(progress.ids) > count):
+            whole = self._decoder.whole(rows)
+            if stopped or whole < len(rows):
+                rows = rows[:whole]
+                found.new = int(np.searchsorted(progress.ids[:count], rows[-1][0], "right"))
+
         if rows:
-            anchor = log.row(connection, table, rows[-1][0])
-        unlisted = listing and searched < last
-        searched = searched if unlisted else last
-        return _Found(
-            *(news, facts, restarted, ids, taken, tuple(rows), searched, unlisted, anchor, damaged)
-        )
-
-    def _touched(self, news: News | None) -> bool:
-        """Whether something of the run has changed since the last poll."""
-        if not self._version or self._log.concerns(self.run, self._version):
-            return True
-        return news is not None and (news.rows_replaced or self.run in news.touched)
-
-    def _start(self, restarted: bool, news: News | None) -> _Start:
-        """The rows that are known, as far as they are still valid."""
-        if restarted:
-            return _Start(_NONE, 0)
-        if self._log.epoch != self._epoch or (news is not None and news.rows_replaced):
-            # ids beyond the anchor may have been given again to other rows
-            return _Start(_NONE, self.anchor[0] if self.anchor else 0)
-        return _Start(self._ids, self._searched)
-
-    def _moved(self, connection: sqlite3.Connection, table: Table) -> bool:
-        """Whether the last row that was taken is another one now."""
-        if self.anchor is None:
-            return False
-        return not is_same(self._log.row(connection, table, self.anchor[0]), self.anchor)
+            found.rows, progress.anchor = rows, row_of(connection, table, rows[-1][0])
 
     def _search(
         self, connection: sqlite3.Connection, table: Table, after: int, last: int
@@ -264,58 +369,76 @@ class RowFollower:
         part = way is not _BY_RUN and len(ids) >= _MOST_LISTED
         return ids, int(ids[-1]) if part else last
 
-    def _read(
-        self, connection: sqlite3.Connection, table: Table, ids: IntArray, budget: int, more: bool
-    ) -> tuple[list[Row], int, int]:
-        """Rows, how many of ``ids`` need not be read again, and how many rows are damaged."""
-        fetched = fetch_rows(connection, table, self.run, self._decoder, ids.tolist(), budget)
-        rows, taken = fetched.rows, len(ids)
-        if rows and (more or fetched.stopped):
-            whole = self._decoder.whole(rows)
-            if fetched.stopped or whole < len(rows):
-                rows = rows[:whole]
-                taken = int(np.searchsorted(ids, rows[-1][0], "right"))
-        return rows, taken, fetched.damaged
+    def _fetch(
+        self, connection: sqlite3.Connection, table: Table, ids: list[int], budget: int
+    ) -> tuple[list[Row], int, bool]:
+        """The rows of these ids (ascending), how many in damaged pages were left out, and whether
+        the budget ended before all were read, which is never without a row."""
+        dense = bool(ids) and ids[-1] - ids[0] < (_PASSED + 1) * len(ids)
+        sizes = (len(ids) if dense else MOST_VALUES, _DAMAGED_ROWS)
+        for size, tolerant in zip(sizes, (False, True), strict=True):
+            rows: list[Row] = []
+            damaged, left = 0, budget
+            for begin in range(0, len(ids), size):
+                piece = ids[begin : begin + size]
+                try:
+                    found, spent = self._decoder.fetch(
+                        self._select(connection, table, piece), max(1, left)
+                    )
+                except sqlite3.DatabaseError as error:
+                    if not is_damage(error):
+                        raise
+                    damaged += len(piece)
+                    if not tolerant:
+                        break
+                    continue
+                rows += found
+                left -= spent
+                if left <= 0 and rows and rows[-1][0] < ids[-1]:
+                    return rows, damaged, True
+            if not damaged or tolerant:
+                break
+        return rows, damaged, False
+
+    def _select(
+        self, connection: sqlite3.Connection, table: Table, ids: Sequence[int]
+    ) -> sqlite3.Cursor:
+        select = f"SELECT rowid, {table.columns} FROM {table.name} WHERE rowid"
+        if len(ids) > MOST_VALUES:
+            query = f"{select} BETWEEN ? AND ? AND +{table.run} = CAST(? AS TEXT) ORDER BY rowid"
+            return connection.execute(query, (ids[0], ids[-1], self.run))
+        ((marks, numbers),) = in_chunks(ids)
+        return connection.execute(f"{select} IN ({marks}) ORDER BY rowid", numbers)
 
     # -- afterwards -------------------------------------------------------------------------
 
     def _take(self, found: _Found, notes: Notes) -> Followed:
         """Take over what a connection has found."""
-        log = self._log
-        self._version, self._epoch = log.version, log.epoch
-        self._searched, self._unlisted = found.searched, found.unlisted
-        self.anchor = found.anchor
-        if found.facts is not None and not found.facts.exists:
-            vanished, self._lost, self._ids = not self._lost, True, _NONE
-            self._searched, self._unlisted = self.anchor[0] if self.anchor else 0, False
-            notes += ((Level.WATCH, _REMOVED),) if vanished else ()
+        before, progress = self._progress, found.progress
+        self._progress, facts = progress, progress.facts
+        progress.there = facts.exists
+        if not facts.exists:
+            notes += ((Level.WATCH, _REMOVED),) if before.there else ()
             return Followed(gone=True, notes=notes, changed=bool(notes))
-        back, self._lost = self._lost, False
+
         if found.restarted:
-            self._decoder, self._rows = log.dialect.decoder(), 0
+            self._decoder = self._store.dialect.decoder()
             notes += ((Level.WATCH, _REWRITTEN),)
+
         if found.damaged:
             notes += ((Level.WATCH, f"{found.damaged} rows in damaged pages were left out"),)
-        decoded = self._decoder.take(found.rows) if found.rows else Decoded()
-        decoded = self._with_facts(decoded, found.facts)
-        self._rows += found.taken
-        self._ids = found.ids[found.taken :]
+        decoded = self._decoder.decode(found.rows) if found.rows else Decoded()
+        decoded = replace(decoded, **facts.since(before.facts))
         self.modified = self._written(decoded) or self.modified
-        new = decoded.hparams or decoded.exit_code is not None or notes
-        changed = bool(new or found.taken or found.restarted or back)
-        more = len(self._ids) > 0 or self._unlisted
-        return Followed(decoded, more, found.restarted, False, notes, changed)
 
-    def _with_facts(self, decoded: Decoded, facts: Facts | None) -> Decoded:
-        """Add what the store says about the run, where that has changed."""
-        if facts is None:
-            return decoded
-        before, self._facts = self._facts, facts
-        ended = facts.exit_code if facts.exit_code != before.exit_code else None
-        hparams = facts.hparams if facts.hparams != before.hparams else {}
-        return replace(decoded, hparams=hparams, exit_code=ended)
+        progress.taken += found.new
+        progress.ids = progress.ids[found.new :]
+        more = len(progress.ids) > 0 or progress.unlisted
+        new = (decoded.hparams, decoded.exit_code is not None, notes, found.new, found.restarted)
+        changed = any(new) or not before.there
+        return Followed(decoded, more, found.restarted, False, notes, changed)
 
     def _written(self, decoded: Decoded) -> float:
         """When the newest of these points was logged, at most when the file was written; or 0."""
         walls = [float(i.wall_times[-1]) for i in decoded.items if isinstance(i, Block)]
-        return min(max((w for w in walls if w > 0), default=0.0), self._log.modified)
+        return min(max((w for w in walls if w > 0), default=0.0), self._store.modified)

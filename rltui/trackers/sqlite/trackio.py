@@ -3,7 +3,8 @@
 Table ``metrics`` (trackio/sqlite_storage.py): one row for each ``log`` call, with an ISO time, a
 step and the values as a JSON object, in which NaN and infinity are texts. Runs have ids since
 version 0.24; before, the name was the id. Table ``system_metrics`` is the same without a step: use
-of the GPUs and the processor, their tags begin with ``system/``. What a network file system gets in
+of the GPUs and the processor, their tags begin with ``system/``, their steps are those of the rows
+before them. What a network file system gets in
 place of rows (``inbox/*/*.jsonl``) is not read: trackio moves it into the database.
 """
 
@@ -11,19 +12,21 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
 
+from rltui.core.block import Block, FloatArray, IntArray
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.json_value import parsed
 from rltui.formats.jsonl.jsonl_row import flatten, settings_of
 from rltui.formats.row_sink import RowSink, layout_of
-from rltui.trackers.base import TrackedRun
-from rltui.trackers.sqlite.schema import (
+from rltui.trackers.base import Followed, Follower, TrackedRun
+from rltui.trackers.sqlite.dialect import (
     Dialect,
     Facts,
     Row,
@@ -34,6 +37,7 @@ from rltui.trackers.sqlite.schema import (
     raw_of,
     texts_in_chunks,
 )
+from rltui.trackers.sqlite.stores import Stores
 
 #: Bytes of a row, roughly: some thirty values with their names.
 _ROW_BYTES = 1000
@@ -51,13 +55,12 @@ _PLAIN = frozenset((float, int, bool, type(None)))
 
 
 class TrackioTables:
-    """See :class:`rltui.trackers.sqlite.schema.Dialect`."""
+    """See :class:`rltui.trackers.sqlite.dialect.Dialect`."""
 
     row_bytes = _ROW_BYTES
 
-    @property
-    def system(self) -> Dialect:
-        return _SystemTable()
+    def follower(self, rows: Callable[[Dialect], Follower]) -> Follower:
+        return _WithSystem(lambda: rows(self), lambda: rows(_SystemTable()))
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of metrics, in which a run is its id or, in old databases, its name."""
@@ -235,7 +238,7 @@ class _Rows:
         """All: a row is whole."""
         return len(rows)
 
-    def take(self, rows: Sequence[Row]) -> Decoded:
+    def decode(self, rows: Sequence[Row]) -> Decoded:
         for number, time, step, metrics in rows:
             values = _json_of(metrics)
             if isinstance(values, dict):
@@ -252,10 +255,12 @@ class _Rows:
         if not _PLAIN.issuperset(map(type, cells)):
             values = dict(flatten({k: v for k, v in values.items() if not _is_media(v)}))
             cells = list(values.values())
+
         keys = tuple(values)
         if keys != self._keys:
             self._flush()
             self._keys, self._has_step = keys, _GLOBAL_STEP in values
+
         if self._has_step or self._global or type(step) is not int:
             step = self._step_of(values, step)
         self._step = step
@@ -285,3 +290,83 @@ class _Rows:
 def _is_media(value: object) -> bool:
     """Whether a value is an image, table, histogram, ...: objects that name their type."""
     return isinstance(value, dict) and "_type" in value
+
+
+class _WithSystem:
+    """Follows the rows of a run together with its system metrics, which have a time and no step:
+    they get the step of the row that was logged before them."""
+
+    def __init__(self, rows: Callable[[], Follower], system: Callable[[], Follower]) -> None:
+        """Both return a fresh follower of their table."""
+        self._make = rows, system
+        self._rows, self._system = rows(), system()
+        self._forget_steps()
+        self._tags: frozenset[str] = frozenset()
+        """The system metrics so far."""
+        self._gone = False
+
+    def _forget_steps(self) -> None:
+        self._walls: FloatArray = np.empty(0)
+        """Of all rows so far, ascending, seconds since the epoch."""
+        self._steps: IntArray = np.empty(0, np.int64)
+        """The steps of these rows."""
+
+    @property
+    def offset(self) -> int:
+        return self._rows.offset + self._system.offset
+
+    @property
+    def size(self) -> int:
+        return self._rows.size + self._system.size
+
+    @property
+    def modified(self) -> float:
+        return max(self._rows.modified, self._system.modified)
+
+    def poll(self, budget_bytes: int) -> Followed:
+        """As of the protocol; system metrics follow when all rows before them were read."""
+        rows = self._rows.poll(budget_bytes)
+        if rows.restarted:
+            self._system = self._make[1]()
+            self._forget_steps()
+
+        self._add_steps(rows.decoded)
+        self._gone = rows.gone or (self._gone and not rows.changed)
+        if rows.more or self._gone:
+            return rows
+
+        system = self._system.poll(budget_bytes)
+        if system.restarted:  # what was read is not there any more: read all from the start
+            self._rows, self._system = (make() for make in self._make)
+            self._forget_steps()
+            fresh = self._rows.poll(budget_bytes)
+            self._add_steps(fresh.decoded)
+            notes = system.notes + fresh.notes
+            return replace(fresh, more=True, restarted=True, notes=notes, changed=True)
+
+        if not system.decoded.records:  # trouble with the store as a whole is reported by the rows
+            return replace(rows, more=True) if system.more else rows
+        decoded = rows.decoded.then(self._dated(system.decoded))
+        notes = rows.notes + system.notes
+        return replace(rows, decoded=decoded, more=system.more, notes=notes, changed=True)
+
+    def _add_steps(self, decoded: Decoded) -> None:
+        """Rows that were logged after those of the call before."""
+        blocks = [b for b in decoded.items if isinstance(b, Block)]
+        if blocks:
+            walls = np.concatenate([self._walls, *(b.wall_times for b in blocks)])
+            self._walls = np.fmax.accumulate(walls)
+            self._steps = np.concatenate([self._steps, *(b.steps for b in blocks)])
+
+    def _dated(self, decoded: Decoded) -> Decoded:
+        """System metrics with the steps of their times; those before any step get the first one."""
+        blocks = [b for b in decoded.items if isinstance(b, Block)] if len(self._steps) else []
+        self._tags = self._tags.union(*(b.tags for b in blocks))
+        dated = []
+        for block in blocks:
+            places = np.searchsorted(self._walls, block.wall_times, "right") - 1
+            dated.append(replace(block, steps=self._steps[np.maximum(places, 0)]))
+        return replace(decoded, items=tuple(dated), guessed=self._tags)
+
+
+TRACKIO = Stores(TrackioTables())

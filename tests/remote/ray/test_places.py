@@ -25,7 +25,7 @@ from rltui.remote.ray.message import (
 from rltui.remote.ray.node import Node
 from rltui.remote.ray.place import Place
 from rltui.remote.ray.places import Places
-from rltui.sources.follow.known import without_content
+from rltui.sources.follow.resume import without_content
 from tests.builders import a_batch, a_source
 
 WORKER = f"worker-{'ab12' * 14}-01000000-4711"

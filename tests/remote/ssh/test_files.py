@@ -16,9 +16,9 @@ from rltui.files.disk import is_directory, listing, opened, read_all, status, tr
 from rltui.remote.opening import Wishes
 from rltui.remote.ssh import files as files_module
 from rltui.remote.ssh.link import Link
-from rltui.sources.beside.sample_files import find_samples
-from rltui.sources.beside.settings_files import read_settings
-from rltui.sources.follow.batch_queue import MOST_BATCHES
+from rltui.sources.follow.queued import MOST_BATCHES
+from rltui.sources.side_files.sample_files import find_samples
+from rltui.sources.side_files.settings_files import read_settings
 from tests.clock import ManualClock
 from tests.fakes import a_session, grpo_batch
 from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, older_rltui, reader_of

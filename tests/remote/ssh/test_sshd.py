@@ -16,7 +16,7 @@ import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.errors import UnreachableError
-from rltui.sources.beside.settings_files import read_settings
+from rltui.sources.side_files.settings_files import read_settings
 from tests.remote.ssh.far_host import FAST, ROOT, FarHost, Watched, append, reader_of
 
 SSHD = shutil.which("sshd", path=os.defpath + ":/usr/sbin:/usr/local/sbin")

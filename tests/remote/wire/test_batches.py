@@ -41,8 +41,8 @@ from rltui.remote.wire import (
 )
 from rltui.remote.wire import batches as batches_module
 from rltui.remote.wire.encoding import PART_BYTES
-from rltui.sources.follow.known import Known
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.resume import HandedOver
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 TEXTS = st.text(max_size=12).map(clean)
@@ -151,7 +151,7 @@ def test_batches_survive_any_split(batches: list[Batch], cuts: list[int]) -> Non
 
 
 def test_what_is_read_from_real_logs_survives() -> None:
-    batches = list(Reader([FIXTURES], known=Known()).read_all())
+    batches = list(Reader([FIXTURES], handed_over=HandedOver()).read_all())
     found = received(sent(batches))
     assert sum(len(b.items) for b in batches) > 10
     for one, other in zip(batches, found, strict=True):

@@ -11,7 +11,7 @@ import pytest
 
 from rltui.health.job_log import JobLogs
 from rltui.sources.discovery.logdir import RunFinder
-from rltui.sources.discovery.strangers import MOST_ALIKE
+from rltui.sources.discovery.walk import MOST_ALIKE_STRANGERS as MOST_ALIKE
 from rltui.sources.discovery.walk import Walk
 
 FILES = 10_000

@@ -9,15 +9,12 @@ from pathlib import Path
 import pytest
 
 from rltui.core.errors import SourceError
-from rltui.formats import HEAD_BYTES
 from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
-from rltui.sources.discovery import further
+from rltui.sources.discovery import log_head as further
 from rltui.sources.discovery.logdir import RunFinder
-from tests.places import CORPORA
 from tests.sources.discovery.test_logdir import events
 
-PUBLIC = CORPORA / "public2" / "slurm_timelimit_no_rows"
 CHATTER = b"the model says something that is long enough about sample A -> true\n"
 ROW = "step:{} - actor/entropy_loss:0.5 - critic/score/mean:0.25 - response_length/mean:700.0\n"
 PLAIN = "step {}, loss 0.5000, reward 0.2500\n"
@@ -189,14 +186,6 @@ def test_logs_with_rows_do_not_use_up_the_bound(
     assert len(RunFinder([tmp_path]).find().runs) == 9
 
 
-def test_small_files_are_not_searched_further(tmp_path: Path) -> None:
-    for number in range(30):
-        (tmp_path / f"{number}.log").write_bytes(noise(HEAD_BYTES - 200)[: HEAD_BYTES - 100])
-    finder = RunFinder([tmp_path])
-    assert not finder.find().runs
-    assert search_of(finder).bytes_read == 0
-
-
 # -- jobs that died before their first row -------------------------------------------------
 
 OOM = b"loading\nTraceback (most recent call last):\n  File 'x'\nValueError: no data\n"
@@ -279,12 +268,6 @@ def test_the_errors_of_a_job_that_dies_while_it_is_watched(tmp_path: Path) -> No
     (run,) = finder.find().runs
     assert run.key == before.key
     assert [f.path.suffix for f in run.files] == [".out", ".err"]
-
-
-@pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"no corpus at {PUBLIC}")
-def test_a_published_log_that_ended_before_the_first_row() -> None:
-    (run,) = RunFinder([PUBLIC], ends=JobLogs()).find().runs
-    assert run.files[0].kind == "console"
 
 
 @pytest.mark.parametrize("name", ["slurm-12.out.gz", "job.log.gz"])

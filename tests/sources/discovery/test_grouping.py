@@ -94,15 +94,6 @@ def test_a_run_stays_what_it_is_when_another_appears(tmp_path: Path) -> None:
     assert after == {**before, "runs/y": 1}
 
 
-def test_a_log_that_was_there_first_gives_the_run_its_name(tmp_path: Path) -> None:
-    made(tmp_path, "mine.jsonl")
-    finder = RunFinder([tmp_path])
-    assert [r.key.name for r in finder.find().runs] == ["mine"]
-    made(tmp_path, "runs/x")
-    (run,) = finder.find().runs
-    assert (run.key.name, len(run.files)) == ("mine", 2)
-
-
 def test_a_log_that_comes_late_must_show_that_it_is_of_the_run(tmp_path: Path) -> None:
     made(tmp_path, "mine.jsonl")
     finder = RunFinder([tmp_path])
@@ -137,12 +128,6 @@ def test_a_file_named_beside_a_directory_of_several_runs(tmp_path: Path) -> None
     paths = [tmp_path / "tb", tmp_path / "else/x.jsonl", tmp_path / "else/z.jsonl"]
     found = {r.key.name: [f.kind for f in r.files] for r in discover(paths).runs}
     assert found == {"x": ["tfevents", "jsonl"], "y": ["tfevents"], "z.jsonl": ["jsonl"]}
-
-
-def test_two_files_are_two_runs(tmp_path: Path) -> None:
-    made(tmp_path, "x.jsonl", "y.jsonl")
-    runs = discover([tmp_path / "x.jsonl", tmp_path / "y.jsonl"]).runs
-    assert [r.key.name for r in runs] == ["x.jsonl", "y.jsonl"]
 
 
 # -- one log after the other -------------------------------------------------------------------

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.discovery import holders
-from rltui.sources.discovery.holders import Hold, look
-from rltui.sources.discovery.log_writers import PROC
-from tests.sources.discovery.test_log_writers import linux, running
+from rltui.sources.discovery import processes as holders
+from rltui.sources.discovery.processes import PROC, Hold, look
+from tests.sources.discovery.test_processes import linux, running
 
 pytestmark = linux
 OPENS = "import sys; f = open(sys.argv[1], 'a')"
@@ -43,12 +42,6 @@ def test_an_open_file_is_held_until_its_process_is_gone(tmp_path: Path) -> None:
         assert look({path: "tfevents"}) == {path: Hold(True, True)}, "it hangs, and holds it"
         os.kill(pid, signal.SIGCONT)
     assert look({path: "tfevents"}) == {path: GONE}
-
-
-def test_who_reads_a_file_does_not_hold_it(tmp_path: Path) -> None:
-    path = event_file(tmp_path, HOST)
-    with running("import sys; f = open(sys.argv[1])", path):
-        assert look({path: "tfevents"}) == {path: GONE}
 
 
 def test_another_file_of_the_same_name_is_another_one(tmp_path: Path) -> None:

@@ -13,12 +13,10 @@ import pytest
 
 from rltui.core.errors import SourceError
 from rltui.sources import Reader, discover
-from rltui.sources.discovery import log_head as nested
 from rltui.sources.discovery import logdir
 from rltui.sources.discovery.logdir import RunFinder
-from rltui.sources.discovery.run_files import RunFiles
 from rltui.trackers.sqlite.database import UnreadableError
-from rltui.trackers.sqlite.sqlite_tracker import RowStore
+from rltui.trackers.sqlite.tracker import RowStore
 from tests.formats import encode
 from tests.trackers.store import MlflowDatabase, TrackioDatabase
 
@@ -52,13 +50,86 @@ def tags(path: Path) -> dict[str, set[str]]:
     return found
 
 
-def test_runs_by_directory(tmp_path: Path) -> None:
-    events(tmp_path, "a")
-    events(tmp_path / "x", "a")
-    events(tmp_path / "x", "a", stamp=1780000001)
-    events(tmp_path / "y" / "z", "a")
-    (tmp_path / "notes.txt").write_text("nothing")
-    assert names(tmp_path) == {".": 1, "x": 2, "y/z": 1}
+#: Logs by path (event files by directory: their tags, or HPARAMS; other files: their content), and
+#: the files of each run.
+HPARAMS = ("hparams",)
+TREES: dict[str, tuple[dict[str, tuple[str, ...] | str], dict[str, int]]] = {
+    "by directory": (
+        {".": ("a",), "x": ("a",), "x/": ("a",), "y/z": ("a",), "notes.txt": "nothing"},
+        {".": 1, "x": 2, "y/z": 1},
+    ),
+    "files are runs": (
+        {
+            "p/exp.v1.jsonl": JSONL,
+            "p/exp.v2.ndjson": JSONL,
+            "p/samples.jsonl": '{"prompt": "x", "answer": "y"}\n',
+            "p": ("a",),
+            "p/exp.v1": ("a",),
+        },
+        {"p": 1, "p/exp.v1": 2, "p/exp.v2": 1},
+    ),
+    "a directory of the name of a file": ({"exp.jsonl": JSONL, "exp/x": ""}, {"exp.jsonl": 1}),
+    "a run of the name of a file": ({"exp.jsonl": JSONL, "exp": ("a",)}, {"exp": 2}),
+    "a harmless name": ({"bad\x1b[31m\nx": ("a",)}, {"bad\\x1b[31m\\x0ax": 1}),
+    "add_scalars of torch": (
+        {"run": ("train/loss",), "run/eval_losses_a": ("eval/losses",)},
+        {"run": 2},
+    ),
+    "add_scalars of tensorboardX": (
+        {"run": ("train/loss",), "run/eval/losses/policy": ("eval/losses",)},
+        {"run": 2},
+    ),
+    "other directories below a run": (
+        {"run": ("loss",), "run/eval": ("loss",), "run/losses_a": ("losses", "more")},
+        {"run": 1, "run/eval": 1, "run/losses_a": 1},
+    ),
+    "add_hparams": ({"run": ("a",), "run/1795163947.164851": HPARAMS}, {"run": 2}),
+    "runs named by a time": (
+        {"run": ("a",), "run/1795163947": ("a",), "1795163000": HPARAMS},
+        {"run": 1, "run/1795163947": 1, "1795163000": 1},
+    ),
+    **{
+        f"{name} is not searched": (
+            {f"{name}/deep": ("a",), f"run/{name}": ("a",), "run": ("a",)},
+            {"run": 1},
+        )
+        for name in ("checkpoint-500", "global_step_20", ".git", "__pycache__", "site-packages")
+    },
+}
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_runs_and_the_number_of_their_files(tmp_path: Path, tree: str) -> None:
+    logs, runs = TREES[tree]
+    for name, content in logs.items():
+        path = tmp_path / name
+        if isinstance(content, str):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        elif content is HPARAMS:
+            hparams(path)
+        else:
+            events(path, *content, stamp=1780000000 + name.endswith("/"))
+    assert names(tmp_path) == runs
+
+
+def test_a_name_that_is_not_searched_can_be_asked_for(tmp_path: Path) -> None:
+    events(tmp_path / "checkpoint-5", "a")
+    assert names(tmp_path / "checkpoint-5") == {".": 1}
+
+
+def test_names_of_event_files(tmp_path: Path) -> None:
+    for name in ("my.tfevents", "x.tfevents.1.h.profile-empty", "tfevents"):
+        (tmp_path / name).write_bytes(encode.header())
+    assert names(tmp_path) == {".": 2}
+
+
+def test_series_have_the_names_that_the_training_gave_them(tmp_path: Path) -> None:
+    events(tmp_path / "run", "train/loss")
+    events(tmp_path / "run" / "eval_losses_value", "eval/losses")
+    events(tmp_path / "run" / "eval/losses/policy", "eval/losses")
+    hparams(tmp_path / "run" / "1795163947.164851")
+    assert tags(tmp_path) == {"run": {"train/loss", "eval/losses/policy", "eval/losses/value"}}
 
 
 def test_order_is_by_time_in_the_name_and_stays(tmp_path: Path) -> None:
@@ -81,24 +152,6 @@ def test_equal_times_are_ordered_by_change_time(tmp_path: Path) -> None:
     assert [f.path for f in run.files] == [first, second]
 
 
-def test_names_of_event_files(tmp_path: Path) -> None:
-    for name in ("my.tfevents", "x.tfevents.1.h.profile-empty", "tfevents"):
-        (tmp_path / name).write_bytes(encode.header())
-    assert names(tmp_path) == {".": 2}
-
-
-def test_jsonl_files_are_runs_unless_a_directory_has_their_name(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "p").mkdir()
-    (tmp_path / "p" / "exp.v1.jsonl").write_text(JSONL)
-    (tmp_path / "p" / "exp.v2.ndjson").write_text(JSONL)
-    (tmp_path / "p" / "samples.jsonl").write_text('{"prompt": "x", "answer": "y"}\n')
-    events(tmp_path / "p", "a")
-    events(tmp_path / "p" / "exp.v1", "a")
-    assert names(tmp_path) == {"p": 1, "p/exp.v1": 2, "p/exp.v2": 1}
-
-
 def test_empty_jsonl_is_claimed_when_it_grows(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.touch()
@@ -107,28 +160,6 @@ def test_empty_jsonl_is_claimed_when_it_grows(tmp_path: Path) -> None:
     assert (found.runs, found.unclaimed) == ((), (file,))
     file.write_text(JSONL)
     assert [r.key.name for r in finder.find().runs] == ["run"]
-
-
-@pytest.mark.parametrize(
-    "pruned",
-    ["checkpoint-500", "global_step_20", ".git", "__pycache__", "node_modules", "site-packages"],
-)
-def test_pruned_directories(tmp_path: Path, pruned: str) -> None:
-    events(tmp_path / pruned / "deep", "a")
-    events(tmp_path / "run" / pruned, "a")
-    events(tmp_path / "run", "a")
-    assert names(tmp_path) == {"run": 1}
-
-
-def test_a_pruned_name_can_be_asked_for(tmp_path: Path) -> None:
-    events(tmp_path / "checkpoint-5", "a")
-    assert names(tmp_path / "checkpoint-5") == {".": 1}
-
-
-def test_deep_trees(tmp_path: Path) -> None:
-    deep = tmp_path.joinpath(*["d"] * 40)
-    events(deep, "a")
-    assert names(tmp_path) == {"/".join(["d"] * 40): 1}
 
 
 def test_symlinks_neither_loop_nor_double(tmp_path: Path) -> None:
@@ -148,19 +179,6 @@ def test_symlinks_to_elsewhere_are_followed(tmp_path: Path) -> None:
     assert names(logs) == {"link/run": 1}
 
 
-def test_two_logdirs(tmp_path: Path) -> None:
-    events(tmp_path / "a" / "run", "x")
-    events(tmp_path / "b" / "run", "x")
-    found = discover([tmp_path / "a", tmp_path / "b"]).runs
-    assert [(r.key.logdir, r.key.name) for r in found] == [(0, "run"), (1, "run")]
-
-
-def test_run_names_are_harmless(tmp_path: Path) -> None:
-    events(tmp_path / "bad\x1b[31mname\nx", "a")
-    (name,) = names(tmp_path)
-    assert name.isprintable()
-
-
 def test_names_of_a_store_are_escaped_once(tmp_path: Path) -> None:
     directory = tmp_path / "a\x07"
     directory.mkdir()
@@ -174,26 +192,6 @@ def test_names_of_a_store_are_escaped_once(tmp_path: Path) -> None:
 # -- files of a run in directories below it ---------------------------------------------------
 
 
-def test_add_scalars_of_torch(tmp_path: Path) -> None:
-    events(tmp_path / "run", "train/loss")
-    events(tmp_path / "run" / "eval_losses_policy", "eval/losses")
-    events(tmp_path / "run" / "eval_losses_value", "eval/losses")
-    assert tags(tmp_path) == {"run": {"train/loss", "eval/losses/policy", "eval/losses/value"}}
-
-
-def test_add_scalars_of_tensorboardx(tmp_path: Path) -> None:
-    events(tmp_path / "run", "train/loss")
-    events(tmp_path / "run" / "eval/losses/policy", "eval/losses")
-    assert tags(tmp_path) == {"run": {"train/loss", "eval/losses/policy"}}
-
-
-def test_other_directories_below_a_run_are_runs(tmp_path: Path) -> None:
-    events(tmp_path / "run", "train/loss")
-    events(tmp_path / "run" / "eval", "train/loss")
-    events(tmp_path / "run" / "losses_a", "losses", "more")
-    assert names(tmp_path) == {"run": 1, "run/eval": 1, "run/losses_a": 1}
-
-
 def test_a_directory_below_a_run_waits_until_it_says_what_it_is(tmp_path: Path) -> None:
     events(tmp_path, "x")
     events(tmp_path / "losses_a")
@@ -202,20 +200,6 @@ def test_a_directory_below_a_run_waits_until_it_says_what_it_is(tmp_path: Path) 
     events(tmp_path / "losses_a", "losses")
     (run,) = finder.find().runs
     assert run.files[1].series == ("losses", "a")
-
-
-def test_add_hparams(tmp_path: Path) -> None:
-    events(tmp_path / "run", "a")
-    hparams(tmp_path / "run" / "1795163947.164851")
-    assert names(tmp_path) == {"run": 2}
-    assert tags(tmp_path) == {"run": {"a"}}
-
-
-def test_a_run_named_by_a_time_is_a_run(tmp_path: Path) -> None:
-    events(tmp_path / "run", "a")
-    events(tmp_path / "run" / "1795163947", "a")
-    hparams(tmp_path / "1795163000")
-    assert names(tmp_path) == {"run": 1, "run/1795163947": 1, "1795163000": 1}
 
 
 @pytest.mark.parametrize("name", ["torch_mixed", "tbx_mixed"])
@@ -227,21 +211,7 @@ def test_real_nested_files(corpus: Path, name: str) -> None:
     )
 
 
-def test_real_hparams_of_old_trl(corpus: Path) -> None:
-    runs = discover([corpus / "trl_old_ppo"]).runs
-    assert len(runs) == 4
-    assert all(sum(f.kind == "tfevents" for f in r.files) == 2 for r in runs)
-
-
 # -- names ------------------------------------------------------------------------------------
-
-
-def test_a_directory_beside_a_jsonl_file_of_its_name(tmp_path: Path) -> None:
-    (tmp_path / "exp.jsonl").write_text(JSONL)
-    (tmp_path / "exp").mkdir()
-    assert names(tmp_path) == {"exp.jsonl": 1}
-    events(tmp_path / "exp", "a")
-    assert names(tmp_path) == {"exp": 2}
 
 
 def test_a_name_is_never_given_twice(tmp_path: Path) -> None:
@@ -267,16 +237,6 @@ def test_a_name_that_a_file_has_is_not_given_to_a_directory(tmp_path: Path) -> N
     events(tmp_path / "exp", "a")
     found = {r.key.name: len(r.files) for r in finder.find().runs}
     assert found == {"exp": 1, "exp.ndjson": 1, "exp/": 1}
-
-
-def test_jsonl_files_of_one_stem(tmp_path: Path) -> None:
-    (tmp_path / "x.ndjson").write_text(JSONL)
-    finder = RunFinder([tmp_path])
-    assert [r.key.name for r in finder.find().runs] == ["x"]
-    (tmp_path / "x.jsonl").write_text(JSONL)
-    found = {r.key.name: r.path.name for r in finder.find().runs}
-    assert found == {"x": "x.ndjson", "x.jsonl": "x.jsonl"}
-    assert names(tmp_path) == {"x.jsonl": 1, "x.ndjson": 1}
 
 
 def test_a_file_stays_with_its_run(tmp_path: Path) -> None:
@@ -340,18 +300,6 @@ def test_files_that_are_not_read_are_bounded(tmp_path: Path) -> None:
     assert reader.unclaimed[-1].message == "11 more files are not read"
 
 
-def test_of_many_files_that_are_no_logs_only_the_first_are_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(200):
-        (tmp_path / f"train-{number:05}.jsonl").write_text('{"text": "x"}\n')
-    opened = []
-    monkeypatch.setattr(nested, "read_head", lambda path: opened.append(path) or b"")
-    found = discover([tmp_path])
-    assert len(opened) == 40
-    assert found.refused_count == 200
-
-
 def test_of_many_files_the_newest_are_opened(tmp_path: Path) -> None:
     for number in range(100):
         path = tmp_path / f"slurm-{number:03}.out"
@@ -380,11 +328,6 @@ def test_an_inode_that_is_used_again_is_another_file(tmp_path: Path) -> None:
     samples.rename(tmp_path / "run.jsonl")  # the same inode, as after deleting on ext4
     (tmp_path / "run.jsonl").write_text(JSONL)
     assert [r.key.name for r in finder.find().runs] == ["run"]
-
-
-def test_a_missing_path(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no such file or directory"):
-        discover([tmp_path / "nowhere"])
 
 
 def test_a_vanished_logdir_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -440,22 +383,6 @@ def test_an_unreadable_directory_inside_is_noted(
     assert [(n.path, n.message) for n in found.notes] == [
         (tmp_path / "closed", "cannot be read: Permission denied")
     ]
-
-
-def test_an_empty_logdir_holds_no_runs(tmp_path: Path) -> None:
-    assert discover([tmp_path]).runs == ()
-
-
-def test_a_vanished_run_is_found_no_more(tmp_path: Path) -> None:
-    events(tmp_path / "a", "x")
-    finder = RunFinder([tmp_path])
-    assert len(finder.find().runs) == 1
-    shutil.rmtree(tmp_path / "a")
-    assert finder.find().runs == ()
-
-
-def test_run_files_are_plain_records() -> None:
-    assert RunFiles.__dataclass_params__.frozen  # type: ignore[attr-defined]
 
 
 # -- stores of trackers, and files that come and go -------------------------------------------

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rltui.sources import discover
-from rltui.sources.discovery import log_head, strangers
-from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.discovery import log_head
+from rltui.sources.discovery import walk as strangers
 from tests.places import FIXTURES
 
 CONSOLES = sorted((FIXTURES / "console").iterdir())
@@ -67,17 +67,8 @@ def test_few_of_many_texts_are_opened(tmp_path: Path, monkeypatch: pytest.Monkey
     opened: list[Path] = []
     monkeypatch.setattr(log_head, "read_head", lambda path: opened.append(path) or b"a text")
     assert found_in(tmp_path) == []
-    assert len(opened) == strangers.MOST
+    assert len(opened) == strangers.MOST_STRANGERS
     assert max(sum(p.parent == path.parent for p in opened) for path in opened) == 40
-
-
-def test_a_second_search_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.txt").write_text("a text of a data set\n")
-    (tmp_path / "b").write_text(LOG)
-    finder = RunFinder([tmp_path])
-    finder.find()
-    monkeypatch.setattr(log_head, "read_head", lambda path: pytest.fail(f"{path} was opened"))
-    assert [run.key.name for run in finder.find().runs] == ["b"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

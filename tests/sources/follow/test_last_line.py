@@ -12,12 +12,11 @@ import pytest
 from rltui.core.batch import Batch
 from rltui.formats import Decoded, Options
 from rltui.sources import Intervals, Reader
-from rltui.sources.discovery.log_writers import OpenFiles
 from rltui.sources.discovery.logdir import discover
+from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.follow import file_feed
-from rltui.sources.follow.file_feed import FileFeed
-from rltui.sources.follow.known import Known
-from rltui.sources.follow.reread import read_again
+from rltui.sources.follow.file_feed import FileFeed, read_again
+from rltui.sources.follow.resume import HandedOver
 from rltui.store import RunData, Store
 from tests.clock import ManualClock
 from tests.formats import encode
@@ -189,7 +188,7 @@ def test_a_row_that_was_left_out_is_not_taken_for_read(tmp_path: Path) -> None:
     with file.open("w") as writer:
         writer.write(LOGS[file.name].rstrip("\n"))
         writer.flush()
-        reader = Reader([tmp_path], known=Known())
+        reader = Reader([tmp_path], handed_over=HandedOver())
         batches = list(reader.read_all())
         assert steps(batches) == list(range(8))
         (run,) = discover([tmp_path]).runs
@@ -197,20 +196,8 @@ def test_a_row_that_was_left_out_is_not_taken_for_read(tmp_path: Path) -> None:
         assert again is not None
         assert steps(list(again)) == list(range(8))
         writer.write("\n")
-    batches += Reader([tmp_path], known=Known(batches)).read_all()
+    batches += Reader([tmp_path], handed_over=HandedOver(batches)).read_all()
     assert steps(batches) == list(range(9))
-
-
-@pytest.mark.parametrize("name", ["train.log", "progress.csv"])
-def test_a_log_that_goes_on_after_a_long_pause_has_its_end(tmp_path: Path, name: str) -> None:
-    lines = LOGS[name].splitlines(keepends=True)
-    file = written(tmp_path / name, "".join(lines[:-3]), 0.0)
-    (run,) = discover([tmp_path]).runs
-    feed = FileFeed(run, run.files[0], Options())
-    feed.final = True
-    batches = all_of(feed)
-    written(file, LOGS[name].rstrip("\n"), 5.0)
-    assert steps(batches + all_of(feed)) == list(range(9))
 
 
 def test_a_block_that_is_open_after_a_long_pause_is_given(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,8 @@ import pytest
 from rltui.files.filesystem import Mounts
 from rltui.formats import ALL_FORMATS, Options
 from rltui.sources.discovery.logdir import RunFinder
-from rltui.sources.follow.log_search import Directories, LogSearch, SearchPace
+from rltui.sources.follow.log_search import LogSearch, SearchPace
 from rltui.sources.follow.notifier import Notifier
-from rltui.sources.follow.reports import Reports
 from rltui.sources.follow.schedule import Intervals
 from tests.clock import ManualClock
 
@@ -36,41 +34,18 @@ def test_looking_for_new_files_takes_a_tenth_of_the_time(
     assert pace.may_walk(100.1 + 5 * walk_s) == (walk_s < 0.02)
 
 
-def test_directories_notice_new_files(tmp_path: Path) -> None:
-    directories = Directories()
-    os.utime(tmp_path, ns=(1, 1))
+def test_a_file_that_may_become_a_log_is_watched(tmp_path: Path) -> None:
     unclaimed = tmp_path / "x.jsonl"
-    directories.set([(tmp_path, 1)], [unclaimed])
-    assert not directories.changed()
-    unclaimed.write_text("{}")
-    assert directories.changed()
-    assert not directories.changed()
-    unclaimed.write_text("{}\n")
-    assert directories.changed()
-
-
-def test_a_change_between_looking_and_remembering_is_not_lost(tmp_path: Path) -> None:
-    directories = Directories()
-    directories.set([(tmp_path, 1)], [])
-    assert directories.changed()
-
-
-def test_walks_without_a_reason_are_rare_where_they_take_long() -> None:
-    pace = SearchPace(Intervals(rescan_s=5.0))
-    assert not pace.must_walk(59.0)
-    assert pace.must_walk(60.0)
-    pace.walked(100.0, 101.0)
-    assert not pace.must_walk(199.0)
-    assert pace.must_walk(200.0)
-
-
-def test_checks_are_rare_where_the_system_reports_everything() -> None:
-    pace = SearchPace(Intervals(rescan_s=5.0))
-    pace.relies = True
-    assert pace.gap(reported=False) == pytest.approx(50.0)
-    assert pace.gap(reported=True) == pytest.approx(1.0)
-    assert not pace.must_walk(599.0)
-    assert pace.must_walk(600.0)
+    unclaimed.touch()
+    clock = ManualClock()
+    finder = RunFinder([tmp_path], ALL_FORMATS, Options())
+    search = LogSearch(finder, [tmp_path], clock, Intervals())
+    search.walk()
+    assert search.check(reported=False) is None
+    for content in ("{}", "{}\n"):
+        unclaimed.write_text(content)
+        assert search.check(reported=False) is not None
+        assert search.check(reported=False) is None
 
 
 @pytest.mark.parametrize("reported", [True, False])
@@ -90,16 +65,29 @@ def test_one_more_check_before_reports_are_relied_on(
     if not notifier.start([tmp_path, run]):
         pytest.skip("no inotify here")
     try:
-        search.rely_on(Reports(notifier))
+        search.rely_on(notifier)
         assert search.pause(clock.monotonic(), reported=False) == pytest.approx(5.0)
         (tmp_path / "new").mkdir()
         clock.advance(5.0)
         assert search.check(reported=False) is not None
         notifier.update([tmp_path, run, tmp_path / "new"])
-        search.rely_on(Reports(notifier))
+        search.rely_on(notifier)
         clock.advance(5.0)
         assert search.check(reported=False) is None
         pause = search.pause(clock.monotonic(), reported=False)
         assert pause == pytest.approx(50.0 if reported else 5.0)
     finally:
         notifier.stop()
+
+
+@pytest.mark.parametrize(
+    ("walk_s", "relies", "after"), [(0.0, False, 60.0), (1.0, False, 200.0), (0.0, True, 600.0)]
+)
+def test_walks_without_a_reason_are_rare(walk_s: float, relies: bool, after: float) -> None:
+    """Rarer where they take long, or where the system reports everything."""
+    pace = SearchPace(Intervals(rescan_s=5.0))
+    pace.walked(100.0, 100.0 + walk_s)
+    pace.relies = relies
+    assert pace.gap(reported=False) == pytest.approx(max(10 * walk_s, 50.0 if relies else 5.0))
+    assert not pace.must_walk(after - 1.0)
+    assert pace.must_walk(after)

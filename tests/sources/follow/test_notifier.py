@@ -1,46 +1,158 @@
-"""Which means of the system wakes the reader."""
+"""What the system reports, as far as it does: inotify, watchdog, and which of them is used."""
 
 from __future__ import annotations
 
 import ctypes
+import errno
+import os
+import queue
 import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
+import watchdog.observers
 
-from rltui.sources.follow.inotify import Inotify
-from rltui.sources.follow.notifier import Notifier
-from rltui.sources.follow.watchdog_observer import WatchdogObserver
+from rltui.files.filesystem import Mounts
+from rltui.sources.follow import notifier as module
+from rltui.sources.follow.notifier import InotifyWatches, Notifier, WatchdogWatches, most_watches
 
-Means = type[Inotify | WatchdogObserver]
+Means = type[InotifyWatches | WatchdogWatches]
+Started = TypeVar("Started", InotifyWatches, WatchdogWatches, Notifier)
 
 
-@pytest.fixture(params=[Inotify, WatchdogObserver])
+def ignore(path: str, structural: bool, directory: bool) -> None:
+    """Nobody wants to know."""
+
+
+@contextmanager
+def started(notifier: Started, directories: Sequence[Path]) -> Iterator[Started]:
+    if not notifier.start(directories):
+        pytest.skip("the system grants no watch here")
+    try:
+        yield notifier
+    finally:
+        notifier.stop()
+
+
+@pytest.fixture(params=[InotifyWatches, WatchdogWatches])
 def means(request: pytest.FixtureRequest) -> Means:
     """Each means of its own."""
     found: Means = request.param
     return found
 
 
-def test_a_written_file_wakes(means: Means, tmp_path: Path) -> None:
-    woken = threading.Event()
-    notifier = means(lambda path, structural, directory: woken.set())
-    if not notifier.start([tmp_path]):
-        pytest.skip(f"{means.__name__} cannot watch here")
-    try:
-        (tmp_path / "file").write_text("x")
-        assert woken.wait(10)
-    finally:
-        notifier.stop()
+class RefusesInstances:
+    """A C library whose user has as many instances of inotify as allowed."""
+
+    def inotify_init1(self, flags: int) -> int:
+        return -1
+
+
+class RefusesWatches:
+    """A C library whose user has as many watches as allowed."""
+
+    def inotify_init1(self, flags: int) -> int:
+        return os.open(os.devnull, os.O_RDONLY)
+
+    def inotify_add_watch(self, *_: object) -> int:
+        ctypes.set_errno(errno.ENOSPC)
+        return -1
+
+
+@pytest.mark.parametrize("library", [object(), RefusesWatches(), RefusesInstances()])
+def test_a_system_that_grants_nothing_is_polled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: object
+) -> None:
+    class Broken(watchdog.observers.Observer):  # type: ignore[misc, valid-type]
+        def schedule(self, *args: object, **kwargs: object) -> None:
+            raise OSError(28, "inotify watch limit reached")
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: library)
+    monkeypatch.setattr(watchdog.observers, "Observer", Broken)
+    notifier = Notifier(ignore)
+    assert not notifier.start([tmp_path])
+    notifier.update([tmp_path])
+    assert not notifier.watched
+    assert not notifier.reports_names_in(tmp_path)
+    notifier.stop()
+
+
+def test_what_happens_to_a_watched_directory_is_reported(tmp_path: Path) -> None:
+    seen: queue.SimpleQueue[tuple[str, bool, bool]] = queue.SimpleQueue()
+    directory, link = tmp_path / "run", tmp_path / "link"
+    directory.mkdir()
+    link.symlink_to(directory)
+    log = directory / "log"
+    log.touch()
+
+    def wait_for(path: Path, *, structural: bool, directory: bool) -> None:
+        """Until this is reported; raises queue.Empty when nothing comes for ten seconds."""
+        while seen.get(timeout=10) != (str(path), structural, directory):
+            pass
+
+    inotify = InotifyWatches(lambda *event: seen.put(event))
+    with started(inotify, [directory, link, tmp_path / "none"]):
+        assert inotify.watched == {directory, link}
+        log.write_text("x")
+        wait_for(link / "log", structural=False, directory=False)
+        log.chmod(0o600)
+        wait_for(log, structural=True, directory=False)
+        log.rename(directory / "log.1")
+        wait_for(directory / "log.1", structural=True, directory=False)
+        inotify.update([directory])
+        directory.rename(tmp_path / "moved")
+        wait_for(directory, structural=True, directory=True)
+        assert not inotify.watches(directory)  # its path leads to nothing any more
+
+
+def test_more_events_than_the_system_keeps(tmp_path: Path) -> None:
+    limit = Path("/proc/sys/fs/inotify/max_queued_events")
+    if not limit.exists() or int(limit.read_text()) > 100_000:
+        pytest.skip("no inotify here, or too patient")
+    go_on, lost = threading.Event(), threading.Event()
+    files = [tmp_path / "a", tmp_path / "b"]
+    inotify = InotifyWatches(lambda *_: bool(go_on.wait(10)) and None, lost.set)
+    with started(inotify, [tmp_path]):
+        for file in files:
+            file.touch()
+        for number in range(int(limit.read_text()) + 5000):
+            os.utime(files[number % 2])
+        assert not lost.is_set()
+        go_on.set()
+        assert lost.wait(10)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_nothing_is_left_open(tmp_path: Path) -> None:
+    def held() -> tuple[int, int]:
+        return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
+
+    before = held()
+    for directories in ([tmp_path], []):
+        inotify = InotifyWatches(ignore)
+        inotify.start(directories)
+        inotify.stop()
+        inotify.stop()
+    assert held() == before
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"), [("8192\n", 2048), ("192536", 48_134), ("9" * 9, 100_000), ("?", 2048)]
+)
+def test_a_quarter_of_the_watches_of_a_user_is_taken(tmp_path: Path, limit: str, most: int) -> None:
+    (tmp_path / "limit").write_text(limit)
+    assert most_watches(tmp_path / "limit") == most
+    assert most_watches(tmp_path / "none") == 2048
 
 
 def test_only_the_directories_themselves_are_watched(
     means: Means, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if means is Inotify:
-        monkeypatch.setattr(f"{means.__module__}.most_watches", lambda: 2)
-    else:
-        monkeypatch.setattr(f"{means.__module__}.MAX_WATCHES", 2)
+    monkeypatch.setattr(module, "most_watches", lambda: 2)
+    monkeypatch.setattr(module, "MAX_WATCHES", 2)
     directories = [tmp_path / name for name in "abc"]
     for directory in directories:
         (directory / "deep").mkdir(parents=True)
@@ -52,58 +164,52 @@ def test_only_the_directories_themselves_are_watched(
         if path.endswith("end"):
             woken.set()
 
-    notifier = means(wake)
-    if not notifier.start(directories):
-        pytest.skip(f"{means.__name__} cannot watch here")
-    try:
-        assert notifier.watched == {tmp_path / "a", tmp_path / "b"}
+    with started(means(wake), directories) as watches:
+        assert watches.watched == {tmp_path / "a", tmp_path / "b"}
         (tmp_path / "a" / "deep" / "file").touch()
         (tmp_path / "c" / "file").touch()
-        notifier.update([tmp_path / "a", tmp_path / "gone", tmp_path / "c"])
-        assert notifier.watched == {tmp_path / "a"}
-        notifier.update([tmp_path / "a", tmp_path / "c"])
+        watches.update([tmp_path / "a", tmp_path / "gone", tmp_path / "c"])
+        assert watches.watched == {tmp_path / "a"}
+        watches.update([tmp_path / "a", tmp_path / "c"])
         (tmp_path / "b" / "file").touch()
         (tmp_path / "c" / "new").mkdir()
         (tmp_path / "a" / "end").touch()
         assert woken.wait(10)
-    finally:
-        notifier.stop()
     structural = {path for path, structural, _ in seen if structural}
     assert structural <= {str(tmp_path / "a" / "end"), str(tmp_path / "c" / "new")}
     assert (str(tmp_path / "a" / "end"), True, False) in seen
 
 
-def test_watchdog_wakes_where_there_is_no_inotify(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("inotify", [True, False])
+def test_a_written_file_wakes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inotify: bool
 ) -> None:
-    probe = WatchdogObserver(lambda path, structural, directory: None)
-    if not probe.start([tmp_path]):
-        pytest.skip("watchdog cannot watch here")
-    probe.stop()
-    monkeypatch.setattr(Inotify, "start", lambda self, directories: False)
+    """By watchdog where there is no inotify."""
+    start: Callable[..., bool] = InotifyWatches.start
+    monkeypatch.setattr(InotifyWatches, "start", lambda *args: inotify and start(*args))
     woken = threading.Event()
-    notifier = Notifier(lambda path, structural, directory: woken.set())
-    assert notifier.start([tmp_path])
-    try:
-        assert notifier.watches(tmp_path)
+    with started(Notifier(lambda *_: woken.set()), [tmp_path]) as notifier:
         assert notifier.watched == {tmp_path}
         (tmp_path / "file").write_text("x")
         assert woken.wait(10)
-    finally:
-        notifier.stop()
     assert not notifier.watched
 
 
-def test_a_system_that_grants_nothing_is_polled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("local", [True, False])
+def test_whether_every_write_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: bool
 ) -> None:
-    def no_library(name: str | None, **options: object) -> None:
-        raise OSError("no C library")
-
-    monkeypatch.setattr(ctypes, "CDLL", no_library)
-    monkeypatch.setattr(WatchdogObserver, "start", lambda self, directories: False)
-    notifier = Notifier(lambda path, structural, directory: None)
-    assert not notifier.start([tmp_path])
-    notifier.update([tmp_path])
-    assert not notifier.watches(tmp_path)
-    notifier.stop()
+    """Not where others may write, nor what is written by another name."""
+    monkeypatch.setattr(Mounts, "reports_writes", lambda self, directory: local)
+    names = plain, linked, hard, other = [tmp_path / n for n in ("plain", "link", "hard", "other")]
+    plain.touch()
+    other.touch()
+    linked.symlink_to(plain)
+    os.link(other, hard)
+    notifier = Notifier(ignore)
+    assert not notifier.reports_writes_to(plain)
+    with started(notifier, [tmp_path]):
+        assert notifier.reports_names_in(tmp_path) == local
+        assert [notifier.reports_writes_to(n) for n in names] == [local, False, False, False]
+        assert not notifier.reports_writes_to(tmp_path / "run" / "below")
+        assert not notifier.reports_writes_to(tmp_path / "missing")

@@ -17,10 +17,11 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.formats import Decoded
 from rltui.sources import Intervals, Reader
-from rltui.sources.follow import batch_queue, log_search, loop
+from rltui.sources.follow import log_search, loop
+from rltui.sources.follow import queued as batch_queue
 from rltui.sources.follow.file_feed import FileFeed
 from tests.formats import encode
-from tests.sources.discovery.test_logdir import events, hparams
+from tests.sources.discovery.test_logdir import events
 from tests.trackers.store import TrackioDatabase
 
 FAST = Intervals(0.01, 0.01, 0.02, inotify=False)
@@ -90,30 +91,11 @@ def test_a_run_without_scalars_is_reported(tmp_path: Path) -> None:
     assert all(not b.items and not b.more for b in found.values())
 
 
-def test_hparams_and_series_go_to_their_run(tmp_path: Path) -> None:
-    events(tmp_path, "train/loss")
-    events(tmp_path / "losses_a", "losses")
-    hparams(tmp_path / "1795163947.1")
-    batches = list(Reader([tmp_path]).read_all())
-    assert {b.run.name for b in batches} == {"."}
-    assert {t for b in batches for block in b.blocks for t in block.tags} == {
-        "train/loss",
-        "losses/a",
-    }
-
-
 def test_runs_are_chosen_among_all_that_were_found(tmp_path: Path) -> None:
     for name in ("a1", "a2", "b1"):
         write(tmp_path / name / "x.tfevents.1", range(1, 2))
     runs = Reader([tmp_path], choose=lambda keys: [k for k in keys if k.name[0] == "a"]).scan()
     assert [r.key.name for r in runs] == ["a1", "a2"]
-
-
-def test_step_keys(tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").write_text('{"my counter": 7, "loss": 1.0}\n')
-    assert list(Reader([tmp_path]).read_all()) == []
-    batches = list(Reader([tmp_path], step_keys=("my counter",)).read_all())
-    assert steps(batches) == [7]
 
 
 def test_bad_paths_raise(tmp_path: Path) -> None:
@@ -144,18 +126,6 @@ def test_reading_again_brings_what_is_new(tmp_path: Path) -> None:
     write(file, range(4, 5))
     write(tmp_path / "late" / "x.tfevents.1", range(1, 2))
     assert sorted(b.run.name for b in reader.read_all()) == [".", "late"]
-
-
-def test_rewritten_file_is_a_new_generation(tmp_path: Path) -> None:
-    file = tmp_path / "x.jsonl"
-    file.write_text('{"step": 1, "loss": 1}\n{"step": 2, "loss": 1}\n')
-    reader = Reader([tmp_path])
-    (first,) = reader.read_all()
-    file.write_text('{"step": 1, "loss": 9}\n')
-    (second,) = reader.read_all()
-    assert (first.generation, second.generation) == (0, 1)
-    assert second.source.records == 1
-    assert steps([second]) == [1]
 
 
 def test_files_that_wait(tmp_path: Path) -> None:
@@ -260,14 +230,6 @@ def until(true: Callable[[], bool]) -> None:
 Start = Callable[[Reader], Reader]
 
 
-def test_follows_a_growing_file(tmp_path: Path, started: Start) -> None:
-    file = write(tmp_path / "x.tfevents.1", range(1, 4))
-    reader = started(Reader([tmp_path], watch=FAST))
-    collect(reader, lambda b: steps(b) == [1, 2, 3])
-    write(file, range(4, 6))
-    collect(reader, lambda b: steps(b) == [4, 5])
-
-
 def test_finds_new_runs_and_files(tmp_path: Path, started: Start) -> None:
     reader = started(Reader([tmp_path], watch=FAST))
     write(tmp_path / "deep" / "run" / "x.tfevents.1", range(1, 3))
@@ -290,16 +252,6 @@ def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
         pytest.skip("no inotify here")
     write(file, range(3, 4))
     collect(reader, lambda b: steps(b) == [3])
-
-
-def test_files_that_are_no_logs_do_not_wake(tmp_path: Path) -> None:
-    file = write(tmp_path / "x.tfevents.1", range(1, 3))
-    reader = Reader([tmp_path], watch=FAST)
-    reader.scan()
-    reader._wake_ups.notify(str(tmp_path / "stdout.log"))
-    assert not reader._wake_ups.changed
-    reader._wake_ups.notify(str(file))
-    assert reader._wake_ups.changed == {file}
 
 
 def test_deleted_file_is_reported(tmp_path: Path, started: Start) -> None:
@@ -383,20 +335,6 @@ def test_a_logdir_that_vanishes_is_noted(tmp_path: Path, started: Start) -> None
     assert reader.notes == (Note(logdir, None, Level.OK, "is back"),)
 
 
-def test_a_vanished_logdir_does_not_stop_the_search_in_others(
-    tmp_path: Path, started: Start
-) -> None:
-    first, second = tmp_path / "a", tmp_path / "b"
-    first.mkdir()
-    second.mkdir()
-    reader = started(Reader([first, second], watch=FAST))
-    second.rmdir()
-    until(lambda: bool(reader.notes))
-    assert [n.path for n in reader.notes] == [second]
-    write(first / "run" / "x.tfevents.1", range(1, 3))
-    collect(reader, lambda b: steps(b) == [1, 2])
-
-
 def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
     """Checkpoints and files that are no logs cause no walk; others one walk in a while."""
     slow = Intervals(0.01, 0.01, 1000.0, inotify=True)
@@ -417,17 +355,6 @@ def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
     write(tmp_path / "run" / "part-7" / "x.tfevents.1", range(9, 10))
     collect(reader, lambda b: 9 in steps(b))
     assert reader.walks <= 3
-
-
-def test_what_the_system_reports_does_not_pile_up(tmp_path: Path) -> None:
-    file = write(tmp_path / "x.tfevents.1", range(1, 3))
-    reader = Reader([tmp_path], watch=FAST)
-    reader.scan()
-    for number in range(1000):
-        reader._wake_ups.notify(str(tmp_path / f"{number}.tfevents.1"), True, False)
-        reader._wake_ups.notify(str(tmp_path / f"d{number}"), True, True)
-        reader._wake_ups.notify(str(file))
-    assert reader._wake_ups.changed == {file}
 
 
 def test_only_the_directory_of_a_single_file_is_watched(tmp_path: Path, started: Start) -> None:

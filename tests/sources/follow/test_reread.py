@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,8 @@ from hypothesis import strategies as st
 from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.formats import Decoded, Options
 from rltui.sources import Reader
-from rltui.sources.discovery.logdir import RunFiles, discover
-from rltui.sources.follow.file_feed import FileFeed
-from rltui.sources.follow.reread import read_again, rereadable
+from rltui.sources.discovery.logdir import discover
+from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
 from tests.formats import encode
 
 
@@ -117,18 +115,6 @@ def test_trouble_is_reported(logdir: Path) -> None:
     notes = [n for b in again for n in b.notes]
     assert [n.path for n in notes] == [first, second]
     assert all(n.message.startswith("cannot be read again: ") for n in notes)
-
-
-def test_series_keep_their_names(logdir: Path) -> None:
-    nested = logdir / "one" / "loss_train"
-    nested.mkdir()
-    records = [encode.event(s, 1.78e9, encode.simple(b"loss", random.random())) for s in range(9)]
-    (nested / "events.out.tfevents.3.x").write_bytes(encode.header() + b"".join(records))
-    run: RunFiles = discover([logdir]).runs[0]
-    batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
-    again = list(read_again(run, sources_of(batches)))
-    assert "loss/train" in points(again)
-    assert points(again) == points(batches)
 
 
 def test_a_reader_says_beforehand_whether_a_run_can_be_read_again(logdir: Path) -> None:

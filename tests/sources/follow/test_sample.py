@@ -15,8 +15,7 @@ from rltui.core.block import Block
 from rltui.formats import FORMATS, Decoded, Options
 from rltui.formats.tfevents.framing import masked_crc
 from rltui.sources.discovery.run_files import LogFile, RunFiles
-from rltui.sources.follow.file_feed import FileFeed
-from rltui.sources.follow.sample import Limits, Overview, overview, sample
+from rltui.sources.follow.file_feed import FileFeed, Limits, Overview, overview, sample
 from tests.formats import encode
 
 EVENTS, LINES = (next(f for f in FORMATS if f.name == n) for n in ("tfevents", "jsonl"))
@@ -81,10 +80,6 @@ def test_event_samples_are_whole_rows_of_real_points(shuffled: bool, tail: int) 
     newest = max(steps)
     for step in steps - {newest} if not shuffled else ():
         assert sum(p[1] == step for p in got) == 20
-
-
-def test_rows_of_a_regular_log_are_joined() -> None:
-    assert len(look(events(4000)).blocks) <= 2
 
 
 def test_lines() -> None:

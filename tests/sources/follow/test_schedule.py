@@ -11,32 +11,6 @@ from rltui.sources.follow.schedule import Intervals, Schedule
 A, B = Path("a"), Path("b")
 
 
-def test_a_new_file_is_due_at_once_and_then_at_the_fast_interval() -> None:
-    schedule = Schedule(Intervals(0.25, 5.0))
-    schedule.add(A, 100.0, 1.0, newest=True)
-    assert schedule.due(100.0) == [A]
-    schedule.polled(A, 100.0, grew=True)
-    assert schedule.due(100.2) == []
-    assert schedule.next_due(100.0) == pytest.approx(0.25)
-    assert schedule.due(100.25) == [A]
-
-
-def test_a_quiet_file_is_looked_at_rarely() -> None:
-    schedule = Schedule(Intervals(0.25, 5.0))
-    schedule.add(A, 100.0, 3600.0, newest=True)
-    assert schedule.due(100.0) == [A]
-    schedule.polled(A, 100.0, grew=False)
-    assert schedule.next_due(100.0) == pytest.approx(5.0)
-
-
-def test_an_older_file_of_a_run_is_looked_at_rarely() -> None:
-    schedule = Schedule(Intervals(0.25, 5.0))
-    schedule.add(A, 100.0, 1.0, newest=False)
-    assert schedule.due(100.0) == [A]
-    schedule.polled(A, 100.0, grew=False)
-    assert schedule.next_due(100.0) == pytest.approx(30.0)
-
-
 def test_a_slow_writer_stays_hot_for_ten_of_its_intervals() -> None:
     schedule = Schedule(Intervals(0.25, 5.0))
     schedule.add(A, 0.0, 0.0, newest=True)
@@ -47,28 +21,6 @@ def test_a_slow_writer_stays_hot_for_ten_of_its_intervals() -> None:
         assert schedule.due(now) == [A]
         schedule.polled(A, now, grew=False)
         assert schedule.next_due(now) == pytest.approx(pause)
-
-
-@pytest.mark.parametrize(("reports", "pause"), [(True, 5.0), (False, 0.25)])
-def test_a_file_that_the_system_reports_is_polled_rarely_unless_others_may_write_it(
-    reports: bool, pause: float
-) -> None:
-    schedule = Schedule(Intervals(0.25, 5.0), lambda path: reports)
-    schedule.add(A, 100.0, 1.0, newest=True)
-    schedule.due(100.0)
-    schedule.polled(A, 100.0, grew=True)
-    schedule.wake(A, 101.0)
-    assert schedule.due(101.0) == [A]
-    schedule.polled(A, 101.0, grew=True)
-    assert schedule.next_due(101.0) == pytest.approx(pause)
-
-
-def test_a_file_of_yesterday_is_hardly_looked_at() -> None:
-    schedule = Schedule(Intervals(0.25, 5.0))
-    schedule.add(A, 0.0, 90_000.0, newest=True)
-    schedule.due(0.0)
-    schedule.polled(A, 0.0, grew=False)
-    assert schedule.next_due(0.0) == pytest.approx(30.0)
 
 
 def test_waking_makes_due() -> None:
@@ -148,3 +100,25 @@ def test_many_growing_files_share_the_polls() -> None:
     schedule.due(200.0)
     schedule.polled(files[0], 200.0, grew=True)
     assert schedule.next_due(200.0) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("quiet_s", "newest", "grew", "pause"),
+    [
+        (1.0, True, True, 0.25),
+        (3600.0, True, False, 5.0),
+        (90_000.0, True, False, 30.0),
+        (1.0, False, False, 30.0),
+    ],
+    ids=["it grows", "it is quiet", "of yesterday", "not the newest of its run"],
+)
+def test_a_new_file_is_due_at_once_and_then_as_often_as_it_may_grow(
+    quiet_s: float, newest: bool, grew: bool, pause: float
+) -> None:
+    schedule = Schedule(Intervals(0.25, 5.0))
+    schedule.add(A, 100.0, quiet_s, newest=newest)
+    assert schedule.due(100.0) == [A]
+    schedule.polled(A, 100.0, grew=grew)
+    assert schedule.next_due(100.0) == pytest.approx(pause)
+    assert schedule.due(99.9 + pause) == []
+    assert schedule.due(100.0 + pause) == [A]

@@ -6,7 +6,6 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,9 @@ from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.batch import Batch
 from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
-from rltui.sources.follow import pipe_reader
-from rltui.sources.follow import pipe_reader as module
-from rltui.sources.follow.pipe_reader import PipeReader
+from rltui.sources.follow import stdin_feed as module
+from rltui.sources.follow import stdin_feed as pipe_reader
+from rltui.sources.follow.stdin_feed import PipeReader
 
 ROW = "step:{0} - actor/entropy:{1} - critic/score/mean:0.5 - response_length/mean:300.0\n"
 
@@ -74,11 +73,6 @@ def test_the_end_of_the_log_is_reported(pipe: Pipe) -> None:
     assert last.tail.lines[-last.tail.after_row :][-1] == "RuntimeError: boom"
 
 
-def test_json_lines(pipe: Pipe) -> None:
-    rows = "".join(f'{{"step": {s}, "loss": 0.5}}\n' for s in range(5))
-    assert steps(list(written(pipe, rows).read_all())) == list(range(5))
-
-
 def test_what_is_no_log_is_reported(pipe: Pipe) -> None:
     *_, last = written(pipe, "hello\nworld\n").read_all()
     assert [n.message for n in last.notes] == ["no rows of metrics came through it"]
@@ -121,28 +115,11 @@ def test_live_rows_arrive_as_they_are_written(pipe: Pipe) -> None:
     assert steps(found) == [1, 2, 3]
 
 
-def test_a_pipe_beside_a_directory_is_of_its_run(pipe: Pipe, tmp_path: Path) -> None:
-    from tests.sources.discovery.test_logdir import events
-
-    events(tmp_path, "loss")
-    pipe.write(console(3))
-    pipe.close()
-    batches = list(Reader([tmp_path, PIPE], pipe=pipe.out).read_all())
-    assert {b.run.name for b in batches} == {"."}
-
-
 @pytest.mark.parametrize("form", ["json", "console"])
 def test_a_last_row_without_newline(pipe: Pipe, form: str) -> None:
     rows = "".join(f'{{"step": {s}, "loss": 0.5}}\n' for s in range(1, 31))
     text = rows if form == "json" else console(30)
     assert steps(list(written(pipe, text.rstrip("\n")).read_all())) == list(range(1, 31))
-
-
-def test_a_single_row_without_newline(pipe: Pipe) -> None:
-    batches = list(written(pipe, '{"step": 7, "loss": 0.5}').read_all())
-    assert steps(batches) == [7]
-    assert batches[-1].source.size == 24
-    assert not batches[-1].notes
 
 
 def test_rows_between_much_noise(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 from rltui.core.level import Level
 from rltui.trackers import Follower
 from rltui.trackers.sqlite import database
-from rltui.trackers.sqlite.database import UnreadableError, open_database
+from rltui.trackers.sqlite.database import open_database
 from tests.clock import ManualClock
 from tests.trackers.store import (
     BUDGET,
@@ -203,21 +202,6 @@ def test_a_copy_without_its_shm_is_read(tmp_path: Path) -> None:
     assert beside(store.path) == {"proj.db", "proj.db-wal"}
 
 
-def test_nothing_is_created_beside_a_database(tmp_path: Path) -> None:
-    for store in (MlflowDatabase(tmp_path), TrackioDatabase(tmp_path)):
-        store.log("r", [(1, {"a": 1.0})])
-        times = {p.name: p.stat().st_mtime_ns for p in tmp_path.iterdir()}
-        assert values_of(*read_all(follow(store))) == {"a": [(1, 1.0)]}
-        assert {p.name: p.stat().st_mtime_ns for p in tmp_path.iterdir()} == times
-
-
-def test_what_was_read_without_locks_counts_only_if_nobody_wrote(tmp_path: Path) -> None:
-    store = TrackioDatabase(tmp_path)
-    store.log("r", [(1, {"a": 1.0})])
-    with pytest.raises(UnreadableError, match="was written"), open_database(store.path):
-        tick(store.path)
-
-
 def test_a_write_in_that_moment_is_no_trouble(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,21 +369,6 @@ def test_no_damage_stops_a_follower(
     with suppress(OSError):
         if tracker.claims_file(store.path):
             tracker.runs(store.path)
-
-
-def test_a_copy_with_more_rows_that_takes_the_place_goes_on(tmp_path: Path) -> None:
-    store = MlflowDatabase(tmp_path)
-    store.log("r", [(1, {"a": 1.0})])
-    follower = follow(store)
-    polls = read_all(follower)
-    shutil.copy(store.path, tmp_path / "copy")
-    store.log("r", [(2, {"a": 2.0})])
-    (tmp_path / "copy").unlink()
-    shutil.copy(store.path, tmp_path / "copy")
-    (tmp_path / "copy").replace(store.path)
-    polls += read_all(follower)
-    assert not any(p.restarted for p in polls)
-    assert values_of(*polls) == {"a": [(1, 1.0), (2, 2.0)]}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions")

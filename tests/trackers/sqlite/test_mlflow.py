@@ -77,23 +77,6 @@ def test_hostile_runs(tmp_path: Path) -> None:
     assert values_of(*read_all(tracker.follow(store.path, run.part))) == {"a": [(1, 1.0)]}
 
 
-def test_each_follower_gets_the_rows_of_its_run(tmp_path: Path) -> None:
-    store = MlflowDatabase(tmp_path)
-    names = [f"r{n}" for n in range(20)]
-    for step in range(30):
-        for number, name in enumerate(names):
-            store.log(name, [(step, {"a": float(number * 1000 + step)})])
-    tracker = tracker_of(store)
-    followers = [tracker.follow(store.path, r.part) for r in tracker.runs(store.path)]
-    polls = [read_all(f, 500) for f in followers]
-    store.log("r7", [(30, {"a": 7030.0})])
-    changed = [f.poll(BUDGET) for f in followers]
-    assert [n for n, c in zip(names, changed, strict=True) if c.changed] == ["r7"]
-    for number, (own, last) in enumerate(zip(polls, changed, strict=True)):
-        values = [v for _, v in values_of(*own, last)["a"]]
-        assert values == [float(number * 1000 + s) for s in range(31 if number == 7 else 30)]
-
-
 def test_followers_of_quiet_runs_do_not_open_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,12 +72,6 @@ def test_they_come_as_they_are_written(store: TrackioDatabase) -> None:
     assert not texts_of(*polls)
 
 
-def test_the_step_is_that_of_the_trainer(store: TrackioDatabase) -> None:
-    store.log("r", [(s, {"a": 1.0, "train/global_step": s * 100.0}) for s in range(5)])
-    store.log_system("r", _system(3.5))
-    assert values_of(*read_all(_follow(store)))[TAG] == [(300, 35.0)]
-
-
 @pytest.mark.parametrize("budget", [1, 500, 5000])
 def test_points_do_not_depend_on_the_budget(store: TrackioDatabase, budget: int) -> None:
     store.log("r", [(s, {"a": float(s)}) for s in range(50)])
@@ -122,12 +116,3 @@ def test_a_deleted_run_is_gone_with_its_system_metrics(store: TrackioDatabase) -
     store.do("DELETE FROM system_metrics WHERE run_name = 'r'")
     assert follower.poll(BUDGET).gone
     assert not follower.poll(BUDGET).changed
-
-
-def test_broken_rows_are_noted(store: TrackioDatabase) -> None:
-    store.log("r", [(1, {"a": 1.0})])
-    store.log_system("r", _system(1, 2))
-    store.do("UPDATE system_metrics SET metrics = '[' WHERE id = 1")
-    polls = read_all(_follow(store))
-    assert values_of(*polls)[TAG] == [(1, 20.0)]
-    assert texts_of(*polls) == ["row that is no JSON object: row 1"]

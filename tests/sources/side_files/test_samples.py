@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from rltui.core.installation import to_add
-from rltui.sources.beside import sample_files, sample_records
-from rltui.sources.beside.sample import row_of, sample_of, samples_in
-from rltui.sources.beside.sample_files import SampleSet, find_samples
+from rltui.sources.side_files import sample_files
+from rltui.sources.side_files.sample import row_of, sample_of, samples_in
+from rltui.sources.side_files.sample_files import SampleSet, find_samples
 
 
 def write(path: Path, *rows: Any) -> Path:
@@ -120,7 +120,7 @@ def test_without_pyarrow_it_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "completions_00001.parquet").write_bytes(b"PAR1")
-    monkeypatch.setattr(sample_records, "find_spec", lambda _: None)
+    monkeypatch.setattr(sample_files, "find_spec", lambda _: None)
     assert only(tmp_path).load(1).note == f"Parquet needs pyarrow: {to_add('pyarrow')}"
 
 
@@ -155,7 +155,7 @@ def test_only_the_newest_samples_of_a_large_file(
     table = only(tmp_path).load(None)
     assert [r.reward for r in table.rows] == [6, 7, 8]
     assert table.note == "the last 3 of 9 samples"
-    monkeypatch.setattr(sample_records, "MOST_BYTES", path.stat().st_size // 2)
+    monkeypatch.setattr(sample_files, "MOST_BYTES", path.stat().st_size // 2)
     rows = only(tmp_path).load(None).rows
     assert only(tmp_path).read(None, rows[-1]).texts[1] == ("output", "text 8")
 
@@ -209,13 +209,6 @@ def test_a_record_of_lists_that_are_no_columns_is_one_sample() -> None:
     chat = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
     assert len(list(samples_in({"messages": chat, "reward": 1.0}))) == 1
     assert len(list(samples_in({"prompt": "a", "completion": "b"}))) == 1
-
-
-def test_a_ground_truth_that_is_a_number_as_text_is_shown() -> None:
-    record = {"input": "What is 6 x 7?", "output": "42", "gts": "42", "score": 1.0, "step": 3}
-    sample = sample_of(record)
-    assert dict(sample.texts) == {"input": "What is 6 x 7?", "output": "42"}
-    assert dict(sample.figures) == {"gts": 42.0, "score": 1.0}
 
 
 def test_nested_records_and_numbers_of_any_size_are_read(tmp_path: Path) -> None:

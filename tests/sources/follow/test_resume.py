@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rltui.core.batch import Batch, Joined, RunKey
+from rltui.core.batch import Batch, RunKey
 from rltui.formats import Decoded, Options
 from rltui.sources.discovery.logdir import discover
 from rltui.sources.follow.feed import Feed
-from rltui.sources.follow.known import Known
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.resume import HandedOver
 from rltui.store import Store
 from tests.formats import encode
 
@@ -37,12 +37,12 @@ class Watch:
     def __init__(self, *logdirs: Path) -> None:
         self.store = Store()
         self._logdirs = logdirs
-        self._known = Known()
+        self._known = HandedOver()
 
     def read(self, budget: int = 1 << 20) -> list[Batch]:
         """Read by a new reader."""
-        known = Known(list(self._known))
-        reader = Reader(self._logdirs, budget_bytes=budget, known=known)
+        known = HandedOver(list(self._known))
+        reader = Reader(self._logdirs, budget_bytes=budget, handed_over=known)
         reader.scan()
         found = [*known.vanished(), *reader.read_all()]
         for batch in found:
@@ -71,16 +71,6 @@ def test_only_what_was_appended_comes_again(tmp_path: Path, budget: int) -> None
     assert watch.steps("a") == list(range(24))
 
 
-def test_a_file_written_anew_is_read_from_its_start(tmp_path: Path) -> None:
-    log, watch = tmp_path / "a.jsonl", Watch(tmp_path)
-    write(log, rows(0, 20))
-    watch.read()
-    write(log, rows(100, 30))
-    found = watch.read()
-    assert points(found) == 30
-    assert watch.steps("a")[-30:] == list(range(100, 130))
-
-
 def test_each_time_a_file_is_written_anew_counts(tmp_path: Path) -> None:
     log, watch = tmp_path / "a.jsonl", Watch(tmp_path)
     for generation, first in enumerate((0, 100, 1000)):
@@ -96,7 +86,7 @@ def test_each_time_a_file_is_written_anew_counts(tmp_path: Path) -> None:
 def test_until_all_that_is_known_has_passed_there_is_more(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     write(log, rows(0, 20))
-    (whole,) = Reader([log], known=Known()).read_all()
+    (whole,) = Reader([log], handed_over=HandedOver()).read_all()
     write(log, rows(20, 1), end=True)
     feed = feed_of(log, whole)
     piece = whole.source.offset // 3
@@ -115,24 +105,13 @@ def test_until_all_that_is_known_has_passed_there_is_more(tmp_path: Path) -> Non
     assert not found[-1].more
 
 
-def test_exactly_what_is_known_is_the_end(tmp_path: Path) -> None:
-    log = tmp_path / "a.jsonl"
-    write(log, rows(0, 20))
-    (whole,) = Reader([log], known=Known()).read_all()
-    feed = feed_of(log, whole)
-    batch = feed.read(whole.source.offset)
-    assert batch is not None
-    assert (batch.more, feed.behind, batch.items) == (False, False, ())
-    assert feed.read(1 << 20) is None
-
-
 def test_a_shorter_file_is_read_anew_once_it_stays_so(tmp_path: Path) -> None:
     log, watch = tmp_path / "a.csv", Watch(tmp_path)
     write(log, "step,loss\n" + "".join(f"{n},0.5\n" for n in range(20)))
     watch.read()
     write(log, "step,loss\n7,0.25\n")
-    known = Known(list(watch._known))
-    reader = Reader([tmp_path], known=known)
+    known = HandedOver(list(watch._known))
+    reader = Reader([tmp_path], handed_over=known)
     reader.scan()
     (feed,) = reader._feeds
     batches = [feed.read(1 << 20) for _ in range(10)]
@@ -149,13 +128,6 @@ def test_a_file_that_was_replaced_keeps_its_points(tmp_path: Path) -> None:
     assert [b for b in watch.read() if b.replaced]
     watch.read(budget=50)
     assert watch.steps("a") == list(range(30))
-
-
-def test_a_packed_log_goes_on(tmp_path: Path) -> None:
-    log, watch = tmp_path / "a.jsonl.gz", Watch(tmp_path)
-    log.write_bytes(gzip.compress(rows(0, 2000).encode()))
-    assert points(watch.read(64)) == 2000
-    assert points(watch.read(64)) == 0
 
 
 def test_a_run_keeps_its_name(tmp_path: Path) -> None:
@@ -204,15 +176,6 @@ def test_a_document_replaces_itself(tmp_path: Path) -> None:
     assert watch.steps("run", "train/loss") == [1, 2]
 
 
-def test_without_it_no_checksum_is_made(tmp_path: Path) -> None:
-    write(tmp_path / "a.jsonl", rows(0, 3))
-    (plain,) = Reader([tmp_path]).read_all()
-    (summed,) = Reader([tmp_path], known=Known()).read_all()
-    assert plain.checksum is None
-    assert summed.checksum is not None
-    assert summed.source.joined is Joined.OWN
-
-
 def events(count: int) -> bytes:
     return encode.header() + b"".join(
         encode.event(s, 1.78e9 + s, encode.simple(t, s))
@@ -245,7 +208,7 @@ def stored(batches: Sequence[Batch]) -> encode.Points:
 def feed_of(path: Path, *batches: Batch) -> Feed:
     """What follows a file after these batches."""
     (run,) = discover([path]).runs
-    return Known(batches).feed(run, run.files[0], Options())
+    return HandedOver(batches).feed(run, run.files[0], Options())
 
 
 @pytest.mark.parametrize("name", LOGS)

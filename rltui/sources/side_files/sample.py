@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import filterfalse
 from typing import Any
 
 from rltui.formats.base import clean_tag, clean_text
@@ -143,21 +144,23 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, str) and _is_number(value) else math.nan
 
 
+def _figures(record: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """The numbers of a record by their names in lower case."""
+    return [(n.lower(), v) for n, raw in record.items() if not math.isnan(v := _number(raw))]
+
+
 def _reward(record: Mapping[str, Any]) -> float:
     """The reward: a column of that name, else the sum of the reward functions, else the
     advantage."""
     known = words()
-    for name in known.sample_rewards:
-        if not math.isnan(value := _number(record.get(name))):
-            return value
-    figures = {n: _number(v) for n, v in record.items()}
-    figures = {n: v for n, v in figures.items() if not math.isnan(v)}
-    rewards = [v for n, v in figures.items() if "reward" in n.lower()]
-    if not rewards:
-        none = known.sample_figures
-        rewards = [v for n, v in figures.items() if not any(x in n.lower() for x in none)]
-    if not rewards:
-        rewards = [v for n, v in figures.items() if "advantage" in n.lower()][:1]
+    named = (_number(record.get(name)) for name in known.sample_rewards)
+    if (value := next(filterfalse(math.isnan, named), None)) is not None:
+        return value
+    found = _figures(record)
+    none = known.sample_figures
+    rewards = [v for n, v in found if "reward" in n]
+    rewards = rewards or [v for n, v in found if not any(x in n for x in none)]
+    rewards = rewards or [v for n, v in found if "advantage" in n][:1]
     return sum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
 
 

@@ -1,4 +1,5 @@
-"""What trackers keep of a training: settings as texts that may be numbers, metrics one by one.
+"""What MLflow keeps of a training, in files and in a database: how a run has ended, settings as
+texts that may be numbers, metrics one by one.
 
 Metrics that were logged together have the same steps and times, and share a block: one matrix in
 place of a pair of axes for each tag.
@@ -9,18 +10,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from rltui.core.block import Block, FloatArray, IntArray
 from rltui.core.text import clean_bytes
+from rltui.files.disk import opened
 
+META = "meta.yaml"
+#: Bytes that are read of it.
+MOST_META = 1 << 16
+_KEY = re.compile(rb"^(\w+): *(.*?) *$", re.MULTILINE)
 #: Settings of one run that are kept, and bytes of one.
 MOST_SETTINGS = 1000
 MOST_BYTES = 500
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _TRUTH = {"True": True, "False": False}
+
+
+def read_start(path: Path, most: int) -> bytes:
+    """The beginning of a small file. Raises OSError."""
+    with opened(path) as read:
+        return read(most, 0)
+
+
+def meta_of(path: Path) -> dict[bytes, bytes]:
+    """The plain values of a run's meta.yaml, which is flat. Raises OSError."""
+    found = _KEY.findall(read_start(path / META, MOST_META))
+    return {key: value.strip(b"'\"") for key, value in found}
 
 
 def setting_of(raw: bytes) -> int | float | bool | str:
@@ -66,6 +85,7 @@ def blocks_of(columns: Iterable[Column]) -> tuple[Block, ...]:
         if len(column.steps):
             key = column.steps.tobytes(), column.walls.tobytes()
             groups.setdefault(key, []).append(column)
+
     return tuple(
         Block(
             tuple(c.tag for c in group),

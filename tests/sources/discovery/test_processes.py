@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.discovery.log_writers import LogWriter, Processes, command_of
+from rltui.sources.discovery.processes import LogWriter, Processes, command_of
 
 linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux's /proc")
 USER = os.getuid() if hasattr(os, "getuid") else 0

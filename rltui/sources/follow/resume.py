@@ -17,10 +17,8 @@ from rltui.files.tail import Polled, Tail
 from rltui.files.trouble import DELETED
 from rltui.formats import Decoded, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
-from rltui.sources.follow.feed import Feed
-from rltui.sources.follow.file_feed import FileFeed
-from rltui.sources.follow.sample import Limits
-from rltui.sources.follow.tracker_feed import TrackerFeed
+from rltui.sources.follow.feed import Feed, TrackerFeed
+from rltui.sources.follow.file_feed import FileFeed, Limits
 
 #: Polls that must find a file shorter than it was until it counts as written anew.
 _PATIENCE = 8
@@ -39,7 +37,7 @@ def says_something(batch: Batch) -> bool:
     return bool(news) or batch.tail is not None or batch.gone or not batch.more
 
 
-class Known:
+class HandedOver:
     """The newest batch of each file, without content. Not thread-safe."""
 
     def __init__(self, batches: Iterable[Batch] = ()) -> None:
@@ -129,6 +127,7 @@ class ResumedFile(FileFeed):
         if tail.offset < end:
             self._advance(more=True)
             return replace(known, more=True)
+
         if tail.checksum != known.checksum:
             return self._read_anew(known, budget_bytes)
         return self._go_on(known, budget_bytes)

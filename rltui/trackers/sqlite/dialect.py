@@ -1,20 +1,20 @@
 """What differs between trackers that keep their runs in one SQLite table.
 
 The table has one row for each logged value or step and a column that names the run. Rows are
-only added, and their row ids grow; :mod:`rltui.trackers.sqlite.change_log` finds out what else
-has happened to them.
+only added, and their row ids grow; :mod:`rltui.trackers.sqlite.row_follower` finds out what
+else has happened to them.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote, unquote_to_bytes
 
 from rltui.formats.base import Decoded
-from rltui.trackers.base import TrackedRun
+from rltui.trackers.base import Follower, TrackedRun
 
 #: A row as it was selected: its row id, then the columns of the table.
 Row = tuple[Any, ...]
@@ -44,6 +44,13 @@ class Facts:
     hparams: dict[str, object] = field(default_factory=dict)
     exit_code: int | None = None
 
+    def since(self, before: Facts) -> dict[str, Any]:
+        """Settings and exit code where they have changed, as fields of ``Decoded``."""
+        return {
+            "hparams": self.hparams if self.hparams != before.hparams else {},
+            "exit_code": self.exit_code if self.exit_code != before.exit_code else None,
+        }
+
 
 class RowDecoder(Protocol):
     """Turns rows of one run, in order, into blocks. Never raises for bad data."""
@@ -58,8 +65,8 @@ class RowDecoder(Protocol):
         """How many of the rows to take when more follow, so that values that were logged
         together stay together; at least one. The rest is read again."""
 
-    def take(self, rows: Sequence[Row]) -> Decoded:
-        """Decode rows that follow those of the call before."""
+    def decode(self, rows: Sequence[Row]) -> Decoded:
+        """What is in rows that follow those of the call before."""
 
 
 class Dialect(Protocol):
@@ -68,9 +75,8 @@ class Dialect(Protocol):
     row_bytes: int
     """Bytes of a row in the file, roughly."""
 
-    @property
-    def system(self) -> Dialect | None:
-        """The dialect of a second table, with rows that have a time and no step; None for none."""
+    def follower(self, rows: Callable[[Dialect], Follower]) -> Follower:
+        """Follows one run by the ``rows`` of this and perhaps of further tables."""
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of the rows, or None when the database is no such store."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.beside.settings_files import read_settings
+from rltui.sources.side_files.settings_files import read_settings
 
 
 def write(path: Path, text: str) -> None:

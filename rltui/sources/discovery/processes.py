@@ -1,0 +1,465 @@
+"""Which processes write logs right now, and who still has a log open: Linux's /proc, else nothing.
+
+Two traces: a file that a process holds open for writing, and the process id in the name of an
+event file (``events.out.tfevents.TIME.HOST.PID.N``, tensorboard/summary/writer/
+event_file_writer.py), since TensorBoard's writer may close its file after every flush. Of a
+command line only the program and the script are taken: arguments may hold secrets.
+
+That no process has a log open means something only if every process that may have written it can be
+looked into: the file lies on a disk of this machine, no process namespace hides anybody, and the
+owner of the file is who looks (or root looks). It shows that the writer is gone only where the
+writer is known to keep its file open and to run on this host, see :attr:`Hold.tells`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import socket
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from rltui.core.address import PIPE, is_remote
+from rltui.core.text import clean
+from rltui.files.filesystem import Mounts
+from rltui.formats import ALL_FORMATS
+from rltui.formats.json_value import parsed
+
+PROC = Path("/proc")
+#: Number of the first namespace of processes of a machine (linux/proc_ns.h, PROC_PID_INIT_INO).
+_WHOLE_MACHINE = "pid:[4026531836]"
+#: Open files of one process that are examined, and characters of a command.
+_MOST_LINKS = 4096
+_MOST_COMMAND = 200
+#: TIME.HOST of all event files, .PID.N of TensorBoard's own writers, a suffix.
+_EVENT_NAME = re.compile(
+    r".*\.tfevents\.(?P<time>\d{9,11})"
+    r"\.(?:(?P<host>.+)\.(?P<pid>\d{1,8})\.\d+(?:\.\w+)?|(?P<host_alone>.+))"
+)
+#: Clocks of the name (whole seconds, set before the first write) and of the process differ.
+_SLACK_S = 5.0
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?|ipython\d*")
+#: Where the arguments begin in a title, as opposed to a blank in a path.
+_ARGUMENT = re.compile(r" +(?=-{1,2}\w|\.{0,2}/)")
+#: What stands between a training and its log file.
+_PLUMBING = frozenset({"tee", "ts"})
+#: Options of the interpreter that take a value.
+_VALUED = frozenset({"-X", "-W", "--check-hash-based-pycs"})
+#: Where trackers say on which host a run was written (wandb/sdk, swanlab/data): file, key.
+_METADATA = (("wandb-metadata.json", "host"), ("swanlab-metadata.json", "hostname"))
+_MAX_METADATA = 1 << 18
+_KEPT_OPEN = frozenset(f.name for f in ALL_FORMATS if f.kept_open)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LogWriter:
+    """A process that writes a log."""
+
+    pid: int
+    command: str
+    """Program and script, cleaned: ``python train.py``, ``python -m verl.trainer.main_ppo``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process of this user."""
+
+    pid: int
+    parent: int
+    arguments: tuple[str, ...]
+    started: float
+    """Seconds since the epoch."""
+    executable: str = ""
+    """Base name of the program that runs; empty where it cannot be known."""
+
+    @property
+    def program(self) -> str:
+        """Base name of the program according to its command line."""
+        return _base(self.arguments) if self.arguments else ""
+
+    @property
+    def python(self) -> bool:
+        """Whether an interpreter of Python runs it, under whatever name."""
+        return any(map(_PYTHON.fullmatch, (self.executable, self.program)))
+
+    @property
+    def writer(self) -> LogWriter:
+        """The process as it is shown."""
+        return LogWriter(self.pid, command_of(self.arguments))
+
+
+def command_of(arguments: Sequence[str]) -> str:
+    """Program and script of a command line, without the other arguments; cleaned.
+
+    >>> command_of(["/usr/bin/python3", "-u", "train.py", "--token", "x"])
+    'python3 train.py'
+    """
+    if not arguments:
+        return ""
+    words = [_base(arguments)]
+    if _PYTHON.fullmatch(words[0]):
+        words += _script(arguments[1:])
+    return clean(" ".join(words))[:_MOST_COMMAND]
+
+
+def _base(arguments: Sequence[str]) -> str:
+    path, rest = arguments[0], list(arguments[1:])
+    if not rest:
+        # A process may have set its title: "ray::main_task.run() /tmp/x" in place of all words.
+        path, *rest = _ARGUMENT.split(path, maxsplit=1)
+    base = path.rpartition("/")[2]
+    is_path = path.startswith(("/", ".")) or _PYTHON.fullmatch(base)
+    return base if is_path or " " not in arguments[0] else arguments[0]
+
+
+def _script(arguments: Sequence[str]) -> list[str]:
+    rest = iter(arguments)
+    for word in rest:
+        if word in _VALUED:
+            next(rest, None)
+        elif word in ("-m", "-c"):
+            return [word, *([next(rest, "")] if word == "-m" else [])]
+        elif not word.startswith("-"):
+            return [word.rpartition("/")[2]]
+    return []
+
+
+class Processes:
+    """The processes of one user, as of now."""
+
+    def __init__(self, user: int, proc: Path = PROC) -> None:
+        """Reads only the names in ``proc``; finds nothing where there is no such directory."""
+        self._proc = proc
+        self._boot = _boot_time(proc)
+        self._known: dict[int, Process | None] = {}
+        found: list[int] = []
+        with suppress(OSError), os.scandir(proc) as listing:
+            for entry in listing:
+                if entry.name.isdigit():
+                    with suppress(OSError):
+                        if entry.stat().st_uid == user:
+                            found.append(int(entry.name))
+        self._mine = frozenset(found) - {os.getpid()}
+        self.pids = tuple(sorted(self._mine, reverse=True))
+        """Of this user, without this process, the youngest (by number) first."""
+
+    def get(self, pid: int) -> Process | None:
+        """A process of this user, or None."""
+        if pid not in self._known:
+            self._known[pid] = self._read(pid) if pid in self._mine else None
+        return self._known[pid]
+
+    def _read(self, pid: int) -> Process | None:
+        here, found = self._proc / str(pid), _stat_of(self._proc, pid, self._boot)
+        try:
+            raw = (here / "cmdline").read_bytes()[:65536]
+        except OSError:
+            return None
+        if found is None:
+            return None
+        words = tuple(os.fsdecode(w) for w in raw.rstrip(b"\0").split(b"\0"))
+        executable = ""
+        with suppress(OSError):  # of a process that may not be examined
+            executable = (here / "exe").readlink().name.removesuffix(" (deleted)")
+        return Process(pid, found.parent, words, found.started, executable)
+
+    def working_directories(self) -> Iterator[tuple[Process, Path]]:
+        """Of the Python processes."""
+        for pid in self.pids:
+            process = self.get(pid)
+            if process is not None and process.python:
+                with suppress(OSError):
+                    yield process, (self._proc / str(pid) / "cwd").readlink()
+
+    def written(
+        self, named: Callable[[str], bool], stop: Callable[[], bool]
+    ) -> dict[Path, Process]:
+        """Regular files whose base name ``named`` accepts, open for writing, and by whom.
+
+        Only Python programs, their helpers (of a tracker) and ``tee`` count. One process for
+        each file: the program rather than its helper, and the first one rather than workers
+        that inherited the file. Ends early when ``stop`` returns True.
+        """
+        found: dict[Path, dict[int, Process]] = {}
+        for pid in self.pids:
+            if stop():
+                break
+            for path in _written_by(self._proc, pid, named):
+                process = self.get(pid)
+                if process is None:
+                    continue
+                process = self._responsible(process)
+                if process.python or process.program in _PLUMBING:
+                    found.setdefault(path, {})[process.pid] = process
+        return {path: _first(processes) for path, processes in found.items()}
+
+    def _responsible(self, process: Process) -> Process:
+        """The Python process that started a helper such as wandb's, else the process itself."""
+        above: Process | None = process
+        for _ in range(3):
+            if above is None or above.python:
+                break
+            above = self.get(above.parent)
+        return above if above is not None and above.python else process
+
+    def writer_of(self, event_file: str, host: str) -> Process | None:
+        """The process whose id is in an event file's name, if it runs on this ``host``."""
+        found = _EVENT_NAME.fullmatch(event_file)
+        if found is None or found["host"] != host:
+            return None
+        process = self.get(int(found["pid"]))
+        if process is None or process.started > float(found["time"]) + _SLACK_S:
+            return None  # its id belongs to another process by now
+        return process
+
+
+def _first(processes: Mapping[int, Process]) -> Process:
+    able = [p for p in processes.values() if p.python] or list(processes.values())
+    return min(able, key=lambda p: (p.parent in processes, p.started, p.pid))
+
+
+class _Stat(NamedTuple):
+    """What the kernel says of a process."""
+
+    state: bytes
+    parent: int
+    started: float
+    """Seconds since the epoch."""
+
+
+def _stat_of(proc: Path, pid: int, boot: float) -> _Stat | None:
+    try:
+        # The name in parentheses may hold blanks and parentheses; man 5 proc_pid_stat.
+        fields = (proc / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+        started = boot + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        return _Stat(fields[0], int(fields[1]), started)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _boot_time(proc: Path) -> float:
+    """When the machine was started, seconds since the epoch; 0 when unknown."""
+    with suppress(OSError, ValueError):
+        for line in (proc / "stat").read_text("ascii", "replace").splitlines():
+            if line.startswith("btime "):
+                return float(line.split()[1])
+    return 0.0
+
+
+def _pids(proc: Path) -> list[int]:
+    try:
+        names = os.listdir(proc)  # noqa: PTH208 - thousands of names
+    except OSError:
+        names = []
+    return [int(name) for name in names if name.isdigit()]
+
+
+def open_files(
+    proc: Path, pid: int, named: Callable[[str], bool]
+) -> Iterator[tuple[Path, os.stat_result]]:
+    """Files whose base name ``named`` accepts that a process has open for writing, by the names
+    that they have for it. Raises OSError where it cannot be looked into."""
+    directory = f"{proc}/{pid}/fd"
+    numbers = os.listdir(directory)  # noqa: PTH208 - thousands of links
+    for number in numbers[:_MOST_LINKS]:
+        link = f"{directory}/{number}"
+        try:
+            target = os.readlink(link)  # noqa: PTH115 - as above
+            if target[:1] != "/" or not named(target.rpartition("/")[2]):
+                continue
+            text = (proc / str(pid) / "fdinfo" / number).read_text("ascii", "replace")
+            found = re.search(r"^flags:\s*([0-7]+)$", text, re.MULTILINE)
+            if found is not None and int(found[1], 8) & os.O_ACCMODE != os.O_RDONLY:
+                yield Path(target), os.stat(link)  # noqa: PTH116 - follows a link of /proc
+        except (OSError, ValueError):
+            continue
+
+
+def _written_by(proc: Path, pid: int, named: Callable[[str], bool]) -> Iterator[Path]:
+    """Regular files that a process has open for writing, if they have their names here, too:
+    neither deleted nor of another container."""
+    # a process that ended, or is of another user, writes nothing that can be seen
+    with suppress(OSError):
+        for path, there in open_files(proc, pid, named):
+            with suppress(OSError, ValueError):
+                if _file_id(path.stat()) == _file_id(there) and stat.S_ISREG(there.st_mode):
+                    yield path
+
+
+def _file_id(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+class OpenFiles:
+    """The files that some process has open for writing, as far as that can be seen.
+
+    All processes are looked through at once, and seldom: where looking takes long, its answer
+    holds for longer, but for files that were written since.
+    """
+
+    _SHARE = 20.0
+    _TICK_S = 0.01
+    """Longest tick of the clock by which Linux says when a file was written."""
+
+    def __init__(self, proc: Path = PROC) -> None:
+        self._proc = proc
+        self._open: frozenset[tuple[int, int]] = frozenset()
+        self._until = self._looked = -math.inf
+
+    def has(self, path: Path) -> bool:
+        """Whether a process has a file open for writing; False for one elsewhere."""
+        if is_remote(path):
+            return False
+        try:
+            status = path.stat()
+        except (OSError, ValueError):
+            return False
+        begin = time.monotonic()
+        # not the time of change, which anybody may set
+        if begin > self._until or status.st_ctime > self._looked - self._TICK_S:
+            self._looked = time.time()
+            self._open = frozenset(self._look())
+            self._until = begin + self._SHARE * (time.monotonic() - begin)
+        return _file_id(status) in self._open
+
+    def _look(self) -> Iterator[tuple[int, int]]:
+        for pid in _pids(self._proc):
+            with suppress(OSError):
+                for _, status in open_files(self._proc, pid, lambda _: True):
+                    yield _file_id(status)
+
+
+# -- who holds a log ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What one look shows of a file."""
+
+    held: bool | None
+    """Whether a process has it open for writing; None where that cannot be seen."""
+    tells: bool
+    """Whether its writer runs on this host and would have it open, so that it is gone if nobody
+    has."""
+
+
+def look(files: Mapping[Path, str], proc: Path = PROC) -> dict[Path, Hold]:
+    """Who holds the files (path -> name of the format), by one look at all processes. Nothing is
+    said of a file elsewhere, on a network file system, or where there is no /proc."""
+    if not (proc / "self" / "fd").exists():
+        return {}
+    mounts, seen = Mounts(proc / "self" / "mountinfo"), _Visible(proc)
+    found: dict[Path, os.stat_result] = {}
+    for path in files:
+        if path != PIPE and not is_remote(path) and seen.shows(mounts, path):
+            with suppress(OSError, ValueError):
+                found[path] = path.stat()
+
+    if not found:
+        return {}
+    held = seen.held(found)
+    return {
+        path: Hold(True, True) if path in held else seen.not_held(path, status, files[path])
+        for path, status in found.items()
+    }
+
+
+class _Visible:
+    """The processes that can be seen from here."""
+
+    def __init__(self, proc: Path) -> None:
+        self._proc = proc
+        self._boot = _boot_time(proc)
+        self._host = socket.gethostname()
+        self._hidden: set[int] = set()
+        """Users of whom some process cannot be looked into."""
+        self._started: dict[int, float] | None = None
+        """When the first process of an id was started, in whatever namespace it has that id."""
+        try:
+            self._whole_machine = str((proc / "self/ns/pid").readlink()) == _WHOLE_MACHINE
+        except OSError:
+            self._whole_machine = False
+
+    def shows(self, mounts: Mounts, path: Path) -> bool:
+        """Whether whoever writes a file would be seen. A container sees its own processes, and
+        those alone write what lies in its own layer, not what is mounted into it."""
+        if not mounts.reports_writes(path.parent):
+            return False
+        return self._whole_machine or mounts.mount_of(path.parent) == ("/", "overlay")
+
+    def held(self, files: Mapping[Path, os.stat_result]) -> set[Path]:
+        """Those of the files that a process has open for writing."""
+        names = {path.name for path in files}
+        by_id = {_file_id(status): path for path, status in files.items()}
+        held: set[Path] = set()
+        for pid in _pids(self._proc):
+            held.update(by_id[one] for one in self._opened(pid, names) if one in by_id)
+        return held
+
+    def _opened(self, pid: int, names: set[str]) -> list[tuple[int, int]]:
+        """The files of some names that a process has open for writing."""
+        try:
+            return [_file_id(s) for _, s in open_files(self._proc, pid, names.__contains__)]
+        except PermissionError:
+            if self._started_at(pid) is not None:
+                self._hidden.update(self._numbers(pid, "Uid"))
+        except OSError:
+            pass  # it has ended meanwhile
+        return []
+
+    def not_held(self, path: Path, status: os.stat_result, kind: str) -> Hold:
+        """What it means that no process has a file of a format open."""
+        if os.geteuid() not in (0, status.st_uid) or status.st_uid in self._hidden:
+            return Hold(None, False)
+        named, keeps_open = _EVENT_NAME.fullmatch(path.name), kind in _KEPT_OPEN
+        host = _host_in_metadata(path) if named is None and keeps_open else None
+        if named is not None:
+            host = named["host"] or named["host_alone"]
+        if host != self._host:
+            return Hold(False, False)
+        if named is None or named["pid"] is None:
+            return Hold(False, keeps_open)
+        # TensorBoard's writer may close its file after every flush: its process tells more
+        return Hold(self._lives(int(named["pid"]), float(named["time"])), True)
+
+    def _lives(self, pid: int, begun: float) -> bool:
+        """Whether a process of this id, in whatever namespace, was there when a file was begun."""
+        if self._started is None:
+            self._started = {}
+            for number in _pids(self._proc):
+                if (started := self._started_at(number)) is None:
+                    continue
+                for known in (number, *self._numbers(number, "NSpid")):
+                    self._started[known] = min(started, self._started.get(known, math.inf))
+        return self._started.get(pid, math.inf) <= begun + _SLACK_S
+
+    def _started_at(self, pid: int) -> float | None:
+        """When a process was started; None for one that has ended, if only its parent has not
+        taken note of that."""
+        found = _stat_of(self._proc, pid, self._boot)
+        return None if found is None or found.state in (b"Z", b"X") else found.started
+
+    def _numbers(self, pid: int, name: str) -> Iterable[int]:
+        try:
+            status = (self._proc / str(pid) / "status").read_text("ascii", "replace")
+        except OSError:
+            return ()
+        found = re.search(rf"^{name}:([\s\d]+)$", status, re.MULTILINE)
+        return map(int, found[1].split()) if found else ()
+
+
+def _host_in_metadata(path: Path) -> str | None:
+    for name, key in _METADATA:
+        metadata = path.parent / "files" / name
+        with suppress(OSError, ValueError):
+            if metadata.stat().st_size <= _MAX_METADATA:
+                document = parsed(metadata.read_bytes())
+                host = document.get(key) if isinstance(document, dict) else None
+                return host if isinstance(host, str) else None
+    return None
