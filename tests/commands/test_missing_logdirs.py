@@ -131,7 +131,7 @@ def test_a_live_session_shows_the_others_and_waits(
     try:
         write_jsonl(missing / "b.jsonl", {"loss": [1.0, 2.0]})
         while len(session.views) < 2:
-            assert session._reader.wait(PATIENCE_S)
+            assert session.reader.wait(PATIENCE_S)
             session.drain()
     finally:
         session.stop()
