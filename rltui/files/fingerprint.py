@@ -62,6 +62,7 @@ class Fingerprint:
             return True
         self._turn = (self._turn + 1) % len(self._samples)
         chosen = self._samples if thorough else self._samples[self._turn : self._turn + 1]
+
         return all(_read_at(descriptor, len(data), at) == data for at, data in chosen)
 
 

@@ -61,6 +61,7 @@ def read_piece(descriptor: int, start: int, wanted: int, size: int, stored: int)
             return data + bytes(_LEAST_BYTES), True
         data += bytes(min(wanted - len(data), hole[1] - reached))
         reached = start + len(data)
+
     return data, reached >= size
 
 

@@ -238,6 +238,7 @@ class Tail:
         if started_over:
             self._start_over()
         ended = start + len(data) >= size
+
         return self._took(data, status, ended, started_over, notes)
 
     def _read_on(self, descriptor: int, status: os.stat_result, budget_bytes: int) -> Polled:
@@ -265,6 +266,7 @@ class Tail:
         polled = self._took(data[:keep], status, ended, bool(started_over), notes)
         if keep < len(data):
             self._again = until
+
         return polled
 
     def _before_gap(self, data: bytes, *, patient: bool) -> tuple[int, float, Notes]:
@@ -281,6 +283,7 @@ class Tail:
             return keep, gap.deadline, ()
         reported = gap.reported and begin == gap.begin
         self._gap = _Gap(begin, now, reported=True)
+
         return keep, math.inf, () if reported else ((Level.WATCH, _ENDS_IN_ZEROS),)
 
     def _took(
@@ -298,6 +301,7 @@ class Tail:
         self._stamp = _stamp_of(status)
         self._read_once |= ended
         self._again = second_look(self._clock, status.st_mtime) if ended else -math.inf
+
         return Polled(data, bool(data) and not ended, restarted, notes, True)
 
     def _why_started_over(self, descriptor: int, status: os.stat_result) -> str | None:
@@ -320,6 +324,7 @@ class Tail:
             return "was replaced by another file" if replaced else "was truncated and written anew"
         if size and (0 <= before < size or self._short_polls >= _PATIENCE):
             return "was truncated and written anew"
+
         return None
 
     def _start_over(self) -> None:

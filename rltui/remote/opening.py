@@ -106,6 +106,7 @@ def _by_sftp(logdirs: Sequence[Path], wishes: Wishes) -> tuple[Reading, Sequence
             f"{logdirs[0]}: there is no rltui on {host}: install it there (RLTUI_REMOTE_COMMAND is "
             f"its path, if ssh does not find it), or here, for sftp: {to_add(*needs('sftp'))}"
         )
+
     return _open("", paths, wishes), paths
 
 

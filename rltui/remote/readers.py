@@ -129,6 +129,7 @@ class Readers:
                 break
         if self._errors and not found:
             raise self._errors.pop(0)
+
         return found
 
     def _settle(self) -> None:

@@ -80,6 +80,7 @@ class MlflowFiles:
             with suppress(OSError):  # deleted since it was listed
                 file = status_of(folder.path / name)
                 size, modified = size + file.st_size, max(modified, file.st_mtime)
+
         return (TrackedRun("", _name_of(path, meta), size, modified),)
 
     def parts(self, path: Path) -> frozenset[str]:

@@ -80,6 +80,7 @@ class Folder:
             again = second_look(self._clock, changed / 1e9) if changed != before else math.inf
             self._times[folder] = changed, again
             pending += self._list(folder, found)
+
         return found
 
     def _list(self, folder: str, found: list[str]) -> list[str]:
@@ -332,6 +333,7 @@ class MlflowRun:
             records += count
             if column is not None:
                 columns.append(column)
+
         return columns, records
 
     def _new_settings(self) -> dict[str, object]:

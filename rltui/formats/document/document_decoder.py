@@ -191,6 +191,7 @@ class DocumentDecoder(WholeDocument):
         if not known.any():
             return []
         absent = columns.absent[known][:, chosen]
+
         return [
             Block(
                 tuple(tags[i] for i in chosen),

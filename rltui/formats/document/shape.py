@@ -316,6 +316,7 @@ def holds_history(head: bytes, step_keys: Sequence[str], *, is_log: bool) -> boo
         document = parsed(whole)
     except ValueError:
         return False
+
     return any(True for _ in histories(document, step_keys, is_log=is_log, cut=cut))
 
 
@@ -338,4 +339,5 @@ def closed(text: bytes) -> bytes | None:
             end, closing = found.start(), tuple(open_ones)
         elif token == b'"':
             break  # a text that is cut
+
     return text[:end] + b"".join(_CLOSING[b] for b in reversed(closing))

@@ -76,6 +76,7 @@ def holds_metrics(head: bytes, keys: Sequence[str], *, telling: bool = False) ->
         return True
     telling = telling or _rises(rows)
     found = sum(_are_figures(row, telling=telling) for row in rows)
+
     return found >= _LEAST and 2 * found > len(rows)
 
 

@@ -85,6 +85,7 @@ class JsonLinesDecoder(LastLine):
         self._before += self._records
         self._records, self._replaces = 0, False
         self._returned = self._returned or bool(decoded.items)
+
         return decoded
 
     def rows(self, rows: Iterable[dict[str, Any]]) -> Decoded:
@@ -280,6 +281,7 @@ class JsonLinesDecoder(LastLine):
         number = count.next(offset, for_good=has_epoch)
         if batch or not has_epoch:
             self._fine_step = number
+
         return number
 
     def _count_epochs(

@@ -216,6 +216,7 @@ def translator_of(row: dict[str, Any]) -> Translator | None:
         return _swift if find_step(row, _SWIFT_KEYS) is not None else None
     if "log_history" in row:  # only a summary
         return lambda _: Translated(None, 0.0, {})
+
     return None
 
 

@@ -90,6 +90,7 @@ def columns_of(
         return _monitor(stripped, file_name)
     if is_ray_result(stripped):
         return _ray(stripped)
+
     return _plain(stripped, step_names(stripped, step_keys), file_name, step)
 
 
@@ -105,6 +106,7 @@ def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | 
     tags = [names[i] for i in metrics]
     if [found[i] for i in metrics if i != wall] == ["value"]:
         tags = _downloaded(tags, file_name)
+
     return Columns(
         TableKind.PLAIN,
         names,
@@ -194,6 +196,7 @@ class TableRows:
         walls = None
         if self.walls is not None and rows.walls is not None:
             walls = np.concatenate([self.walls, rows.walls])
+
         return TableRows(self.count + rows.count, values, absent, walls)
 
     def _absent(self, column: int) -> BoolArray:
@@ -287,6 +290,7 @@ class BlockCollector:
         if columns.wall in rows.absent:
             timed &= ~rows.absent[columns.wall]
         walls[timed] = scaled[timed]
+
         return walls, timed
 
     def _monitor_walls(self, elapsed: FloatArray) -> FloatArray:

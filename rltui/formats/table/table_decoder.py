@@ -74,6 +74,7 @@ class TableDecoder(LastLine):
         )
         self._returned = self._returned or bool(items)
         self._records, self._replaces = 0, False
+
         return decoded
 
     def _is_due(self, data: bytes) -> bool:

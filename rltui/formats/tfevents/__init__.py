@@ -102,6 +102,7 @@ class EventSampler:
                 low = place + 1
             else:
                 high = place + len(leader) - 1
+
         return -1
 
 

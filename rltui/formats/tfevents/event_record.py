@@ -101,6 +101,7 @@ def group_walls(steps: IntArray, bits: IntArray, step_group: StepGroup) -> IntAr
         for row, wall in zip(segment.tolist(), bits[segment].tolist(), strict=True):
             inner = inner.next(int(steps[row]), wall)
             walls[row] = inner.bits
+
     return walls
 
 

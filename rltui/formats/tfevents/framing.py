@@ -149,6 +149,7 @@ def _first_in(data: bytes, begin: int, stop: int) -> int:
     for place in places[crc == stored].tolist():
         if valid_header(data, begin + place) >= 0:
             return begin + int(place)
+
     return -1
 
 

@@ -188,6 +188,7 @@ def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
     count = int(broken[0]) + 1 if len(broken) else len(places)
     if not is_intact(data, pos + int(places[count - 1]), int(lengths[count - 1])):
         count -= 1
+
     return places[:count] + pos, lengths[:count]
 
 
@@ -315,6 +316,7 @@ def _by_layout(part: ByteArray, shape: _Shape) -> tuple[IntArray, IntArray]:
         padded[:, place - begin : place - begin + WIDTH[kind]] = 0
     keys = padded.view(np.uint64) @ _WEIGHTS[:words]
     _, first, layout = np.unique(keys, return_index=True, return_inverse=True)
+
     return first, layout
 
 

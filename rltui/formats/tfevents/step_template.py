@@ -129,6 +129,7 @@ class StepTemplate:
         if np.array_equal(low, self._const) and np.array_equal(high, self._const):
             return count
         wrong = ((rows & self._mask) != self._const).any(axis=1)
+
         return int(wrong.argmax())
 
     def _intact_rows(self, data: bytes, pos: int, count: int) -> int:
@@ -178,6 +179,7 @@ class StepTemplate:
         steps = np.zeros(count, np.int64)
         for byte in range(width):
             steps |= ((first >> (8 * byte)) & 0x7F) << (7 * byte)
+
         return steps, count
 
     def _gather(

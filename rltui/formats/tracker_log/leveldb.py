@@ -118,6 +118,7 @@ class RecordReader:
             self._notes.add(
                 0, f"written in version {version} of its format; only {known.version} is read"
             )
+
         return _HEADER
 
     def _chunks(self, data: bytes, pos: int, found: list[tuple[int, bytes]]) -> int:

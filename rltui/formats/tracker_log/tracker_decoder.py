@@ -142,6 +142,7 @@ class TrackerDecoder(Decoder):
         broken, self._reader.broken = self._reader.broken, 0
         settings, self._settings.new = self._settings.new, {}
         exit_code, self._exit_code = self._exit_code, None
+
         return Decoded(
             items,
             texts,

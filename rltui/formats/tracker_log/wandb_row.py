@@ -313,4 +313,5 @@ class RowTemplate:
             if not _is_word(value):
                 return None
             size += len(value)
+
         return text, size

@@ -112,6 +112,7 @@ def chart_lines(
         chart = replace(chart, bar_names=timeline == "named", overview=overview)
         if timeline == "none":
             chart = replace(chart, bars=(), marks=())
+
         return render(chart, width, height, view.glyphs)
 
     return kept(run, key, draw)
@@ -197,6 +198,7 @@ def _end(
     if projection is None:
         return end
     first, last = ends
+
     return max(end, padded_end(first, min(projection.latest, last + (last - first) / 3)))
 
 
@@ -275,6 +277,7 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     found = [f for f in run.report.findings if f.since_step is not None and f.tag is not None]
     found = [f for f in found if f.tag == tag or _same_axis(run, tag, f.tag)]
     found.sort(key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
+
     return [
         Bar(
             f.title,
@@ -339,6 +342,7 @@ def _facts(
     facts += _of_extent(extent, middle, run.step_word)
     if series.old_count:
         facts.append(("superseded", numbers.step(series.old_count), "by a restart"))
+
     return facts
 
 

@@ -80,6 +80,7 @@ def trace_of(
         return None
     steps, values = series.steps, series.values
     points = own.places(steps[outline.index]), values[outline.index].astype(np.float64)
+
     return Trace(points, (own.places(steps[outline.centres]), outline.means))
 
 
@@ -135,6 +136,7 @@ def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> 
         if line is not None and has_own_axis(run, other) == own_axis:
             label, sign = row_label(run, other), _row_sign(other, view)
             lines.append(Overlay(*line.points, token, label, sign=sign, mean=line.mean))
+
     return lines
 
 
@@ -156,6 +158,7 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
     ends = [float(x) for o in others.overlays if len(o.x) for x in (o.x[0], o.x[-1])]
     first = None if chart.first is None else min([chart.first, *ends])
     last = None if chart.last is None else max([chart.last, *ends])
+
     return replace(
         chart,
         curve=replace(chart.curve, token=others.token, sign=others.sign, known=True),
@@ -181,6 +184,7 @@ def marks_legend(run: RunView, view: View, width: int) -> Line:
         entries.append(_band_label(len(others) - len(entries)))
     sign, token = _own(run, view)
     chart = Chart(Curve(nothing, nothing, token=token, sign=sign), *labels[0], entries)
+
     return legend_lines(chart, 0, width, 1, view.glyphs)[0]
 
 
@@ -230,6 +234,7 @@ def reference_points(run: RunView, series: Series, axis: Axis, axis_name: str) -
     last = run.points.last_step
     here = slice(0, None if last is None else int(np.searchsorted(x, axis.place(last), "right")))
     factor = reference.infos[tag].factor_to(info)
+
     return (x[here], y[here] * factor) if len(x[here]) else None
 
 

@@ -80,6 +80,7 @@ def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -
         badge = (f"{view.glyphs.badge(level)} ", style(LEVEL_TOKEN[level]))
         title = column(view.glyphs.text(name), width - 19, ellipsis=ellipsis)
         lines.append([badge, title, *_movement(item)])
+
     return lines
 
 
@@ -180,4 +181,5 @@ def _candidates(run: RunView, tag: str) -> tuple[list[str], list[str]]:
     vital = [r.tag for s in overview_sections(run) for r in s.rows]
     tab = [t for t, i in comparable.items() if i.category is info.category]
     order = dict.fromkeys(t for t in (*vital, *tab, *comparable) if t in comparable)
+
     return expected, [t for t in order if t not in expected]

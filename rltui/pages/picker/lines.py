@@ -71,6 +71,7 @@ def choices_of(suggestions: Suggestions) -> Choices:
         s for s in several if not any(s is not o and s.path.is_relative_to(o.path) for o in several)
     ]
     total = max(sum(s.runs for s in outer) - places_too, sum(s.runs for s in listed))
+
     return Choices((*places, *listed), total, any(s.partial for s in outer))
 
 
@@ -206,6 +207,7 @@ def suggestions_text(suggestions: Suggestions, paths: PathDisplay, now: float) -
         "  ".join([*(pad(x, w) for x, w in zip(row, widths, strict=False)), row[4]]).rstrip()
         for row in rows
     ]
+
     return "".join(f"  {line}\n" for line in lines)
 
 
@@ -242,6 +244,7 @@ class SuggestionRows:
         for title, suggestions in sections:
             if suggestions:
                 found += self._section(title, suggestions, first=not found)
+
         return found
 
     def _divide(self, shown: Sequence[Suggestion], title: str) -> None:
@@ -280,6 +283,7 @@ class SuggestionRows:
                 line.append((f"{name} ", MUTED if line else TITLE))
                 line.append((self._rule(cells - cell_width(name) - 2), RULE))
         margin = (" " * self._left, TEXT)
+
         return [margin, *fit_line(line, self._width - self._left - 1, ellipsis="")]
 
     def _rule(self, cells: int) -> str:
@@ -314,6 +318,7 @@ class SuggestionRows:
             line.append((kinds + "  ", MUTED))
         if self._age:
             line.append((pad(age_of(suggestion, self._now), self._age), TEXT if live else MUTED))
+
         return line
 
 

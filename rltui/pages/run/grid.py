@@ -234,6 +234,7 @@ def _crossed(plot: _Plot, span: Span, at: float, step: int, view: View) -> list[
             spliced(axis[0], column, view.glyphs.tick_up, ACCENT),
             spliced(axis[1], begin, label, look),
         ]
+
     return [*lines, *axis]
 
 
@@ -279,6 +280,7 @@ def _title(run: RunView, row: Row, name: str, cross: int | None, view: View, wid
     right: Line = [(f"{unit} ", MUTED)] if unit else []
     right.append((text, look))
     fill = max(1, width - line_width(line) - line_width(right))
+
     return fit_line([*line, (" " * fill, TEXT), *right], width, ellipsis=glyphs.ellipsis)
 
 
@@ -351,6 +353,7 @@ def grid_layout(width: int, height: int, count: int) -> GridLayout:
     rows = min(fit, math.ceil(count / columns))
     each, more = divmod(room, rows)
     heights = tuple(each + (i < more) for i in range(rows))
+
     return GridLayout(columns, max(1, (width - 1) // columns), heights, int(least == _AIRY), axis)
 
 

@@ -85,6 +85,7 @@ def _state_look(run: RunView, view: View) -> tuple[str, Style, Style]:
     if progress.gone or run.verdict.state_word == "unreachable":
         return view.glyphs.stalled, style(Token.WATCH), STRONG
     loud = {RunState.LIVE: TEXT, RunState.UNKNOWN: MUTED}.get(state, STRONG)
+
     return glyph, style(_STATE_TOKEN[state]), loud
 
 
@@ -104,6 +105,7 @@ def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[
         short = tail if wide or not tail.startswith(" for ") else f" {age}"
         return [_Part([*line, (short, MUTED)], _STATE)]
     ago = _Part([("ago", MUTED)], 95, 1)
+
     return [_Part([*line, (f" {age.removesuffix(' ago')}", MUTED)], _STATE), ago]
 
 
@@ -175,6 +177,7 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
         if any(part.drop == _STATE for part in kept):
             break
     kept = _with_longer_name(kept, run, view, width - line_width(right) - 3)
+
     return _between(_joined(kept), right, width)
 
 
@@ -296,6 +299,7 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
     kept = sum(p.gap + line_width(p.spans) for p in parts if p.drop <= _STATE_COUNTS["stalled"])
     label = fit_middle(label, max(_NAME_CELLS, room - kept), ellipsis=view.glyphs.ellipsis)
     parts.insert(width >= 150, _Part([(label, TITLE)], 0, 0 if width < 150 else 2))
+
     return _between(_joined(_some(parts, states, room, view)), right, width)
 
 

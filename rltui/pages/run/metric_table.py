@@ -83,6 +83,7 @@ def _row_line(
     if columns.healthy:
         healthy = pad(healthy_words(row, columns, view), columns.healthy, ellipsis=glyphs.ellipsis)
         line.append((" " + healthy, MUTED))
+
     return line
 
 
@@ -178,6 +179,7 @@ def table_entries(
         entries.append(fixed([(" " * margin, TEXT), *head]))
         entries += rows[: len(section.rows)]
         del rows[: len(section.rows)]
+
     return entries
 
 
@@ -235,6 +237,7 @@ def section_entries(
             entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
         entries += rows[: len(section.rows)]
         del rows[: len(section.rows)]
+
     return entries
 
 
@@ -338,6 +341,7 @@ def columns_for(width: int) -> Columns:
         return Columns(16, 0, 8, width - 52, 12)
     if width >= 34:
         return Columns(width - 24, 0, 0, 10, 0)
+
     return Columns(max(4, width - 13), 0, 0, 0, 0)
 
 
@@ -354,6 +358,7 @@ def columns_of(rows: Sequence[Row], width: int, view: View) -> Columns:
     taken = max(0, min(wanted, spare))
     columns = replace(columns, name=columns.name + taken, healthy=columns.healthy - taken)
     taken = max(0, min(wanted - taken, columns.spark - _LEAST_SPARK))
+
     return replace(columns, name=columns.name + taken, spark=columns.spark - taken)
 
 

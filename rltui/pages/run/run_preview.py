@@ -43,6 +43,7 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
         chart = [title, *chart_lines(run, tag, view, cells, body - 1, timeline=named)]
         charts = beside(charts, chart, cells, _GAP, body) if at else chart
     lines = beside(findings_pane(run, left, body, view), charts, left, _GAP, body)
+
     return [[], *indented([_title(run, view, width - 3), [], *lines], 2)]
 
 

@@ -174,6 +174,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         self.findings.display = self.tab == FINDINGS_TAB and not bare
         self.timing.display = self.has_stages and not bare
         self.metrics.display = self.tab != FINDINGS_TAB and not self.has_stages and not bare
+
         return Size(width, 0 if bare else height - 2 - tabs)
 
     # -- tabs ------------------------------------------------------------------------------

@@ -81,6 +81,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int) -> TabLayout:
     if headed and width >= 60 and height >= 15:
         least = 7 if height < 17 else 10 if height < 30 else 15
         below = max(least, room - max(rows, 1))
+
     return TabLayout(1, cells, width, 0, max(1, room - below), below, headed)
 
 
@@ -137,6 +138,7 @@ def overview_entries(
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
         apart = layout.side and len(lines) + 1 < spare
         lines = [*([[]] if apart else []), step, *lines]
+
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
 
 
@@ -216,6 +218,7 @@ def empty_lines(run: RunView, filtered: bool, view: View, layout: TabLayout) -> 
     for source in run.data.files.sources.values():
         size = f"{numbers.exact(source.size)} bytes read, {numbers.exact(source.records)} records"
         lines.append([(f"  {clean(source.path.name)}: {size}", MUTED)])
+
     return [*lines, *note_lines(run.data.files.notes, layout.rows)]
 
 
@@ -230,6 +233,7 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
     look = style(LEVEL_TOKEN[Level.BAD], bold=True) if bad else MUTED
     tail = f", {bad} of them bad" if bad else ""
     rows = "row" if len(hidden) == 1 else "rows"
+
     return [
         [("  ", TEXT), (glyph, look), (f" {len(hidden)} {rows} hidden by the filter{tail}", MUTED)]
     ]
@@ -264,6 +268,7 @@ def side_lines(
     lines += [[], heading("moves with it", width, view, "same steps")]
     for tag in linked:
         lines += _small_chart(run, tag, view, width, tag == linked[-1])
+
     return lines
 
 

@@ -49,6 +49,7 @@ def below_lines(
         return [*about, *([[]] * (height - len(charts) - len(about))), *charts]
     title = _narrow_title(run, cursor, view, layout.rows)
     chart = chart_lines(run, cursor, view, layout.rows, min(height - 1, _LOW_CHART))
+
     return indented([title, *chart], layout.margin)
 
 
@@ -76,6 +77,7 @@ def _narrow_title(run: RunView, tag: str, view: View, width: int) -> Line:
     title = words(info.title)
     if cell_width(note) > width - cell_width(title) - 6:
         note = ""
+
     return heading(title, width, view, note)
 
 
@@ -94,6 +96,7 @@ def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[
     if info.meaning:
         lines.append([])
         lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
+
     return [fit_line(x, width + 2, ellipsis=view.glyphs.ellipsis) for x in lines[:height]]
 
 
@@ -109,6 +112,7 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> li
     lines = [heading("Spread", width, view, note)]
     lines += [_load_line(load, _scale(load, found, run), width, view) for load in found]
     lines += [_wait_line(run, load, width, view) for load in found if not math.isnan(load.wait)]
+
     return [*lines, []]
 
 

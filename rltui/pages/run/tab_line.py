@@ -56,6 +56,7 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
         least = min(reversed(shown), key=lambda t: _weight(run, t, active))
         shown.remove(least)
         x -= line_width(labels[least.id]) + gap
+
     return _place_tabs(shown, labels, len(tabs) - len(shown), view, width, gap, left)
 
 
@@ -87,6 +88,7 @@ def _place_tabs(
         x = end
     if hidden:
         line.append((f" {view.glyphs.ellipsis}", MUTED))
+
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
 
 

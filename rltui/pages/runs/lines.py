@@ -219,6 +219,7 @@ def _head(columns: _Columns, width: int, view: View) -> Line:
         line.append(
             (" " + pad("over the run" if columns.spark >= 12 else "run", columns.spark), MUTED)
         )
+
     return fit_line(line, width - 1)
 
 
@@ -228,6 +229,7 @@ def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) ->
     name_look = STRONG if level >= Level.WATCH or here else TEXT
     slot = slot_of(view.marked, run)
     sign: Line = [("  ", TEXT)] if slot is None else [(f"{slot_sign(slot)} ", slot_look(slot))]
+
     return [
         *(sign if columns.mark else []),
         (f"{glyphs.badge(level)} ", look),
@@ -259,6 +261,7 @@ def _facts(run: RunView, columns: _Columns, view: View) -> Line:
     if columns.age:
         age = progress.age_s if progress else None
         line.append(column(numbers.age(age), columns.age, MUTED, right=True))
+
     return line
 
 
@@ -278,6 +281,7 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     if columns.spark:
         line.append((" ", TEXT))
         line.extend(spark_line(run, tag, columns.spark, view, judged=True))
+
     return line
 
 
@@ -300,6 +304,7 @@ def _below(run: RunView, view: View, width: int, share: float | None) -> Line:
     if not line and not run.infos:
         size = sum(s.size for s in run.data.files.sources.values())
         return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
+
     return line
 
 
@@ -323,6 +328,7 @@ def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:
     line.append((_since(run, worst), MUTED))
     if len(firing) > 1:
         line.append((f"  and {len(firing) - 1} more", MUTED))
+
     return line
 
 
@@ -361,6 +367,7 @@ def waiting_lines(
     if not expected:
         there = "a log can be read" if troubles else "its first file does"
         lines += [[], [(f"  a run appears here as soon as {there}", MUTED)]]
+
     return [*lines, *_trouble_lines(troubles, width)][:height]
 
 
@@ -381,6 +388,7 @@ def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEAR
     for words, seconds in shown:
         lasts = f" for {numbers.duration(seconds)}" if seconds >= 1 else ""
         lines.append([(fit(words, width - len(lasts)), TEXT), (lasts, MUTED)])
+
     return lines
 
 

@@ -94,6 +94,7 @@ def samples_head(samples: SampleList, view: View, width: int) -> list[Line]:
     room = width - line_width(line) - cell_width(right)
     if right and room > 1:
         line += [(" " * room, TEXT), (right, MUTED)]
+
     return [fit_line(line, width, ellipsis=ellipsis), _columns_line(samples, view, width)]
 
 

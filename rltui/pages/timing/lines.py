@@ -102,6 +102,7 @@ def _title_words(run: RunView, found: Anatomy, view: View) -> Line:
         near = 1 / as_usual < whole.drift < as_usual
         text = f"as usual ({steps})" if near else f"{factor} × its usual {usual} ({steps})"
         words.append((view.glyphs.text(text), MUTED))
+
     return words
 
 
@@ -148,6 +149,7 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
         if share < _NAMED_SHARE or line_width(line) + cell_width(text) > width:
             break
         line.append((text, MUTED if slowed else TEXT))
+
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
 
 
@@ -169,6 +171,7 @@ def timing_entries(
         head = section_line(f"Other times {len(others)}", width, view, heads=columns)
         entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
         entries += row_entries(run, others, columns, view, margin)
+
     return entries
 
 

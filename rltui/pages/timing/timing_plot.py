@@ -71,6 +71,7 @@ def _stacked(
         label = ticks.get(rows - 1 - n, "")
         edge = view.glyphs.tick_left if label else view.glyphs.vertical
         lines.append([(f"{label:>{labels}}", MUTED), (edge, RULE), *cells_of_row])
+
     return [*lines, *axis_lines(chart, span, view.glyphs, None, None), *bars]
 
 
@@ -135,6 +136,7 @@ def _columns(
             at = out[column] = begin + int(np.argmax(heights[begin:stop]))
         elif at >= 0 and x <= last and x - places[at] <= gap:
             out[column] = at
+
     return out
 
 
@@ -158,4 +160,5 @@ def _parts(found: Anatomy, columns: IntArray) -> tuple[FloatArray, list[int]]:
             order.append(colours[stage.tag])
     parts = np.array([*named, rest])
     parts[:, ~known] = np.nan
+
     return parts, [*order, OTHER]

@@ -109,6 +109,7 @@ def colours_of(anatomy: Anatomy) -> dict[str, int]:
             out[stage.tag] = out[stage.within]
         else:
             out[stage.tag] = own.index(stage.tag) if stage.tag in named else OTHER
+
     return out
 
 
@@ -201,6 +202,7 @@ def stage_line(
         judgement = run.verdict.judgement(row.tag)
         judged = bool(judgement.rules) or row.level is not Level.UNKNOWN
         line += spark_line(run, row.tag, columns.spark, view, judged=judged)
+
     return line
 
 
@@ -236,4 +238,5 @@ def stages_head(run: RunView, columns: StageColumns, width: int, view: View) -> 
         if fill >= 0:
             line += [(rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
     line.append((rule * max(0, width - line_width(line)), RULE))
+
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis)

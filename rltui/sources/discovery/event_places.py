@@ -126,6 +126,7 @@ class EventPlaces:
         except OSError:
             return Role.RUN
         self._roles[path] = (role, size)
+
         return role
 
 

@@ -144,6 +144,7 @@ def _without_output(errors: Sequence[Unit], named: Sequence[Unit]) -> list[Unit]
             found[0].join(unit, Joined.SURELY)
         else:
             left.append(unit)
+
     return left
 
 
@@ -210,6 +211,7 @@ def joined(found: Sequence[Unit], rank: Mapping[str, int]) -> list[Unit]:
         if not directory:
             return there
         below[directory.rpartition("/")[0]] += there
+
     return []
 
 
@@ -225,6 +227,7 @@ def _by_name(found: list[Unit], rank: Mapping[str, int]) -> list[Unit]:
             out.append(_merged(bucket, rank, Joined.SURELY))
         else:
             out += bucket
+
     return out
 
 
@@ -250,6 +253,7 @@ def _above(
         return [_merged([*below, *own], rank, Joined.MAYBE if far else Joined.SURELY)]
     if 1 < len(everything) <= _MANY:
         return [_merged(everything, rank, Joined.MAYBE)]
+
     return everything
 
 

@@ -303,6 +303,7 @@ class HeadReader:
         with self._given_up_once(form, path, status):
             found = judge(form)
         self._claims[key] = identity, status.st_size, found
+
         return found.claimed
 
     @contextmanager
@@ -384,6 +385,7 @@ class HeadReader:
             found = self._span_in(_ends(path, size, head, least), path, form)
             if found is not None:
                 return found
+
         return None
 
     def _span_in(self, pieces: Iterable[bytes], path: Path, form: Format) -> Span | None:

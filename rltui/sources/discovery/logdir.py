@@ -333,6 +333,7 @@ class RunFinder:
         identity = str(path if is_directory else first.key)
         key = RunKey(number, self._names.give(number, identity, *names))
         self._paths[key] = path
+
         return key
 
     def _files(self, key: RunKey, candidates: list[Candidate]) -> tuple[LogFile, ...]:
@@ -475,6 +476,7 @@ def _tree(logdir: Path, error: LogdirError, *, vanished: bool) -> Tree:
         return tree
     tree = Tree(directories=[found], unclaimed=[logdir])
     tree.refuse(logdir, error.reason)
+
     return tree
 
 

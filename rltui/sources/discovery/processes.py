@@ -167,6 +167,7 @@ class Processes:
         executable = ""
         with suppress(OSError):  # of a process that may not be examined
             executable = (here / "exe").readlink().name.removesuffix(" (deleted)")
+
         return Process(pid, found.parent, words, found.started, executable)
 
     def working_directories(self) -> Iterator[tuple[Process, Path]]:
@@ -326,6 +327,7 @@ class OpenFiles:
             self._looked = time.time()
             self._open = frozenset(self._look())
             self._until = begin + self._SHARE * (time.monotonic() - begin)
+
         return _file_id(status) in self._open
 
     def _look(self) -> Iterator[tuple[int, int]]:

@@ -281,6 +281,7 @@ def _local(uri: str) -> str | None:
         return unquote(parts.path)
     if parts.scheme == "sqlite":  # sqlite:///relative.db, sqlite:////absolute.db
         return unquote(parts.path[1:]) or None
+
     return None
 
 

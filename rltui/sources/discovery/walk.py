@@ -133,6 +133,7 @@ class Walker:
             found = f"{found}; {figures.lost(NO_ROWS)}"
         names = [f"{name} ({a.reason})" if a.reason else name for name, a in answers]
         tried = ", ".join([*names, *(form.name for form in others)])
+
         return LogdirError(path, f"{found}; formats tried: {tried}")
 
 

@@ -133,6 +133,7 @@ class Feed(ABC):
         path = self.file.path
         found = [Note(path, None, level, message) for level, message in notes]
         found += [Note(path, n.offset, n.level, n.message) for n in decoded.notes]
+
         return Batch(
             self.run.key,
             self.run.path,
@@ -241,6 +242,7 @@ class Feeds:
                 else:
                     fresh = True
                     self._add(self._open(run, file))
+
         return fresh
 
     def _add(self, feed: Feed) -> None:

@@ -180,6 +180,7 @@ class FileFeed(Feed):
         self.offset = tail.offset
         self.size = tail.offset if tail.gone or self.given_up else tail.size
         self.modified = tail.modified or self.modified
+
         return replace(
             self._batch(decoded, polled.notes),
             items=self._items(decoded),
@@ -215,6 +216,7 @@ class FileFeed(Feed):
         looks = {read, (now.st_size, now.st_mtime)}
         if self.file.size and not self.read_once:
             looks.add((self.file.size, self.file.modified))
+
         return len(looks) > 1 or _OPEN.has(self.file.path)
 
     def _start_anew(self, budget_bytes: int) -> Batch | None:
@@ -316,6 +318,7 @@ class _Prefix(Tail):
         if not data:
             return _failed("cannot be read again: it has become shorter")
         self.offset += len(data)
+
         return Polled(data, self.offset < self.size, changed=True)
 
 
@@ -368,6 +371,7 @@ def sample(
         data = read(start, wide)
         taken += len(data)
         blocks += _decode(sampler, data, first=False, last=start + len(data) >= size)
+
     return Overview(_joined(blocks), taken, size)
 
 
@@ -403,6 +407,7 @@ def _decode(sampler: Sampler, window: bytes, *, first: bool, last: bool) -> list
             kept.append(block)
         elif rows.any():
             kept.append(_rows_of(block, rows.nonzero()[0]))
+
     return kept
 
 

@@ -92,6 +92,7 @@ class LogSearch:
         self.refused, self.unread = self._refused(found), found.unread
         runs = self._chosen(found.runs)
         self.run_count, self.found = len(runs), runs
+
         return replace(found, runs=runs)
 
     def pause(self, now: float, *, reported: bool) -> float:

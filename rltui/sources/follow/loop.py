@@ -256,6 +256,7 @@ class FollowLoop:
         else:
             grew = batch is not None and not batch.gone
             self._schedule.polled(feed.file.key, self._clock.monotonic(), grew=grew)
+
         return True
 
     def _is_rotated(self, feed: Feed) -> bool:

@@ -348,4 +348,5 @@ class Notifier:
             except OSError:
                 single = False
             self._single[path] = single
+
         return single

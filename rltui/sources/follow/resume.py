@@ -177,6 +177,7 @@ class ResumedFile(FileFeed):
         if batch is None or self._rewritten:
             return batch
         note = Note(self.file.path, None, Level.WATCH, _WRITTEN_ANEW)
+
         return replace(batch, notes=(note, *batch.notes))
 
     def _replaces(self, polled: Polled, decoded: Decoded) -> bool:

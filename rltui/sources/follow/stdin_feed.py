@@ -163,6 +163,7 @@ class StdinFeed(Feed):
         if self.ended:
             decoded = decoded.then(self._decoder.finish())
         self._count(decoded)
+
         return decoded
 
     def _claiming(self, waited: bytes, data: bytes) -> Format | None:

@@ -161,6 +161,7 @@ def _reward(record: Mapping[str, Any]) -> float:
     rewards = [v for n, v in found if "reward" in n]
     rewards = rewards or [v for n, v in found if not any(x in n for x in none)]
     rewards = rewards or [v for n, v in found if "advantage" in n][:1]
+
     return sum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
 
 
@@ -178,6 +179,7 @@ def _text_of(value: object, depth: int = 0) -> str:
             return str(value["text"])
     if isinstance(value, list):
         return "\n\n".join(_text_of(v, depth + 1) for v in value[:_MAX_ITEMS])
+
     return _shown(value)
 
 

@@ -168,6 +168,7 @@ def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[Sample
         shown = name if repeats[name] == 1 else clean(pattern)
         steps = sorted((s, path) for s, path in files.items() if s is not None)
         sets.append(SampleSet(shown, pattern, tuple(steps), files.get(None)))
+
     return sorted(sets, key=lambda s: (_is_validation(s.name), s.name))
 
 
@@ -257,6 +258,7 @@ def record_at(path: Path, place: int) -> Record:
             found = _record(_line(read, place))
     if found is None:
         raise ValueError("the file was rewritten")
+
     return found
 
 

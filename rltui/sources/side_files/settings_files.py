@@ -64,6 +64,7 @@ def read_settings(folders: Iterable[Path]) -> FileSettings:
             if found:
                 values.update(found)
                 files[clean(path.name)] = None
+
     return FileSettings(values, tuple(files), trouble)
 
 
