@@ -22,10 +22,10 @@ import numpy as np
 
 from benchmarks.data import SHAPES
 from rltui.core.address import parse_logdir
-from rltui.remote.opening import Wishes, open_reader
+from rltui.remote.readers import Wishes, open_reader
 from rltui.remote.ssh import conversation
 from rltui.remote.ssh.link import Link
-from rltui.sources.follow.reading import Reading
+from rltui.sources.follow.queued import Reading
 
 _SSH = """#!/bin/sh
 while [ "$1" != -- ]; do shift; done

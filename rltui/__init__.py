@@ -29,12 +29,14 @@ Start reading at :mod:`rltui.session`. From Python: :func:`read`, :func:`judge`,
 
 from __future__ import annotations
 
+from rltui.version import __version__
+
 #: As of ``typing``, whose import takes longer than the answer to a status bar.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rltui.api import RltuiError, Runs, Verdicts, follow, judge, read
 
-__version__ = "0.1.0"
+
 __all__ = ["RltuiError", "Runs", "Verdicts", "__version__", "follow", "judge", "read"]
 
 

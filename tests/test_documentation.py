@@ -170,7 +170,7 @@ def test_paths_that_do_not_exist_are_found() -> None:
 
 
 def test_the_changelog_has_the_version() -> None:
-    from rltui import __version__
+    from rltui.version import __version__
 
     text = read(ROOT / "CHANGELOG.md")
     assert "## [Unreleased]" in text

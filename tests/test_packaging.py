@@ -22,9 +22,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui import __version__
 from rltui.cli.completion import completion_script
 from rltui.cli.manual import manual_page
+from rltui.version import __version__
 from tests.places import ROOT
 
 REQUIRED = os.environ.get("RLTUI_PACKAGING") == "require"

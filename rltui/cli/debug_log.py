@@ -22,9 +22,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rltui import __version__
 from rltui.core.installation import packages
 from rltui.core.text import clean
+from rltui.version import __version__
 
 if TYPE_CHECKING:
     from rltui.session import Session

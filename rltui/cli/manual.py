@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from rltui import __version__
 from rltui.commands.command import EXIT_CODES
 from rltui.commands.verbs import DESCRIPTION, HELP_VERB, MAIN, VERBS, Option, Verb
+from rltui.version import __version__
 
 _ENVIRONMENT = (
     ("RLTUI_CONFIG", "configuration file, without --config"),

@@ -202,7 +202,7 @@ def run(arguments: Sequence[str]) -> int:
 def _debug_log(arguments: Sequence[str]) -> DebugLog | None:
     """An open log, named on standard error; None where it cannot be written."""
     from rltui.cli.debug_log import DebugLog  # only who asks for it needs it
-    from rltui.core.home import state_directory  # only who asks for it needs it
+    from rltui.core.installation import state_directory  # only who asks for it needs it
 
     directory = state_directory(os.environ) / "debug"
     try:

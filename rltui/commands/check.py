@@ -32,7 +32,7 @@ from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.level import Level, worst
 from rltui.core.text import clean
-from rltui.files.output_target import check_target, target_file
+from rltui.files.disk import check_target, target_file
 from rltui.output.text_report import painter
 from rltui.session import Session
 from rltui.session.event import Event, Watcher, turns

@@ -15,7 +15,6 @@ from typing import Any
 
 from rich.console import Console
 
-from rltui import __version__
 from rltui.catalogue import load_catalogue
 from rltui.commands.command import Exit
 from rltui.commands.lint import errors_in, own_documents
@@ -31,6 +30,7 @@ from rltui.output.doctor_report import doctor_text
 from rltui.session.logdir_facts import LogdirFacts, logdir_facts
 from rltui.trackers import TRACKERS
 from rltui.tui.theming import depth_of
+from rltui.version import __version__
 
 _VARIABLES = (
     *("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR"),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import threading
+import time
 from collections.abc import Iterable
 from fnmatch import filter as fitting_names
 from pathlib import Path
@@ -16,22 +19,26 @@ from rltui.commands.command import (
     report_notes,
     with_faults,
 )
-from rltui.commands.standard_output import emitted
+from rltui.commands.standard_output import emitted, tell
 from rltui.commands.terminal import is_piped, kept_open, need_pipe
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.yaml_document import nearest
-from rltui.files.output_target import check_target, target_file
-from rltui.output.parquet import ParquetFile, need_parquet
+from rltui.files.disk import check_target, target_file
+from rltui.health.job_log import JobLogs
 from rltui.output.plot import find_tags
 from rltui.output.points import (
     CSV_HEAD,
     ExportRows,
+    ParquetFile,
     csv_lines,
     export_names,
     export_rows,
     json_lines,
+    need_parquet,
 )
+from rltui.remote.stream import HEARTBEAT_S, Stream
+from rltui.remote.wire import WireError
 from rltui.session import RunView
 
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
@@ -103,3 +110,51 @@ def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO, *, spreadsheet:
         out.writelines(csv_lines(rows, spreadsheet=spreadsheet))
     else:
         out.writelines(json_lines(rows))
+
+
+#: Bytes that are read at once.
+_PIECE = 1 << 18
+
+
+def stream(options: argparse.Namespace) -> int:
+    """Write what the reader of the logs hands over, until the other side leaves."""
+    if sys.stdout.isatty():
+        raise UsageError("stream is for another rltui: use `rltui watch HOST:PATH` there")
+    out = os.dup(1)
+    os.dup2(2, 1)  # whatever else is printed must not get into the stream
+
+    sender = Stream(options.logdirs, lambda data: _send(out, data), JobLogs())
+    threading.Thread(target=_listen, args=(sender,), daemon=True).start()
+    threading.Thread(target=_beat, args=(sender,), daemon=True).start()
+    try:
+        sender.run()
+    except BrokenPipeError:
+        return Exit.OK
+    except WireError as error:
+        raise UsageError(f"standard input: {error}") from None
+    return Exit.OK
+
+
+def _send(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _listen(stream: Stream) -> None:
+    """Take what the other side sends; the process ends when it does, whatever it is doing."""
+    try:
+        while data := os.read(0, _PIECE):
+            stream.take(data)
+    except (OSError, WireError) as error:
+        tell(f"rltui: standard input: {error}\n")
+    os._exit(Exit.OK)
+
+
+def _beat(stream: Stream) -> None:
+    while True:
+        time.sleep(HEARTBEAT_S)
+        try:
+            stream.beat()
+        except OSError:
+            os._exit(Exit.OK)

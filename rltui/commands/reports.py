@@ -20,16 +20,16 @@ from rltui.commands.terminal import wants_colour
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
-from rltui.files.output_target import check_target, target_file
-from rltui.output.comparison_report import (
+from rltui.files.disk import check_target, target_file
+from rltui.output.explain import explain_document, explain_text
+from rltui.output.json_document import dump, snapshot_document
+from rltui.output.markdown import (
     compared,
     comparison_markdown,
     comparison_text,
     grouping_named,
+    snapshot_markdown,
 )
-from rltui.output.explain import explain_document, explain_text
-from rltui.output.json_document import dump, snapshot_document
-from rltui.output.markdown import snapshot_markdown
 from rltui.output.plot import PlotOptions, find_tags, plot_text
 from rltui.output.text_report import painter, snapshot_text
 from rltui.session import Session

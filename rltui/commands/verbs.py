@@ -15,9 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rltui import __version__
 from rltui.core.address import parse_logdir
 from rltui.core.errors import UsageError
+from rltui.version import __version__
 
 
 class Option:

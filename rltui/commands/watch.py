@@ -10,15 +10,16 @@ import gc
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.commands.command import Exit, nothing_readable, open_config, open_session
 from rltui.commands.departure import Departure, departing, say_last
-from rltui.commands.standard_output import tell
+from rltui.commands.standard_output import emit, tell
 from rltui.commands.terminal import (
     has_colours,
     has_terminal,
@@ -35,8 +36,9 @@ from rltui.config import Config
 from rltui.core.clock import SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.text import cell_width, clean, fit
+from rltui.demo import SCENARIOS, DemoWriter, demo_runs
+from rltui.draw.glyph import View
 from rltui.draw.theme import load_theme
-from rltui.draw.view import View
 from rltui.output.text_report import verdict_line
 from rltui.pages.picker.lines import PathDisplay, suggestions_text
 from rltui.session import RunView, Session
@@ -259,3 +261,34 @@ def _only_run(session: Session) -> RunView | None:
             f"replay shows one run, and there are {len(runs)}: choose with --run ({names}{more})"
         )
     return runs[0] if runs else None
+
+
+#: Steps of a whole run.
+_STEPS = 400
+
+
+def demo(options: argparse.Namespace) -> int:
+    """Watch a made-up run, or list those that there are."""
+    if options.list:
+        emit("".join(f"{s.id:18} {s.summary}\n" for s in SCENARIOS.values()))
+        return Exit.OK
+    return departing(partial(_demo, options), sys.stderr, debugged=options.debug)
+
+
+def _demo(options: argparse.Namespace, departure: Departure) -> int:
+    from rltui.commands.watch import show  # more than a list needs
+    from rltui.session import Session  # more than a list needs
+
+    config = open_config(options)
+    with tempfile.TemporaryDirectory(prefix="rltui-demo-") as directory:
+        logdir = Path(directory) / "demo"
+        runs = demo_runs(logdir, options.scenario, _STEPS)
+        history = SCENARIOS[options.scenario].history
+        need_terminal("demo")
+        for run in runs:
+            run.write_history(history)
+        with ExitStack() as stack:
+            for writer in [DemoWriter(run) for run in runs]:
+                stack.callback(writer.stop)
+                writer.start(options.speed)
+            return show(Session([logdir], config), config, departure)

@@ -22,7 +22,7 @@ from rltui.config.records import (
     problem,
 )
 from rltui.core.errors import UsageError
-from rltui.core.home import home_directory
+from rltui.core.installation import home_directory
 from rltui.core.yaml_document import Node, nearest, read_document
 
 _SECTIONS: dict[str, ViewConfig | WatchConfig | HooksConfig] = {

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
-from rltui import __version__
 from rltui.core.errors import RltuiError
-from rltui.core.home import state_directory, write_private
+from rltui.core.installation import state_directory, write_private
 from rltui.core.text import clean
+from rltui.version import __version__
 
 #: What a fault in drawing or printing a run is called.
 NOT_SHOWN = "could not be shown"

@@ -3,10 +3,12 @@ that adds one."""
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -113,3 +115,39 @@ def packages() -> dict[str, Any]:
         "extras": {extra: extra not in lacking for extra in extras},
         "missing": {x: to_add(*wanted) for x, wanted in extras.items() if x in lacking},
     }
+
+
+def home_directory(environ: Mapping[str, str]) -> Path:
+    """``HOME``, or what the user database says.
+
+    A container may run under a number that is no user, without either: then a path below which
+    nothing exists nor can be written.
+    """
+    found = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - it does not raise
+    return Path(found if os.path.isabs(found) else os.devnull)  # noqa: PTH117 - a text
+
+
+def state_directory(environ: Mapping[str, str]) -> Path:
+    """Where rltui keeps what is the user's: ``$XDG_STATE_HOME/rltui``."""
+    base = Path(environ.get("XDG_STATE_HOME") or "")
+    if not base.is_absolute():
+        base = home_directory(environ) / ".local" / "state"
+    return base / "rltui"
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file for the user alone, in place of the one before. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+    fresh.replace(path)
+
+
+def release() -> None:
+    """Give memory that is no longer used back to the system, where the C library can (glibc): by
+    itself it keeps what lies below anything that is still used."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import count, islice
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
@@ -176,3 +180,194 @@ def note_lines(notes: Sequence[Note], width: int) -> list[Line]:
     if len(notes) > _MOST:
         lines.append([(f"    and {len(notes) - _MOST} more", MUTED)])
     return lines
+
+
+#: Shares of the cells given to the end of a name, in the order in which they are tried.
+_TAILS = (2 / 3, 1 / 3, 0.95, 0.0)
+
+
+#: Characters between the words of a name.
+_SEPARATORS = "/-_.: "
+
+
+#: Folders that are cut to what tells them apart, and the cells that one needs at least.
+_MOST_FOLDERS, _FOLDER_CELLS = 64, 4
+
+
+#: Parts that are tried for all names together, and at least for each of many, before a number
+#: takes their place: the time stays linear in the names.
+_MOST_PARTS, _FEWEST_PARTS = 5000, 8
+
+
+@lru_cache(maxsize=32)
+def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple[str, ...]:
+    """``names`` in at most ``width`` cells each, different where the names are.
+
+    When one is too long, the beginning and the end that all share are dropped; what is still too
+    long keeps the last part of a path, loses the words that most of the others have too, is cut in
+    the middle, or to the part in
+    which it differs from its neighbours. Where that does not suffice, a number follows its
+    beginning. Two come out equal only where ``width`` is too small for the number.
+    """
+    if all(cell_width(n) <= width for n in names):
+        return names
+    shown = _without_common(names, width, ellipsis)
+    if all(cell_width(n) <= width for n in shown):
+        return shown
+    tries = [_own_names(names, width, ellipsis), _without_shared(names, width, ellipsis)]
+    for tail in _TAILS:
+        middle = (fit_middle(n, width, tail, ellipsis=ellipsis) for n in shown)
+        tries.append(tuple(n.replace(2 * ellipsis, ellipsis) for n in middle))
+    fitting = [cut for cut in tries if all(cell_width(n) <= width for n in cut)]
+    best = max(fitting or tries, key=lambda cut: len(set(cut)))
+    alike, given = Counter(best), Counter(names)
+    ordered = sorted(given)
+    cuts = tuple(
+        cut if alike[cut] <= given[name] else _window(name, ordered, width, ellipsis)
+        for cut, name in zip(best, names, strict=True)
+    )
+
+    return _unique(names, cuts, width, ellipsis)
+
+
+def _unique(
+    names: Sequence[str], cuts: Sequence[str], width: int, ellipsis: str
+) -> tuple[str, ...]:
+    """The cuts; where two names share one, the later name gets another part of it or a number."""
+    owners: dict[str, str] = {}
+    for name, cut in zip(names, cuts, strict=True):
+        owners.setdefault(cut, name)
+    held = {name: cut for cut, name in owners.items()}
+    most = max(_FEWEST_PARTS, _MOST_PARTS // len(names))
+    numbers = count(1)
+    for name in dict.fromkeys(names):
+        if name not in held:
+            parts = islice(_parts_of(name, width, ellipsis), most)
+            free = next((c for c in parts if c not in owners), "")
+            held[name] = free or _numbered(name, next(numbers), width, ellipsis)
+            owners.setdefault(held[name], name)
+
+    return tuple(held[name] for name in names)
+
+
+def _numbered(name: str, number: int, width: int, ellipsis: str) -> str:
+    """The beginning of a name and a number: "env_reward…#12"."""
+    sign = f"{ellipsis}#{number}"
+    return fit(fit(name, width - cell_width(sign), ellipsis="").rstrip() + sign, width)
+
+
+def _parts_of(name: str, width: int, ellipsis: str) -> Iterator[str]:
+    """Beginnings of a name, the longest first, each with any later part of it."""
+    for size in range(max(0, width - 2), -1, -1):
+        head = fit(name, size, ellipsis="").rstrip() + ellipsis
+        room = width - cell_width(head)
+        for start in range(len(name) - 1, cell_width(head), -1):
+            tail = name[start:]
+            if cell_width(tail) > room:
+                tail = fit(tail, room, ellipsis=ellipsis)
+            if cell_width(tail) >= min(room, 2) and not tail.startswith(ellipsis):
+                yield head + tail
+
+
+def _without_common(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
+    """The names without the whole words at either end that all have in common, but for those
+    before the part that differs which fit into ``width``."""
+    if len(set(names)) < 2:
+        return tuple(names)
+    head = _whole_words(_common(min(names), max(names)))
+    rest = [n[head:] for n in names]
+    ends = [n[::-1] for n in rest]
+    tail = _whole_words(_common(min(ends), max(ends)))
+    after = ellipsis if tail else ""
+    longest = max(cell_width(n[: len(n) - tail]) for n in rest)
+    head = _kept_from(names[0][:head], width - longest - cell_width(ellipsis + after))
+    rest = [n[head:] for n in names]
+    before = ellipsis if head else ""
+    return tuple(before + n[: len(n) - tail] + after for n in rest)
+
+
+def _kept_from(common: str, room: int) -> int:
+    """Where the last whole words of ``common`` begin that ``room`` cells hold."""
+    start = end = len(common)
+    while end:
+        end = max(common.rfind(c, 0, end - 1) for c in _SEPARATORS) + 1
+        if cell_width(common[end:]) > room:
+            break
+        start = end
+    return start
+
+
+def _own_names(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
+    """The last part of each path that is too long, as whole as possible, behind what tells its
+    folder from the others; the names as they are where the folders are one or many."""
+    paths = {n: n.rsplit("/", 1) for n in names if "/" in n and cell_width(n) > width}
+    folders = tuple(dict.fromkeys(folder for folder, _ in paths.values()))
+    most = width - 1 - max(_FOLDER_CELLS, width // 4)
+    if not 1 < len(folders) <= _MOST_FOLDERS or most < _FOLDER_CELLS:
+        return tuple(names)
+    owns = tuple(dict.fromkeys(own for _, own in paths.values() if cell_width(own) > most))
+    cuts = dict(zip(owns, distinct(owns, most, ellipsis), strict=True))
+    out = {}
+    for name, (folder, own) in paths.items():
+        last = cuts.get(own, own)
+        found = distinct(folders, width - 1 - cell_width(last), ellipsis)[folders.index(folder)]
+        out[name] = f"{found}/{last}".replace(f"{ellipsis}/{ellipsis}", ellipsis)
+
+    return tuple(out.get(n, n) for n in names)
+
+
+def _without_shared(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
+    """Names that are too long without the inner words that most of the names have."""
+    shares = Counter(word for name in set(names) for word in set(name.split(" ")))
+    return tuple(
+        n if cell_width(n) <= width else _fewer_words(n, shares, width, ellipsis) for n in names
+    )
+
+
+def _fewer_words(name: str, shares: Counter[str], width: int, ellipsis: str) -> str:
+    """The first and the last word, and as much as fits of those between that few names share."""
+    words = name.split(" ")
+    left = list(range(len(words)))
+    while len(left) > 2:
+        left.remove(max(left[1:-1], key=lambda i: shares[words[i]]))
+        gap = next(i for i, at in enumerate(left) if at != i)
+        head, tail = " ".join(words[:gap]), words[left[gap]]
+        for before, at in zip(left[gap:], left[gap + 1 :], strict=False):
+            tail += (" " if at == before + 1 else ellipsis) + words[at]
+        room = width - cell_width(head + ellipsis + tail)
+        if room >= 0:
+            cut = " " + " ".join(words[gap : left[gap]])
+            return head + fit(cut, room, ellipsis="").rstrip() + ellipsis + tail
+    return fit_middle(name, width, 1 / 3 if len(words) > 1 else 2 / 3, ellipsis=ellipsis)
+
+
+def _common(first: str, second: str) -> str:
+    """The beginning that two names share; that of many is that of the first and the last."""
+    pairs = zip(first, second, strict=False)
+    length = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
+    return first[:length]
+
+
+def _whole_words(common: str) -> int:
+    """Characters up to the last separator; fewer than four are not worth an ellipsis."""
+    end = max(common.rfind(c) for c in _SEPARATORS) + 1
+    return end if end >= 4 else 0
+
+
+def _window(name: str, ordered: Sequence[str], width: int, ellipsis: str) -> str:
+    """The beginning of a name, and the part where it leaves the name that is most like it.
+
+    ``ordered``: all names, sorted, so that the one most like it stands beside it.
+    """
+    at = bisect_left(ordered, name)
+    beside = [*ordered[max(0, at - 1) : at], *ordered[at + 1 : at + 2]]
+    shared = max(len(_common(name, other)) for other in beside)
+    if shared <= 1:
+        return fit(name, width, ellipsis=ellipsis)
+    head = fit(name, min(shared - 1, width // 3), ellipsis="") + ellipsis
+    room = width - cell_width(head)
+    start = shared - 1
+    while start > 0 and cell_width(name[start - 1 :]) <= room:
+        start -= 1
+
+    return head + fit(name[start:], room, ellipsis=ellipsis)

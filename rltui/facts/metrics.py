@@ -9,8 +9,7 @@ import numpy as np
 
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray
-from rltui.core.choice import choose
-from rltui.core.level import Level, worst
+from rltui.core.level import Level, choose, worst
 from rltui.core.text import words_match
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, per_version

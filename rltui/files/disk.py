@@ -8,17 +8,22 @@ raise OSError.
 from __future__ import annotations
 
 import os
+import re
+import stat
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from rltui.core.address import RemotePath, is_remote
 from rltui.core.batch import Note
 from rltui.core.clock import Clock
+from rltui.core.errors import UsageError
+from rltui.core.text import clean
 
 if TYPE_CHECKING:
-    from rltui.files.remote.requests import RemoteCosts
+    from rltui.files.remote.web import RemoteCosts
 
 #: ``read(length, offset)``: the bytes of a file there, fewer at its end.
 ReadAt = Callable[[int, int], bytes]
@@ -177,3 +182,168 @@ def _store(path: Path) -> Store:
     from rltui.files.remote.stores import store_of
 
     return store_of(path)
+
+
+_MOUNTINFO = Path("/proc/self/mountinfo")
+
+
+#: Directories whose answer is remembered at most.
+_MOST_KNOWN = 100_000
+
+
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+#: Kinds for which inotify reports everything that is written on this host. Other hosts cannot
+#: write there, unlike to nfs, cifs, lustre, gpfs, 9p, sshfs and their like.
+_LOCAL = frozenset(
+    {
+        *("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "tmpfs", "ramfs", "overlay", "aufs"),
+        *("f2fs", "jfs", "reiserfs", "bcachefs", "vfat", "msdos", "exfat", "ntfs", "ntfs3", "hfs"),
+        *("hfsplus", "udf", "iso9660", "squashfs", "erofs", "rootfs", "shiftfs", "nilfs2"),
+        *("ubifs", "fuseblk", "fuse.fuse-overlayfs", "fuse.bindfs", "fuse.mergerfs", "fuse.ext4"),
+        *("fuse.encfs", "fuse.gocryptfs", "fuse.cryfs", "fuse.ntfs-3g", "fuse.exfat"),
+        *("fuse.unionfs", "fuse.lxcfs"),
+    }
+)
+
+
+#: Kinds that hold no files but what the kernel has to say, partly without end.
+_KERNEL = frozenset(
+    {
+        *("proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "debugfs", "tracefs", "bpf"),
+        *("securityfs", "configfs", "mqueue", "pstore", "binfmt_misc", "efivarfs", "nsfs"),
+    }
+)
+
+
+class Mounts:
+    """The mounts of this process; remembers each directory. Not thread-safe."""
+
+    def __init__(self, table: Path = _MOUNTINFO) -> None:
+        self._table = table
+        self._raw: bytes | None = None
+        self._kinds: dict[str, str] = {}
+        self._known: dict[Path, bool] = {}
+
+    def refresh(self) -> None:
+        """Read the table again; costs almost nothing when it has not changed."""
+        try:
+            raw = self._table.read_bytes()
+        except OSError:
+            raw = b""
+        if raw != self._raw:
+            self._raw = raw
+            self._kinds = _parse(os.fsdecode(raw))
+            self._known = {}
+
+    def reports_writes(self, directory: Path) -> bool:
+        """Whether inotify reports every write to the files of a directory."""
+        known = self._known.get(directory)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known = {}
+            known = self._known[directory] = self.kind_of(directory) in _LOCAL
+        return known
+
+    def is_kernel(self, path: Path) -> bool:
+        """Whether a path leads into the kernel (``/proc``, ``/sys``) instead of to files."""
+        return self.kind_of(path) in _KERNEL
+
+    def kind_of(self, path: Path) -> str:
+        """The system's name for the kind of file system that holds a path, links resolved
+        (``ext4``, ``nfs4``, ``fuse.sshfs``); empty when unknown."""
+        return self.mount_of(path)[1]
+
+    def mount_of(self, path: Path) -> tuple[str, str]:
+        """Where the file system that holds a path is mounted, and its kind; empty when unknown."""
+        if self._raw is None:
+            self.refresh()
+        place = os.path.realpath(path)
+        while place not in self._kinds:
+            above = os.path.dirname(place)  # noqa: PTH120 - many calls; a Path costs more
+            if above == place:
+                return "", ""
+            place = above
+        return place, self._kinds[place]
+
+
+def _parse(table: str) -> dict[str, str]:
+    """Kind by mount point; of several mounts at one place the last is on top."""
+    kinds: dict[str, str] = {}
+    for line in table.splitlines():
+        before, separator, behind = line.partition(" - ")
+        fields, kind = before.split(" "), behind.split(" ")[0]
+        if separator and len(fields) >= 5 and kind:
+            kinds[_ESCAPE.sub(lambda m: chr(int(m[1], 8)), fields[4])] = kind
+    return kinds
+
+
+#: Bytes per write to the system.
+_BUFFER = 1 << 20
+
+
+def check_target(path: Path, logdirs: Sequence[Path]) -> Path:
+    """``path`` with links followed; raises UsageError for a place that must not be written to.
+
+    That is the inside of a log directory, where other programs and rltui itself look for logs.
+    """
+    shown = clean(str(path))
+    try:
+        target = path.expanduser().resolve()
+        if target.is_dir():
+            raise UsageError(f"{shown} is a directory; name a file")
+        if not target.parent.is_dir():
+            if path.parts[0].endswith(":"):
+                raise UsageError(f"{shown}: rltui writes to this machine only; name a file here")
+            raise UsageError(f"{clean(str(path.parent))}: no such directory")
+        for logdir in logdirs:
+            inside = logdir.resolve()
+            if target == inside or inside in target.parents:
+                raise UsageError(
+                    f"{shown} lies inside the log directory {clean(str(logdir))}, where rltui "
+                    "never writes; name a file elsewhere"
+                )
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UsageError(f"{shown} cannot be written: {error}") from error
+    return target
+
+
+@contextmanager
+def target_file(path: Path) -> Iterator[BinaryIO]:
+    """A stream into ``path``, which gets its content when the block ends without an exception.
+
+    Until then the bytes are in a temporary file beside it. A device or pipe is written directly.
+    Raises UsageError when nothing can be written there.
+    """
+    try:
+        mode = path.stat().st_mode if path.exists() else None
+        regular = mode is None or stat.S_ISREG(mode)
+        out, part = _part_of(path) if regular else (path.open("wb", buffering=_BUFFER), None)
+    except OSError as error:
+        raise UsageError(f"{clean(str(path))} cannot be written: {error.strerror}") from error
+    try:
+        with out:
+            yield out
+            if part is not None:
+                os.fchmod(out.fileno(), _new_mode() if mode is None else stat.S_IMODE(mode))
+        if part is not None:
+            part.replace(path)
+    except BaseException:
+        if part is not None:
+            with suppress(OSError):
+                part.unlink()
+        raise
+
+
+def _part_of(path: Path) -> tuple[BinaryIO, Path]:
+    """A new file beside ``path``."""
+    handle, name = tempfile.mkstemp(prefix=".rltui-", suffix=".part", dir=path.parent)
+    return os.fdopen(handle, "wb", buffering=_BUFFER), Path(name)
+
+
+def _new_mode() -> int:
+    """The permissions of a new file under the user's umask."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -21,7 +21,7 @@ from rltui.core.text import cell_width
 from rltui.draw.chart.axis import decades, round_ticks, x_ticks
 from rltui.draw.chart.render import smooth
 from rltui.draw.line import RUN_TOKENS
-from rltui.draw.names import distinct
+from rltui.draw.prose import distinct
 from rltui.facts.comparison import Comparison
 from rltui.facts.groups import Grouping, Sweep, run_labels, slot_sign
 from rltui.facts.x_axis import KINDS, Points, bundle, points_of

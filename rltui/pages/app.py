@@ -17,10 +17,9 @@ from rltui.facts.groups import following, marked_again
 from rltui.pages.runs.screen import RunsScreen
 from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts
-from rltui.tui.input_times import Collecting, InputTimes
 from rltui.tui.keys import EVERYWHERE
 from rltui.tui.playback import Playback, ReplayStart
-from rltui.tui.pump import Pump, Warming
+from rltui.tui.pump import Collecting, InputTimes, Pump, Warming
 from rltui.tui.remembered import RememberedView, SavedMark
 from rltui.tui.screen import ShellScreen
 from rltui.tui.shell import Look, ShellApp

@@ -4,6 +4,6 @@ What this machine and fsspec can open is read by :class:`rltui.sources.Reader`; 
 several readers into one.
 """
 
-from rltui.remote.opening import Wishes, open_reader
+from rltui.remote.readers import Wishes, open_reader
 
 __all__ = ["Wishes", "open_reader"]

@@ -13,29 +13,31 @@ from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from rltui import __version__
 from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError
-from rltui.remote.answers import answer
+from rltui.remote.part import answer
 from rltui.remote.wire import BatchDecoder, BatchEncoder, Frame, FrameReader, FrameWriter, Kind
 from rltui.remote.wire.framing import OversizeError
 from rltui.remote.wire.messages import (
     AGAIN,
     FILES,
+    Again,
     Hello,
+    Question,
     Request,
     State,
     dump_error,
     dump_found,
+    dump_kept,
     load_chosen,
     load_read,
 )
-from rltui.remote.wire.questions import Again, Question, dump_kept
 from rltui.remote.wire.record import WireError
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.resume import HandedOver, says_something
+from rltui.version import __version__
 
 #: Seconds between two signs of life.
 HEARTBEAT_S = 5.0

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakSet
 
 from rltui.core.batch import Batch, SourceInfo, TextPoint
-from rltui.formats.settings import MOST_SETTINGS, flat_settings
+from rltui.formats.json_value import MOST_SETTINGS, flat_settings
 from rltui.formats.words import words
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from rltui.core.batch import Batch, RunKey
 from rltui.core.clock import Clock
 from rltui.core.fault import Fault, wall
 from rltui.session.judging import Judge
+from rltui.session.logdir_facts import RunList
 from rltui.session.meaning import Interpreter
 from rltui.session.memory import Memory
 from rltui.session.run import RunView
-from rltui.session.run_list import RunList
 from rltui.store import Changes, RunData, Store
 
 

@@ -17,10 +17,10 @@ from rltui.core.level import Level, RunState
 from rltui.core.yaml_document import nearest
 from rltui.health.model import Evidence, Finding, FindingState, Report
 from rltui.health.stalled import StallLimits, StallRule, stall_rule, with_override
+from rltui.session.logdir_facts import RunList
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import OLD_S, Progress, aged, progress, renewed
 from rltui.session.run import RunView
-from rltui.session.run_list import RunList
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
-from rltui.core import heap
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock
 from rltui.core.errors import UnreachableError, VanishedError
+from rltui.core.installation import release
 from rltui.core.level import Level, RunState
+from rltui.core.yaml_document import shipped_table
+from rltui.health.limits import read_limits
 from rltui.session.run import RunView
-from rltui.sources.follow.reading import Arriving, Reading
+from rltui.sources.follow.queued import Arriving, Reading
 
 #: Bytes to read before the budget is checked again.
 _STEP = 32 << 20
@@ -235,7 +239,7 @@ class Memory:
         time."""
         if self._read - self._released > _MUCH:
             self._released = self._read
-            heap.release()
+            release()
 
     def enforce(self) -> bool:
         """Unload runs until the budget is met; whether any was."""
@@ -279,3 +283,56 @@ class Memory:
 
 def _has_rows(batch: Batch) -> bool:
     return bool(batch.items) or batch.replaced
+
+
+@dataclass(frozen=True, slots=True)
+class StageLimits:
+    """Which timers are stages of a step, and when it got slower; ``stages`` in the document."""
+
+    recent: int
+    warm_up: int
+    usual: int
+    smooth: int
+    occasional: float
+    fits: float
+    unrelated: float
+    slower: float
+    as_usual: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """When two groups of runs differ; ``groups`` in the document."""
+
+    last_share: float
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """``data/limits.yaml``; see there for the meaning of each limit."""
+
+    stages: StageLimits
+    groups: GroupLimits
+
+
+@cache
+def session_limits() -> SessionLimits:
+    """Reads the shipped document once. Raises DocumentError."""
+    table = shipped_table("session", "data", "limits.yaml")
+    found = SessionLimits(
+        stages=read_limits(table.need("stages"), StageLimits),
+        groups=read_limits(table.need("groups"), GroupLimits),
+    )
+    table.finish()
+    return found
+
+
+def stage_limits() -> StageLimits:
+    """The limits of the anatomy of a step."""
+    return session_limits().stages
+
+
+def group_limits() -> GroupLimits:
+    """The limits of the comparison of groups."""
+    return session_limits().groups

@@ -10,9 +10,9 @@ from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
 from rltui.session.judging import Judge
+from rltui.session.logdir_facts import RunList
 from rltui.session.naming import Naming
 from rltui.session.run import RunView
-from rltui.session.run_list import RunList
 
 #: Names of runs in a message.
 _MOST_NAMES = 10

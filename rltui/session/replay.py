@@ -16,10 +16,10 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import IntArray
 from rltui.core.clock import Clock
 from rltui.session.judging import Judge
+from rltui.session.logdir_facts import RunList
 from rltui.session.progress import progress
 from rltui.session.run import RunView
-from rltui.session.run_list import RunList
-from rltui.store.prefix import RunPrefix
+from rltui.store.points import RunPrefix
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine

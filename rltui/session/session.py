@@ -22,18 +22,18 @@ from rltui.health.job_log import JobLogs
 from rltui.remote import Wishes, open_reader
 from rltui.session.intake import Intake
 from rltui.session.judging import Judge
+from rltui.session.logdir_facts import RunList
 from rltui.session.meaning import Interpreter, open_catalogue
 from rltui.session.memory import TOO_MUCH, Memory
 from rltui.session.naming import Naming, logdir_labels
 from rltui.session.reference import ReferenceRun
 from rltui.session.replay import Replay
 from rltui.session.run import RunView
-from rltui.session.run_list import RunList
 from rltui.session.vitals import Vitals
 from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
+from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.reader import Reader
-from rltui.sources.follow.reading import Reading
 from rltui.store import Changes
 
 #: Time spent on taking batches in per tick of the app, so that keys stay quick while gigabytes

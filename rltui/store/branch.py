@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rltui.core import heap
 from rltui.core.block import Block, BoolArray, FloatArray
+from rltui.core.installation import release
 from rltui.store.points import Points, choose, concatenate, is_sorted
 
 #: Blocks of more rows than this are not merged any further: copying no longer pays off.
@@ -225,7 +225,7 @@ class Branch:
         self.columns.update({t: [(len(self.blocks), i)] for i, t in enumerate(tags)})
         self.blocks.append(grown.block)
         if grown.nbytes > _RELEASE_BYTES:
-            heap.release()
+            release()
 
     def _take_out(self, index: int, tags: tuple[str, ...]) -> None:
         """Drop some columns of a block."""

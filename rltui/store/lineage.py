@@ -2,7 +2,7 @@
 
 Restarts. A later file of a run (or a rewritten one) that begins at or below the last step
 continues the run on a new branch: for each tag that it logs, it supersedes the points of older
-branches from the tag's first step in it on (see :mod:`rltui.store.takeover`). A restart that the
+branches from the tag's first step in it on (see :mod:`rltui.store.merge`). A restart that the
 writer declares (SessionLog START) supersedes all tags from there. Superseded points are kept.
 """
 
@@ -22,6 +22,7 @@ import numpy as np
 from rltui.core.batch import SourceInfo
 from rltui.core.block import Block, IntArray
 from rltui.store.branch import Branch
+from rltui.store.merge import resumptions, starts
 from rltui.store.points import (
     GrowingPoints,
     Points,
@@ -33,7 +34,6 @@ from rltui.store.points import (
     sharing_axes,
 )
 from rltui.store.series import Series
-from rltui.store.takeover import resumptions, starts
 
 
 @dataclass(slots=True, eq=False)

@@ -11,10 +11,9 @@ from rltui.core.batch import Batch, Restart, SourceInfo
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
-from rltui.store.merge import filled
+from rltui.store.merge import filled, first_step, last_step, restarts
 from rltui.store.points import Points
 from rltui.store.series import Derived, DerivedSeries, Series
-from rltui.store.takeover import first_step, last_step, restarts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
+from rltui.store.merge import first_step
 from rltui.store.point_table import Extent, PointTable
 from rltui.store.series import Series
-from rltui.store.takeover import first_step
 
 
 class RunData:

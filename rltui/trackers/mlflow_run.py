@@ -25,7 +25,7 @@ from rltui.files.tail import second_look, tail_of
 from rltui.files.trouble import DELETED, Trouble, is_missing, reason_of
 from rltui.formats.base import Decoded, NoteBook, clean_tag
 from rltui.trackers.base import Followed
-from rltui.trackers.mlflow_values import (
+from rltui.trackers.mlflow_files import (
     META,
     MOST_BYTES,
     MOST_SETTINGS,

@@ -11,7 +11,7 @@ from typing import Any
 from textual.command import CommandPalette
 from textual.css.query import NoMatches
 
-from rltui.core.home import state_directory, write_private
+from rltui.core.installation import state_directory, write_private
 from rltui.core.text import clean, kept_clean
 
 #: Commands that are kept, and characters that are read of the file.

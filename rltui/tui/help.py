@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rltui.core.level import Level
 from rltui.core.text import pad
-from rltui.draw.entries import beside, longest
+from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -17,11 +17,12 @@ from rltui.draw.line import (
     TITLE,
     Line,
     Token,
+    beside,
     fit_line,
     line_width,
+    longest,
     style,
 )
-from rltui.draw.view import View
 from rltui.facts.timeline import LEGEND
 from rltui.tui.keys import PICKER, Key
 from rltui.tui.overlay import Overlay

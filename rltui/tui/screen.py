@@ -12,13 +12,12 @@ from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.screen import Screen
 
-from rltui.core.choice import choose
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
+from rltui.core.level import choose
 from rltui.draw.line import Line
 from rltui.session import RunView, Session
-from rltui.tui.elsewhere import elsewhere
-from rltui.tui.keys import KEYS, MOVE, REPLAYED, Key, footer_line, keys_for
+from rltui.tui.keys import KEYS, MOVE, REPLAYED, Key, elsewhere, footer_line, keys_for
 from rltui.tui.shell import ShellApp, check_handler, shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.status import Status
@@ -239,7 +238,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     async def action_write(self) -> None:
         """Ask for the name of a file for the screen, or for the data of its chart."""
-        from rltui.tui.writing import default_name
+        from rltui.tui.clipboard import default_name
 
         await self.ask(f"w {default_name(self.picture_words(), self.shell.logdirs)}")
 
@@ -256,7 +255,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         self.call_after_refresh(self._write_now, name, over)
 
     def _write_now(self, name: str, over: bool) -> None:
-        from rltui.tui.writing import write_screen
+        from rltui.tui.clipboard import write_screen
 
         shell, rows = self.shell, self.shell.screen_rows()
         if rows and self.status.display:  # which may still show the line of the command

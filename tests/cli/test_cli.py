@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from rltui import __version__
 from rltui.cli import main
 from rltui.cli.program import build_parser
 from rltui.commands import check, watch
 from rltui.commands.verbs import VERBS, Verb
+from rltui.version import __version__
 from tests.places import ROOT
 
 

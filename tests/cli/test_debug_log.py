@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui import __version__
 from rltui.cli.debug_log import DebugLog
 from rltui.commands import check, watch
+from rltui.version import __version__
 from tests.commands.conftest import Cli, write_jsonl
 from tests.places import ROOT
 from tests.terminal import START_S, Terminal, environment

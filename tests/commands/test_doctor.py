@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from rltui import __version__
 from rltui.cli import main
 from rltui.commands.command import Exit
-from rltui.files.filesystem import Mounts
+from rltui.files.disk import Mounts
 from rltui.output.doctor_report import doctor_text
+from rltui.version import __version__
 
 ROWS = "".join(f'{{"step": {s}, "loss": {s / 9}}}\n' for s in range(1, 9))
 

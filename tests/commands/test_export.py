@@ -19,7 +19,7 @@ import pytest
 
 from rltui.core.batch import RunKey
 from rltui.core.installation import to_add
-from rltui.files.output_target import target_file
+from rltui.files.disk import target_file
 from rltui.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
 from rltui.session.judging import Judge

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.core.errors import UsageError
-from rltui.output.comparison_report import grouping_named
+from rltui.output.markdown import grouping_named
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import a_session, grpo_batch, grpo_tags
 

@@ -14,7 +14,7 @@ import pytest
 from rltui import judge
 from rltui.commands import check, serve_metrics
 from rltui.core.batch import RunKey
-from rltui.core.home import state_directory
+from rltui.core.installation import state_directory
 from rltui.formats.base import Decoded
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
 from rltui.health.detectors.registry import Detector

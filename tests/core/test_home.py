@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.config.load import config_path
-from rltui.core.home import home_directory, state_directory
+from rltui.core.installation import home_directory, state_directory
 
 
 def no_user(number: int) -> None:

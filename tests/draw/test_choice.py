@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.core.choice import choose
+from rltui.core.level import choose
 
 LEAVE, ACTOR, MODEL, RUNS = "leave", "the actor", "the reward model", "the runs"
 NAMES = {"quit": LEAVE, "q": LEAVE, "actor": ACTOR, "act": ACTOR, "reward model": MODEL,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rltui.core.text import cell_width
 from rltui.draw import names as names_module
-from rltui.draw.names import distinct
+from rltui.draw.prose import distinct
 
 WORDS = st.sampled_from(["grpo", "qwen2.5-7b", "lr1e-6", "seed", "final", "tiny_verl", "1", "2"])
 NAMES = st.lists(st.lists(WORDS, min_size=1, max_size=6).map("-".join), min_size=1, max_size=12)

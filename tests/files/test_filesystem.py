@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.files.filesystem import Mounts
+from rltui.files.disk import Mounts
 
 LINE = "{id} 1 0:{id} / {point} rw,relatime shared:1 master:2 - {kind} {source} rw,vers=4.2"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from rltui.formats.tracker_log.swanlab_decoder import FRAMING
+from rltui.formats.tracker_log.tracker_decoder import FRAMING
 from tests.formats.encode_tracker import LogWriter, scalar, swanlab_log
 from tests.formats.sample import TAGS, VALUES, Sample
 

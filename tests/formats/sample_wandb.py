@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from rltui.formats.tracker_log.wandb_decoder import FRAMING
+from rltui.formats.tracker_log.tracker_decoder import FRAMING
 from tests.formats.encode_tracker import LogWriter, full_row
 from tests.formats.sample import TAGS, VALUES, Sample
 

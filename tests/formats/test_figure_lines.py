@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.cli.program import run
-from rltui.formats.figure_lines import figure_lines
+from rltui.formats.last_line import figure_lines
 
 _ROWS = range(100)
 _KNOWN = "".join(f"step {i}: loss 0.{i:02d}\n" for i in range(5))

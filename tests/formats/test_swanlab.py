@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rltui.formats.base import Decoded, clean_tag
 from rltui.formats.tracker_log import SwanLab
 from rltui.formats.tracker_log.leveldb import Framing
-from rltui.formats.tracker_log.swanlab_decoder import FRAMING, SwanLabDecoder
+from rltui.formats.tracker_log.tracker_decoder import FRAMING, SwanLabDecoder
 from tests.formats import encode
 from tests.formats.encode import field
 from tests.formats.encode_tracker import (

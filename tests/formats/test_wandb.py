@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import LogTail
 from rltui.formats.base import Decoded, clean_tag
 from rltui.formats.tracker_log import Wandb, history
-from rltui.formats.tracker_log.tracker_decoder import ConsoleOutput
-from rltui.formats.tracker_log.wandb_decoder import WandbDecoder
+from rltui.formats.tracker_log.tracker_decoder import ConsoleOutput, WandbDecoder
 from tests import places
 from tests.formats import encode
 from tests.formats.encode import field

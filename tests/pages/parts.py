@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rltui.core.text import cell_width
-from rltui.draw.entries import Entry
-from rltui.draw.line import Line, fit_line, plain
-from rltui.draw.view import View
+from rltui.draw.glyph import View
+from rltui.draw.line import Entry, Line, fit_line, plain
 from rltui.facts.metrics import OVERVIEW, TABS, tab_sections
 from rltui.facts.runs import ListedRuns
 from rltui.pages.findings.findings_detail import detail_lines
@@ -18,8 +17,7 @@ from rltui.pages.findings.findings_list import (
     findings_layout,
 )
 from rltui.pages.log.lines import log_head, log_lines
-from rltui.pages.metric.explain import explain_finding, explain_tag
-from rltui.pages.metric.lines import metric_lines
+from rltui.pages.metric.lines import explain_finding, explain_tag, metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.grid import grid_layout, grid_lines
 from rltui.pages.run.header import run_header, runs_header
@@ -30,9 +28,10 @@ from rltui.pages.run.tab import (
     overview_entries,
     side_lines,
     tab_layout,
+    tab_line,
+    tab_rule,
 )
 from rltui.pages.run.tab_below import below_lines
-from rltui.pages.run.tab_line import tab_line, tab_rule
 from rltui.pages.runs.lines import RunRows
 from rltui.session import RunView, Session
 

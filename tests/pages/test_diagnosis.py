@@ -8,8 +8,8 @@ import pytest
 
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
+from rltui.draw.glyph import View
 from rltui.draw.line import Line, plain
-from rltui.draw.view import View
 from rltui.facts.checks import check_facts, check_items
 from rltui.facts.findings import FindingId, diagnosis_of, finding_rows, marks, worst_story
 from rltui.facts.metrics import make_row, overview_sections
@@ -21,9 +21,9 @@ from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.findings_list import CauseId, EndingId, finding_entries, row_of
 from rltui.pages.findings.findings_pane import findings_pane, short_lines
 from rltui.pages.findings.lines import cause_line, counts
-from rltui.pages.metric.explain import explain_tag
+from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.header import verdict_spans
-from rltui.pages.run.tab_line import tab_line
+from rltui.pages.run.tab import tab_line
 from rltui.pages.runs.lines import RunRows
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_source, steps

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.level import Level
+from rltui.draw.glyph import View
 from rltui.draw.line import plain
-from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.numbers import short
-from rltui.pages.metric.explain import explain_tag
+from rltui.pages.metric.lines import explain_tag
 from rltui.pages.metric.metric_chart import chart_lines, chart_of
 from rltui.session import RunView
 from tests.builders import a_batch, a_block

@@ -6,9 +6,9 @@ import pytest
 
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
+from rltui.draw.glyph import View
 from rltui.draw.line import line_width, plain
 from rltui.draw.prose import whole_clauses
-from rltui.draw.view import View
 from rltui.facts.checks import check_facts, check_items, next_step
 from rltui.facts.findings import worst_story
 from rltui.output.json_document import check_document
@@ -16,7 +16,7 @@ from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.findings_list import CauseId, EndingId, finding_entries
 from rltui.pages.findings.lines import story_lines
-from rltui.pages.metric.explain import explain_tag
+from rltui.pages.metric.lines import explain_tag
 from rltui.session import RunView
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags

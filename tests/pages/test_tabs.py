@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.level import Level
+from rltui.draw.glyph import View
 from rltui.draw.line import line_width, plain
-from rltui.draw.view import View
 from rltui.facts.metrics import TAB_BY_ID, tab_named, tabs_of
-from rltui.pages.run.tab_line import tab_line
+from rltui.pages.run.tab import tab_line
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags

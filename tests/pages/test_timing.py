@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rltui.core.text import cell_width
+from rltui.draw.glyph import View
 from rltui.draw.line import line_width, plain
-from rltui.draw.view import View
 from rltui.pages.timing.lines import (
     anatomy,
     step_line,
@@ -15,8 +15,13 @@ from rltui.pages.timing.lines import (
     timing_entries,
     timing_layout,
 )
-from rltui.pages.timing.timing_plot import stacked_lines
-from rltui.pages.timing.timing_table import stage_columns, stage_entries, stage_rows, stages_head
+from rltui.pages.timing.timing_table import (
+    stacked_lines,
+    stage_columns,
+    stage_entries,
+    stage_rows,
+    stages_head,
+)
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
 from tests.fakes import FakeReader, a_session

@@ -10,15 +10,15 @@ import pytest
 
 from rltui.core.batch import RunKey
 from rltui.remote import answers
-from rltui.remote.answers import answer
+from rltui.remote.part import answer
 from rltui.remote.stream import Stream
 from rltui.remote.wire import Frame, FrameReader, FrameWriter, Kind, WireError
-from rltui.remote.wire.messages import Request
-from rltui.remote.wire.questions import (
+from rltui.remote.wire.messages import (
     MOST_READ,
     Again,
     Answer,
     Question,
+    Request,
     Sort,
     What,
     load_kept,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.home import state_directory
+from rltui.core.installation import state_directory
 from rltui.tui.clipboard import load_tmux, terminal_sequence, write_file
 
 TEXT = "grpo\tactor/entropy\t0.1 µ"

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from rltui.config import Config
-from rltui.tui.elsewhere import covered, elsewhere
 from rltui.tui.keys import (
     COMPARISON,
     FINDINGS,
@@ -27,6 +26,8 @@ from rltui.tui.keys import (
     SAMPLES,
     SETTINGS,
     TIMING,
+    covered,
+    elsewhere,
     keys_of,
 )
 from rltui.tui.screen import ShellScreen

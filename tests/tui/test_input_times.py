@@ -10,7 +10,7 @@ import pytest
 
 from rltui.pages.app import RltuiApp
 from rltui.store import Changes
-from rltui.tui.input_times import Collecting, InputTimes
+from rltui.tui.pump import Collecting, InputTimes
 from tests.clock import ManualClock
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app

@@ -22,7 +22,7 @@ of_numpy = set(sys.modules)  # NumPy 1 imports numpy.ma by itself
 from pathlib import Path
 import asyncio
 from rltui.draw.theme import load_theme
-from rltui.draw.view import View
+from rltui.draw.glyph import View
 from rltui.session import Session
 from rltui.pages.app import RltuiApp
 from rltui.tui.shell import Look
@@ -59,11 +59,11 @@ _LATER = (
     "watchdog", "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
     "rltui.health.rules", "rltui.health.report", "rltui.health.diagnoses", "rltui.health.crash",
     "rltui.health.projection", "rltui.health.detectors.registry",
-    "rltui.tui.help", "rltui.pages.metric.lines", "rltui.pages.metric.explain",
+    "rltui.tui.help", "rltui.pages.metric.lines", "rltui.pages.metric.lines",
     "rltui.pages.metric.related", "rltui.output.text_report",
     "rltui.sources.side_files.sample_files", "rltui.sources.follow.stdin_feed",
     "rltui.formats.console.console_decoder", "rltui.formats.table.table_decoder",
-    "rltui.formats.tracker_log.wandb_decoder",
+    "rltui.formats.tracker_log.tracker_decoder",
 )  # fmt: skip
 
 

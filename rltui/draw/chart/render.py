@@ -18,9 +18,14 @@ from rltui.draw.chart.chart_model import Bar, Chart, Curve, Limit, Mark, Overlay
 from rltui.draw.chart.foot import (
     ROWS,
     axis_lines,
+    draw_grounds,
+    draw_overlays,
+    draw_signs,
     foot_lines,
     has_strip,
     label_width,
+    legend_height,
+    legend_lines,
     strip_lines,
     wanted_rows,
 )
@@ -35,13 +40,6 @@ from rltui.draw.chart.layers import (
     draw_readout,
     draw_texts,
     newest_value,
-)
-from rltui.draw.chart.overlays import (
-    draw_grounds,
-    draw_overlays,
-    draw_signs,
-    legend_height,
-    legend_lines,
 )
 from rltui.draw.chart.trace import Points, points, smooth
 from rltui.draw.chart.y_range import (

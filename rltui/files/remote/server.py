@@ -20,7 +20,7 @@ from rltui.core.batch import Note
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.files.remote.errors import StoreError, redacted, translated
-from rltui.files.remote.requests import Backoff, RequestCount
+from rltui.files.remote.web import Backoff, RequestCount
 from rltui.files.trouble import READABLE
 
 #: Requests that are under way at the same time.

@@ -6,11 +6,13 @@ import math
 import stat
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
+
+from rltui.files.remote.web import pages
 
 #: Size of a file that the server lists without one.
 UNKNOWN = -1
@@ -117,3 +119,115 @@ def _time_of(info: Mapping[str, Any]) -> int:
     except (TypeError, ValueError, OverflowError, OSError):
         return 0
     return int(seconds * 1e9) if math.isfinite(seconds) and abs(seconds) < 1e11 else 0
+
+
+#: Protocols of stores that list a whole tree by its prefix.
+FLAT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "r2"})
+
+
+def top_of(path: Path, known: Mapping[Path, Answer]) -> Path:
+    """The uppermost of the directories above a path that were listed."""
+    while path.parent in known and path.parent != path:
+        path = path.parent
+    return path
+
+
+def below(top: Path, known: Mapping[Path, Answer]) -> list[Path]:
+    """The directories that were listed, from ``top`` down."""
+    found, at = [top], 0
+    while at < len(found):
+        directory, at = found[at], at + 1
+        names = known[directory].found.items()
+        found += [directory / n for n, s in names if s.is_directory and directory / n in known]
+    return found
+
+
+def pages_of(top: Path, known: Mapping[Path, Answer]) -> int | None:
+    """About how many pages a listing of a whole tree takes; None where some of it has not been
+    listed, and may hold any number of objects."""
+    count = 0
+    for directory in below(top, known):
+        answer = known[directory]
+        names = answer.found
+        if any(s.is_directory and directory / n not in known for n, s in names.items()):
+            return None
+        count += sum(not s.is_directory for s in names.values())
+    return pages(count)
+
+
+def names_by_directory(
+    top: Path, name: str, listed: Mapping[str, Mapping[str, Any]]
+) -> dict[Path, dict[str, RemoteStatus]]:
+    """The names in each directory from ``top`` down, which the file system calls ``name``;
+    ``listed``: the ``info`` of each object by its name."""
+    found: dict[Path, dict[str, RemoteStatus]] = {top: {}}
+    for full, info in listed.items():
+        above, _, rest = full.partition(f"{name}/")
+        parts = rest.split("/")
+        if above or "" in parts or info.get("type") != "file":
+            continue
+        place = top
+        for part in parts[:-1]:
+            child = place / part
+            found[place].setdefault(part, directory_of(child, ()))
+            found.setdefault(child, {})
+            place = child
+        found[place][parts[-1]] = status_of(place / parts[-1], info)
+    return found
+
+
+#: What has been quiet for some time is asked about when it has been so for this part longer, at
+#: most this many seconds.
+_SHARE = 0.1
+
+
+MOST_PAUSE_S = 60.0
+
+
+@dataclass(slots=True)
+class Answer:
+    """Names of a directory, or the status of one file under the name ``""``."""
+
+    found: dict[str, RemoteStatus] = field(default_factory=dict)
+    error: OSError | None = None
+    """Why there is no answer."""
+    asked: float = -math.inf
+    """When it was asked for (monotonic)."""
+    changed: float = 0.0
+    """When it last changed, as far as is known (monotonic; may be before the start)."""
+    used: float = -math.inf
+    """When somebody wanted it last (monotonic)."""
+
+    def due(self, pace_s: float) -> float:
+        """When to ask again (monotonic)."""
+        quiet = _SHARE * (self.asked - self.changed)
+        return self.asked + max(pace_s, min(quiet, MOST_PAUSE_S))
+
+    def renewed(
+        self, found: dict[str, RemoteStatus], error: OSError | None, now: float, wall: float
+    ) -> Answer:
+        """The answer at ``now``; ``wall``: seconds since the epoch."""
+        changed = self.changed
+        found = {name: _dated(s, self.found.get(name), wall) for name, s in found.items()}
+        if self.asked == -math.inf:
+            times = [s.st_mtime for s in found.values() if s.st_mtime_ns and not s.is_directory]
+            changed = now - max(0.0, wall - max(times)) if times else now
+        elif type(error) is not type(self.error) or _stamps(found) != _stamps(self.found):
+            changed = now
+        return Answer(found, error, now, changed, self.used)
+
+
+def _dated(status: RemoteStatus, before: RemoteStatus | None, wall: float) -> RemoteStatus:
+    """A file whose server gives no time changed when its size or version was first seen."""
+    if status.st_mtime_ns or status.is_directory:
+        return status
+    same = before is not None and (before.st_size, before.version) == (
+        status.st_size,
+        status.version,
+    )
+    when = before.st_mtime_ns if before is not None and same else int(wall * 1e9)
+    return replace(status, st_mtime_ns=when)
+
+
+def _stamps(found: dict[str, RemoteStatus]) -> dict[str, object]:
+    return {name: s.stamp for name, s in found.items()}

@@ -18,19 +18,24 @@ from pathlib import Path
 from rltui.core.address import RemotePath
 from rltui.core.batch import Note
 from rltui.core.clock import Clock
-from rltui.files.remote.ahead import KEPT_BYTES, MOST_KEPT, Beginnings, News, Stamp
 from rltui.files.remote.errors import StoreError
-from rltui.files.remote.listing import MOST_PAUSE_S, Answer
-from rltui.files.remote.requests import RemoteCosts
 from rltui.files.remote.server import Info, Range, RemoteServer
 from rltui.files.remote.status import (
+    FLAT,
+    MOST_PAUSE_S,
     UNKNOWN,
+    Answer,
     RemoteEntry,
     RemoteStatus,
+    below,
     directory_of,
+    names_by_directory,
+    pages_of,
     status_of,
+    top_of,
 )
-from rltui.files.remote.tree import FLAT, below, names_by_directory, pages_of, top_of
+from rltui.files.remote.tail import KEPT_BYTES, MOST_KEPT, Beginnings, News, Stamp
+from rltui.files.remote.web import RemoteCosts
 
 PACE_S = 5.0
 #: A server's clock that is off by more than this is noted and made up for, in seconds.

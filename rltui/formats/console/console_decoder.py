@@ -15,10 +15,8 @@ from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows
 from rltui.formats.console.console_line import LinePrefix
 from rltui.formats.console.line_dispatch import LineDispatch
 from rltui.formats.console.logger_record import ConfigDump
-from rltui.formats.console.progress_bar import RICH, planned_by_bar
-from rltui.formats.console.terminal_tail import TerminalTail
-from rltui.formats.figure_lines import NO_ROWS, figure_lines
-from rltui.formats.last_line import LastLine
+from rltui.formats.console.progress_bar import RICH, TerminalTail, planned_by_bar
+from rltui.formats.last_line import NO_ROWS, LastLine, figure_lines
 
 #: The byte order mark that some Windows shells write first.
 _MARK = b"\xef\xbb\xbf"

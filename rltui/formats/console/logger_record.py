@@ -18,8 +18,7 @@ from rltui.formats.console.console_dialect import (
     Row,
 )
 from rltui.formats.console.console_line import ANSI, number, plain, wall_time
-from rltui.formats.json_value import parsed
-from rltui.formats.settings import flat_settings
+from rltui.formats.json_value import flat_settings, parsed
 
 _VERL = re.compile(rb"(?:^|[\s\])%|])step:(-?\d{1,18}) - (?=[^\s:])")
 #: W&B's longest console line, in characters.

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal
-from rltui.formats.figure_lines import figure_lines
+from rltui.formats.last_line import figure_lines
 
 #: JSON files of well-known programs, none of them a log.
 _OTHERS = re.compile(

@@ -18,6 +18,11 @@ from rltui.formats.base import Decoded, Decoder, Options, RowSpan
 from rltui.formats.json_value import SHORT, fits_memory
 from rltui.formats.jsonl.jsonl_row import (
     STEPS,
+    Gaps,
+    PackedRows,
+    Packing,
+    RowCount,
+    RowOrder,
     Step,
     counted_step,
     counts_batches,
@@ -29,7 +34,6 @@ from rltui.formats.jsonl.jsonl_row import (
     take_wall,
     translator_of,
 )
-from rltui.formats.jsonl.row_history import Gaps, PackedRows, Packing, RowCount, RowOrder
 from rltui.formats.last_line import LastLine
 from rltui.formats.words import are_figures, words
 

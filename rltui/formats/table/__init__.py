@@ -63,13 +63,13 @@ class CsvTable(Format):
         fixed = _FIXED.fullmatch(path.name) is not None
         keys = (options or Options()).step_keys
         loose = not fixed and not path.name.endswith(_SUFFIXES)
-        from rltui.formats.table.head import holds_log  # most logdirs have no table
+        from rltui.formats.table.table_line import holds_log  # most logdirs have no table
 
         return holds_log(head, path.name, keys, fixed=fixed, loose=loose)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """Where columns are named like figures of a training, the line that is no row of them."""
-        from rltui.formats.table.head import refusal  # as above
+        from rltui.formats.table.table_line import refusal  # as above
 
         return refusal(head, options.step_keys) or super().refusal(head, options)
 

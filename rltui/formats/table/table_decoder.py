@@ -18,15 +18,19 @@ from rltui.core.level import Level
 from rltui.formats.base import Decoded, Options
 from rltui.formats.json_value import wall_of
 from rltui.formats.last_line import LastLine
-from rltui.formats.table.head import BLANK, delimiter_of, is_header, split_line, squeezed
 from rltui.formats.table.table_column import Axis, BlockCollector, Columns, TableRows, columns_of
 from rltui.formats.table.table_line import (
+    BLANK,
     MAX_QUOTED,
+    delimiter_of,
     is_gap,
+    is_header,
     number_of,
     numbers_of,
     plain_cells,
     rows_of,
+    split_line,
+    squeezed,
 )
 from rltui.formats.words import step_names
 

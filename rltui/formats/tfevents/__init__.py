@@ -10,10 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rltui.formats.base import Belonging, Decoder, Format, Options, RowSpan, Sampler
-from rltui.formats.protobuf import encoded
 from rltui.formats.tfevents.event_decoder import TfEventsDecoder
 from rltui.formats.tfevents.event_record import scalar_at
-from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, next_header, valid_header
+from rltui.formats.tfevents.framing import (
+    FRAME_BYTES,
+    HEADER_BYTES,
+    encoded,
+    next_header,
+    valid_header,
+)
 from rltui.formats.tfevents.step_template import TemplateCache
 
 #: Records read at most to learn how long a step is.

@@ -17,7 +17,6 @@ from rltui.formats.base import (
     clean_tag,
     clean_text,
 )
-from rltui.formats.protobuf import MalformedError, fields
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.tfevents.event_record import (
     DOUBLE,
@@ -36,7 +35,9 @@ from rltui.formats.tfevents.event_record import (
 from rltui.formats.tfevents.framing import (
     FRAME_BYTES,
     HEADER_BYTES,
+    MalformedError,
     checksum_fits,
+    fields,
     is_intact,
     next_header,
     valid_header,

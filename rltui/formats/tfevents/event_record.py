@@ -17,12 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.core.block import IntArray
-from rltui.formats.protobuf import (
+from rltui.formats.tfevents.framing import (
     BYTES,
     FIXED32,
     FIXED64,
+    FRAME_BYTES,
+    HEADER_BYTES,
     VARINT,
     MalformedError,
+    checksum_fits,
     fields,
     integer,
     integer_field,
@@ -30,7 +33,6 @@ from rltui.formats.protobuf import (
     signed,
     varint,
 )
-from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, checksum_fits
 
 _DT_FLOAT, _DT_DOUBLE = 1, 2
 _F4, _F8, _I8 = Struct("<f"), Struct("<d"), Struct("<q")

@@ -1,7 +1,6 @@
 """Transaction logs of W&B (``run-<id>.wandb``, online and offline runs) and SwanLab.
 
-Protobuf records (:mod:`rltui.formats.protobuf`) in the framing of LevelDB's log; neither wandb nor
-swanlab is needed.
+Protobuf records in the framing of LevelDB's log; neither wandb nor swanlab is needed.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Wandb(TrackerLog):
     ident = b":W&B"
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.tracker_log.wandb_decoder import WandbDecoder  # most logdirs have none
+        from rltui.formats.tracker_log.tracker_decoder import WandbDecoder  # most logdirs have none
 
         return WandbDecoder()
 
@@ -56,6 +55,6 @@ class SwanLab(TrackerLog):
     ident = b":SWL"
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.tracker_log.swanlab_decoder import SwanLabDecoder  # as above
+        from rltui.formats.tracker_log.tracker_decoder import SwanLabDecoder  # as above
 
         return SwanLabDecoder()

@@ -14,8 +14,8 @@ import numpy as np
 from rltui.core.batch import Restart, TextPoint
 from rltui.core.block import Block, FloatArray, IntArray
 from rltui.formats.base import MAX_TEXT, NoteBook, clean_tag, clean_text
-from rltui.formats.protobuf import BYTES, fields, integer, last_fields, timestamp
 from rltui.formats.row_sink import RowSink, layout_of
+from rltui.formats.tfevents.framing import BYTES, fields, integer, last_fields, timestamp
 from rltui.formats.tracker_log.wandb_row import (
     NUMBERS,
     OWN,

@@ -22,7 +22,8 @@ import numpy as np
 from rltui.core.block import FloatArray
 from rltui.formats.base import clean_tag
 from rltui.formats.json_value import parsed
-from rltui.formats.protobuf import (
+from rltui.formats.row_sink import picker
+from rltui.formats.tfevents.framing import (
     BYTES,
     FIXED64,
     VARINT,
@@ -33,7 +34,6 @@ from rltui.formats.protobuf import (
     last_fields,
     varint,
 )
-from rltui.formats.row_sink import picker
 
 #: The SDK's own names: the position of a row, not metrics.
 STEP, TIME, RUNTIME = OWN = (b"_step", b"_timestamp", b"_runtime")

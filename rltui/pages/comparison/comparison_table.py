@@ -7,24 +7,26 @@ from dataclasses import dataclass
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.entries import Entry, indented, longest, with_margin
+from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
     TEXT,
+    Entry,
     Line,
     Token,
     column,
     fit_line,
+    indented,
+    longest,
     slot_look,
     style,
     with_ground,
+    with_margin,
 )
-from rltui.draw.names import distinct
-from rltui.draw.prose import paragraph
-from rltui.draw.view import View
+from rltui.draw.prose import distinct, paragraph
 from rltui.facts import numbers
 from rltui.facts.comparison import (
     Column,

@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.text import cell_width, pad
-from rltui.draw.entries import Entry, fixed, indented, with_margin
+from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
     TEXT,
+    Entry,
     Line,
     column,
+    fixed,
+    indented,
     style,
+    with_margin,
 )
 from rltui.draw.prose import note_lines
-from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.findings import (
     FindingId,

@@ -9,11 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rltui.core.text import cell_width, fit_middle, pad, words_match
-from rltui.draw.entries import beside
-from rltui.draw.line import MUTED, RULE, STRONG, TEXT, TITLE, Line, fit_line, line_width, slot_look
-from rltui.draw.names import distinct
-from rltui.draw.prose import hard_wrap, paragraph
-from rltui.draw.view import View
+from rltui.draw.glyph import View
+from rltui.draw.line import (
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    TITLE,
+    Line,
+    beside,
+    fit_line,
+    line_width,
+    slot_look,
+)
+from rltui.draw.prose import distinct, hard_wrap, paragraph
 from rltui.facts import numbers
 from rltui.facts.groups import slot_sign
 from rltui.pages.findings.lines import heading

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.text import clean, fit_middle, words_match
+from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -19,7 +20,6 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import paragraph
-from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.runs import exit_words, last_lines, newest_log
 from rltui.session import RunView

@@ -10,8 +10,7 @@ from rltui.draw.line import Line
 from rltui.facts.metrics import tab_sections
 from rltui.facts.sentences import metric_text
 from rltui.facts.x_axis import span_of
-from rltui.pages.metric.explain import explain_tag
-from rltui.pages.metric.lines import metric_lines
+from rltui.pages.metric.lines import explain_tag, metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
 from rltui.session import RunView, Session

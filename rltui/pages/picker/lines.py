@@ -11,25 +11,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rltui.core.text import cell_width, clean, fit_middle, pad, words_match
-from rltui.draw.entries import Entry, fixed, with_margin
+from rltui.draw.glyph import View
 from rltui.draw.line import (
     MUTED,
     RULE,
     STRONG,
     TEXT,
     TITLE,
+    Entry,
     Line,
     Token,
     column,
     fit_line,
+    fixed,
     line_width,
     plain,
     style,
     with_ground,
+    with_margin,
 )
-from rltui.draw.names import distinct
-from rltui.draw.prose import paragraph
-from rltui.draw.view import View
+from rltui.draw.prose import distinct, paragraph
 from rltui.facts import numbers
 from rltui.formats import Belonging
 from rltui.sources.discovery.run_files import parents_of

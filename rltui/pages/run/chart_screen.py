@@ -15,7 +15,7 @@ from rltui.facts import numbers
 from rltui.facts.metrics import TABS, tab_named, tabs_of
 from rltui.facts.x_axis import axes_of
 from rltui.pages.run.header import run_header
-from rltui.pages.run.tab_line import TabSpot, tab_line, tab_rule
+from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.session import RunView, Session
 from rltui.tui.chart_options import NO_METRIC, ChartOptions, CrosshairKeys, typed_step
 from rltui.tui.screen import ShellScreen, compare
@@ -147,7 +147,7 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
 
     def action_comparison(self) -> None:
         """Show the marked runs side by side, at this metric."""
-        from rltui.pages.comparison.open_comparison import open_comparison
+        from rltui.pages.comparison.screen import open_comparison
 
         at = None if self.tag is None else (self.run, self.tag)
         open_comparison(self.shell, self.session, self.open_elsewhere, at)

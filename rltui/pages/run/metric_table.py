@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
-from rltui.draw.entries import Entry, fixed, with_margin
+from rltui.draw.glyph import View
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -20,16 +20,18 @@ from rltui.draw.line import (
     STRONG,
     TEXT,
     TITLE,
+    Entry,
     Line,
     Token,
     column,
     fit_line,
+    fixed,
     line_width,
     style,
+    with_margin,
 )
-from rltui.draw.names import distinct
+from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, empty_digest, spark_of
-from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.groups import slot_sign

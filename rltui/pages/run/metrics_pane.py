@@ -10,8 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
-from rltui.draw.entries import Entry, fixed, indented
-from rltui.draw.line import TEXT, Line
+from rltui.draw.line import TEXT, Entry, Line, fixed, indented
 from rltui.facts.metrics import OVERVIEW, PINNED, Row, Section, tab_sections
 from rltui.pages.run.grid_widget import Grid
 from rltui.pages.run.metric_table import Columns, columns_of, list_head, section_entries

@@ -15,9 +15,9 @@ from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
 from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_list import row_of, tag_at
-from rltui.pages.findings.pane import FindingsPane
+from rltui.pages.findings.findings_pane import FindingsPane
 from rltui.pages.run.chart_screen import TabBar, Then
-from rltui.pages.run.grid_screen import GridScreen
+from rltui.pages.run.grid_widget import GridScreen
 from rltui.pages.run.metrics_pane import MetricsPane
 from rltui.pages.timing.lines import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
@@ -315,7 +315,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_explain(self) -> None:
         """What the metric or finding at the cursor means."""
-        from rltui.pages.metric.explain import explain_finding, explain_tag
+        from rltui.pages.metric.lines import explain_finding, explain_tag
         from rltui.tui.overlay import ExplainScreen
 
         run, tag, finding = self.run, self.tag, self.findings.finding

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 
 from rltui.core.text import cell_width
-from rltui.draw.entries import indented
-from rltui.draw.line import MUTED, STRONG, TEXT, Line, Token, column, fit_line, style
+from rltui.draw.glyph import View
+from rltui.draw.line import MUTED, STRONG, TEXT, Line, Token, column, fit_line, indented, style
 from rltui.draw.prose import fact_line, paragraph
-from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.metrics import Row
 from rltui.facts.timing import Load, anatomy, loads
@@ -19,7 +18,7 @@ from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, statistics_i
 from rltui.pages.run.grid import MARGIN, grid_layout, grid_lines
 from rltui.pages.run.tab import TabLayout
 from rltui.session import RunView
-from rltui.session.limits import stage_limits
+from rltui.session.memory import stage_limits
 
 #: Lines about the row at the cursor when charts stand below them, and the least for these.
 _ABOUT, _CHARTS_BELOW = 11, 14

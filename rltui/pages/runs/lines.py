@@ -11,35 +11,42 @@ from rltui.core.address import AUTO, RAY, SSH, RemotePath
 from rltui.core.batch import Note, RunKey
 from rltui.core.errors import did_you_mean
 from rltui.core.level import Level
-from rltui.core.text import clean, fit, pad
-from rltui.draw.entries import Entry, LazyEntries, fixed, with_margin
-from rltui.draw.glyph import GlyphSet
+from rltui.core.text import cell_width, clean, fit, pad
+from rltui.draw.glyph import GlyphSet, View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
     TEXT,
+    TITLE,
+    Entry,
+    LazyEntries,
     Line,
     Token,
+    beside,
     column,
     fit_line,
+    fixed,
+    indented,
     line_width,
     slot_look,
     style,
+    with_margin,
 )
-from rltui.draw.names import distinct
-from rltui.draw.prose import note_lines, trouble_count, trouble_line, troubles_in, wrap
-from rltui.draw.view import View
+from rltui.draw.prose import distinct, note_lines, trouble_count, trouble_line, troubles_in, wrap
 from rltui.facts import numbers, sentences
 from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows, worst_rows
 from rltui.facts.groups import slot_of, slot_sign
-from rltui.facts.metrics import newest_of
+from rltui.facts.metrics import OVERVIEW, newest_of
 from rltui.facts.runs import ListedRun, Names, since_step
 from rltui.health.model import Finding
+from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.log.lines import crashed_line
+from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.header import run_header, state_spans
 from rltui.pages.run.metric_table import spark_line
+from rltui.pages.run.tab import chart_title, companions, tag_to_chart
 from rltui.session import RunView
 from rltui.session.session import Search
 
@@ -421,3 +428,62 @@ def tiny_lines(
     """Too small for anything but the verdicts."""
     lines = [run_header(r, view, max(width, 1), reading) for r in runs[:height]]
     return lines or [[("waiting for logs", MUTED)]]
+
+
+#: Fewest cells of the screen, and lines under the list, that leave room for it.
+_LEAST_WIDTH, _LEAST_HEIGHT = 110, 14
+
+
+#: Most lines: a chart that is taller says no more.
+_MOST_HEIGHT = 34
+
+
+#: Cells between the findings and the charts, and between two charts.
+_GAP = 4
+
+
+#: Most cells of the findings, and fewest of a chart.
+_FINDINGS, _CHART = 70, 50
+
+
+def preview_height(width: int, room: int) -> int:
+    """Lines of the preview on a screen ``width`` cells wide with ``room`` lines under the list; 0
+    for none."""
+    return min(room, _MOST_HEIGHT) if width >= _LEAST_WIDTH and room >= _LEAST_HEIGHT else 0
+
+
+def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """The preview of a run in ``width`` x ``height`` cells: a blank line, its name, then findings
+    beside one or two charts."""
+    body = height - 3
+    left = min(_FINDINGS, (width - _GAP - 3) // 2)
+    space = width - 3 - left - _GAP
+    count = 2 if space >= 2 * _CHART + _GAP else 1
+    cells = (space - (count - 1) * _GAP) // count
+    charts: list[Line] = []
+    for at, tag in enumerate(_charted(run)[:count]):
+        title = chart_title(run, tag, view, cells)
+        named = "unnamed" if at else "named"
+        chart = [title, *chart_lines(run, tag, view, cells, body - 1, timeline=named)]
+        charts = beside(charts, chart, cells, _GAP, body) if at else chart
+    lines = beside(findings_pane(run, left, body, view), charts, left, _GAP, body)
+
+    return [[], *indented([_title(run, view, width - 3), [], *lines], 2)]
+
+
+def _charted(run: RunView) -> list[str]:
+    """What the worst finding is about, the headline, and further vital signs."""
+    headline = run.headline()
+    first = tag_to_chart(run, OVERVIEW, None, headline)
+    if first is None or first not in run.infos:
+        return []
+    others = [headline] if headline is not None else []
+    return list(dict.fromkeys([first, *others, *companions(run, first)]))
+
+
+def _title(run: RunView, view: View, width: int) -> Line:
+    """The name of the run in a rule across the screen, and how to see all of it."""
+    note, glyphs = "Enter opens it", view.glyphs
+    name = fit(glyphs.text(run.name), width - len(note) - 2, ellipsis=glyphs.ellipsis)
+    rule = glyphs.rule * max(0, width - cell_width(name) - len(note) - 2)
+    return [(name, TITLE), (f" {rule} ", RULE), (note, MUTED)]

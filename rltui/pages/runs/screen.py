@@ -8,15 +8,13 @@ from dataclasses import replace
 from textual.app import ComposeResult
 
 from rltui.core.batch import RunKey
-from rltui.draw.entries import heights_of
-from rltui.draw.line import Line, Token, fit_line, style, with_ground
+from rltui.draw.line import Line, Token, fit_line, heights_of, style, with_ground
 from rltui.facts.groups import toggled
 from rltui.facts.runs import ListedRun, ListedRuns
 from rltui.pages.run.chart_screen import Then
 from rltui.pages.run.header import runs_header
-from rltui.pages.run.run_preview import preview_height, preview_lines
 from rltui.pages.run.screen import RunScreen
-from rltui.pages.runs.lines import RunRows, tiny_lines, waiting_lines
+from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_lines, waiting_lines
 from rltui.session import RunView, Session
 from rltui.tui.keys import RUNS
 from rltui.tui.screen import LEAST, NO_WAY_BACK, ListScreen, compare
@@ -225,7 +223,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def action_comparison(self, *, grouped: bool = False) -> None:
         """Show the marked runs side by side, or all."""
-        from rltui.pages.comparison.open_comparison import open_comparison
+        from rltui.pages.comparison.screen import open_comparison
 
         open_comparison(self.shell, self._session, self._open_and, grouped=grouped)
 

@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.text import cell_width, clean, words_match
-from rltui.draw.entries import Entry, fixed, with_margin
+from rltui.draw.glyph import View
 from rltui.draw.line import (
     MUTED,
     RULE,
     STRONG,
     TEXT,
     TITLE,
+    Entry,
     Line,
     column,
     fit_line,
+    fixed,
     line_width,
+    with_margin,
 )
 from rltui.draw.prose import hard_wrap, paragraph
-from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.pages.findings.lines import heading
 from rltui.sources.side_files.sample import Sample, SampleRow

@@ -9,8 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from rltui.draw.entries import Entry, fixed, indented
-from rltui.draw.line import MUTED, TITLE, Line
+from rltui.draw.line import MUTED, TITLE, Entry, Line, fixed, indented
 from rltui.draw.prose import paragraph
 from rltui.facts.samples import SampleBrowser, root_of
 from rltui.pages.run.header import run_header
@@ -28,8 +27,8 @@ from rltui.pages.samples.lines import (
 )
 from rltui.session import RunView, Session
 from rltui.sources.side_files.sample import Sample, SampleRow
+from rltui.tui.clipboard import ReadingScreen
 from rltui.tui.keys import SAMPLES, Key
-from rltui.tui.reading import ReadingScreen
 from rltui.tui.screen import LEAST, ListScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines

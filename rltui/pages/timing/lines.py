@@ -8,20 +8,21 @@ from dataclasses import dataclass, replace
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.draw.chart.stack import bar_line
-from rltui.draw.entries import Entry, fixed
+from rltui.draw.chart.layers import bar_line
+from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
     STRONG,
     TEXT,
     TITLE,
+    Entry,
     Line,
     fit_line,
+    fixed,
     line_width,
     style,
 )
-from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.metrics import Row, tab_sections
 from rltui.facts.timing import Anatomy, anatomy
@@ -35,7 +36,7 @@ from rltui.pages.timing.timing_table import (
     stage_rows,
 )
 from rltui.session import RunView
-from rltui.session.limits import stage_limits
+from rltui.session.memory import stage_limits
 
 TIMING = "timing"
 #: Stages below this share of the step are not worth a word.

@@ -7,8 +7,7 @@ from textual.containers import Vertical
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
-from rltui.draw.entries import Entry, fixed, indented
-from rltui.draw.line import TEXT, Line
+from rltui.draw.line import TEXT, Entry, Line, fixed, indented
 from rltui.facts.timing import anatomy
 from rltui.pages.timing.lines import (
     TimingLayout,
@@ -112,7 +111,7 @@ class TimingPane(Vertical):
         found, layout = anatomy(self._run), self._layout
         if found is None:
             return []
-        from rltui.pages.timing.timing_plot import stacked_lines
+        from rltui.pages.timing.timing_table import stacked_lines
 
         view = shell_of(self).view
         lines = stacked_lines(self._run, found, view, layout.width, height - 1, shares=self.shares)

@@ -8,7 +8,7 @@ import threading
 from multiprocessing.connection import Connection
 
 from rltui.remote.ray.cluster import Cluster
-from rltui.remote.ray.service import serve
+from rltui.remote.ray.driver_process import serve
 
 #: Seconds to end the actors when the session's process has ended.
 _CLOSING_S = 3.0

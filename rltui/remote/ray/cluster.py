@@ -18,8 +18,7 @@ import rltui
 from rltui.core.address import AUTO
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
-from rltui.remote.ray.message import Again, Chosen, Turn
-from rltui.remote.ray.node import ClusterError, CodeMissingError, Node
+from rltui.remote.ray.message import Again, Chosen, ClusterError, CodeMissingError, Node, Turn
 
 _CLIENT_PORT = 10001
 _NOTHING_HERE = "RAY_ADDRESS is not set, and no cluster of Ray runs on this machine"

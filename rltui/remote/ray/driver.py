@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from rltui.core.clock import Clock, SystemClock
-from rltui.remote.ray.links import Link, PlacedPlace
 from rltui.remote.ray.message import (
     Again,
     Alive,
     Chosen,
+    ClusterError,
+    CodeMissingError,
+    Node,
     NodeFacts,
     NodeTrouble,
     Offsets,
@@ -25,7 +29,6 @@ from rltui.remote.ray.message import (
     Turn,
     Turned,
 )
-from rltui.remote.ray.node import ClusterError, CodeMissingError
 from rltui.remote.ray.node_reader import NodeReader
 from rltui.remote.ray.place import Place
 
@@ -48,6 +51,63 @@ _RETRY_S, _MOST_RETRY_S = 1.0, 30.0
 _MOST_FAILURES = 3
 
 _LEFT = "has left the cluster"
+
+
+class ClockOffset:
+    """Measured by calls: what a call does happens after it was sent and before its answer comes.
+
+    So each call gives bounds, which are as far apart as the call was on its way.
+    """
+
+    def __init__(self) -> None:
+        self.ahead_s = (-math.inf, math.inf)
+        """Seconds by which it is ahead, at least and at most."""
+
+    def measured(self, sent: float, received: float, there: tuple[float, float]) -> None:
+        """Take a call into account: times here, and ``there`` at its beginning and its end; all
+        in seconds since the epoch."""
+        begun, ended = there
+        least, most = ended - received, begun - sent
+        if least > most:
+            return  # one of the clocks was set meanwhile
+        narrowed = max(least, self.ahead_s[0]), min(most, self.ahead_s[1])
+        self.ahead_s = narrowed if narrowed[0] <= narrowed[1] else (least, most)
+
+
+@dataclass(slots=True)
+class PlacedPlace:
+    """A place, who reads it, and how far."""
+
+    place: Place
+    label: str
+    offsets: Offsets
+    reader: str = ""
+    """Id of the node; empty for nobody."""
+
+
+@dataclass(slots=True)
+class Link:
+    """A node with its actor."""
+
+    node: Node
+    actor: Any = None
+    call: Any = None
+    """Its turn that is under way."""
+    called_at: float = 0.0
+    """Time when that began, seconds since the epoch."""
+    errands: deque[Chosen | Again] = field(default_factory=deque)
+    aside: Any = None
+    """The call for the first errand, beside its turn."""
+    clock: ClockOffset = field(default_factory=ClockOffset)
+    facts: NodeFacts | None = None
+    seen: dict[tuple[int, str, str], Place] = field(default_factory=dict)
+    looked: bool = False
+    look_at: float = 0.0
+    """Monotonic time of the next look at its places."""
+    opens: deque[int] = field(default_factory=deque)
+    failures: int = 0
+    retry_at: float = 0.0
+    trouble: str = ""
 
 
 class Driver:

@@ -10,7 +10,6 @@ from enum import Enum
 from pathlib import Path
 
 from rltui.core.batch import Batch, Note, SourceInfo
-from rltui.remote.ray.node import Node
 from rltui.remote.ray.place import Place
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import RunFiles
@@ -242,3 +241,20 @@ def unpacked(data: bytes) -> list[Batch]:
     cluster sent, which may run code here anyway."""
     found: list[Batch] = pickle.loads(zlib.decompress(data))
     return found
+
+
+class ClusterError(Exception):
+    """The cluster cannot be reached, or does not run what it is asked to; text for people."""
+
+
+class CodeMissingError(ClusterError):
+    """rltui is not installed on a node, in another version, or lacks a package."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node that is alive."""
+
+    id: str
+    name: str
+    """As Ray was told, else the name of the host."""

@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from rltui import __version__
 from rltui.formats import ALL_FORMATS, Belonging
 from rltui.remote.ray.message import Again, Chosen, PlaceNews, Reads, Reread, Turn, Turned
-from rltui.remote.ray.place import Place, expanded, place_at
-from rltui.remote.ray.place_reader import JUST_BEGUN, PlaceReader
+from rltui.remote.ray.place import JUST_BEGUN, Place, PlaceReader, expanded, place_at
 from rltui.sources.discovery.processes import Process, Processes
+from rltui.version import __version__
 
 #: Least seconds from one answer with news to the next one, while more are gathered: a call costs
 #: more than what it carries.

@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rltui import __version__
 from rltui.core.address import AUTO, RemotePath
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError, UsageError
@@ -31,11 +30,11 @@ from rltui.remote.ray.message import (
 from rltui.remote.ray.places import Places
 from rltui.remote.ray.rereads import Pieces, Rereads
 from rltui.remote.ray.survey import ClusterFacts, Survey
-from rltui.sources.follow.queued import BatchQueue, ThreadedReader
-from rltui.sources.follow.reading import Arriving
+from rltui.sources.follow.queued import Arriving, BatchQueue, ThreadedReader
+from rltui.version import __version__
 
 if TYPE_CHECKING:
-    from rltui.remote.opening import Wishes
+    from rltui.remote.readers import Wishes
 
 #: Seconds for a driver to connect and to search the nodes.
 _LOOK_S = 180.0

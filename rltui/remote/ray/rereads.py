@@ -13,7 +13,7 @@ from rltui.core.batch import Batch
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.remote.ray.driver_process import LostError
 from rltui.remote.ray.message import Again, Reread
-from rltui.sources.follow.reading import Arriving
+from rltui.sources.follow.queued import Arriving
 
 #: A node that sends nothing for this many seconds is not waited for.
 _PATIENCE_S = 60.0

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
 
-from rltui.core.address import RemotePath
+from rltui.core.address import AUTO, RemotePath
+from rltui.core.batch import RunKey
+from rltui.core.errors import SourceError, UsageError
+from rltui.core.installation import to_add
 from rltui.core.text import clean
 from rltui.remote.ray.message import (
+    Chosen,
+    ClusterError,
+    CodeMissingError,
     Looked,
     NodeFacts,
     NodeTrouble,
@@ -21,6 +31,7 @@ from rltui.remote.ray.message import (
 from rltui.remote.ray.place import Place
 from rltui.remote.ray.places import key_of, root_of
 from rltui.sources.discovery.run_files import RunFiles
+from rltui.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +155,118 @@ class Survey:
 def _unfinished(places: Iterable[_Searched]) -> str:
     late = [str(s.place.path) for s in places if not s.state.ended]
     return f"the search of {clean(late[0])} has not ended" if late else ""
+
+
+T = TypeVar("T")
+
+
+R = TypeVar("R")
+
+
+class TaskCluster:
+    """The cluster of ``RAY_ADDRESS``, else the one that runs on this machine."""
+
+    def __init__(self) -> None:
+        """Raises UsageError where Ray is not installed, SourceError where no cluster answers."""
+        if find_spec("ray") is None:
+            raise UsageError(f"--ray: needs ray: {to_add('ray[client]')}")
+        from rltui.remote.ray.cluster import Cluster
+
+        try:
+            self._cluster = Cluster(AUTO)
+        except ClusterError as error:
+            raise SourceError(f"--ray: {error}") from None
+
+    @property
+    def cores(self) -> int:
+        """Of all nodes."""
+        return self._cluster.cores()
+
+    def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+        """The results, in the order in which they come. Raises SourceError with the reason when a
+        task fails for good."""
+        left = dict(enumerate(items))
+        try:
+            try:
+                yield from self._results(function, left)
+            except CodeMissingError:
+                if not self._cluster.ship_code():
+                    raise
+                yield from self._results(function, left)
+        except ClusterError as error:
+            raise SourceError(f"--ray: {error}") from None
+
+    def _results(self, function: Callable[[T], R], left: dict[int, T]) -> Iterator[R]:
+        """The results of what is left, which is taken away from there."""
+        call = self._cluster.function(_checked_call)
+        waiting = {call.remote(__version__, function, item): n for n, item in left.items()}
+        while waiting:
+            for done in self._cluster.wait(list(waiting), 1.0):
+                result: R = self._cluster.result(done)
+                del left[waiting.pop(done)]
+                yield result
+
+    def close(self) -> None:
+        """Disconnect; tasks under way are cancelled."""
+        self._cluster.close()
+
+
+def _checked_call(version: str, function: Callable[[T], R], item: T) -> R:
+    """The body of a task."""
+    if version != __version__:
+        raise ImportError(f"version {__version__} of rltui is there, not {version}")
+    return function(item)
+
+
+class RunChoice:
+    """Answers the searches of one reader, in its thread, as the session says in another one."""
+
+    def __init__(self, prefix: str, *, asks: bool, on_news: Callable[[], None]) -> None:
+        """``prefix``: only runs whose name begins so exist; ``asks``: whether the session is asked
+        which of them to read, else all are; ``on_news`` is called when a search has ended."""
+        self._prefix = prefix
+        self._asks = asks
+        self._on_news = on_news
+        self._lock = threading.Condition()
+        self._chosen: frozenset[str] = frozenset()
+        self._closed = False
+        self._found: tuple[str, ...] | None = None
+        self._question = 0
+
+    @property
+    def state(self) -> tuple[tuple[str, ...] | None, int]:
+        """Names of the runs of the newest search, None before it; number of the question which of
+        them to read that waits for its answer, 0 for none."""
+        with self._lock:
+            return self._found, self._question
+
+    def choose(self, keys: Collection[RunKey]) -> Collection[RunKey]:
+        """Those to read. Waits for the answer if these are others than before."""
+        own = [key for key in keys if key.name.startswith(self._prefix)]
+        found = tuple(key.name for key in own)
+        with self._lock:
+            news = found != self._found
+            if news and self._asks:
+                self._question = time.time_ns()  # not that of a reader that has ended
+            self._found = found
+        if news:
+            self._on_news()
+        if not self._asks:
+            return own
+        with self._lock:
+            self._lock.wait_for(lambda: self._closed or not self._question)
+            return [key for key in own if key.name in self._chosen]
+
+    def take(self, chosen: Chosen) -> None:
+        """Note which runs are to be read."""
+        with self._lock:
+            self._chosen = frozenset(chosen.runs)
+            if chosen.question == self._question:
+                self._question = 0
+                self._lock.notify_all()
+
+    def close(self) -> None:
+        """Whoever waits waits no more."""
+        with self._lock:
+            self._closed = True
+            self._lock.notify_all()

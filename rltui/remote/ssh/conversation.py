@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from rltui.core.address import RemotePath
 from rltui.core.batch import Batch
 from rltui.core.errors import SourceError
-from rltui.remote.ssh.far_paths import FarPaths
-from rltui.remote.ssh.link import Link, LinkLostError
+from rltui.remote.ssh.link import FarPaths, Link, LinkLostError
 from rltui.remote.wire import BatchDecoder, BatchEncoder, Frame, Kind, WireError
 from rltui.remote.wire.messages import (
     AGAIN,
+    Again,
     Hello,
     Request,
     State,
@@ -21,12 +21,12 @@ from rltui.remote.wire.messages import (
     dump_read,
     load_error,
     load_found,
+    load_kept,
 )
-from rltui.remote.wire.questions import Again, load_kept
 from rltui.sources.follow.resume import HandedOver
 
 if TYPE_CHECKING:
-    from rltui.remote.opening import Wishes
+    from rltui.remote.readers import Wishes
 
 
 class Conversation:

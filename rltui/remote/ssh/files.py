@@ -22,8 +22,7 @@ from rltui.core.level import Level
 from rltui.files.remote.status import RemoteStatus
 from rltui.remote.ssh.link import Link, LinkLostError
 from rltui.remote.wire import Kind, WireError
-from rltui.remote.wire.messages import FILES, Hello
-from rltui.remote.wire.questions import MOST_READ, Answer, Question, Sort, What
+from rltui.remote.wire.messages import FILES, MOST_READ, Answer, Hello, Question, Sort, What
 
 #: Seconds until an answer must have come, and until a host that did not answer is asked again.
 _PATIENCE_S, _PAUSE_S = 60.0, 5.0

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import selectors
+import shlex
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 
-from rltui.core.text import clean_bytes
+from rltui.core.address import SSH, RemotePath
+from rltui.core.batch import Batch, Note
+from rltui.core.clock import Clock
+from rltui.core.errors import UsageError
+from rltui.core.text import clean, clean_bytes
+from rltui.files.trouble import Notes, Trouble
 from rltui.remote.wire import Frame, FrameReader, FrameWriter, Kind, VersionError, WireError
 
 #: Seconds without a sign of life after which the connection counts as lost.
@@ -143,3 +153,119 @@ class Link:
         absent = code == _NO_COMMAND or (code == _NO_VERB and b"'stream'" in self._said)
         missing = absent and not self._reader.begun
         return LinkLostError(lines[-1] if lines else "the connection has ended", missing=missing)
+
+
+#: No password is asked for, no terminal and no forwarding is wanted, and a dead connection is
+#: noticed.
+_OPTIONS = (
+    *("-T", "-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=10"),
+    *("-oServerAliveCountMax=3", "-oClearAllForwardings=yes", "-oRemoteCommand=none"),
+)
+
+
+_AUTHORITY = re.compile(r"(?:([\w.+@%-]+)@)?(?:\[([0-9a-fA-F:.%\w]+)\]|([\w.-]+))(?::(\d{1,5}))?")
+
+
+def ssh_command(authority: str, places: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """``authority`` is ``[USER@]HOST[:PORT]``; ``places`` are paths there, ``~`` is the home
+    directory. ``RLTUI_SSH`` and ``RLTUI_REMOTE_COMMAND`` replace ``ssh`` and ``rltui``.
+
+    Raises UsageError for what is not a host.
+    """
+    found = _AUTHORITY.fullmatch(authority)
+    if found is None or authority.startswith("-") or (found[3] or "").startswith("-"):
+        raise UsageError(f"{clean(authority)}: is not a host")
+    user, address, name, port = found.groups()
+    try:
+        words = shlex.split(environ.get("RLTUI_SSH") or "ssh")
+    except ValueError as error:
+        raise UsageError(f"RLTUI_SSH: {error}") from None
+    options = [*_OPTIONS, *(("-p", port) if port else ()), *(("-l", user) if user else ())]
+    there = environ.get("RLTUI_REMOTE_COMMAND") or "rltui"
+    command = " ".join([there, "stream", "--", *map(shlex.quote, places)])
+    return [*words, *options, "--", address or name, command]
+
+
+class FarPaths:
+    """Makes RemotePaths of paths on one host; those below a logdir begin as that logdir does."""
+
+    def __init__(self, logdirs: Sequence[RemotePath], there: Sequence[Path]) -> None:
+        """``there``: what the logdirs are called on that host."""
+        self._pairs = list(zip(logdirs, there, strict=True))
+        self._authority = logdirs[0].authority
+        self._known: dict[Path, Path] = {}
+
+    def here(self, path: Path) -> Path:
+        """What a path is called here."""
+        found = self._known.get(path)
+        if found is None:
+            found = self._known[path] = self._here(path)
+        return found
+
+    def there(self, path: RemotePath) -> Path:
+        """What a path is called on that host."""
+        for logdir, there in self._pairs:
+            if path == logdir or logdir in path.parents:
+                return there / path.relative_to(logdir)
+        return Path(path.place)
+
+    def batch(self, batch: Batch) -> Batch:
+        """A batch with the paths of here."""
+        source = replace(batch.source, path=self.here(batch.source.path))
+        run_path, notes = self.here(batch.run_path), self.notes(batch.notes)
+        return replace(batch, source=source, run_path=run_path, notes=notes)
+
+    def notes(self, notes: Sequence[Note]) -> tuple[Note, ...]:
+        """Notes with the paths of here, which may be without number: they are not kept."""
+        return tuple(
+            replace(note, path=self._known.get(note.path) or self._here(note.path))
+            for note in notes
+        )
+
+    def _here(self, path: Path) -> Path:
+        for logdir, there in self._pairs:
+            if path == there or there in path.parents:
+                return logdir / path.relative_to(there)
+        return RemotePath(f"{SSH}:", self._authority, str(path).lstrip("/"))
+
+
+#: A connection that is lost for fewer seconds is not worth a note on every run.
+_NOTED_S = 10.0
+
+
+class Outage:
+    """Of one host."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._trouble = Trouble()
+        self._since: float | None = None
+        self._began = 0.0
+        self.message = ""
+        """Why it cannot be reached, and since when; empty while it can. Stands behind a path,
+        which names the host."""
+
+    @property
+    def since(self) -> float | None:
+        """When it was found to be out of reach, seconds since the epoch; None while it is not."""
+        return self._since
+
+    def begin(self, why: str, what: str = "not reachable") -> None:
+        """An attempt has failed."""
+        if self._since is None:
+            self._since = self._clock.now()
+            self._began = self._clock.monotonic()
+        at = time.strftime("%H:%M:%S", time.localtime(self._since))
+        self.message = f"{what} since {at}: {why}"
+
+    def for_runs(self) -> Notes:
+        """What its runs are to be noted about an outage that lasts, once."""
+        lasted = self._clock.monotonic() - self._began
+        if self._since is None or lasted < _NOTED_S or self._trouble.message:
+            return ()
+        return self._trouble.failed(self.message)
+
+    def end(self) -> Notes:
+        """It can be reached again; returns what its runs are to be noted."""
+        self._since, self.message = None, ""
+        return self._trouble.over()

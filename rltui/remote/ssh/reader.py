@@ -21,21 +21,17 @@ from rltui.core.level import Level
 from rltui.files.disk import offer
 from rltui.files.trouble import Notes
 from rltui.remote.part import NotInstalledError
-from rltui.remote.ssh.command import ssh_command
 from rltui.remote.ssh.conversation import Conversation
-from rltui.remote.ssh.far_paths import FarPaths
 from rltui.remote.ssh.files import SshFiles
-from rltui.remote.ssh.link import LinkLostError
-from rltui.remote.ssh.outage import Outage
+from rltui.remote.ssh.link import FarPaths, LinkLostError, Outage, ssh_command
 from rltui.remote.ssh.rereading import Rereading
-from rltui.remote.wire.messages import State
-from rltui.remote.wire.questions import Again, KnownFile
+from rltui.remote.wire.messages import Again, KnownFile, State
 from rltui.sources.discovery.run_files import EMPTY
 from rltui.sources.follow.queued import BatchQueue, QueuedReader
 from rltui.sources.follow.resume import HandedOver
 
 if TYPE_CHECKING:
-    from rltui.remote.opening import Wishes
+    from rltui.remote.readers import Wishes
 
 #: Seconds until a lost connection is tried again: the first time, and at most.
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.5, 30.0

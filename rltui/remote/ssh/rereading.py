@@ -15,9 +15,8 @@ from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
 from rltui.remote.ssh.conversation import Conversation
 from rltui.remote.ssh.link import LinkLostError
-from rltui.remote.wire.questions import Again
-from rltui.sources.follow.queued import BatchQueue
-from rltui.sources.follow.reading import Arriving
+from rltui.remote.wire.messages import Again
+from rltui.sources.follow.queued import Arriving, BatchQueue
 
 #: Seconds without anything to do after which the connection ends.
 _IDLE_S = 60.0

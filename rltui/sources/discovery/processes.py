@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from rltui.core.address import PIPE, is_remote
 from rltui.core.text import clean
-from rltui.files.filesystem import Mounts
+from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS
 from rltui.formats.json_value import parsed
 

@@ -20,25 +20,24 @@ from itertools import islice
 from pathlib import Path
 
 from rltui.core.address import is_remote
-from rltui.files.disk import Entry, Status, expect, is_spent, listing, opened
+from rltui.files.disk import Entry, Mounts, Status, expect, is_spent, listing, opened
 from rltui.files.disk import status as status_of
-from rltui.files.filesystem import Mounts
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats import HEAD_BYTES, Format, Options
-from rltui.formats.figure_lines import NO_ROWS, figure_lines
+from rltui.formats.last_line import NO_ROWS, figure_lines
 from rltui.sources.discovery.log_head import EndSigns, HeadReader
 from rltui.sources.discovery.run_files import (
     CHECKPOINT,
     CHECKPOINT_LOG,
     Candidate,
     EmptyLogError,
+    FoundStores,
     LogdirError,
     Place,
     SearchStoppedError,
     Tree,
     pruned,
 )
-from rltui.sources.discovery.tracker_stores import FoundStores
 from rltui.trackers import Tracker
 
 #: Files whose names say nothing, of one directory and suffix, and of one walk, that are opened

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rltui.files.filesystem import Mounts
+from rltui.files.disk import Mounts
 
 #: Directories that inotify watches: this part of what all programs of a user may have, which is
 #: 8,192 on old systems and grows with the memory on newer ones. A watch takes about 1 KB there.

@@ -16,8 +16,7 @@ from rltui.core.text import clean
 from rltui.core.yaml_document import parse_document
 from rltui.files.disk import Entry, is_directory, listing, read_all, status
 from rltui.files.trouble import is_missing, reason_of
-from rltui.formats.json_value import parsed
-from rltui.formats.settings import flat_settings
+from rltui.formats.json_value import flat_settings, parsed
 
 _NAMES = tuple(
     f"{stem}.{suffix}"

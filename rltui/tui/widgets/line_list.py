@@ -12,8 +12,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.scrollbar import ScrollBarRender
 
-from rltui.draw.entries import Entry, Id, heights_of, items_of
-from rltui.draw.line import Line
+from rltui.draw.line import Entry, Id, Line, heights_of, items_of
 from rltui.tui.widgets.lines import LinePainter
 
 

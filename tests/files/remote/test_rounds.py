@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from rltui.core.address import RemotePath
-from rltui.files.remote.ahead import News
 from rltui.files.remote.server import RemoteServer
 from rltui.files.remote.status import RemoteStatus
 from rltui.files.remote.store import RemoteStore
-from rltui.files.remote.tail import RemoteTail
+from rltui.files.remote.tail import News, RemoteTail
 from tests.clock import ManualClock
 from tests.files.bucket import QuickBucket
 

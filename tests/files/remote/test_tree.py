@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.core.address import RemotePath
-from rltui.files.remote.tree import names_by_directory
+from rltui.files.remote.status import names_by_directory
 
 
 def test_a_neighbour_whose_name_begins_alike_is_no_part_of_a_tree() -> None:

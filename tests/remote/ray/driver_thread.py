@@ -12,9 +12,8 @@ from multiprocessing.connection import Connection
 import pytest
 
 from rltui.remote.ray import reader
-from rltui.remote.ray.driver_process import DriverProcess
-from rltui.remote.ray.node import ClusterError
-from rltui.remote.ray.service import serve
+from rltui.remote.ray.driver_process import DriverProcess, serve
+from rltui.remote.ray.message import ClusterError
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 
 _PATIENCE_S = 20.0

@@ -8,8 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rltui.remote.ray.message import Again, Chosen, Reads, Reread, Turn, Turned
-from rltui.remote.ray.node import ClusterError, Node
+from rltui.remote.ray.message import Again, Chosen, ClusterError, Node, Reads, Reread, Turn, Turned
 from rltui.remote.ray.node_reader import NodeReader
 from tests.clock import ManualClock
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from rltui.remote.ray.clock_offset import ClockOffset
+from rltui.remote.ray.driver import ClockOffset
 from rltui.remote.ray.message import NodeFacts
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 from tests.remote.ray.watcher import FOUND, watching

@@ -12,8 +12,7 @@ from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.remote.ray.driver import Driver
-from rltui.remote.ray.message import NodeTrouble, Opening, Task
-from rltui.remote.ray.node import ClusterError
+from rltui.remote.ray.message import ClusterError, NodeTrouble, Opening, Task
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 from tests.remote.ray.watcher import FOUND, READS, log, watching
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from rltui import __version__
 from rltui.remote.ray import node_reader
 from rltui.remote.ray.message import Again, Chosen, PlaceNews, Reads, Reread, Turn
 from rltui.remote.ray.node_reader import NodeReader
+from rltui.version import __version__
 
 READS = Reads(("/none",), __version__, 1.0, 1.0, 1.0, None, False, False, None)
 

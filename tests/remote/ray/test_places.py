@@ -11,9 +11,9 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.remote.opening import Wishes, open_reader
 from rltui.remote.ray import reader
 from rltui.remote.ray.message import (
+    Node,
     NodeFacts,
     NodeTrouble,
     Placed,
@@ -22,9 +22,9 @@ from rltui.remote.ray.message import (
     Standing,
     packed,
 )
-from rltui.remote.ray.node import Node
 from rltui.remote.ray.place import Place
 from rltui.remote.ray.places import Places
+from rltui.remote.readers import Wishes, open_reader
 from rltui.sources.follow.resume import without_content
 from tests.builders import a_batch, a_source
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rltui.core.errors import SourceError
-from rltui.remote.ray.node import CodeMissingError
-from rltui.remote.ray.tasks import TaskCluster
+from rltui.remote.ray.message import CodeMissingError
+from rltui.remote.ray.survey import TaskCluster
 
 
 class MixedCluster:

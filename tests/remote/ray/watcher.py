@@ -8,15 +8,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from rltui import __version__
 from rltui.core.batch import Batch
 from rltui.remote.ray.driver import Driver
-from rltui.remote.ray.message import Again, Opening, Reads, Reread, Task
-from rltui.remote.ray.node import ClusterError
+from rltui.remote.ray.message import Again, ClusterError, Opening, Reads, Reread, Task
 from rltui.remote.ray.places import Places
 from rltui.remote.ray.rereads import Pieces, Rereads
 from rltui.sources.follow.log_search import Choose
 from rltui.store import Store
+from rltui.version import __version__
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 
 READS = Reads(("/runs",), __version__, 0.01, 0.02, 0.05, None, False, False, None)

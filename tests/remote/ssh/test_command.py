@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from rltui.core.errors import UsageError
-from rltui.remote.ssh.command import ssh_command
+from rltui.remote.ssh.link import ssh_command
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 from rltui.core.address import RemotePath
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.remote.ssh.far_paths import FarPaths
+from rltui.remote.ssh.link import FarPaths
 
 LOGDIR = RemotePath("ssh:", "node7", "runs")
 

@@ -13,7 +13,7 @@ from rltui.core.batch import RunKey
 from rltui.core.errors import UnreachableError
 from rltui.remote.ssh.conversation import Conversation
 from rltui.remote.ssh.rereading import Rereading
-from rltui.remote.wire.questions import Again
+from rltui.remote.wire.messages import Again
 from tests.clock import ManualClock
 
 WANTED = Again(RunKey(0, "a"), ())

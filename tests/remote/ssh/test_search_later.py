@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.remote.opening import Wishes
-from rltui.remote.readers import Readers
+from rltui.remote.readers import Readers, Wishes
 from rltui.sources.follow.schedule import Intervals
 from tests.remote.ssh.far_host import FarHost, Watched, append, reader_of
 

@@ -22,8 +22,7 @@ from rltui.remote.wire import (
     Kind,
     framing,
 )
-from rltui.remote.wire.encoding import MOST_TEXT, PART_BYTES
-from rltui.remote.wire.framing import MOST_PAYLOAD
+from rltui.remote.wire.framing import MOST_PAYLOAD, MOST_TEXT, PART_BYTES
 from rltui.remote.wire.messages import MOST_NOTES, State, load_error
 
 PLAIN = Batch(

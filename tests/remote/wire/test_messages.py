@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from rltui.core.batch import RunKey
 from rltui.remote.wire import Frame, Kind, WireError
 from rltui.remote.wire.messages import (
+    Answer,
     Hello,
     State,
     dump_found,
     load_chosen,
     load_error,
     load_found,
+    load_kept,
 )
-from rltui.remote.wire.questions import Answer, load_kept
 
 LOADS: dict[Kind, Callable[[Frame], object]] = {
     Kind.HELLO: Hello.load,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.files.filesystem import Mounts
+from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS, Options
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.follow.log_search import LogSearch, SearchPace

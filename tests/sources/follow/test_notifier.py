@@ -15,7 +15,7 @@ from typing import TypeVar
 import pytest
 import watchdog.observers
 
-from rltui.files.filesystem import Mounts
+from rltui.files.disk import Mounts
 from rltui.sources.follow import notifier as module
 from rltui.sources.follow.notifier import InotifyWatches, Notifier, WatchdogWatches, most_watches
 

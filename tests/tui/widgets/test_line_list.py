@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 
 from textual.app import ComposeResult
 
-from rltui.draw.entries import Entry, fixed
-from rltui.draw.line import TEXT, Line, Token, style
+from rltui.draw.line import TEXT, Entry, Line, Token, fixed, style
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.line_list import LineList
 from tests.tui.driving import driving
