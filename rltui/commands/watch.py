@@ -37,8 +37,8 @@ from rltui.core.clock import SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.text import cell_width, clean, fit
 from rltui.demo import SCENARIOS, DemoWriter, demo_runs
-from rltui.draw.glyph import View
 from rltui.draw.theme import load_theme
+from rltui.draw.view import View
 from rltui.output.text_report import verdict_line
 from rltui.pages.picker.lines import PathDisplay, suggestions_text
 from rltui.session import RunView, Session

@@ -6,7 +6,8 @@
 Independent of screens and rules; TensorBoard's writer is imported when a run is created.
 """
 
-from rltui.demo.course import SCENARIOS, Scenario
+from rltui.demo.course import Scenario
 from rltui.demo.demo_run import DemoRun, DemoWriter, demo_runs
+from rltui.demo.scenario import SCENARIOS
 
 __all__ = ["SCENARIOS", "DemoRun", "DemoWriter", "Scenario", "demo_runs"]

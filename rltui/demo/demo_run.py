@@ -21,7 +21,8 @@ import numpy as np
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
-from rltui.demo.course import MAX_RESPONSE, SCENARIOS, rows_of
+from rltui.demo.course import MAX_RESPONSE
+from rltui.demo.scenario import SCENARIOS, rows_of
 from rltui.demo.verl_tags import KL_COEF, RESPONSES, SAMPLES_PER_PROMPT, VALIDATE_EVERY, Row
 
 #: Seconds between two records; verl writes one record per value.

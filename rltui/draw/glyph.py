@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from rltui.core.level import Level, RunState
 from rltui.core.text import cell_width
 from rltui.draw.line import Line
-from rltui.facts import numbers
-from rltui.facts.groups import Marked
 
 MARKERS = ("braille", "block", "ascii")
 #: Typographic characters that rltui writes, and their replacements in ascii.
@@ -212,49 +209,3 @@ def glyph_set(marker: str, *, plain_badges: bool = False, colours: bool = True) 
     states = ("live", "stalled", "finished", "stopped", "crashed", "state_unknown")
     names = ("unknown", "ok", "watch", "bad", "over", *states)
     return replace(chosen, **{n: getattr(ASCII, n) for n in names})
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """How things are shown. What a screen shows (cursor, filter, zoom) belongs to that screen."""
-
-    axis: str = "step"
-    """What the x axis counts: step, relative, wall or tokens."""
-    smooth: float = 0.0
-    """Weight of the moving average, 0 (none) to below 1."""
-    log_y: bool = False
-    outliers: bool = False
-    """True cuts the y range to the 1-99 % quantiles."""
-    marker: str = "braille"
-    """How charts draw their dots: braille, block or ascii."""
-    colours: bool = True
-    """False on a terminal without colours."""
-    marked: tuple[Marked, ...] = ()
-    """The runs that are drawn in the charts of every other run, by slot."""
-    shared: tuple[str, ...] = ()
-    """The tags that are drawn in one chart, in the order in which they were marked."""
-
-    @property
-    def glyphs(self) -> GlyphSet:
-        """The glyphs of the chosen marker."""
-        return glyph_set(self.marker, colours=self.colours)
-
-    @property
-    def state(self) -> str:
-        """Options that differ from the defaults, for the right end of the footer."""
-        return self.state_on((self.axis,))
-
-    def state_on(self, axes: Sequence[str]) -> str:
-        """The same where charts have one of ``axes``: another one leaves them on the step."""
-        words = [f"x {self.axis}"] if self.axis != "step" else []
-        if self.axis not in axes:
-            words = [f"x step: no {missing_on(self.axis)}"]
-        words += ["log y"] if self.log_y else []
-        words += ["no outliers"] if self.outliers else []
-        words += [f"smooth {numbers.short(self.smooth)}"] if self.smooth else []
-        return "  ".join(words)
-
-
-def missing_on(axis: str) -> str:
-    """What a log without the axis does not have."""
-    return "tokens" if axis == "tokens" else "times"

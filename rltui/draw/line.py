@@ -15,7 +15,7 @@ from typing import Generic, TypeVar, overload
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.glyph import View
+from rltui.draw.view import View
 
 
 class Token(str, Enum):

@@ -23,7 +23,7 @@ from rltui.core.errors import UsageError
 from rltui.core.text import clean
 
 if TYPE_CHECKING:
-    from rltui.files.remote.web import RemoteCosts
+    from rltui.files.remote.server import RemoteCosts
 
 #: ``read(length, offset)``: the bytes of a file there, fewer at its end.
 ReadAt = Callable[[int, int], bytes]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
-from rltui.draw.glyph import View
 from rltui.draw.line import Line, beside
 from rltui.draw.theme import Theme
+from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.facts.runs import ListedRuns
 from rltui.output.svg import coloured, ground_of, svg

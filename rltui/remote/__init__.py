@@ -4,6 +4,7 @@ What this machine and fsspec can open is read by :class:`rltui.sources.Reader`; 
 several readers into one.
 """
 
-from rltui.remote.readers import Wishes, open_reader
+from rltui.remote.part import Wishes
+from rltui.remote.readers import open_reader
 
 __all__ = ["Wishes", "open_reader"]

@@ -11,11 +11,11 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rltui.core.batch import Batch, Note, RunKey
+from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.remote.wire.messages import (
@@ -27,11 +27,10 @@ from rltui.remote.wire.messages import (
     Sort,
     What,
 )
+from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.follow.log_search import Choose, Wants
 from rltui.sources.follow.queued import Reading
-
-if TYPE_CHECKING:
-    from rltui.remote.readers import Wishes
+from rltui.sources.follow.schedule import Intervals, Watching
 
 #: Seconds until what could not be searched is searched again: the first time, and at most.
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 1.0, 30.0
@@ -313,3 +312,30 @@ def _bytes(path: Path, begin: int, size: int) -> Answer:
         return Answer(Sort.FILE, found.st_size, found.st_mtime_ns, data=data)
     finally:
         os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a session asks of its reader, wherever the logs are."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    watch: Watching = field(default_factory=Intervals)
+    choose: Choose | None = None
+    """Selects the runs to read among all found; given every run of each search."""
+    wants: Wants | None = None
+    """Whether to read a run for a log that is joined to it; not asked by other hosts."""
+    step_keys: Sequence[str] | None = None
+    ends: EndSigns | None = None
+    """Knows the logs of jobs that died before their first row."""
+    verify: bool = False
+    waits: bool = False
+    """Whether a named file that is empty is no error."""
+    partial: bool = False
+    """Whether a logdir that cannot be read is no error while another one can."""
+    later: bool = False
+    """Whether all searching is done in threads, once the reader is started, if a logdir is
+    elsewhere."""
+    absent: bool = False
+    """Whether a logdir of this machine need not exist yet."""
+    pipe: int = 0
+    """File descriptor that the logdir ``-`` means."""

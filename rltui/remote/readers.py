@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,16 +12,12 @@ from time import monotonic
 
 from rltui.core.address import RAY, SSH, RemotePath, is_remote
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
-from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError, UnreachableError, UsageError
 from rltui.core.installation import to_add
 from rltui.files.remote.stores import needs
-from rltui.remote.part import Part
-from rltui.sources.discovery.log_head import EndSigns
-from rltui.sources.follow.log_search import Choose, Wants
+from rltui.remote.part import Part, Wishes
 from rltui.sources.follow.queued import MOST_BATCHES, Arriving, Reading
 from rltui.sources.follow.reader import Reader
-from rltui.sources.follow.schedule import Intervals, Watching
 
 #: Hosts that are connected to at the same time.
 _MOST_AT_ONCE = 32
@@ -227,33 +222,6 @@ def _is_away(error: SourceError) -> bool:
 
 #: Begins the name of a reader of stores of fsspec.
 _STORE = "store "
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a session asks of its reader, wherever the logs are."""
-
-    clock: Clock = field(default_factory=SystemClock)
-    watch: Watching = field(default_factory=Intervals)
-    choose: Choose | None = None
-    """Selects the runs to read among all found; given every run of each search."""
-    wants: Wants | None = None
-    """Whether to read a run for a log that is joined to it; not asked by other hosts."""
-    step_keys: Sequence[str] | None = None
-    ends: EndSigns | None = None
-    """Knows the logs of jobs that died before their first row."""
-    verify: bool = False
-    waits: bool = False
-    """Whether a named file that is empty is no error."""
-    partial: bool = False
-    """Whether a logdir that cannot be read is no error while another one can."""
-    later: bool = False
-    """Whether all searching is done in threads, once the reader is started, if a logdir is
-    elsewhere."""
-    absent: bool = False
-    """Whether a logdir of this machine need not exist yet."""
-    pipe: int = 0
-    """File descriptor that the logdir ``-`` means."""
 
 
 def open_reader(logdirs: Sequence[Path], wishes: Wishes) -> Reading:

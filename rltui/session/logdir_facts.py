@@ -27,7 +27,7 @@ from rltui.sources.follow.notifier import Notifier
 from rltui.store import RunData
 
 if TYPE_CHECKING:
-    from rltui.files.remote.web import RemoteCosts
+    from rltui.files.remote.server import RemoteCosts
     from rltui.remote.ray.survey import ClusterFacts
 
 

@@ -19,7 +19,7 @@ from rltui.session.judging import Judge
 from rltui.session.logdir_facts import RunList
 from rltui.session.progress import progress
 from rltui.session.run import RunView
-from rltui.store.points import RunPrefix
+from rltui.store.prefix import RunPrefix
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from rltui.core.level import Level
 from rltui.core.text import pad
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -23,6 +22,7 @@ from rltui.draw.line import (
     longest,
     style,
 )
+from rltui.draw.view import View
 from rltui.facts.timeline import LEGEND
 from rltui.tui.keys import PICKER, Key
 from rltui.tui.overlay import Overlay

@@ -13,8 +13,8 @@ from rltui.config import Config
 from rltui.core.errors import UsageError
 from rltui.core.text import cell_width, fit
 from rltui.core.yaml_document import nearest
-from rltui.draw.glyph import View
 from rltui.draw.line import ACCENT, MUTED, TEXT, Line, Token, fit_line, style, with_ground
+from rltui.draw.view import View
 
 #: Screens on which a key can work; a tab of findings has keys of its own.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"

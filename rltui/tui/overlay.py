@@ -13,8 +13,8 @@ from textual.containers import Vertical
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 
-from rltui.draw.glyph import View
 from rltui.draw.line import Entry, Line, Token, fixed, indented, line_width, style
+from rltui.draw.view import View
 from rltui.tui.keys import OVERLAY, Key, covered
 from rltui.tui.screen import ShellScreen
 from rltui.tui.widgets.line_list import LineList

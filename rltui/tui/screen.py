@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -10,6 +12,7 @@ from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
+from textual.message import Message
 from textual.screen import Screen
 
 from rltui.core.errors import UsageError
@@ -238,7 +241,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     async def action_write(self) -> None:
         """Ask for the name of a file for the screen, or for the data of its chart."""
-        from rltui.tui.clipboard import default_name
+        from rltui.tui.writing import default_name
 
         await self.ask(f"w {default_name(self.picture_words(), self.shell.logdirs)}")
 
@@ -255,7 +258,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         self.call_after_refresh(self._write_now, name, over)
 
     def _write_now(self, name: str, over: bool) -> None:
-        from rltui.tui.clipboard import write_screen
+        from rltui.tui.writing import write_screen
 
         shell, rows = self.shell, self.shell.screen_rows()
         if rows and self.status.display:  # which may still show the line of the command
@@ -318,3 +321,51 @@ class ListScreen(ShellScreen[None]):
 
     def action_last(self) -> None:
         self.items.move_to_end(True)
+
+
+#: Takes in what was read, on the main thread.
+Take = Callable[[], None]
+
+
+def start_thread(work: Callable[[], None]) -> None:
+    """Call ``work`` on a thread of its own."""
+    # A daemon: one that hangs on a dead file system must not keep rltui from ending.
+    threading.Thread(target=work, name="rltui-files", daemon=True).start()
+
+
+class ReadingScreen(ShellScreen[None]):
+    """A screen that reads one thing at a time. As a second base: Textual follows the first one
+    only for the style."""
+
+    class Done(Message):
+        """What was requested has been read."""
+
+        def __init__(self, take: Take | None, error: Exception | None = None) -> None:
+            super().__init__()
+            self.take = take
+            self.error = error
+
+    reading = False
+    """Whether something is being read."""
+
+    def read(self, work: Callable[[], Take]) -> None:
+        """Call ``work`` on a thread, what it returns on the main thread, then update."""
+        self.reading = True
+        start_thread(partial(self._work, work))
+
+    def _work(self, work: Callable[[], Take]) -> None:
+        try:
+            message = self.Done(work())
+        except Exception as error:  # noqa: BLE001 - raised where it is seen
+            message = self.Done(None, error)
+        with contextlib.suppress(RuntimeError):  # the loop may be closed already
+            self.post_message(message)
+
+    def on_reading_screen_done(self, message: Done) -> None:
+        """Show what was read; an unexpected failure ends the app, so that it is seen."""
+        self.reading = False
+        if message.error is not None:
+            raise message.error
+        if message.take is not None and self.is_attached:
+            message.take()
+            self.update()

@@ -19,9 +19,9 @@ from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import Fault, wall
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
-from rltui.draw.glyph import View
 from rltui.draw.line import Token
 from rltui.draw.theme import DEFAULT, Theme, list_themes, load_theme
+from rltui.draw.view import View
 from rltui.tui import clipboard
 from rltui.tui.cell_diff import CellDiffApp
 from rltui.tui.command_history import CommandHistory, CommandSearch

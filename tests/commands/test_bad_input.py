@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.draw.glyph import View
+from rltui.draw.view import View
 from rltui.session import Session
 from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl

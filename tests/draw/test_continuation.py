@@ -9,8 +9,9 @@ import pytest
 
 from rltui.draw.chart.chart_model import Continuation
 from rltui.draw.chart.render import Chart, Curve, Limit, render
-from rltui.draw.glyph import View, glyph_set
+from rltui.draw.glyph import glyph_set
 from rltui.draw.line import line_width, plain
+from rltui.draw.view import View
 from rltui.pages.metric.metric_chart import chart_lines, chart_of
 from rltui.session import RunView
 from tests.builders import START, a_batch, a_block, a_source

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rltui.core.text import cell_width
-from rltui.draw.glyph import View
 from rltui.draw.line import Entry, Line, fit_line, plain
+from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, TABS, tab_sections
 from rltui.facts.runs import ListedRuns
 from rltui.pages.findings.findings_detail import detail_lines

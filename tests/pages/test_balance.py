@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.pages.run.tab_below import top_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_block

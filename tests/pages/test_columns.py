@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.text import cell_width
-from rltui.draw.glyph import View
 from rltui.draw.line import Line, column, line_width, plain
 from rltui.draw.prose import fact_line
+from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.metrics import Row, make_row
 from rltui.health.model import Judgement

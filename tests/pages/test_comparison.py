@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rltui.draw.glyph import View
 from rltui.draw.line import RUN_TOKENS, Token, style
+from rltui.draw.view import View
 from rltui.facts.comparison import Comparison
 from rltui.facts.x_axis import Axis
 from rltui.output.plot import PlotOptions, plot_text

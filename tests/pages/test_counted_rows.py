@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.output.text_report import check_text, verdict_line
 from rltui.pages.findings.lines import since_words
 from rltui.pages.metric.lines import explain_tag

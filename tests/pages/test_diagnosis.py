@@ -8,8 +8,8 @@ import pytest
 
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
-from rltui.draw.glyph import View
 from rltui.draw.line import Line, plain
+from rltui.draw.view import View
 from rltui.facts.checks import check_facts, check_items
 from rltui.facts.findings import FindingId, diagnosis_of, finding_rows, marks, worst_story
 from rltui.facts.metrics import make_row, overview_sections

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from rltui.core.batch import LogTail
-from rltui.draw.glyph import View
 from rltui.draw.line import line_width, plain
+from rltui.draw.view import View
 from rltui.pages.findings.lines import event_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_source, steps

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.level import Level
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text, verdict_line
 from rltui.pages.findings.findings_pane import findings_pane

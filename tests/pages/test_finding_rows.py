@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.facts.findings import finding_rows, worst_rows
 from rltui.health.model import Diagnosed, Finding, FindingState
 from rltui.output.text_report import run_lines

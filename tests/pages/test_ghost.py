@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.core.level import Level
-from rltui.draw.glyph import View
+from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.session import RunView

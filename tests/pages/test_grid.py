@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.draw.glyph import View
 from rltui.draw.line import ACCENT, Line, Token, plain
+from rltui.draw.view import View
 from rltui.facts.groups import toggled
 from rltui.facts.metrics import Row, tab_sections
 from rltui.pages.run import grid

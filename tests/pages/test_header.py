@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from rltui.core.level import Level
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.facts.runs import RunCounts
 from rltui.pages.run.header import runs_header
 

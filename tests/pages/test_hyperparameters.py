@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.draw.glyph import View
 from rltui.draw.line import line_width, plain
+from rltui.draw.view import View
 from rltui.pages.hyperparameters.lines import Settings, setting_lines
 from rltui.session import RunView
 from rltui.session.hyperparameters import differing_settings, value_text

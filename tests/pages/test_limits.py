@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.level import Level
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.numbers import short
 from rltui.pages.metric.lines import explain_tag

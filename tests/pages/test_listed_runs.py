@@ -9,8 +9,8 @@ import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.level import Level
-from rltui.draw.glyph import View
 from rltui.draw.line import LazyEntries, heights_of, items_of
+from rltui.draw.view import View
 from rltui.facts import runs as listed_runs
 from rltui.facts.runs import ListedRuns, runs_matching
 from rltui.pages.runs.lines import RunRows

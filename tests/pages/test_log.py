@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from rltui.core.batch import Batch, LogTail, RunKey
 from rltui.core.level import Level
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.output.text_report import check_text, verdict_line
 from rltui.pages.log.lines import log_head, log_lines
 from rltui.pages.run.header import run_header

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN
 from tests.builders import a_batch

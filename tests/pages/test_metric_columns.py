@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.facts.metrics import Row, tab_sections
 from rltui.pages.run.grid import grid_layout, grid_lines
 from rltui.pages.run.metric_table import (

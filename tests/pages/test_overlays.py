@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from rltui.draw.chart.chart_model import Chart
-from rltui.draw.glyph import View
 from rltui.draw.line import Token, plain
+from rltui.draw.view import View
 from rltui.facts.groups import Marked, Sweep, run_labels, toggled
 from rltui.pages.metric.metric_chart import chart_lines, chart_of
 from rltui.pages.metric.overlays import with_others

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.pages.findings.lines import first_mover_lines
 from rltui.pages.run.tab import overview_entries, tab_layout

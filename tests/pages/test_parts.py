@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import Batch, Note
 from rltui.core.level import Level
 from rltui.core.text import clean
-from rltui.draw.glyph import View
+from rltui.draw.view import View
 from rltui.facts.metrics import TABS
 from rltui.pages.metric.metric_chart import Zoom
 from rltui.session import Session

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.draw.glyph import View
 from rltui.draw.line import Token, plain
+from rltui.draw.view import View
 from rltui.formats import FORMATS
 from rltui.pages.picker.lines import (
     Choices,

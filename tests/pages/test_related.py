@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.pages.metric import related as module
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN

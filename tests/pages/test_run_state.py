@@ -9,8 +9,8 @@ import pytest
 
 from rltui.core.batch import LogTail
 from rltui.core.text import cell_width
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.facts.runs import ListedRuns
 from rltui.output.text_report import check_text, snapshot_text
 from rltui.pages.run.header import run_header

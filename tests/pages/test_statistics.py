@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.facts import metrics as extent_module
 from rltui.facts.metrics import extent_between, extent_of, make_row
 from rltui.pages.metric.lines import metric_lines

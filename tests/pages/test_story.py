@@ -6,9 +6,9 @@ import pytest
 
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
-from rltui.draw.glyph import View
 from rltui.draw.line import line_width, plain
 from rltui.draw.prose import whole_clauses
+from rltui.draw.view import View
 from rltui.facts.checks import check_facts, check_items, next_step
 from rltui.facts.findings import worst_story
 from rltui.output.json_document import check_document

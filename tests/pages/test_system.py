@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rltui.catalogue.model import Category
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.facts.metrics import tab_sections
 from rltui.pages.run.metric_table import columns_for, list_head, section_entries
 from rltui.session import RunView

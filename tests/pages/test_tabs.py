@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rltui.core.level import Level
-from rltui.draw.glyph import View
 from rltui.draw.line import line_width, plain
+from rltui.draw.view import View
 from rltui.facts.metrics import TAB_BY_ID, tab_named, tabs_of
 from rltui.pages.run.tab import tab_line
 from rltui.session import RunView

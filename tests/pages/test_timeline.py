@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rltui.draw.glyph import View
 from rltui.draw.line import plain
+from rltui.draw.view import View
 from rltui.facts.timeline import timeline
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.session import RunView

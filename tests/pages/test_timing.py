@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.draw.glyph import View
 from rltui.draw.line import line_width, plain
+from rltui.draw.view import View
 from rltui.pages.timing.lines import (
     anatomy,
     step_line,

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from rltui.core.level import Level
 from rltui.draw.chart.render import Bar, Chart, Curve, render
-from rltui.draw.glyph import View, glyph_set
+from rltui.draw.glyph import glyph_set
 from rltui.draw.line import fit_line, plain
+from rltui.draw.view import View
 from rltui.facts.findings import moves_of
 from rltui.facts.x_axis import padded_end, span_of
 from rltui.pages.metric.metric_chart import chart_of

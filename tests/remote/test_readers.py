@@ -12,8 +12,8 @@ import pytest
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
-from rltui.remote.part import Part
-from rltui.remote.readers import Readers, Wishes
+from rltui.remote.part import Part, Wishes
+from rltui.remote.readers import Readers
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
 

@@ -18,8 +18,8 @@ from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
 from rltui.config import HooksConfig
-from rltui.draw.glyph import View
 from rltui.draw.theme import load_theme
+from rltui.draw.view import View
 from rltui.pages.app import RltuiApp
 from rltui.pages.metric.screen import MetricScreen
 from rltui.pages.run.screen import RunScreen

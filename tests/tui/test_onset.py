@@ -12,7 +12,8 @@ import pytest
 
 from rltui.core.batch import Batch
 from rltui.core.level import Direction
-from rltui.demo.course import SCENARIOS, Course
+from rltui.demo.course import Course
+from rltui.demo.scenario import SCENARIOS
 from rltui.demo.verl_tags import Row, step_row, validation_row
 from rltui.facts.metrics import overview_sections, trend_of
 from tests.builders import START, a_batch, a_block, a_source

@@ -12,7 +12,7 @@ import pytest
 
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
-from rltui.draw.glyph import View
+from rltui.draw.view import View
 from rltui.facts.groups import Marked
 from rltui.health.model import MutedFinding
 from rltui.pages.app import RltuiApp

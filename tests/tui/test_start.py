@@ -22,7 +22,7 @@ of_numpy = set(sys.modules)  # NumPy 1 imports numpy.ma by itself
 from pathlib import Path
 import asyncio
 from rltui.draw.theme import load_theme
-from rltui.draw.glyph import View
+from rltui.draw.view import View
 from rltui.session import Session
 from rltui.pages.app import RltuiApp
 from rltui.tui.shell import Look

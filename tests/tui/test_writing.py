@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from rltui.tui.clipboard import default_name
 from rltui.tui.widgets.status import Prompt
+from rltui.tui.writing import default_name
 from tests.builders import a_batch, steps
 from tests.fakes import grpo_batch
 from tests.tui.hand import Hand, open_app

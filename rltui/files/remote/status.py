@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-from rltui.files.remote.web import pages
+from rltui.files.remote.server import pages
 
 #: Size of a file that the server lists without one.
 UNKNOWN = -1

@@ -8,8 +8,8 @@ import numpy as np
 
 from rltui.draw.chart.chart_model import XY, Overlay
 from rltui.draw.chart.render import Chart, Curve, render
-from rltui.draw.glyph import View, missing_on
 from rltui.draw.line import MUTED, RULE, RUN_TOKENS, TITLE, Line, Token, beside, indented
+from rltui.draw.view import View, missing_on
 from rltui.facts.comparison import Column, Comparison, Row
 from rltui.facts.groups import run_labels, slot_sign
 from rltui.facts.x_axis import KINDS, Axis, axes_of, axis_of, bundle

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -27,6 +26,7 @@ from rltui.draw.line import (
     with_margin,
 )
 from rltui.draw.prose import distinct, paragraph
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.comparison import (
     Column,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -19,6 +18,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import distinct, fact_table, paragraph
+from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.checks import CheckItem, check_items, then_words
 from rltui.facts.findings import (

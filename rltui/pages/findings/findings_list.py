@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.text import cell_width, pad
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -20,6 +19,7 @@ from rltui.draw.line import (
     with_margin,
 )
 from rltui.draw.prose import note_lines
+from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.findings import (
     FindingId,

@@ -9,7 +9,6 @@ from textual.geometry import Size
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -21,6 +20,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import paragraph, trouble_line
+from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.findings import FindingRow, finding_rows, worst_rows
 from rltui.facts.runs import exit_words

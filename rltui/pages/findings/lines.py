@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -23,6 +22,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
+from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.checks import check_facts, next_step
 from rltui.facts.findings import (

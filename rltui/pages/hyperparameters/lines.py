@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rltui.core.text import cell_width, fit_middle, pad, words_match
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     MUTED,
     RULE,
@@ -23,6 +22,7 @@ from rltui.draw.line import (
     slot_look,
 )
 from rltui.draw.prose import distinct, hard_wrap, paragraph
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.groups import slot_sign
 from rltui.pages.findings.lines import heading

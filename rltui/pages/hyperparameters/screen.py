@@ -12,9 +12,9 @@ from rltui.facts.samples import folders_of
 from rltui.pages.hyperparameters.lines import Settings, setting_lines, settings_head
 from rltui.session import RunView, Session
 from rltui.sources.side_files.settings_files import FileSettings, read_settings
-from rltui.tui.clipboard import ReadingScreen
 from rltui.tui.keys import SETTINGS
 from rltui.tui.overlay import Overlay
+from rltui.tui.screen import ReadingScreen
 
 
 class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.text import clean, fit_middle, words_match
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -20,6 +19,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import paragraph
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.runs import exit_words, last_lines, newest_log
 from rltui.session import RunView

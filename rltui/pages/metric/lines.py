@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from rltui.core.level import Direction
 from rltui.core.text import cell_width, clean
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -22,6 +21,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import fact_line, fact_table, paragraph
+from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.findings import (
     advice_of,

@@ -14,8 +14,8 @@ from rltui.draw.chart.chart_model import XY, Continuation
 from rltui.draw.chart.foot import label_width
 from rltui.draw.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
 from rltui.draw.chart.trace import LONG
-from rltui.draw.glyph import View
 from rltui.draw.line import Line, Token
+from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.findings import projection_of, steps_words

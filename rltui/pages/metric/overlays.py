@@ -10,8 +10,8 @@ import numpy as np
 from rltui.draw.chart.chart_model import XY, Chart, Curve, Overlay
 from rltui.draw.chart.foot import legend_lines
 from rltui.draw.chart.trace import COARSE, LONG, LONG_COARSE, Outline
-from rltui.draw.glyph import View
 from rltui.draw.line import RUN_TOKENS, Line, Token
+from rltui.draw.view import View
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.groups import Sweep, run_labels, slot_of, slot_sign
 from rltui.facts.x_axis import (

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from rltui.catalogue.model import Category
 from rltui.core.block import IntArray
-from rltui.draw.glyph import View
 from rltui.draw.line import LEVEL_TOKEN, MUTED, TITLE, Line, column, style
 from rltui.draw.prose import distinct
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.metrics import overview_sections

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rltui.core.text import cell_width, clean, fit_middle, pad, words_match
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     MUTED,
     RULE,
@@ -31,6 +30,7 @@ from rltui.draw.line import (
     with_margin,
 )
 from rltui.draw.prose import distinct, paragraph
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.formats import Belonging
 from rltui.sources.discovery.run_files import parents_of

@@ -14,7 +14,6 @@ from rltui.draw.chart.canvas import Span, spliced
 from rltui.draw.chart.chart_model import Chart
 from rltui.draw.chart.render import render
 from rltui.draw.chart.y_range import prepare, x_window
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -29,6 +28,7 @@ from rltui.draw.line import (
     with_ground,
 )
 from rltui.draw.prose import distinct
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.cache import is_kept, kept
 from rltui.facts.metrics import Row, with_value

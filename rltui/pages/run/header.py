@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from rltui.core.level import ExitKind, Level, RunState
 from rltui.core.text import cell_width, fit_middle
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     MUTED,
     RULE,
@@ -21,6 +20,7 @@ from rltui.draw.line import (
     style,
     with_ground,
 )
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.findings import marks
 from rltui.facts.runs import RunCounts, age_words, exit_words, state_words

@@ -11,7 +11,6 @@ from itertools import accumulate
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -32,6 +31,7 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, empty_digest, spark_of
+from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.groups import slot_sign

@@ -17,7 +17,7 @@ from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_list import row_of, tag_at
 from rltui.pages.findings.findings_pane import FindingsPane
 from rltui.pages.run.chart_screen import TabBar, Then
-from rltui.pages.run.grid_widget import GridScreen
+from rltui.pages.run.grid_screen import GridScreen
 from rltui.pages.run.metrics_pane import MetricsPane
 from rltui.pages.timing.lines import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane

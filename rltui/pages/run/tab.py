@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -27,6 +26,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import note_lines
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.cache import kept
 from rltui.facts.findings import cause_of, finding_rows, marks, worst_story

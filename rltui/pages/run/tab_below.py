@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from rltui.core.text import cell_width
-from rltui.draw.glyph import View
 from rltui.draw.line import MUTED, STRONG, TEXT, Line, Token, column, fit_line, indented, style
 from rltui.draw.prose import fact_line, paragraph
+from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.metrics import Row
 from rltui.facts.timing import Load, anatomy, loads

@@ -12,7 +12,7 @@ from rltui.core.batch import Note, RunKey
 from rltui.core.errors import did_you_mean
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, fit, pad
-from rltui.draw.glyph import GlyphSet, View
+from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -35,6 +35,7 @@ from rltui.draw.line import (
     with_margin,
 )
 from rltui.draw.prose import distinct, note_lines, trouble_count, trouble_line, troubles_in, wrap
+from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows, worst_rows
 from rltui.facts.groups import slot_of, slot_sign

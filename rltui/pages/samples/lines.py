@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.text import cell_width, clean, words_match
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     MUTED,
     RULE,
@@ -24,6 +23,7 @@ from rltui.draw.line import (
     with_margin,
 )
 from rltui.draw.prose import hard_wrap, paragraph
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.pages.findings.lines import heading
 from rltui.sources.side_files.sample import Sample, SampleRow

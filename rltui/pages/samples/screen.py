@@ -27,9 +27,8 @@ from rltui.pages.samples.lines import (
 )
 from rltui.session import RunView, Session
 from rltui.sources.side_files.sample import Sample, SampleRow
-from rltui.tui.clipboard import ReadingScreen
 from rltui.tui.keys import SAMPLES, Key
-from rltui.tui.screen import LEAST, ListScreen
+from rltui.tui.screen import LEAST, ListScreen, ReadingScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from rltui.core.level import Level
 from rltui.core.text import cell_width
 from rltui.draw.chart.layers import bar_line
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -23,6 +22,7 @@ from rltui.draw.line import (
     line_width,
     style,
 )
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.metrics import Row, tab_sections
 from rltui.facts.timing import Anatomy, anatomy

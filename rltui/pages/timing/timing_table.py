@@ -15,7 +15,6 @@ from rltui.draw.chart.axis import nice_ceil
 from rltui.draw.chart.canvas import Span as XSpan
 from rltui.draw.chart.foot import axis_lines, foot_lines, label_width
 from rltui.draw.chart.layers import LETTERS, Stack, stack_cells
-from rltui.draw.glyph import View
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -35,6 +34,7 @@ from rltui.draw.line import (
     style,
     with_margin,
 )
+from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.cache import kept
 from rltui.facts.timing import Anatomy, Cost, Stage

@@ -14,7 +14,7 @@ import ray
 from ray.exceptions import RayActorError, RuntimeEnvSetupError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-import rltui
+import rltui.version
 from rltui.core.address import AUTO
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
@@ -37,7 +37,9 @@ class Cluster:
 
     def _connect(self) -> None:
         _need_listener(_ray_address(self._address))
-        shipped = {"py_modules": [str(Path(rltui.__file__).parent)]} if self._ships else None
+        shipped = (
+            {"py_modules": [str(Path(rltui.version.__file__).parent)]} if self._ships else None
+        )
         try:
             ray.init(
                 _ray_address(self._address),

@@ -9,14 +9,33 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
+from rltui.core.batch import Batch, RunKey
+from rltui.core.errors import RltuiError
 from rltui.formats import ALL_FORMATS, Belonging
-from rltui.remote.ray.message import Again, Chosen, PlaceNews, Reads, Reread, Turn, Turned
-from rltui.remote.ray.place import JUST_BEGUN, Place, PlaceReader, expanded, place_at
+from rltui.remote.ray.message import (
+    Again,
+    Chosen,
+    Offsets,
+    PlaceNews,
+    PlaceState,
+    Reads,
+    Reread,
+    Task,
+    Turn,
+    Turned,
+    packed,
+)
+from rltui.remote.ray.place import Place, expanded, place_at
 from rltui.sources.discovery.processes import Process, Processes
+from rltui.sources.follow.queued import BatchQueue
+from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.resume import HandedOver, says_something, without_content
+from rltui.sources.follow.schedule import Intervals
 from rltui.version import __version__
 
 #: Least seconds from one answer with news to the next one, while more are gathered: a call costs
@@ -148,3 +167,224 @@ def _is_of_ray(process: Process | None, processes: Processes) -> bool:
             return True
         process = processes.get(process.parent)
     return False
+
+
+#: Bytes of a log per batch, and batches of a place per call: a full queue of a reader and what is
+#: on its way stay far below the memory that a node should spare.
+_BUDGET_BYTES = 1 << 18
+
+
+_MOST_BATCHES = 16
+
+
+#: Why a run cannot be read again now.
+JUST_BEGUN = "its reader has just begun"
+
+
+class PlaceReader:
+    """Searches and reads in a thread of its own: a place that hangs holds up no other one."""
+
+    def __init__(
+        self,
+        number: int,
+        place: Place,
+        offsets: Offsets,
+        *,
+        reads: Reads,
+        task: Task,
+        news: threading.Event,
+    ) -> None:
+        """``offsets``: what was handed over before; ``news`` is set when :meth:`news` has some."""
+        self._number = number
+        self._place = place
+        self._task = task
+        self._news = news
+        self._sent = PlaceState()
+        self._failure = ""
+        self._searched = False
+        self._done = False
+        self._vanished: list[Batch] = []
+        self._again: dict[int, Iterator[Batch]] = {}
+        self._known = HandedOver(offsets.values())
+        asks = reads.chooses and task is not Task.SEARCH
+        self._choice = RunChoice(place.prefix, asks=asks, on_news=news.set)
+        self._queue = BatchQueue(news.set)
+        """What is read once."""
+        self._reader = Reader(
+            [place.path],
+            verify=reads.verify,
+            watch=Intervals(reads.fast_s, reads.slow_s, reads.rescan_s),
+            choose=self._choice.choose,
+            step_keys=reads.step_keys,
+            budget_bytes=_BUDGET_BYTES,
+            on_batch=news.set,
+            ends=reads.ends,
+            waits=reads.waits,
+            handed_over=self._known,
+        )
+        self._lock = threading.Lock()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="rltui-place", daemon=True)
+
+    def begin(self) -> None:
+        """Search, then read."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the threads."""
+        with self._lock:
+            self._closed = True
+        self._choice.close()
+        self._queue.close()
+        self._reader.stop()
+
+    def choose(self, chosen: Chosen) -> None:
+        """Note which runs are to be read."""
+        self._choice.take(chosen)
+
+    # -- the thread ---------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            self._reader.scan()
+            self._searched = True
+            self._vanished += self._known.vanished()
+            if self._task is Task.FOLLOW:
+                with self._lock:  # close() stops it afterwards
+                    if not self._closed:
+                        self._reader.start()
+                return
+            if self._task is Task.ONCE and not all(map(self._queue.put, self._reader.read_all())):
+                return
+        except RltuiError as error:
+            self._failure = str(error)
+        except Exception as error:  # noqa: BLE001 - of this place; the others go on
+            self._failure = f"{type(error).__name__}: {error}"
+        self._done = True
+        self._news.set()
+
+    # -- news ---------------------------------------------------------------------------------
+
+    def news(self) -> PlaceNews | None:
+        """What the driver does not know yet; None for nothing."""
+        done = self._done  # before the last batches are looked for
+        found = self._batches()
+        vanished = self._vanished[:]
+        del self._vanished[: len(vanished)]  # the thread may have added some meanwhile
+        batches = [*vanished, *filter(says_something, found)]
+        state = self._state(ended=(done or bool(self._failure)) and len(found) < _MOST_BATCHES)
+        if not batches and state == self._sent:
+            return None
+        self._sent, before = state, self._sent
+        offsets = {
+            (b.run.name, b.source.path): without_content(b) for b in batches if not b.sampled
+        }
+        data = packed(batches) if batches else b""
+        said = None if state == before else state
+        if self._task is not Task.SEARCH or not state.ended:
+            return PlaceNews(self._number, said, data, offsets)
+        runs = self._reader.found
+        files = (file.path for run in runs for file in run.files)
+        unreadable = tuple(p for p in dict.fromkeys(files) if not os.access(p, os.R_OK))
+        return PlaceNews(self._number, said, data, offsets, runs, unreadable)
+
+    def _batches(self) -> list[Batch]:
+        if self._task is not Task.FOLLOW:
+            found = self._queue.drain(_MOST_BATCHES)
+        elif self._failure:
+            return []
+        else:
+            try:
+                found = self._reader.drain(_MOST_BATCHES)
+            except Exception as error:  # noqa: BLE001 - of this place; the others go on
+                self._failure = f"{type(error).__name__}: {error}"
+                return []
+        if len(found) == _MOST_BATCHES:
+            self._news.set()  # there may be more, and nothing else would say so
+        return found
+
+    def _state(self, *, ended: bool) -> PlaceState:
+        reader = self._reader
+        found, question = self._choice.state
+        return PlaceState(
+            progress=reader.progress(),
+            runs=found or (),
+            notes=reader.notes,
+            unclaimed=() if self._place.prefix else reader.unclaimed,
+            failure=self._failure,
+            ended=ended,
+            searched=found is not None,
+            question=question,
+        )
+
+    # -- once more ----------------------------------------------------------------------------
+
+    def read_again(self, wanted: Again) -> Reread:
+        """The next piece of a run that is read again."""
+        if not self._searched:  # it knows no file yet
+            return Reread(wanted.id, failure=JUST_BEGUN)
+        pieces = self._again.pop(wanted.id, None)
+        if pieces is None:
+            key = RunKey(0, wanted.run)
+            pieces = self._reader.read_again(key, wanted.sources, ())
+        if pieces is None:
+            return Reread(wanted.id, lost=True)
+        batches = list(islice(pieces, _MOST_BATCHES))
+        more = len(batches) == _MOST_BATCHES
+        if more:
+            self._again[wanted.id] = pieces
+        return Reread(wanted.id, packed(batches), more)
+
+
+class RunChoice:
+    """Answers the searches of one reader, in its thread, as the session says in another one."""
+
+    def __init__(self, prefix: str, *, asks: bool, on_news: Callable[[], None]) -> None:
+        """``prefix``: only runs whose name begins so exist; ``asks``: whether the session is asked
+        which of them to read, else all are; ``on_news`` is called when a search has ended."""
+        self._prefix = prefix
+        self._asks = asks
+        self._on_news = on_news
+        self._lock = threading.Condition()
+        self._chosen: frozenset[str] = frozenset()
+        self._closed = False
+        self._found: tuple[str, ...] | None = None
+        self._question = 0
+
+    @property
+    def state(self) -> tuple[tuple[str, ...] | None, int]:
+        """Names of the runs of the newest search, None before it; number of the question which of
+        them to read that waits for its answer, 0 for none."""
+        with self._lock:
+            return self._found, self._question
+
+    def choose(self, keys: Collection[RunKey]) -> Collection[RunKey]:
+        """Those to read. Waits for the answer if these are others than before."""
+        own = [key for key in keys if key.name.startswith(self._prefix)]
+        found = tuple(key.name for key in own)
+        with self._lock:
+            news = found != self._found
+            if news and self._asks:
+                self._question = time.time_ns()  # not that of a reader that has ended
+            self._found = found
+        if news:
+            self._on_news()
+        if not self._asks:
+            return own
+        with self._lock:
+            self._lock.wait_for(lambda: self._closed or not self._question)
+            return [key for key in own if key.name in self._chosen]
+
+    def take(self, chosen: Chosen) -> None:
+        """Note which runs are to be read."""
+        with self._lock:
+            self._chosen = frozenset(chosen.runs)
+            if chosen.question == self._question:
+                self._question = 0
+                self._lock.notify_all()
+
+    def close(self) -> None:
+        """Whoever waits waits no more."""
+        with self._lock:
+            self._closed = True
+            self._lock.notify_all()

@@ -26,7 +26,7 @@ from rltui.remote.wire.messages import (
 from rltui.sources.follow.resume import HandedOver
 
 if TYPE_CHECKING:
-    from rltui.remote.readers import Wishes
+    from rltui.remote.part import Wishes
 
 
 class Conversation:

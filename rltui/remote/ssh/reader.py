@@ -31,7 +31,7 @@ from rltui.sources.follow.queued import BatchQueue, QueuedReader
 from rltui.sources.follow.resume import HandedOver
 
 if TYPE_CHECKING:
-    from rltui.remote.readers import Wishes
+    from rltui.remote.part import Wishes
 
 #: Seconds until a lost connection is tried again: the first time, and at most.
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.5, 30.0

@@ -4,16 +4,8 @@ Whoever decodes takes nothing for granted: sizes are bounded, text is cleaned, k
 are unknown are skipped, and whatever is malformed raises :class:`WireError`.
 """
 
-from rltui.remote.wire.columns import BatchDecoder
-from rltui.remote.wire.framing import (
-    VERSION,
-    BatchEncoder,
-    Frame,
-    FrameReader,
-    FrameWriter,
-    Kind,
-    VersionError,
-)
+from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
+from rltui.remote.wire.framing import VERSION, Frame, FrameReader, FrameWriter, Kind, VersionError
 from rltui.remote.wire.record import WireError
 
 __all__ = [

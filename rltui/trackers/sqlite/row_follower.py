@@ -44,7 +44,7 @@ from rltui.trackers.sqlite.database import (
     stamp_of,
     written_at,
 )
-from rltui.trackers.sqlite.tracker import (
+from rltui.trackers.sqlite.dialect import (
     MOST_VALUES,
     Dialect,
     Facts,

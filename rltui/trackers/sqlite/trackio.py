@@ -26,18 +26,18 @@ from rltui.formats.json_value import parsed
 from rltui.formats.jsonl.jsonl_row import flatten, settings_of
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.trackers.base import Followed, Follower, TrackedRun
-from rltui.trackers.sqlite.tracker import (
+from rltui.trackers.sqlite.dialect import (
     Dialect,
     Facts,
     Row,
     RowDecoder,
-    Stores,
     Table,
     columns_of,
     part_of,
     raw_of,
     texts_in_chunks,
 )
+from rltui.trackers.sqlite.tracker import Stores
 
 #: Bytes of a row, roughly: some thirty values with their names.
 _ROW_BYTES = 1000

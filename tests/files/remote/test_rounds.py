@@ -9,8 +9,8 @@ import pytest
 from rltui.core.address import RemotePath
 from rltui.files.remote.server import RemoteServer
 from rltui.files.remote.status import RemoteStatus
-from rltui.files.remote.store import RemoteStore
-from rltui.files.remote.tail import News, RemoteTail
+from rltui.files.remote.store import News, RemoteStore
+from rltui.files.remote.tail import RemoteTail
 from tests.clock import ManualClock
 from tests.files.bucket import QuickBucket
 

@@ -15,7 +15,8 @@ from rltui.cli import main
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError
-from rltui.remote.readers import Wishes, open_reader
+from rltui.remote.part import Wishes
+from rltui.remote.readers import open_reader
 from rltui.store import Store
 
 pytest.importorskip("ray", reason="needs the extra ray")

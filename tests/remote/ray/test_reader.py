@@ -23,11 +23,11 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import Note, RunKey
 from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
+from rltui.remote.part import Wishes
 from rltui.remote.ray.driver_process import DriverProcess
 from rltui.remote.ray.message import PlaceNews
 from rltui.remote.ray.places import Places
 from rltui.remote.ray.reader import RayReader
-from rltui.remote.readers import Wishes
 from rltui.session import RunView, Session
 from tests.clock import ManualClock
 from tests.remote.ray.driver_thread import Rig, driver_threads

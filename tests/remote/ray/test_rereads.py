@@ -10,7 +10,7 @@ import pytest
 from rltui.core.batch import RunKey
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.remote.ray.message import Again, Reread, Task
-from rltui.remote.ray.place import PlaceReader
+from rltui.remote.ray.node_reader import PlaceReader
 from rltui.remote.ray.rereads import Rereads
 from rltui.store import RunData
 from tests.remote.ray.simulated_cluster import SimulatedCluster

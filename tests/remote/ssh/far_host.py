@@ -14,7 +14,8 @@ import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
-from rltui.remote.readers import Wishes, open_reader
+from rltui.remote.part import Wishes
+from rltui.remote.readers import open_reader
 from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.schedule import Intervals
 from rltui.store import Store

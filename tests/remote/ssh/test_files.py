@@ -13,7 +13,7 @@ import pytest
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.facts.samples import SampleBrowser
 from rltui.files.disk import is_directory, listing, opened, read_all, status, trouble
-from rltui.remote.readers import Wishes
+from rltui.remote.part import Wishes
 from rltui.remote.ssh import files as files_module
 from rltui.remote.ssh.link import Link
 from rltui.sources.follow.queued import MOST_BATCHES

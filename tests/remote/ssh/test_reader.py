@@ -12,7 +12,7 @@ import pytest
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UnreachableError, UsageError
-from rltui.remote.readers import Wishes
+from rltui.remote.part import Wishes
 from rltui.remote.ssh.conversation import Conversation
 from rltui.session.logdir_facts import logdir_facts
 from rltui.session.naming import Naming

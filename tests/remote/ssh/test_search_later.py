@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.remote.readers import Readers, Wishes
+from rltui.remote.part import Wishes
+from rltui.remote.readers import Readers
 from rltui.sources.follow.schedule import Intervals
 from tests.remote.ssh.far_host import FarHost, Watched, append, reader_of
 

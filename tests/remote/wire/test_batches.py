@@ -40,7 +40,7 @@ from rltui.remote.wire import (
     WireError,
 )
 from rltui.remote.wire import batches as batches_module
-from rltui.remote.wire.framing import PART_BYTES
+from rltui.remote.wire.batches import PART_BYTES
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.resume import HandedOver
 

@@ -22,7 +22,8 @@ from rltui.remote.wire import (
     Kind,
     framing,
 )
-from rltui.remote.wire.framing import MOST_PAYLOAD, MOST_TEXT, PART_BYTES
+from rltui.remote.wire.batches import MOST_TEXT, PART_BYTES
+from rltui.remote.wire.framing import MOST_PAYLOAD
 from rltui.remote.wire.messages import MOST_NOTES, State, load_error
 
 PLAIN = Batch(

@@ -1,0 +1,56 @@
+"""Options of the view that every screen shares: how charts are drawn, and with which glyphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rltui.draw.glyph import GlyphSet, glyph_set
+from rltui.facts import numbers
+from rltui.facts.groups import Marked
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How things are shown. What a screen shows (cursor, filter, zoom) belongs to that screen."""
+
+    axis: str = "step"
+    """What the x axis counts: step, relative, wall or tokens."""
+    smooth: float = 0.0
+    """Weight of the moving average, 0 (none) to below 1."""
+    log_y: bool = False
+    outliers: bool = False
+    """True cuts the y range to the 1-99 % quantiles."""
+    marker: str = "braille"
+    """How charts draw their dots: braille, block or ascii."""
+    colours: bool = True
+    """False on a terminal without colours."""
+    marked: tuple[Marked, ...] = ()
+    """The runs that are drawn in the charts of every other run, by slot."""
+    shared: tuple[str, ...] = ()
+    """The tags that are drawn in one chart, in the order in which they were marked."""
+
+    @property
+    def glyphs(self) -> GlyphSet:
+        """The glyphs of the chosen marker."""
+        return glyph_set(self.marker, colours=self.colours)
+
+    @property
+    def state(self) -> str:
+        """Options that differ from the defaults, for the right end of the footer."""
+        return self.state_on((self.axis,))
+
+    def state_on(self, axes: Sequence[str]) -> str:
+        """The same where charts have one of ``axes``: another one leaves them on the step."""
+        words = [f"x {self.axis}"] if self.axis != "step" else []
+        if self.axis not in axes:
+            words = [f"x step: no {missing_on(self.axis)}"]
+        words += ["log y"] if self.log_y else []
+        words += ["no outliers"] if self.outliers else []
+        words += [f"smooth {numbers.short(self.smooth)}"] if self.smooth else []
+        return "  ".join(words)
+
+
+def missing_on(axis: str) -> str:
+    """What a log without the axis does not have."""
+    return "tokens" if axis == "tokens" else "times"

@@ -1,0 +1,108 @@
+"""``w``: the screen as a picture or text, the data of its chart as CSV, in a file of the user's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+
+from rltui.core.errors import UsageError
+from rltui.core.text import clean
+from rltui.files.disk import check_target, target_file
+from rltui.output.points import CSV_HEAD, csv_lines, export_rows
+from rltui.output.svg import Cells, ground_of, svg
+from rltui.session import RunView
+from rltui.tui.shell import ShellApp
+
+_ENDINGS = (".svg", ".txt", ".csv")
+
+
+#: Characters of a name that need no quoting anywhere.
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def write_screen(
+    shell: ShellApp[Any],
+    rows: Sequence[Sequence[Segment]],
+    target: str,
+    data: tuple[RunView, str] | None,
+    *,
+    over: bool = False,
+) -> str:
+    """Write what the ending of ``target`` says; returns what was done, for people.
+
+    ``rows``: the screen; ``data``: the run and the tag of the chart on it. ``over``: replace an
+    existing file. Raises UsageError.
+    """
+    if not target:
+        raise UsageError("w NAME.svg, NAME.txt or NAME.csv")
+    path = Path(target)
+    if path.suffix not in _ENDINGS:
+        raise UsageError(f"{target}: name a file that ends in {', '.join(_ENDINGS)}")
+    path = check_target(path, _directories(shell.logdirs))
+    if path.exists() and not over:
+        raise UsageError(f"{clean(str(path))} exists: another name, or w! to replace it")
+    with target_file(path) as file:
+        for part in _content(shell, rows, path.suffix, data):
+            file.write(part)
+    return f"wrote {clean(str(path))}"
+
+
+def default_name(words: Iterable[str], logdirs: Sequence[Path] = ()) -> str:
+    """A file name of some words, for a picture: in the working directory, or at home when that is
+    a log directory."""
+    name = "-".join(x for w in words if (x := _ODD.sub("-", w).strip("-.")))
+    name = f"{name or 'rltui'}.svg"
+    try:
+        check_target(Path(name), _directories(logdirs))
+    except UsageError:
+        return f"~/{name}"
+    return name
+
+
+def _directories(logdirs: Iterable[Path]) -> list[Path]:
+    """Where logs are: the directory of a file."""
+    return [p.parent if p.is_file() else p for p in logdirs]
+
+
+def _content(
+    shell: ShellApp[Any],
+    rows: Sequence[Sequence[Segment]],
+    ending: str,
+    data: tuple[RunView, str] | None,
+) -> Iterable[bytes]:
+    if ending == ".csv":
+        if data is None:
+            raise UsageError("there is no chart here whose data could be written")
+        run, tag = data
+        yield CSV_HEAD
+        yield from csv_lines(export_rows([(run.key.name, run)], {tag: None}))
+        return
+    if not rows:
+        raise UsageError("this screen cannot be written")
+    if ending == ".txt":
+        lines = ("".join(s.text for s in row).rstrip() for row in rows)
+        yield ("\n".join(lines).rstrip() + "\n").encode("utf-8", "backslashreplace")
+        return
+    fg, bg = ground_of(shell.tokens)
+    cells = [[_cells(s, fg, bg) for s in row if not s.control] for row in rows]
+    yield svg(cells, shell.size.width, bg, shell.title).encode()
+
+
+def _cells(segment: Segment, fg: str, bg: str) -> Cells:
+    look = segment.style or Style.null()
+    front, back = _hex(look.color, fg), _hex(look.bgcolor, bg, foreground=False)
+    if look.reverse:
+        front, back = back, front
+    return Cells(segment.text, front, back, bool(look.bold), bool(look.underline))
+
+
+def _hex(colour: Color | None, default: str, *, foreground: bool = True) -> str:
+    if colour is None or colour.is_default:
+        return default
+    return colour.get_truecolor(foreground=foreground).hex
