@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from rltui.core.level import Level, RunState
 from rltui.core.text import cell_width
-from rltui.draw.line import Line
 
 MARKERS = ("braille", "block", "ascii")
 #: Typographic characters that rltui writes, and their replacements in ascii.
@@ -124,10 +123,6 @@ class GlyphSet:
     def text(self, text: str) -> str:
         """``text`` as this set may print it: itself, or :func:`ascii_text` of it."""
         return ascii_text(text) if self.ascii else text
-
-    def line(self, line: Line) -> Line:
-        """``line`` as this set may print it."""
-        return [(ascii_text(text), look) for text, look in line] if self.ascii else line
 
 
 BRAILLE = GlyphSet()

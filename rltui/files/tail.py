@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from rltui.core.address import is_remote
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.files.fingerprint import Fingerprint
@@ -90,22 +89,6 @@ class Tailing(Protocol):
     def poll(self, budget_bytes: int) -> Polled:
         """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
         ...
-
-
-def tail_of(
-    path: Path,
-    *,
-    whole: bool = False,
-    rewritten: bool = False,
-    summed: bool = False,
-    clock: Clock | None = None,
-) -> Tailing:
-    """Follows a file wherever it is; ``summed`` and ``clock`` count on this machine only."""
-    if not is_remote(path):
-        return Tail(path, whole=whole, rewritten=rewritten, summed=summed, clock=clock)
-    from rltui.files.remote.tail import RemoteTail
-
-    return RemoteTail(path, whole=whole, rewritten=rewritten)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,18 +15,19 @@ from rltui.core.address import identity
 from rltui.core.batch import RunKey
 from rltui.core.errors import RltuiError
 from rltui.facts.groups import following, marked_again
+from rltui.pages.run.chart_screen import Open, SessionApp
 from rltui.pages.runs.screen import RunsScreen
 from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts
-from rltui.tui.keys import EVERYWHERE
+from rltui.tui.keys import EVERYWHERE, Key
 from rltui.tui.playback import Playback, ReplayStart
 from rltui.tui.pump import Collecting, InputTimes, Pump, Warming
 from rltui.tui.remembered import RememberedView, SavedMark
 from rltui.tui.screen import ShellScreen
-from rltui.tui.shell import Look, ShellApp
+from rltui.tui.shell import Look
 
 
-class RltuiApp(ShellApp[bool], places=EVERYWHERE):
+class RltuiApp(SessionApp, places=EVERYWHERE):
     """Shows a session. The reader thread is started on mount and joined on exit.
 
     Returns True when the user went back to the picker. Ends when nothing can be read, which is its
@@ -166,6 +168,20 @@ class RltuiApp(ShellApp[bool], places=EVERYWHERE):
         slots = self._to_mark | {m.run.key: m.slot for m in self.view.marked}
         marks = [SavedMark(slot, self._real_logdirs[k.logdir], k.name) for k, slot in slots.items()]
         self._remembered.save(self.view, session.run_list.mutes, session.run_list.pins.tags, marks)
+
+    def open_comparison(
+        self, opens: Open, at: tuple[RunView, str] | None = None, *, grouped: bool = False
+    ) -> None:
+        """Show the marked runs side by side, or all; see
+        :func:`rltui.pages.comparison.screen.open_comparison`."""
+        from rltui.pages.comparison.screen import open_comparison  # imported once it is needed
+
+        open_comparison(self, self.session, opens, at, grouped=grouped)
+
+    def open_help(self, keys: Sequence[Key], place: str, title: str) -> None:
+        from rltui.tui.help import HelpScreen  # imported once it is needed
+
+        self.push_screen(HelpScreen(keys, place, title))
 
     # -- replay ----------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 A new tracker is one module with a class that satisfies :mod:`rltui.trackers.base`, in
 :data:`TRACKERS`. One whose runs are rows of a SQLite table needs only a dialect
-(:mod:`rltui.trackers.sqlite.tracker`).
+(:mod:`rltui.trackers.sqlite.dialect`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rltui.trackers.mlflow_files import MlflowFiles
 from rltui.trackers.sqlite.tracker import RowStore
 
 if TYPE_CHECKING:
-    from rltui.trackers.sqlite.tracker import Stores
+    from rltui.trackers.sqlite.stores import Stores
 
 
 def _mlflow() -> Stores:

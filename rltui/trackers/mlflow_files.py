@@ -16,7 +16,7 @@ from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean_bytes
 from rltui.files.disk import status as status_of
 from rltui.trackers.base import Follower, TrackedRun
-from rltui.trackers.mlflow_run import META, MOST_META, meta_of, read_start
+from rltui.trackers.mlflow_values import META, MOST_META, meta_of, read_start
 
 #: Bytes that are read of a name.
 _MOST_NAME = 500

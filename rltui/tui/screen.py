@@ -210,9 +210,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     def action_help(self) -> None:
         """Show the keys that work here."""
-        from rltui.tui.help import HelpScreen
-
-        self.shell.push_screen(HelpScreen(self.keys, self.place, self.title_words))
+        self.shell.open_help(self.keys, self.place, self.title_words)
 
     async def action_command(self) -> None:
         """Take a command."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -45,6 +45,14 @@ class Look:
     theme: Theme
     keys: tuple[Key, ...] = KEYS
     theme_dirs: tuple[Path, ...] = ()
+
+
+@runtime_checkable
+class HasPalette(Protocol):
+    """A screen with commands of its own."""
+
+    def palette(self) -> Iterable[SystemCommand]:
+        """What the command palette offers on this screen."""
 
 
 class ShellApp(CellDiffApp[Result]):
@@ -198,6 +206,10 @@ class ShellApp(CellDiffApp[Result]):
         if os.environ.get("TMUX"):
             self.run_worker(partial(clipboard.load_tmux, text, os.environ), thread=True)
 
+    def open_help(self, keys: Sequence[Key], place: str, title: str) -> None:
+        """Show the keys that work on the screen ``place``."""
+        raise NotImplementedError
+
     def copy_to_clipboard(self, text: str) -> None:
         """By OSC 52, also through tmux and screen."""
         sequence = clipboard.terminal_sequence(text, os.environ)
@@ -207,9 +219,7 @@ class ShellApp(CellDiffApp[Result]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette: what the screen does, themes and the way out."""
-        from rltui.tui.screen import ShellScreen
-
-        if isinstance(screen, ShellScreen):
+        if isinstance(screen, HasPalette):
             yield from screen.palette()
         for name in self.themes():
             yield SystemCommand(f"Theme {name}", "colours", lambda n=name: self.choose_theme(n))

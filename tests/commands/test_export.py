@@ -417,7 +417,7 @@ def test_parquet_through_a_pipe(tmp_path: Path) -> None:
 def test_without_pyarrow_it_says_what_to_install(
     cli: Cli, bad_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.output.parquet.find_spec", lambda name: None)
+    monkeypatch.setattr("rltui.output.points.find_spec", lambda name: None)
     result = cli("export", bad_logs, "-o", tmp_path / "x.parquet")
     assert (result.code, result.out) == (2, "")
     assert to_add("pyarrow") in result.err
@@ -427,7 +427,7 @@ def test_without_pyarrow_it_says_what_to_install(
 def test_parquet_is_not_printed_on_a_terminal(
     cli: Cli, bad_logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.output.parquet.find_spec", lambda name: object())
+    monkeypatch.setattr("rltui.output.points.find_spec", lambda name: object())
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     result = cli("export", bad_logs, "--format", "parquet")
     assert (result.code, result.out) == (2, "")

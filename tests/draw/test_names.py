@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.text import cell_width
-from rltui.draw import names as names_module
+from rltui.draw import prose as names_module
 from rltui.draw.prose import distinct
 
 WORDS = st.sampled_from(["grpo", "qwen2.5-7b", "lr1e-6", "seed", "final", "tiny_verl", "1", "2"])

@@ -8,9 +8,8 @@ import struct
 from collections.abc import Iterable, Mapping
 from zlib import crc32
 
-from rltui.formats.tracker_log import swanlab_decoder as swanlab
-from rltui.formats.tracker_log import wandb_decoder as wandb
 from rltui.formats.tracker_log.leveldb import BLOCK_BYTES, Framing
+from rltui.formats.tracker_log.tracker_decoder import SWANLAB_FRAMING, WANDB_FRAMING
 from tests.formats.encode import field, varint
 
 Value = float | str | bool | None | dict[str, object] | list[float]
@@ -52,11 +51,11 @@ def log(framing: Framing, records: Iterable[bytes]) -> bytes:
 
 
 def wandb_log(*records: bytes) -> bytes:
-    return log(wandb.FRAMING, records)
+    return log(WANDB_FRAMING, records)
 
 
 def swanlab_log(*records: bytes) -> bytes:
-    return log(swanlab.FRAMING, records)
+    return log(SWANLAB_FRAMING, records)
 
 
 def number(num: int, value: int) -> bytes:

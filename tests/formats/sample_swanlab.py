@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from rltui.formats.tracker_log.tracker_decoder import FRAMING
+from rltui.formats.tracker_log.tracker_decoder import SWANLAB_FRAMING
 from tests.formats.encode_tracker import LogWriter, scalar, swanlab_log
 from tests.formats.sample import TAGS, VALUES, Sample
 
@@ -12,13 +12,13 @@ _WALL = 1.75e9
 
 
 def _rows() -> tuple[bytes, ...]:
-    writer = LogWriter(FRAMING)
+    writer = LogWriter(SWANLAB_FRAMING)
     rows = []
     for step in range(12):
         value = VALUES[step % len(VALUES)]
         records = (scalar(tag, step, value, _WALL + step) for tag in TAGS)
         rows.append(b"".join(writer.record(r) for r in records))
-    return (FRAMING.header, *rows)
+    return (SWANLAB_FRAMING.header, *rows)
 
 
 def _tagged(tags: tuple[str, ...]) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from rltui.formats.tracker_log.tracker_decoder import FRAMING
+from rltui.formats.tracker_log.tracker_decoder import WANDB_FRAMING
 from tests.formats.encode_tracker import LogWriter, full_row
 from tests.formats.sample import TAGS, VALUES, Sample
 
@@ -13,17 +13,19 @@ _BROKEN = struct.pack("<IHB", 0xDEADBEEF, 10, 1) + b"\x12gar\x0ab{age"
 
 
 def _rows(*, old: bool) -> tuple[bytes, ...]:
-    writer = LogWriter(FRAMING)
+    writer = LogWriter(WANDB_FRAMING)
     rows = []
     for step in range(12):
         value = VALUES[step % len(VALUES)]
         record = full_row(step, _WALL + step, dict.fromkeys(TAGS, value), old=old)
         rows.append(writer.record(record))
-    return (FRAMING.header, *rows)
+    return (WANDB_FRAMING.header, *rows)
 
 
 def _tagged(tags: tuple[str, ...]) -> bytes:
-    return FRAMING.header + LogWriter(FRAMING).record(full_row(1, _WALL, dict.fromkeys(tags, 1.0)))
+    return WANDB_FRAMING.header + LogWriter(WANDB_FRAMING).record(
+        full_row(1, _WALL, dict.fromkeys(tags, 1.0))
+    )
 
 
 SAMPLES = tuple(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rltui.formats.base import Decoded, clean_tag
 from rltui.formats.tracker_log import SwanLab
 from rltui.formats.tracker_log.leveldb import Framing
-from rltui.formats.tracker_log.tracker_decoder import FRAMING, SwanLabDecoder
+from rltui.formats.tracker_log.tracker_decoder import SWANLAB_FRAMING, SwanLabDecoder
 from tests.formats import encode
 from tests.formats.encode import field
 from tests.formats.encode_tracker import (
@@ -57,7 +57,7 @@ def test_claims_any_version_by_suffix_and_first_bytes() -> None:
 
 
 def test_another_version_is_said_once() -> None:
-    data = log(Framing(FRAMING.ident, FRAMING.magic, 1), [scalar("a", 1, 1.0)] * 5)
+    data = log(Framing(SWANLAB_FRAMING.ident, SWANLAB_FRAMING.magic, 1), [scalar("a", 1, 1.0)] * 5)
     parts = encode.feed_all(SwanLabDecoder(), data, piece=10)
     assert encode.points_of(parts) == {}
     notes = [n.message for p in parts for n in p.notes]

@@ -55,7 +55,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
         found.append(threading.Thread(target=work))
         found[-1].start()
 
-    monkeypatch.setattr("rltui.tui.reading.start_thread", start)
+    monkeypatch.setattr("rltui.tui.screen.start_thread", start)
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rltui.core.batch import RunKey
-from rltui.remote import answers
+from rltui.remote import part as answers
 from rltui.remote.part import answer
 from rltui.remote.stream import Stream
 from rltui.remote.wire import Frame, FrameReader, FrameWriter, Kind, WireError

@@ -21,9 +21,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rltui.formats.tracker_log import swanlab_decoder as swanlab
-from rltui.formats.tracker_log import wandb_decoder as wandb
 from rltui.formats.tracker_log.leveldb import Framing
+from rltui.formats.tracker_log.tracker_decoder import SWANLAB_FRAMING, WANDB_FRAMING
 from tests.clock import ManualClock
 from tests.formats import encode, encode_tracker
 
@@ -147,7 +146,7 @@ class Blocks(Form):
 
 
 class Wandb(Blocks):
-    name, file, framing = "wandb", "run-abc123.wandb", wandb.FRAMING
+    name, file, framing = "wandb", "run-abc123.wandb", WANDB_FRAMING
 
     def records(self, step: int, values: dict[str, float]) -> Iterable[Piece]:
         record = encode_tracker.full_row(step, 1.75e9 + step, dict(values))
@@ -155,7 +154,7 @@ class Wandb(Blocks):
 
 
 class Swanlab(Blocks):
-    name, file, framing = "swanlab", "run-abc123.swanlab", swanlab.FRAMING
+    name, file, framing = "swanlab", "run-abc123.swanlab", SWANLAB_FRAMING
 
     def records(self, step: int, values: dict[str, float]) -> Iterable[Piece]:
         return [

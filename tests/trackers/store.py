@@ -20,7 +20,8 @@ from rltui.core.block import Block
 from rltui.trackers import Followed, Follower, Tracker
 from rltui.trackers.mlflow_files import MlflowFiles
 from rltui.trackers.sqlite.mlflow import MlflowTables
-from rltui.trackers.sqlite.tracker import RowStore, Stores
+from rltui.trackers.sqlite.stores import Stores
+from rltui.trackers.sqlite.tracker import RowStore
 from rltui.trackers.sqlite.trackio import TrackioTables
 from tests.clock import ManualClock
 

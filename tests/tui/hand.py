@@ -134,7 +134,7 @@ def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def at_once(work: Callable[[], None]) -> None:
         work()
 
-    monkeypatch.setattr("rltui.tui.reading.start_thread", at_once)
+    monkeypatch.setattr("rltui.tui.screen.start_thread", at_once)
 
 
 def a_look(theme: str = "dark", keys: tuple[Key, ...] = KEYS, **view: Any) -> Look:

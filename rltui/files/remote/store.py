@@ -35,13 +35,16 @@ from rltui.files.remote.status import (
     status_of,
     top_of,
 )
-from rltui.files.remote.tail import _NEWS_BYTES, KEPT_BYTES, MOST_KEPT
 
 PACE_S = 5.0
 #: A server's clock that is off by more than this is noted and made up for, in seconds.
 _SKEW_S = 60.0
 #: Directories or files that are asked about in one round.
 _ROUND = 128
+#: Beginnings of files that are kept, and bytes of each.
+MOST_KEPT, KEPT_BYTES = 256, 1 << 16
+#: Files whose news are asked for in one round, and bytes of each.
+_NEWS_FILES, _NEWS_BYTES = 64, 1 << 18
 _MISSING = FileNotFoundError(errno.ENOENT, "no such file or directory")
 
 #: Requests of one search to a web server about what was not known before.
@@ -409,7 +412,7 @@ class News:
                 continue
             if 0 < status.st_size - begin <= _NEWS_BYTES:
                 found.append((other, begin, status.st_size))
-                if len(found) == _ROUND:
+                if len(found) == _NEWS_FILES:
                     break
         return found
 

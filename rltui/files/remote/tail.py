@@ -170,11 +170,3 @@ class RemoteTail:
         vanished = gone and not self.gone
         notes = self._trouble.failed(message, gone=gone)
         return Polled(notes=notes, changed=True) if notes or vanished else _NOTHING
-
-
-#: Beginnings of files that are kept, and bytes of each.
-MOST_KEPT, KEPT_BYTES = 256, 1 << 16
-
-
-#: Files whose news are asked for in one round, and bytes of each.
-_ROUND, _NEWS_BYTES = 64, 1 << 18

@@ -189,7 +189,7 @@ class TrackerDecoder(Decoder):
         """Blocks and texts since the last call, in file order."""
 
 
-FRAMING = Framing(b":W&B", 0xBEE1, 0)
+WANDB_FRAMING = Framing(b":W&B", 0xBEE1, 0)
 
 
 _HISTORY, _OUTPUT, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 12, 13, 17, 18
@@ -206,7 +206,7 @@ class WandbDecoder(TrackerDecoder):
     """Decodes one file. Not thread-safe."""
 
     def __init__(self) -> None:
-        super().__init__(FRAMING)
+        super().__init__(WANDB_FRAMING)
         self._history = History(self._notes)
 
     def _points(self) -> Points:
@@ -257,7 +257,7 @@ class WandbDecoder(TrackerDecoder):
         self._history.begin(started, integer_field(data, start, stop, 14))
 
 
-_SWANLAB_FRAMING = Framing(b":SWL", 0xE1D6, 2)
+SWANLAB_FRAMING = Framing(b":SWL", 0xE1D6, 2)
 
 
 _START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
@@ -318,7 +318,7 @@ class SwanLabDecoder(TrackerDecoder):
     """Decodes one file. Not thread-safe."""
 
     def __init__(self) -> None:
-        super().__init__(_SWANLAB_FRAMING)
+        super().__init__(SWANLAB_FRAMING)
         self._sink = RowSink()
         self._columns: dict[bytes, _Column] = {}
         """Raw key -> its values."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from rltui.pages.comparison.comparison_table import (
     table_head,
     table_layout,
 )
-from rltui.pages.run.chart_screen import Then
+from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
 from rltui.tui.chart_options import ChartOptions
 from rltui.tui.keys import COMPARISON
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from rltui.pages.metric.screen import Left, MetricScreen
 
 #: Shows a run, and goes on there.
-Open = Callable[[RunView, Then], object]
 
 
 class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):

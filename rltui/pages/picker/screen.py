@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from rltui.pages.picker.lines import (
     suggestion_entries,
 )
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
-from rltui.tui.keys import PICKER
+from rltui.tui.keys import PICKER, Key
 from rltui.tui.screen import ListScreen
 from rltui.tui.shell import Look, ShellApp
 from rltui.tui.widgets.line_list import LineList
@@ -178,3 +178,8 @@ class PickerApp(ShellApp[Path], places=(PICKER,)):
 
     def get_default_screen(self) -> Screen[Any]:
         return self._first
+
+    def open_help(self, keys: Sequence[Key], place: str, title: str) -> None:
+        from rltui.tui.help import HelpScreen  # imported once it is needed
+
+        self.push_screen(HelpScreen(keys, place, title))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual import events
 from textual.app import SystemCommand
@@ -18,18 +18,36 @@ from rltui.pages.run.header import run_header
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.session import RunView, Session
 from rltui.tui.chart_options import NO_METRIC, ChartOptions, CrosshairKeys, typed_step
+from rltui.tui.playback import Playback
 from rltui.tui.screen import ShellScreen, compare
-from rltui.tui.shell import shell_of
+from rltui.tui.shell import ShellApp, shell_of
 from rltui.tui.widgets.lines import Lines
 
-if TYPE_CHECKING:
-    from rltui.pages.app import RltuiApp
+#: What a screen of a run does once it is shown.
+Then = Callable[["ChartScreen"], object]
+#: Opens a run, and goes on there.
+Open = Callable[[RunView, Then], object]
 
-if TYPE_CHECKING:
-    from rltui.pages.run.screen import RunScreen
 
-#: What the screen of a run does once it is shown.
-Then = Callable[["RunScreen"], object]
+class SessionApp(ShellApp[bool]):
+    """The app that shows a session, as the screens of a run know it."""
+
+    session: Session
+    playback: Playback
+
+    def go_back_to(self, run: RunView, step: int) -> None:
+        """Show a run as it was at a step."""
+        raise NotImplementedError
+
+    def remember(self) -> None:
+        """Keep the view as it is for the next start."""
+        raise NotImplementedError
+
+    def open_comparison(
+        self, opens: Open, at: tuple[RunView, str] | None = None, *, grouped: bool = False
+    ) -> None:
+        """Show the marked runs side by side, or all; see :class:`rltui.pages.app.RltuiApp`."""
+        raise NotImplementedError
 
 
 class ReplayKeys(ShellScreen[Any]):
@@ -38,12 +56,10 @@ class ReplayKeys(ShellScreen[Any]):
     run: RunView
 
     @property
-    def app_of_session(self) -> RltuiApp:
+    def app_of_session(self) -> SessionApp:
         """The app that shows a session."""
-        from rltui.pages.app import RltuiApp
-
         app = self.app
-        assert isinstance(app, RltuiApp)
+        assert isinstance(app, SessionApp)
         return app
 
     def _goto(self, text: str) -> None:
@@ -147,10 +163,8 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
 
     def action_comparison(self) -> None:
         """Show the marked runs side by side, at this metric."""
-        from rltui.pages.comparison.screen import open_comparison
-
         at = None if self.tag is None else (self.run, self.tag)
-        open_comparison(self.shell, self.session, self.open_elsewhere, at)
+        self.app_of_session.open_comparison(self.open_elsewhere, at)
 
     def open_elsewhere(self, run: RunView, then: Then) -> None:
         """Show another run, and go on there."""
@@ -164,6 +178,14 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
 
     def select_tab(self, tab: str) -> None:
         """Show a tab of the run."""
+        raise NotImplementedError
+
+    def step_tab(self, by: int) -> None:
+        """Show the next tab of the run, or the one before."""
+        raise NotImplementedError
+
+    def action_next_finding(self) -> None:
+        """Go to the next finding of the run."""
         raise NotImplementedError
 
     def action_tab(self, key: str) -> None:

@@ -11,7 +11,7 @@ from rltui.core.batch import RunKey
 from rltui.draw.line import Line, Token, fit_line, heights_of, style, with_ground
 from rltui.facts.groups import toggled
 from rltui.facts.runs import ListedRun, ListedRuns
-from rltui.pages.run.chart_screen import Then
+from rltui.pages.run.chart_screen import SessionApp, Then
 from rltui.pages.run.header import runs_header
 from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_lines, waiting_lines
@@ -223,9 +223,9 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def action_comparison(self, *, grouped: bool = False) -> None:
         """Show the marked runs side by side, or all."""
-        from rltui.pages.comparison.screen import open_comparison
-
-        open_comparison(self.shell, self._session, self._open_and, grouped=grouped)
+        app = self.shell
+        assert isinstance(app, SessionApp)
+        app.open_comparison(self._open_and, grouped=grouped)
 
     def action_group(self) -> None:
         """Show groups of the marked runs side by side, or of all."""

@@ -1,4 +1,9 @@
-"""What differs between trackers that keep their runs in one SQLite table."""
+"""What differs between trackers that keep their runs in one SQLite table.
+
+The table has one row for each logged value or step and a column that names the run. Rows are
+only added, and their row ids grow; :mod:`rltui.trackers.sqlite.row_follower` finds out what
+else has happened to them.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,6 @@ from rltui.trackers.base import Follower, TrackedRun
 
 #: A row as it was selected: its row id, then the columns of the table.
 Row = tuple[Any, ...]
-
-
 #: Values in one statement; SQLite before 3.32 takes 999 at most.
 MOST_VALUES = 500
 

@@ -18,7 +18,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook, clean_tag
 from rltui.trackers.base import Follower, TrackedRun
-from rltui.trackers.mlflow_run import MOST_SETTINGS, Column, blocks_of, exit_code_of, setting_of
+from rltui.trackers.mlflow_values import MOST_SETTINGS, Column, blocks_of, exit_code_of, setting_of
 from rltui.trackers.sqlite.dialect import (
     Dialect,
     Facts,
@@ -31,7 +31,7 @@ from rltui.trackers.sqlite.dialect import (
     raw_of,
     texts_in_chunks,
 )
-from rltui.trackers.sqlite.tracker import Stores
+from rltui.trackers.sqlite.stores import Stores
 
 #: Bytes of a row and its index entries, roughly.
 _ROW_BYTES = 100

@@ -37,7 +37,7 @@ from rltui.trackers.sqlite.dialect import (
     raw_of,
     texts_in_chunks,
 )
-from rltui.trackers.sqlite.tracker import Stores
+from rltui.trackers.sqlite.stores import Stores
 
 #: Bytes of a row, roughly: some thirty values with their names.
 _ROW_BYTES = 1000

@@ -67,8 +67,8 @@ def test_it_ends_where_the_store_ends(cluster: SimulatedCluster) -> None:
 def test_a_piece_follows_a_piece(
     cluster: SimulatedCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.remote.ray.place_reader._MOST_BATCHES", 1)
-    monkeypatch.setattr("rltui.remote.ray.place_reader._BUDGET_BYTES", 100)
+    monkeypatch.setattr("rltui.remote.ray.node_reader._MOST_BATCHES", 1)
+    monkeypatch.setattr("rltui.remote.ray.node_reader._BUDGET_BYTES", 100)
     with watching(cluster) as watcher:
         watcher.until(FOUND)
         before = values(watcher)
@@ -97,8 +97,8 @@ def test_an_actor_that_dies_meanwhile_is_no_end_of_waiting(cluster: SimulatedClu
 def test_actors_that_die_at_any_time_lose_and_double_nothing(
     cluster: SimulatedCluster, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr("rltui.remote.ray.place_reader._MOST_BATCHES", 1)
-    monkeypatch.setattr("rltui.remote.ray.place_reader._BUDGET_BYTES", 1000)
+    monkeypatch.setattr("rltui.remote.ray.node_reader._MOST_BATCHES", 1)
+    monkeypatch.setattr("rltui.remote.ray.node_reader._BUDGET_BYTES", 1000)
     log(cluster.roots["n1"], "a", 200, first=10)
     with watching(cluster) as watcher:
         watcher.until({**FOUND, "n1/a": 210})

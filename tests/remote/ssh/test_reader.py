@@ -69,7 +69,7 @@ def test_a_host_without_rltui_says_both_ways(
     tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "no-such-rltui")
-    monkeypatch.setattr("rltui.remote.opening.find_spec", lambda name: None)
+    monkeypatch.setattr("rltui.remote.readers.find_spec", lambda name: None)
     with pytest.raises(SourceError, match=r"install it there .* or here, for sftp: .* paramiko"):
         reader_of(f"node7:{tmp_path}").scan()
 
@@ -78,7 +78,7 @@ def test_an_older_rltui_has_no_stream(
     tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "echo \"invalid choice: 'stream'\" >&2; exit 2;")
-    monkeypatch.setattr("rltui.remote.opening.find_spec", lambda name: None)
+    monkeypatch.setattr("rltui.remote.readers.find_spec", lambda name: None)
     with pytest.raises(SourceError, match="there is no rltui on node7"):
         reader_of(f"node7:{tmp_path}").scan()
 

@@ -25,7 +25,7 @@ LONG_AGO = 1_500_000_000
 def whole_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine without containers."""
     monkeypatch.setattr(holders, "_WHOLE_MACHINE", str((PROC / "self/ns/pid").readlink()))
-    monkeypatch.setattr("rltui.files.filesystem.Mounts.reports_writes", lambda *_: True)
+    monkeypatch.setattr("rltui.files.disk.Mounts.reports_writes", lambda *_: True)
 
 
 def event_file(directory: Path, rest: str, begun: int = LONG_AGO) -> Path:
@@ -88,7 +88,7 @@ def test_nothing_is_known_of_a_network_file_system_or_without_proc(
 ) -> None:
     path = event_file(tmp_path, HOST)
     assert look({path: "tfevents"}, tmp_path / "proc") == {}
-    monkeypatch.setattr("rltui.files.filesystem.Mounts.reports_writes", lambda *_: False)
+    monkeypatch.setattr("rltui.files.disk.Mounts.reports_writes", lambda *_: False)
     assert look({path: "tfevents"}) == {}
 
 
