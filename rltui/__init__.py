@@ -44,7 +44,7 @@ def __getattr__(name: str) -> object:
     """Import the API when it is used: most commands never need it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rltui import api
+    from rltui import api  # imported when it is used
 
     return getattr(api, name)
 

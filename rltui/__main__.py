@@ -13,7 +13,7 @@ if _AS_PROGRAM and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 def main() -> int:
     """Run the command line."""
-    from rltui.cli import main as run
+    from rltui.cli import main as run  # imported when it is used
 
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 _KEPT = 10
 #: Variables that decide how rltui starts and looks.
 _VARIABLES = ("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TMUX", "LANG", "LC_ALL", "COLUMNS")
-
 #: Addresses of hooks are secrets: whoever knows them can post.
 _SECRET = "RLTUI_HOOKS_"
 
 _logger = logging.getLogger("rltui")
+_FORMAT = "%(asctime)s.%(msecs)03d %(threadName)s %(name)s %(levelname)s %(message)s"
 
 
 class DebugLog:
@@ -69,6 +69,7 @@ class DebugLog:
         faulthandler.enable(self._file)
         faulthandler.register(signal.SIGUSR1, self._file)
         self._describe(os.environ)
+
         return self
 
     def __exit__(
@@ -120,9 +121,6 @@ class DebugLog:
         name = failure.thread.name if failure.thread else "?"
         _logger.error("thread %s failed", name, exc_info=failure.exc_value)
         self._before[2](failure)
-
-
-_FORMAT = "%(asctime)s.%(msecs)03d %(threadName)s %(name)s %(levelname)s %(message)s"
 
 
 class _Formatter(logging.Formatter):

@@ -132,6 +132,7 @@ def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
     options, surplus = parser.parse_known_args(words)
     if surplus:
         (child or parser).error(f"unexpected argument {surplus[0]!r}")
+
     return options
 
 

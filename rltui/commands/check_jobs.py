@@ -39,6 +39,8 @@ _TASK_RUNS, _TASKS_PER_CORE = 16, 2
 _RUN_BYTES = 40_000
 #: Seconds that a process may take to end.
 _END_S = 2.0
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def divided(
@@ -198,9 +200,6 @@ copyreg.pickle(MappingProxyType, _reduced)  # part of a configuration
 
 
 # -- processes -----------------------------------------------------------------------------
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 def in_processes(

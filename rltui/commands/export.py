@@ -44,6 +44,8 @@ from rltui.session import RunView
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 #: Most notes printed about files that could not be read in full.
 _MOST_NOTES = 10
+#: Bytes that are read at once.
+_PIECE = 1 << 18
 
 
 def export(options: argparse.Namespace) -> int:
@@ -110,10 +112,6 @@ def _write(rows: Iterable[ExportRows], form: str, out: BinaryIO, *, spreadsheet:
         out.writelines(csv_lines(rows, spreadsheet=spreadsheet))
     else:
         out.writelines(json_lines(rows))
-
-
-#: Bytes that are read at once.
-_PIECE = 1 << 18
 
 
 def stream(options: argparse.Namespace) -> int:

@@ -19,6 +19,17 @@ from rltui.core.address import parse_logdir
 from rltui.core.errors import UsageError
 from rltui.version import __version__
 
+#: Seconds for which a LOGDIR may be awaited: a week in the queue of a cluster.
+MOST_WAIT_S = 7 * 86_400.0
+#: Runs from which on several processes judge them, and how many processes at most unless asked.
+MANY_RUNS, MOST_JOBS, _MOST_PROCESSES = 64, 8, 256
+#: Logged steps that a replay shows in a second.
+REPLAY_SPEED = 10.0
+# fmt: off
+_LOGS = "directory of runs, or a log file; host:/path, s3://bucket/path ..."
+SHELLS = ("bash", "zsh", "fish")
+DESCRIPTION = "Live verdict and curves of RL and LLM post-training runs, from their logs."
+
 
 class Option:
     """One option, or one operand: that has no names."""
@@ -146,15 +157,7 @@ def _listen_address(text: str) -> tuple[str, int]:
 
 # -- options that several verbs have -------------------------------------------------------
 
-#: Seconds for which a LOGDIR may be awaited: a week in the queue of a cluster.
-MOST_WAIT_S = 7 * 86_400.0
-#: Runs from which on several processes judge them, and how many processes at most unless asked.
-MANY_RUNS, MOST_JOBS, _MOST_PROCESSES = 64, 8, 256
-#: Logged steps that a replay shows in a second.
-REPLAY_SPEED = 10.0
 
-# fmt: off
-_LOGS = "directory of runs, or a log file; host:/path, s3://bucket/path ..."
 _LOGDIRS = Option("LOGDIR...", _LOGS, dest="logdirs", type=_logdir)
 _CONFIG = Option("--config FILE", "configuration file", type=Path)
 #: What is read, and how it is interpreted.
@@ -329,7 +332,6 @@ COMMON = (
     Option("--debug", "write a log for a bug report, and say where it is",
            default=argparse.SUPPRESS),
 )
-SHELLS = ("bash", "zsh", "fish")
 #: What stands before a verb, or without one.
 MAIN = (
     HELP,
@@ -338,5 +340,4 @@ MAIN = (
     Option("--print-completion SHELL", "print the completion script of bash, zsh or fish", SHELLS),
     *COMMON,
 )
-DESCRIPTION = "Live verdict and curves of RL and LLM post-training runs, from their logs."
 # fmt: on

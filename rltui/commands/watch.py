@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 _SWITCH_S = 0.001
 #: Names of runs in a message.
 _MOST_NAMES = 5
+#: Steps of a whole run.
+_STEPS = 400
 
 
 def watch(options: argparse.Namespace) -> int:
@@ -222,6 +224,7 @@ def _look(config: Config) -> Look:
         colours=has_colours(os.environ),
     )
     theme = load_theme(config.view.theme, config.theme_dirs)
+
     return Look(view, theme, keys_of(config), config.theme_dirs)
 
 
@@ -261,10 +264,6 @@ def _only_run(session: Session) -> RunView | None:
             f"replay shows one run, and there are {len(runs)}: choose with --run ({names}{more})"
         )
     return runs[0] if runs else None
-
-
-#: Steps of a whole run.
-_STEPS = 400
 
 
 def demo(options: argparse.Namespace) -> int:

@@ -32,6 +32,8 @@ _SECTIONS: dict[str, ViewConfig | WatchConfig | HooksConfig] = {
 }
 #: Sections with free names, which have no environment variable.
 _FILE_ONLY = ("rules", "metrics", "keys")
+_Section = TypeVar("_Section", ViewConfig, WatchConfig, HooksConfig)
+_WORDS = {"1": True, "true": True, "yes": True, "on": True}
 
 
 def config_dirs(path: Path | None, environ: Mapping[str, str]) -> ConfigDirs:
@@ -80,6 +82,7 @@ def config_path(path: Path | None, environ: Mapping[str, str]) -> Path:
     base = Path(environ.get("XDG_CONFIG_HOME") or "")
     if not base.is_absolute():
         base = home_directory(environ) / ".config"
+
     return base / "rltui" / "config.yaml"
 
 
@@ -108,10 +111,8 @@ def _from_document(root: Node) -> Config:
         keys_node=top.get("keys"),
     )
     top.finish()
+
     return config
-
-
-_Section = TypeVar("_Section", ViewConfig, WatchConfig, HooksConfig)
 
 
 def _section(node: Node | None, defaults: _Section) -> _Section:
@@ -124,6 +125,7 @@ def _section(node: Node | None, defaults: _Section) -> _Section:
         if value is not None:
             given[setting.name] = _checked_node(value, setting.default, setting.metadata)
     table.finish()
+
     return replace(defaults, **given)
 
 
@@ -153,6 +155,7 @@ def _metric(node: Node) -> MetricOverride:
     title, category = table.get("title"), table.get("category")
     low, high = _range(table.get("range"))
     table.finish()
+
     return MetricOverride(
         low=low,
         high=high,
@@ -177,6 +180,7 @@ def _range(node: Node | None) -> tuple[float | None, float | None]:
             node.fail("must be finite numbers; null leaves a side open")
     if low is not None and high is not None and low > high:
         node.fail(f"low {low:g} lies above high {high:g}")
+
     return low, high
 
 
@@ -186,6 +190,7 @@ def _rules(node: Node | None) -> RulesConfig:
     table = node.table()
     mute, override, add = table.get("mute"), table.get("override"), table.get("add")
     table.finish()
+
     return RulesConfig(
         mute=mute.texts() if mute else (),
         override={rule: given.table().node for rule, given in _pairs(override)},
@@ -253,10 +258,10 @@ def _assign(config: Config, section: str, key: str, value: object, origin: str) 
         raise UsageError(f"{origin}: {wrong}")
     changed: Any = {key: checked}
     changes: Any = {section: replace(getattr(config, section), **changed)}
+
     return replace(config, **changes)
 
 
-_WORDS = {"1": True, "true": True, "yes": True, "on": True}
 _WORDS |= {"0": False, "false": False, "no": False, "off": False}
 
 
@@ -275,4 +280,5 @@ def _converted(value: object, default: object, origin: str) -> object:
             return kind(text)
         except ValueError:
             raise UsageError(f"{origin}: expected {name}, found {text!r}") from None
+
     return text

@@ -65,6 +65,7 @@ def reported(error: Exception, what: str) -> Fault:
     assert report is not None
     if not report.exists():
         report = _written(report, "".join(traceback.format_exception(error)))
+
     return Fault(what, clean(f"{type(error).__name__}: {error}")[:200], report)
 
 

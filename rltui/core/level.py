@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from enum import Enum, IntEnum
 from typing import TypeVar
 
+Value = TypeVar("Value")
+
 
 class Level(IntEnum):
     """How good or bad something is. Ordered: the level of a group is its maximum."""
@@ -52,9 +54,6 @@ class Direction(str, Enum):
     DOWN = "down"
     INSIDE = "inside"
     NONE = "none"
-
-
-Value = TypeVar("Value")
 
 
 def choose(word: str, names: Mapping[str, Value]) -> tuple[Value | None, str]:

@@ -33,6 +33,28 @@ _SEED = 7
 _SILENT_S = 600.0
 #: Rows that the console log of a crash holds.
 _CONSOLE_ROWS = 3
+#: ``wait(seconds)`` returns True when the wait was cut short because the writer is to stop.
+Wait = Callable[[float], bool]
+#: Samples that are kept of a validation.
+_KEPT = 12
+_STORIES = (
+    ("{name} has {a} crates with {b} bottles each and sells {c} bottles. How many are left?", 1),
+    ("A train has {a} cars with {b} seats each; {c} seats are taken. How many are free?", 1),
+    ("{name} reads {a} pages on each of {b} days and then {c} more. How many pages is that?", -1),
+)
+_TRACEBACK = """\
+Error executing job with overrides: ['trainer.n_gpus_per_node=8']
+Traceback (most recent call last):
+  File "/opt/verl/trainer/main_ppo.py", line 64, in main
+    run_ppo(config)
+  File "/opt/verl/trainer/ppo/ray_trainer.py", line 1121, in fit
+    actor_output = self.actor_rollout_wg.update_actor(batch)
+  File "/opt/verl/workers/actor/dp_actor.py", line 402, in update_policy
+    loss.backward()
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB. GPU 3 has a total \
+capacity of 79.10 GiB of which 2.41 GiB is free.
+"""
+_NAMES = ("Mina", "Jonas", "Priya", "Tomás", "Aiko", "Sam")
 
 
 class DemoRun:
@@ -186,10 +208,6 @@ def _open_writer(directory: Path, wall: float) -> Any:
     return writer
 
 
-#: ``wait(seconds)`` returns True when the wait was cut short because the writer is to stop.
-Wait = Callable[[float], bool]
-
-
 class DemoWriter:
     """Owns ``run`` between :meth:`start` and :meth:`stop`; it must not be used elsewhere then."""
 
@@ -238,34 +256,6 @@ class DemoWriter:
         except OSError as error:
             # the directory is gone or the disk is full; stop() raises it
             self._error = error
-
-
-#: Samples that are kept of a validation.
-_KEPT = 12
-
-
-_STORIES = (
-    ("{name} has {a} crates with {b} bottles each and sells {c} bottles. How many are left?", 1),
-    ("A train has {a} cars with {b} seats each; {c} seats are taken. How many are free?", 1),
-    ("{name} reads {a} pages on each of {b} days and then {c} more. How many pages is that?", -1),
-)
-
-
-_TRACEBACK = """\
-Error executing job with overrides: ['trainer.n_gpus_per_node=8']
-Traceback (most recent call last):
-  File "/opt/verl/trainer/main_ppo.py", line 64, in main
-    run_ppo(config)
-  File "/opt/verl/trainer/ppo/ray_trainer.py", line 1121, in fit
-    actor_output = self.actor_rollout_wg.update_actor(batch)
-  File "/opt/verl/workers/actor/dp_actor.py", line 402, in update_policy
-    loss.backward()
-torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB. GPU 3 has a total \
-capacity of 79.10 GiB of which 2.41 GiB is free.
-"""
-
-
-_NAMES = ("Mina", "Jonas", "Priya", "Tomás", "Aiko", "Sam")
 
 
 def write_settings(directory: Path, *, lr: float, seed: int, total_steps: int) -> None:

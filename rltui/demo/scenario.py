@@ -41,8 +41,6 @@ _MakeRow = Callable[[int, float, float, np.random.Generator], Row]
 
 # fmt: off
 _SEEDS = (1, 2, 3, 4)
-
-
 _ALL = (
     Scenario("healthy", "Healthy GRPO run",
              "Reward rises, entropy falls gently, the policy stays near its reference."),

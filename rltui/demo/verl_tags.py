@@ -24,6 +24,10 @@ KL_COEF = 0.001
 _USUAL_TOKENS = 67_600
 
 Row = dict[str, float]
+#: Environment steps of one rollout of SB3.
+SB3_STRIDE = 2048
+#: Steps between two rows of TRL, as ``logging_steps``, and rows between two evaluations.
+TRL_STRIDE, _EVALUATE_EVERY = 5, 10
 
 
 def step_row(state: State, rng: np.random.Generator) -> Row:
@@ -210,14 +214,6 @@ def _timing(state: State, total: int, response: float, rng: np.random.Generator)
         "perf/time_per_step": float(step),
         "perf/throughput": float(total / (step * _GPUS)),
     }
-
-
-#: Environment steps of one rollout of SB3.
-SB3_STRIDE = 2048
-
-
-#: Steps between two rows of TRL, as ``logging_steps``, and rows between two evaluations.
-TRL_STRIDE, _EVALUATE_EVERY = 5, 10
 
 
 def ppo_row(

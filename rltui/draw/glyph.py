@@ -203,4 +203,5 @@ def glyph_set(marker: str, *, plain_badges: bool = False, colours: bool = True) 
         return chosen
     states = ("live", "stalled", "finished", "stopped", "crashed", "state_unknown")
     names = ("unknown", "ok", "watch", "bad", "over", *states)
+
     return replace(chosen, **{n: getattr(ASCII, n) for n in names})

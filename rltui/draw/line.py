@@ -18,6 +18,8 @@ from rltui.core.text import cell_width, fit, pad
 from rltui.draw.glyph import GlyphSet, ascii_text
 from rltui.draw.view import View
 
+Id = TypeVar("Id", bound=Hashable)
+
 
 class Token(str, Enum):
     """Colour tokens of a theme."""
@@ -87,8 +89,6 @@ def style(
 
 
 _only = cache(Style)
-
-
 TEXT = style()
 MUTED = style(Token.MUTED)
 STRONG = style(Token.STRONG)
@@ -98,7 +98,6 @@ ACCENT = style(Token.ACCENT)
 
 Span = tuple[str, Style]
 Line = list[Span]
-
 #: The colours of compared runs, by slot: more lines in one chart cannot be distinguished.
 RUN_TOKENS = (Token.RUN_1, Token.RUN_2, Token.RUN_3, Token.RUN_4, Token.RUN_5)
 #: Token of a group of runs -> that of the band around its line.
@@ -191,9 +190,6 @@ def with_ground(line: Line, ground: Token) -> Line:
 def slot_look(slot: int) -> Style:
     """The look of the sign of a slot: its colour, if it has a line of its own."""
     return style(RUN_TOKENS[slot], bold=True) if slot < len(RUN_TOKENS) else MUTED
-
-
-Id = TypeVar("Id", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -33,6 +33,15 @@ _CLAUSE_END = re.compile(r"[.?,;](?= )")
 _QUESTION = re.compile(r"[^.;]*\?")
 #: Notes that a screen shows; the others are counted.
 _MOST = 5
+#: Shares of the cells given to the end of a name, in the order in which they are tried.
+_TAILS = (2 / 3, 1 / 3, 0.95, 0.0)
+#: Characters between the words of a name.
+_SEPARATORS = "/-_.: "
+#: Folders that are cut to what tells them apart, and the cells that one needs at least.
+_MOST_FOLDERS, _FOLDER_CELLS = 64, 4
+#: Parts that are tried for all names together, and at least for each of many, before a number
+#: takes their place: the time stays linear in the names.
+_MOST_PARTS, _FEWEST_PARTS = 5000, 8
 
 
 def wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "…") -> list[str]:
@@ -92,6 +101,7 @@ def whole_clauses(text: str, width: int, limit: int = 1, *, ellipsis: str = "…
         if head.count("(") == head.count(")") and not parted:
             lines = wrap(f"{head} {ellipsis}", width)
             kept = lines if len(lines) <= limit else kept
+
     return kept or wrap(text, width, limit, ellipsis=ellipsis)
 
 
@@ -156,6 +166,7 @@ def trouble_line(
     name = fit_middle(clean(called), max(12, width // 3), ellipsis=ellipsis)
     badge = (f"{glyphs.badge(Level.WATCH)} ", style(Token.WATCH, bold=True))
     text = (glyphs.text(f"{name}: {clean(notes[-1].message)}"), style(Token.WATCH))
+
     return [*fit_line([badge, text], width - len(more), ellipsis=ellipsis), (more, MUTED)]
 
 
@@ -179,24 +190,8 @@ def note_lines(notes: Sequence[Note], width: int) -> list[Line]:
         ]
     if len(notes) > _MOST:
         lines.append([(f"    and {len(notes) - _MOST} more", MUTED)])
+
     return lines
-
-
-#: Shares of the cells given to the end of a name, in the order in which they are tried.
-_TAILS = (2 / 3, 1 / 3, 0.95, 0.0)
-
-
-#: Characters between the words of a name.
-_SEPARATORS = "/-_.: "
-
-
-#: Folders that are cut to what tells them apart, and the cells that one needs at least.
-_MOST_FOLDERS, _FOLDER_CELLS = 64, 4
-
-
-#: Parts that are tried for all names together, and at least for each of many, before a number
-#: takes their place: the time stays linear in the names.
-_MOST_PARTS, _FEWEST_PARTS = 5000, 8
 
 
 @lru_cache(maxsize=32)
@@ -283,6 +278,7 @@ def _without_common(names: Sequence[str], width: int, ellipsis: str) -> tuple[st
     head = _kept_from(names[0][:head], width - longest - cell_width(ellipsis + after))
     rest = [n[head:] for n in names]
     before = ellipsis if head else ""
+
     return tuple(before + n[: len(n) - tail] + after for n in rest)
 
 
@@ -338,6 +334,7 @@ def _fewer_words(name: str, shares: Counter[str], width: int, ellipsis: str) -> 
         if room >= 0:
             cut = " " + " ".join(words[gap : left[gap]])
             return head + fit(cut, room, ellipsis="").rstrip() + ellipsis + tail
+
     return fit_middle(name, width, 1 / 3 if len(words) > 1 else 2 / 3, ellipsis=ellipsis)
 
 

@@ -31,12 +31,10 @@ from rltui.session.memory import group_limits
 
 #: What a row of the comparison is: a run, or a group by its name.
 RowId = RunKey | str
-
 #: Before a row has its colour.
 _NO_SLOT = -1
 #: Lines that go to the last of many rows; the others go to the best.
 _LAST = 2
-
 #: States that are an alarm by themselves, and others that are worth a word.
 _ALARMING = frozenset({"stalled", "crashed", "cancelled", "log deleted"})
 _OVER = ("finished", "stopped")
@@ -354,6 +352,7 @@ def settings_words(comparison: Comparison, here: Row | None) -> str:
         return ""
     shown = [f"{n} {setting_of(here.runs[0], n)}" for n in names[:_MOST_SETTINGS]]
     more = len(names) - len(shown)
+
     return f"{here.name}: {', '.join(shown)}" + (f" and {more} more" if more else "")
 
 

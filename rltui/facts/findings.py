@@ -134,6 +134,7 @@ def _same_fact(group: Sequence[Finding], other: Finding) -> bool:
     if first.state is FindingState.FIRING:
         return True
     ends = [f.until_step for f in (first, other) if f.until_step is not None]
+
     return max(first.since_step or 0, other.since_step or 0) <= min(ends, default=0)
 
 
@@ -193,6 +194,7 @@ def ending_diagnosis(run: RunView) -> Diagnosis | None:
     for symptom in symptoms().values():
         if symptom.ending and symptom.ending in crash.reason and symptom.id not in known:
             return Diagnosis(symptom, run.verdict.exit_level, (), run.data.last_step, None)
+
     return None
 
 
@@ -277,6 +279,7 @@ def effects_of(run: RunView, diagnosis: Diagnosis) -> list[str]:
         for f in d.findings
         if f.title not in own
     )
+
     return list(dict.fromkeys(titles))
 
 
@@ -333,7 +336,7 @@ def projection_of(run: RunView, tag: str) -> Projection | None:
     unlimited = judgement.low is None and judgement.high is None
     if not _is_going(run) or unlimited or judgement.level >= Level.WATCH:
         return None
-    from rltui.health.projection import project
+    from rltui.health.projection import project  # imported when it is used
 
     found = project(run.series(tag), judgement)
     total = run.progress.total_steps if run.progress else None

@@ -35,7 +35,6 @@ _LENGTHS = re.compile(
 )
 #: Longer texts are no setting to group by.
 _LONGEST_VALUE = 40
-
 #: A seed with its word: seed=3, seed_3, s3, run-2, trial 4, rep1.
 _WORDED = re.compile(
     r"(?P<word>(?:^|(?<=[^a-zA-Z0-9]))(?:seed|s|run|trial|rep|try)[=_\- ]?)\d+"

@@ -30,7 +30,6 @@ _MATERIAL = 0.02
 _TINY = 1e-9
 
 _TRENDS: RunSeriesCache[float | None] = RunSeriesCache()
-
 #: Heading of rows that answer none of the questions and fire.
 _ELSEWHERE = "Firing elsewhere"
 #: Heading of the rows that the user pinned.
@@ -239,6 +238,7 @@ def _vital_tags(run: RunView, keys: tuple[str, ...]) -> list[str]:
         if name not in seen:
             seen.add(name)
             out.append(tag)
+
     return out
 
 

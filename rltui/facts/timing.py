@@ -194,6 +194,7 @@ class Anatomy:
             return None
         series, scale = self._run.series(stage.tag), _scale(self._run, stage.tag)
         since = _since(series.values, (cost.now + cost.usual) / 2 / scale)
+
         return stage, int(series.steps[since])
 
 
@@ -288,6 +289,7 @@ def _container(run: RunView, info: TagInfo, firsts: Mapping[str, str], whole: st
         if metric is None or metric.part_of in seen:
             return None
         key = metric.part_of
+
     return ""
 
 

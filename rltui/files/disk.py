@@ -27,6 +27,31 @@ if TYPE_CHECKING:
 
 #: ``read(length, offset)``: the bytes of a file there, fewer at its end.
 ReadAt = Callable[[int, int], bytes]
+_MOUNTINFO = Path("/proc/self/mountinfo")
+#: Directories whose answer is remembered at most.
+_MOST_KNOWN = 100_000
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+#: Kinds for which inotify reports everything that is written on this host. Other hosts cannot
+#: write there, unlike to nfs, cifs, lustre, gpfs, 9p, sshfs and their like.
+_LOCAL = frozenset(
+    {
+        *("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "tmpfs", "ramfs", "overlay", "aufs"),
+        *("f2fs", "jfs", "reiserfs", "bcachefs", "vfat", "msdos", "exfat", "ntfs", "ntfs3", "hfs"),
+        *("hfsplus", "udf", "iso9660", "squashfs", "erofs", "rootfs", "shiftfs", "nilfs2"),
+        *("ubifs", "fuseblk", "fuse.fuse-overlayfs", "fuse.bindfs", "fuse.mergerfs", "fuse.ext4"),
+        *("fuse.encfs", "fuse.gocryptfs", "fuse.cryfs", "fuse.ntfs-3g", "fuse.exfat"),
+        *("fuse.unionfs", "fuse.lxcfs"),
+    }
+)
+#: Kinds that hold no files but what the kernel has to say, partly without end.
+_KERNEL = frozenset(
+    {
+        *("proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "debugfs", "tracefs", "bpf"),
+        *("securityfs", "configfs", "mqueue", "pstore", "binfmt_misc", "efivarfs", "nsfs"),
+    }
+)
+#: Bytes per write to the system.
+_BUFFER = 1 << 20
 
 
 class Status(Protocol):
@@ -159,7 +184,7 @@ def connect(paths: Iterable[Path], clock: Clock, pace_s: float) -> None:
     for path in paths:
         if not is_remote(path):
             continue
-        from rltui.files.remote.stores import connect as connect_store
+        from rltui.files.remote.stores import connect as connect_store  # only for logs on a server
 
         connect_store(path, clock, pace_s)
 
@@ -179,42 +204,9 @@ def _store(path: Path) -> Store:
     offered = _OFFERED.get(path.parts[:2])
     if offered is not None:
         return offered
-    from rltui.files.remote.stores import store_of
+    from rltui.files.remote.stores import store_of  # only for logs on a server
 
     return store_of(path)
-
-
-_MOUNTINFO = Path("/proc/self/mountinfo")
-
-
-#: Directories whose answer is remembered at most.
-_MOST_KNOWN = 100_000
-
-
-_ESCAPE = re.compile(r"\\([0-7]{3})")
-
-
-#: Kinds for which inotify reports everything that is written on this host. Other hosts cannot
-#: write there, unlike to nfs, cifs, lustre, gpfs, 9p, sshfs and their like.
-_LOCAL = frozenset(
-    {
-        *("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "tmpfs", "ramfs", "overlay", "aufs"),
-        *("f2fs", "jfs", "reiserfs", "bcachefs", "vfat", "msdos", "exfat", "ntfs", "ntfs3", "hfs"),
-        *("hfsplus", "udf", "iso9660", "squashfs", "erofs", "rootfs", "shiftfs", "nilfs2"),
-        *("ubifs", "fuseblk", "fuse.fuse-overlayfs", "fuse.bindfs", "fuse.mergerfs", "fuse.ext4"),
-        *("fuse.encfs", "fuse.gocryptfs", "fuse.cryfs", "fuse.ntfs-3g", "fuse.exfat"),
-        *("fuse.unionfs", "fuse.lxcfs"),
-    }
-)
-
-
-#: Kinds that hold no files but what the kernel has to say, partly without end.
-_KERNEL = frozenset(
-    {
-        *("proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "debugfs", "tracefs", "bpf"),
-        *("securityfs", "configfs", "mqueue", "pstore", "binfmt_misc", "efivarfs", "nsfs"),
-    }
-)
 
 
 class Mounts:
@@ -265,6 +257,7 @@ class Mounts:
             if above == place:
                 return "", ""
             place = above
+
         return place, self._kinds[place]
 
 
@@ -277,10 +270,6 @@ def _parse(table: str) -> dict[str, str]:
         if separator and len(fields) >= 5 and kind:
             kinds[_ESCAPE.sub(lambda m: chr(int(m[1], 8)), fields[4])] = kind
     return kinds
-
-
-#: Bytes per write to the system.
-_BUFFER = 1 << 20
 
 
 def check_target(path: Path, logdirs: Sequence[Path]) -> Path:

@@ -48,6 +48,18 @@ _GAP_S = 5.0
 _ENDS_IN_ZEROS = "ends in zero bytes, which are not read until something follows them"
 
 Stamp = tuple[int, int, int, int]
+_SYSTEM_CLOCK = SystemClock()
+#: Bytes of a file, and whether they are its last.
+Piece = tuple[bytes, bool]
+_PAGE_BYTES = 4096
+#: This many zeros are no part of a record's length field or of a small number.
+_LEAST_BYTES = 16
+#: Holes of a document that are looked at.
+_MOST_HOLES = 1000
+_LEAST = bytes(_LEAST_BYTES)
+#: Shortest run of zeros before a page boundary that counts as a gap.
+_LEAST_INNER = bytes(64)
+_NONZERO = re.compile(rb"[^\0]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +114,6 @@ class _Gap:
 
 
 _NOTHING = Polled()
-_SYSTEM_CLOCK = SystemClock()
 
 
 def second_look(clock: Clock, modified: float) -> float:
@@ -339,31 +350,6 @@ def _checksum(descriptor: int, size: int) -> int:
     while data := os.pread(descriptor, min(1 << 20, size - offset), offset):
         checksum, offset = zlib.crc32(data, checksum), offset + len(data)
     return checksum
-
-
-#: Bytes of a file, and whether they are its last.
-Piece = tuple[bytes, bool]
-
-
-_PAGE_BYTES = 4096
-
-
-#: This many zeros are no part of a record's length field or of a small number.
-_LEAST_BYTES = 16
-
-
-#: Holes of a document that are looked at.
-_MOST_HOLES = 1000
-
-
-_LEAST = bytes(_LEAST_BYTES)
-
-
-#: Shortest run of zeros before a page boundary that counts as a gap.
-_LEAST_INNER = bytes(64)
-
-
-_NONZERO = re.compile(rb"[^\0]")
 
 
 def dense_length(data: bytes, offset: int, *, inner: bool) -> int:

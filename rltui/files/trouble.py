@@ -61,7 +61,7 @@ def contained() -> Iterator[None]:
     except OSError:
         raise
     except Exception as error:
-        import logging
+        import logging  # only for logs on a server
 
         logging.getLogger(__name__).debug("log format failed", exc_info=True)
         raise GivenUpError(f"cannot be read further: {type(error).__name__}") from error
@@ -104,6 +104,7 @@ class Trouble:
         if not fresh:
             return ()
         self._count += 1
+
         return ((Level.WATCH, message),) if self._is_reported() else ()
 
     def postpone(self, now: float) -> None:

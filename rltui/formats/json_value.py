@@ -37,6 +37,13 @@ _UNITS = re.compile(
 )
 _FRACTION = re.compile(r"\s*(\d{1,18})\s*/\s*(\d{1,18})\s*")
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+#: Settings of one document, nesting, characters of a text, items of a list that are kept.
+MOST_SETTINGS = 5000
+_MAX_DEPTH = 16
+_MAX_CHARS = 1000
+_MAX_ITEMS = 100
+#: Bits of an integer that is written in decimal.
+_MAX_BITS = 1024
 
 
 def fits_memory(data: bytes | memoryview) -> bool:
@@ -49,6 +56,7 @@ def fits_memory(data: bytes | memoryview) -> bool:
     size = data.count(b",") * _ELEMENT_BYTES + data.count(b"[") * _LIST_BYTES
     size += names * (_OWN_NAME_BYTES if names > _FEW_NAMES * objects else _NAME_BYTES)
     size += objects * _OBJECT_BYTES
+
     return size <= _BASE_BYTES + len(data) * _BYTES_PER_BYTE
 
 
@@ -119,23 +127,6 @@ def word_of(text: str) -> float | None:
     return _WORDS.get(text)
 
 
-#: Settings of one document, nesting, characters of a text, items of a list that are kept.
-MOST_SETTINGS = 5000
-
-
-_MAX_DEPTH = 16
-
-
-_MAX_CHARS = 1000
-
-
-_MAX_ITEMS = 100
-
-
-#: Bits of an integer that is written in decimal.
-_MAX_BITS = 1024
-
-
 def flat_settings(document: Mapping[Any, object], joint: str = ".") -> dict[str, object]:
     """Name -> number, bool, text or None of a nested document, in its order. A list of plain
     values is one text; one of objects is numbered.
@@ -181,6 +172,7 @@ def _plain(value: object) -> object:
         value = f"[{', '.join([*items, '…'] if len(value) > _MAX_ITEMS else items)}]"
     elif isinstance(value, Mapping):
         value = "{}"
+
     return clean_text(_shown(value)[:_MAX_CHARS])
 
 

@@ -24,6 +24,31 @@ from rltui.formats.words import words
 _BOM = b"\xef\xbb\xbf"
 #: Longer pieces are not joined with the line that they continue: that would copy them.
 _SEAM = 1 << 16
+#: Why lines with figures became no rows, where no format knows more.
+NO_ROWS = "no step in them, or no known form"
+#: Occurrences of one name from which on it is the figure of a course, not a result.
+_COURSE = 3
+#: Values that are looked at, bytes of a name before one, cells of a line that are quoted.
+_MOST, _NAME, _QUOTED = 2000, 60, 60
+#: A number behind what parts it from a name.
+_VALUE = re.compile(
+    rb"(?:[:=|>]|\xe2\x94[\x82\x83])[ \t]*[-+]?(?:\d|\.\d|nan\b|inf\b)"
+    rb"|(?<=[\w)])[ \t]+[-+]?\d*\.\d",
+    re.IGNORECASE,
+)
+#: What parts a name from those before it, and from the numbers before it.
+_BEFORE = re.compile(rb"[^\n,;|:={}\[\]\x80-\xff]*$")
+_NUMBER = re.compile(rb".*(?:^|[ \t])[-+]?[\d.][\w.%/+-]*[ \t]", re.DOTALL)
+_TEXT = rb'"(?:[^"\\]|\\.)*"'
+_ROW = rb'\{"run":%s,"tag":%s,"step":-?\d+,"wall_time":[^,]+,"value":' % (_TEXT, _TEXT)
+#: (first bytes, what they are of); the columns of an export are those of ``CSV_HEAD`` in
+#: ``rltui.output.points``, and the keys of its JSON lines.
+_SIGNS = (
+    (re.compile(rb'\{\s*"schema":\s*"rltui\.\w+/\d+"'), "a document of rltui"),
+    (re.compile(rb"# HELP rltui_\w+ "), "a page of metrics of rltui"),
+    (re.compile(rb"run,tag,step,wall_time,value,superseded\r?\n"), "an export of rltui"),
+    (re.compile(_ROW), "an export of rltui"),
+)
 
 
 class LastLine(Decoder):
@@ -192,6 +217,7 @@ class _Given:
         items = list(decoded.items)
         while items and self._restarts and items[0] == self._restarts[0]:
             del items[0], self._restarts[0]
+
         return replace(decoded, items=tuple(self._left(i, same_step) for i in items))
 
     def _left(self, item: Block | Restart, same_step: bool) -> Block | Restart:
@@ -225,49 +251,6 @@ def _points_of(block: Block, column: int) -> list[tuple[int, bytes]]:
         (int(block.steps[row]), block.values[row, column].tobytes())
         for row in _rows_of(block, column)
     ]
-
-
-#: Why lines with figures became no rows, where no format knows more.
-NO_ROWS = "no step in them, or no known form"
-
-
-#: Occurrences of one name from which on it is the figure of a course, not a result.
-_COURSE = 3
-
-
-#: Values that are looked at, bytes of a name before one, cells of a line that are quoted.
-_MOST, _NAME, _QUOTED = 2000, 60, 60
-
-
-#: A number behind what parts it from a name.
-_VALUE = re.compile(
-    rb"(?:[:=|>]|\xe2\x94[\x82\x83])[ \t]*[-+]?(?:\d|\.\d|nan\b|inf\b)"
-    rb"|(?<=[\w)])[ \t]+[-+]?\d*\.\d",
-    re.IGNORECASE,
-)
-
-
-#: What parts a name from those before it, and from the numbers before it.
-_BEFORE = re.compile(rb"[^\n,;|:={}\[\]\x80-\xff]*$")
-
-
-_NUMBER = re.compile(rb".*(?:^|[ \t])[-+]?[\d.][\w.%/+-]*[ \t]", re.DOTALL)
-
-
-_TEXT = rb'"(?:[^"\\]|\\.)*"'
-
-
-_ROW = rb'\{"run":%s,"tag":%s,"step":-?\d+,"wall_time":[^,]+,"value":' % (_TEXT, _TEXT)
-
-
-#: (first bytes, what they are of); the columns of an export are those of ``CSV_HEAD`` in
-#: ``rltui.output.points``, and the keys of its JSON lines.
-_SIGNS = (
-    (re.compile(rb'\{\s*"schema":\s*"rltui\.\w+/\d+"'), "a document of rltui"),
-    (re.compile(rb"# HELP rltui_\w+ "), "a page of metrics of rltui"),
-    (re.compile(rb"run,tag,step,wall_time,value,superseded\r?\n"), "an export of rltui"),
-    (re.compile(_ROW), "an export of rltui"),
-)
 
 
 class FigureLines(NamedTuple):

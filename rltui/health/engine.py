@@ -262,7 +262,7 @@ def _judge(memory: _Memory, item: _Item, columns: Columns, reference: Reference 
             given = reference.at_rows(run, infos, tag)
         outcome = judge(task.rule, task.variant, infos[tag], series, others, columns, given)
     except Exception as problem:
-        import logging
+        import logging  # seldom needed
 
         logging.getLogger(__name__).debug("rule %s failed", task.rule.id, exc_info=True)
         error = f"{type(problem).__name__}: {problem}"

@@ -51,7 +51,7 @@ class JobLogs:
     def show(self, name: str, tail: LogTail, *, named: bool) -> bool:
         """Whether a log of this base name ended because its job died; ``named``: the user has
         named it."""
-        from rltui.health.crash import bare, exit_status
+        from rltui.health.crash import bare, exit_status  # seldom needed
 
         ending = exit_status(tail, logged=False)
         if ending is None or ending.kind is ExitKind.FINISHED:
@@ -67,7 +67,7 @@ class JobLogs:
 
 @lru_cache(maxsize=1)
 def _knowledge() -> _Knowledge:
-    from rltui.health.crash import any_of
+    from rltui.health.crash import any_of  # seldom needed
 
     table = shipped_table("health", "data", "job_logs.yaml")
     others = table.need("others").table()

@@ -45,7 +45,7 @@ _TAIL_LINES = 20
 
 def dump(document: Json) -> str:
     """The document as indented strict JSON in ASCII with a final newline."""
-    import orjson
+    import orjson  # only for this output
 
     try:
         fast = orjson.dumps(document, _plain, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
@@ -53,7 +53,7 @@ def dump(document: Json) -> str:
         fast = b""
     if fast:
         return fast.decode() if fast.isascii() else _NOT_ASCII.sub(_escaped, fast.decode())
-    import json
+    import json  # only for this output
 
     return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
 
@@ -278,7 +278,7 @@ def event_line(event: Event) -> str:
 
 
 def _event_line(event: Event, words: str) -> str:
-    import json
+    import json  # only for this output
 
     document = {
         "schema": "rltui.event/1",

@@ -29,6 +29,10 @@ _BACKTICKS = re.compile("`+")
 #: ``<https://...|text>``. Mattermost, Discord and Rocket.Chat take ``@all``, ``@everyone``.
 _BRACKET = re.compile(r"<(?=[!@#A-Za-z])")
 _AT = re.compile(r"@(?=\w)")
+#: Groupings that an error names.
+_MOST_NAMED = 8
+#: Metrics of the table: the headline and the first vital signs.
+_MOST_METRICS = 6
 
 
 def snapshot_markdown(session: Session) -> str:
@@ -92,14 +96,6 @@ def _code(word: str) -> str:
 def without_mentions(text: str) -> str:
     """A text with look-alikes in place of the characters that begin a mention."""
     return _AT.sub("\uff20", _BRACKET.sub("\u2039", text))
-
-
-#: Groupings that an error names.
-_MOST_NAMED = 8
-
-
-#: Metrics of the table: the headline and the first vital signs.
-_MOST_METRICS = 6
 
 
 def compared(runs: Sequence[RunView], names: Sequence[str]) -> list[RunView]:

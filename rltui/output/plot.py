@@ -44,7 +44,6 @@ _LEAST_HEIGHT = 5
 _DOTS = "•"
 
 _Ticks = Sequence[tuple[float, str]]
-
 #: Colours of runs as 256-colour numbers, readable on dark and light backgrounds.
 _COLOURS = (75, 79, 140, 175, 143, 250)
 
@@ -132,7 +131,7 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
 
 def _plotext() -> Any:
     """Raises UsageError for version 6, which shares no function with 5."""
-    import plotext
+    import plotext  # only for this output
 
     if not hasattr(plotext, "plotsize"):
         found = getattr(plotext, "__version__", "another version")
@@ -142,7 +141,7 @@ def _plotext() -> Any:
 
 def _legend(drawn: Sequence[_Drawn], width: int) -> str:
     """What the lines are, each with the sign on it, in as many lines as that takes."""
-    import plotext
+    import plotext  # only for this output
 
     named = [d for d in drawn if d.label and len(d.curve.x)]
     room = max(8, width - 6)

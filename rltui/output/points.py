@@ -32,11 +32,12 @@ from rltui.store.points import choose, concatenate
 CHUNK = 1 << 12
 #: Chunks of steps and times of which the text is kept for the next tag.
 _MOST_AXES = 64
-
 #: Begins of a cell that spreadsheets run, the full-width ones too.
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 CSV_HEAD = b"run,tag,step,wall_time,value,superseded\n"
+#: Points per row group: enough to compress well, few enough to keep in memory.
+_GROUP = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,10 +197,6 @@ def _quoted(text: str) -> str:
     return text
 
 
-#: Points per row group: enough to compress well, few enough to keep in memory.
-_GROUP = 1 << 18
-
-
 def need_parquet() -> None:
     """Raise UsageError when pyarrow is not installed."""
     if find_spec("pyarrow") is None:
@@ -210,8 +207,8 @@ class ParquetFile:
     """Writes rows to ``out`` front to back; :meth:`close` writes the footer and leaves it open."""
 
     def __init__(self, out: BinaryIO) -> None:
-        import pyarrow
-        import pyarrow.parquet
+        import pyarrow  # only for this output
+        import pyarrow.parquet  # only for this output
 
         self._arrow: Any = pyarrow
         names = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())

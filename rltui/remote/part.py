@@ -34,9 +34,10 @@ from rltui.sources.follow.schedule import Intervals, Watching
 
 #: Seconds until what could not be searched is searched again: the first time, and at most.
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 1.0, 30.0
-
 #: Opens another reader of the same logdirs; returns what that calls them, too.
 Otherwise = Callable[[], tuple[Reading, Sequence[Path]]]
+_NOT_REGULAR = "is not a regular file"
+_TOO_MANY = f"holds more than {MOST_NAMES:,} names, or very long ones"
 
 
 class NotInstalledError(SourceError):
@@ -248,12 +249,6 @@ class Part:
 
     def _wanted(self, key: RunKey) -> bool:
         return self._wants is not None and self._wants(self.outer(key))
-
-
-_NOT_REGULAR = "is not a regular file"
-
-
-_TOO_MANY = f"holds more than {MOST_NAMES:,} names, or very long ones"
 
 
 def answer(question: Question) -> Answer:

@@ -21,6 +21,8 @@ from rltui.sources.follow.reader import Reader
 
 #: Hosts that are connected to at the same time.
 _MOST_AT_ONCE = 32
+#: Begins the name of a reader of stores of fsspec.
+_STORE = "store "
 
 
 class Readers:
@@ -220,10 +222,6 @@ def _is_away(error: SourceError) -> bool:
     return isinstance(error, UnreachableError)
 
 
-#: Begins the name of a reader of stores of fsspec.
-_STORE = "store "
-
-
 def open_reader(logdirs: Sequence[Path], wishes: Wishes) -> Reading:
     """One reader of all logdirs; a run's key has the number of its logdir among them.
 
@@ -235,8 +233,8 @@ def open_reader(logdirs: Sequence[Path], wishes: Wishes) -> Reading:
         groups.setdefault(_who_reads(logdir, later), []).append(number)
     if len(groups) == 1 and not (later or _by_ssh(next(iter(groups)))):
         return _open(next(iter(groups)), logdirs, wishes)
-    from rltui.remote.part import Part
-    from rltui.remote.readers import Readers
+    from rltui.remote.part import Part  # only for logdirs on other hosts
+    from rltui.remote.readers import Readers  # only for logdirs on other hosts
 
     parts = []
     for who, numbers in groups.items():
@@ -286,11 +284,11 @@ def _by_sftp(logdirs: Sequence[Path], wishes: Wishes) -> tuple[Reading, Sequence
 
 def _open(who: str, logdirs: Sequence[Path], wishes: Wishes) -> Reading:
     if _by_ssh(who):
-        from rltui.remote.ssh.reader import SshReader
+        from rltui.remote.ssh.reader import SshReader  # only for logdirs on other hosts
 
         return SshReader([p for p in logdirs if isinstance(p, RemotePath)], wishes)
     if who.startswith(f"{RAY}:"):
-        from rltui.remote.ray.reader import RayReader
+        from rltui.remote.ray.reader import RayReader  # only for logdirs on other hosts
 
         return RayReader([p for p in logdirs if isinstance(p, RemotePath)], wishes)
     if who and not who.startswith(_STORE):

@@ -41,6 +41,15 @@ _PARTS = re.compile(r"[./]")
 _EXPONENT = re.compile(r"e([+-])0+(?=\d)")
 #: Truth values as the hparams plugin may log them.
 _TRUTH = {"true": "1", "false": "0"}
+#: Texts of one run that are kept, bytes of all of them, bytes of those of all runs, characters of
+#: a preview.
+_MOST = 2000
+_MAX_BYTES = 4 << 20
+_MAX_BYTES_OF_ALL = 64 << 20
+_PREVIEW = 240
+#: TensorBoard adds it to the tag of a text.
+_SUFFIX = "/text_summary"
+_numbers = count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,27 +246,6 @@ def positive(value: object) -> int | None:
     except (ValueError, OverflowError):
         return None
     return int(number) if 0 < number < float("inf") else None
-
-
-#: Texts of one run that are kept, bytes of all of them, bytes of those of all runs, characters of
-#: a preview.
-_MOST = 2000
-
-
-_MAX_BYTES = 4 << 20
-
-
-_MAX_BYTES_OF_ALL = 64 << 20
-
-
-_PREVIEW = 240
-
-
-#: TensorBoard adds it to the tag of a text.
-_SUFFIX = "/text_summary"
-
-
-_numbers = count()
 
 
 class _Text(NamedTuple):

@@ -27,10 +27,8 @@ from rltui.sources.follow.queued import Arriving, Reading
 _STEP = 32 << 20
 #: Bytes read after which a walk over the heap is worth its milliseconds.
 _MUCH = 8 << 20
-
 #: A run that was shown within this many seconds is on the screen.
 _SHOWN_S = 3.0
-
 #: A run that grew within this many seconds may grow again.
 _QUIET_S = 300.0
 
@@ -46,7 +44,6 @@ TOO_MUCH = (
 
 #: Seconds until a host that could not be reached is asked again.
 _RETRY_S = 1.0
-
 #: Attempts of a headless command to read a run again from a host.
 _ATTEMPTS = 3
 

@@ -27,6 +27,8 @@ _MERGE_ROWS = 4096
 _GROWING_ROWS = 64
 #: Blocks of this size are worth the millisecond it takes to give their memory back.
 _RELEASE_BYTES = 1 << 22
+#: Spare room, as a fraction of the rows.
+_SPARE = 8
 
 
 @dataclass(slots=True, eq=False)
@@ -312,10 +314,6 @@ def _absent_of(block: Block) -> BoolArray:
     if block.absent is not None:
         return block.absent
     return np.zeros(block.values.shape, dtype=bool)
-
-
-#: Spare room, as a fraction of the rows.
-_SPARE = 8
 
 
 class GrowingBlock:

@@ -35,6 +35,13 @@ from rltui.store.points import (
 )
 from rltui.store.series import Series
 
+#: Series that grow of which the next ones may share the steps: as many sets of tags are usual.
+_MOST_AXES = 8
+_rank = attrgetter("rank")
+#: Below any step.
+_NOWHERE = -(1 << 63)
+_NONE = np.empty(0, np.int64)
+
 
 @dataclass(slots=True, eq=False)
 class _Assembled:
@@ -54,14 +61,6 @@ class _Assembled:
     alone: bool
     """Whether these are all, in file order."""
     growing: GrowingPoints | None = None
-
-
-#: Series that grow of which the next ones may share the steps: as many sets of tags are usual.
-_MOST_AXES = 8
-_rank = attrgetter("rank")
-#: Below any step.
-_NOWHERE = -(1 << 63)
-_NONE = np.empty(0, np.int64)
 
 
 class Lineage:

@@ -32,6 +32,12 @@ _COMPARED = 500
 _IN_ORDER = 3
 #: Share of them that must be equal, and places where one log may begin within the other.
 _ALL_BUT_TORN, _STARTS = 0.9, 64
+#: Rows that come again, at least, and as a share of those that they repeat.
+_LEAST, _SHARE = 3, 0.5
+#: With this many returns to the first step it is a counter that begins anew.
+_EPOCHS = 2
+#: Share of what a declared restart would supersede that a tag may leave out before it goes on.
+_GAP = 0.5
 
 
 def agreement(points: Points, others: Points, precision_rank: int) -> bool | None:
@@ -198,18 +204,6 @@ def _half_unit(values: FloatArray) -> FloatArray:
             return half
 
     return np.zeros(len(values))
-
-
-#: Rows that come again, at least, and as a share of those that they repeat.
-_LEAST, _SHARE = 3, 0.5
-
-
-#: With this many returns to the first step it is a counter that begins anew.
-_EPOCHS = 2
-
-
-#: Share of what a declared restart would supersede that a tag may leave out before it goes on.
-_GAP = 0.5
 
 
 def resumptions(steps: IntArray) -> list[int]:

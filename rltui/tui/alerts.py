@@ -40,8 +40,8 @@ class Alerts:
         events = [e for e in self._watcher.events() if e.is_news]
         if not events:
             return
-        from rltui.output.json_document import event_message
-        from rltui.output.text_report import event_words
+        from rltui.output.json_document import event_message  # imported when it is shown
+        from rltui.output.text_report import event_words  # imported when it is shown
 
         for event in events:
             if self._hook is not None and self._hook.wants(event):

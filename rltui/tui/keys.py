@@ -46,6 +46,36 @@ _REPLAY = "Replay"
 REPLAYED = ("replay_back", "pause")
 #: Actions whose keys mean something by themselves (the digits of the tabs).
 _FIXED = ("tab",)
+#: Place -> what it is called, and the action whose key leads there from any screen of a run.
+_ROUTES = {
+    LIST: ("in a tab of metrics", "tab"),
+    GRID: ("in the grid of a tab", "grid"),
+    TIMING: ("in Timing", "tab"),
+    METRIC: ("on the chart of a metric", "enter"),
+    FINDINGS: ("in Findings", "tab"),
+    RUNS: ("in the list of runs", "runs"),
+    COMPARISON: ("with runs side by side", "comparison"),
+    SAMPLES: ("among texts and samples", "samples"),
+    SETTINGS: ("among the hyperparameters", "hyperparameters"),
+    LOG: ("in the console log", "tail"),
+}
+#: The digits that open a place; the keys of tabs cannot be remapped.
+_DIGITS = {LIST: "2-8", TIMING: "6", FINDINGS: "9"}
+#: The same from a screen where the keys of a run do not work, whatever the place.
+_WAY_OUT = {
+    RUNS: ("in a run", "enter"),
+    COMPARISON: ("one screen back", "back"),
+    SAMPLES: ("one screen back", "back"),
+    PICKER: ("once a log is open", "enter"),
+    OVERLAY: ("once this is closed", "close"),
+    LOG: ("once this is closed", "close"),
+    SETTINGS: ("once this is closed", "close"),
+}
+#: Between two places that are closer than others.
+_SHORTCUTS = {
+    (GRID, LIST): ("in the table", "table"),
+    (RUNS, COMPARISON): _ROUTES[COMPARISON],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,44 +393,6 @@ def _name(key: Key) -> str:
 
 def _width(keys: Sequence[Key]) -> int:
     return sum(cell_width(_name(k)) + 1 + cell_width(k.footer) + 2 for k in keys)
-
-
-#: Place -> what it is called, and the action whose key leads there from any screen of a run.
-_ROUTES = {
-    LIST: ("in a tab of metrics", "tab"),
-    GRID: ("in the grid of a tab", "grid"),
-    TIMING: ("in Timing", "tab"),
-    METRIC: ("on the chart of a metric", "enter"),
-    FINDINGS: ("in Findings", "tab"),
-    RUNS: ("in the list of runs", "runs"),
-    COMPARISON: ("with runs side by side", "comparison"),
-    SAMPLES: ("among texts and samples", "samples"),
-    SETTINGS: ("among the hyperparameters", "hyperparameters"),
-    LOG: ("in the console log", "tail"),
-}
-
-
-#: The digits that open a place; the keys of tabs cannot be remapped.
-_DIGITS = {LIST: "2-8", TIMING: "6", FINDINGS: "9"}
-
-
-#: The same from a screen where the keys of a run do not work, whatever the place.
-_WAY_OUT = {
-    RUNS: ("in a run", "enter"),
-    COMPARISON: ("one screen back", "back"),
-    SAMPLES: ("one screen back", "back"),
-    PICKER: ("once a log is open", "enter"),
-    OVERLAY: ("once this is closed", "close"),
-    LOG: ("once this is closed", "close"),
-    SETTINGS: ("once this is closed", "close"),
-}
-
-
-#: Between two places that are closer than others.
-_SHORTCUTS = {
-    (GRID, LIST): ("in the table", "table"),
-    (RUNS, COMPARISON): _ROUTES[COMPARISON],
-}
 
 
 def elsewhere(pressed: str, place: str, table: Iterable[Key]) -> str:

@@ -55,6 +55,18 @@ LATER = (
 )
 #: Pause before each of them, seconds: a key waits for one at most.
 _PAUSE_S = 0.05
+#: Keys that are this close belong together, seconds.
+_TOGETHER_S = 0.3
+#: New objects that are worth a collection when no key comes, and at any rate: 2,000 take 0.5 ms.
+_FEW, _MANY = 2_000, 100_000
+#: Seconds between two looks at the number of new objects.
+_LOOK_S = 0.25
+#: Collections after which the next older generation is looked through, too; all objects only
+#: after so many seconds without a key, for that takes a tenth of a second.
+_OLDER, _ALL, _AWAY_S = 10, 50, 10.0
+#: With thousands of runs it takes seconds: where it takes this long, what is left is not looked
+#: through again before so many of these collections.
+_LONG_S, _THAW = 0.05, 20
 
 
 class Pace:
@@ -227,28 +239,6 @@ class Warming:
     def _next(self) -> None:
         import_module(self._left.popleft())
         self.go_on()
-
-
-#: Keys that are this close belong together, seconds.
-_TOGETHER_S = 0.3
-
-
-#: New objects that are worth a collection when no key comes, and at any rate: 2,000 take 0.5 ms.
-_FEW, _MANY = 2_000, 100_000
-
-
-#: Seconds between two looks at the number of new objects.
-_LOOK_S = 0.25
-
-
-#: Collections after which the next older generation is looked through, too; all objects only
-#: after so many seconds without a key, for that takes a tenth of a second.
-_OLDER, _ALL, _AWAY_S = 10, 50, 10.0
-
-
-#: With thousands of runs it takes seconds: where it takes this long, what is left is not looked
-#: through again before so many of these collections.
-_LONG_S, _THAW = 0.05, 20
 
 
 class InputTimes:

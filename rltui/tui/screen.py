@@ -26,7 +26,6 @@ from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.status import Status
 
 Result = TypeVar("Result")
-
 #: Commands that take something more.
 _WITH_ARGUMENT = ("at", "goto", "tab", "theme", "w", "w!")
 #: Below this many lines or cells there is no room for tabs; below the second, for anything but
@@ -34,6 +33,8 @@ _WITH_ARGUMENT = ("at", "goto", "tab", "theme", "w", "w!")
 TINY, LEAST = (40, 10), (20, 5)
 #: Why Esc does nothing.
 NO_WAY_BACK = "nothing to go back to; q quits"
+#: Takes in what was read, on the main thread.
+Take = Callable[[], None]
 
 
 def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
@@ -239,7 +240,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     async def action_write(self) -> None:
         """Ask for the name of a file for the screen, or for the data of its chart."""
-        from rltui.tui.writing import default_name
+        from rltui.tui.writing import default_name  # imported when it is shown
 
         await self.ask(f"w {default_name(self.picture_words(), self.shell.logdirs)}")
 
@@ -256,7 +257,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         self.call_after_refresh(self._write_now, name, over)
 
     def _write_now(self, name: str, over: bool) -> None:
-        from rltui.tui.writing import write_screen
+        from rltui.tui.writing import write_screen  # imported when it is shown
 
         shell, rows = self.shell, self.shell.screen_rows()
         if rows and self.status.display:  # which may still show the line of the command
@@ -319,10 +320,6 @@ class ListScreen(ShellScreen[None]):
 
     def action_last(self) -> None:
         self.items.move_to_end(True)
-
-
-#: Takes in what was read, on the main thread.
-Take = Callable[[], None]
 
 
 def start_thread(work: Callable[[], None]) -> None:

@@ -30,7 +30,6 @@ from rltui.tui.remembered import ViewState
 from rltui.tui.theming import Palette, css_variables, depth_of, textual_theme, tokens_of
 
 Result = TypeVar("Result")
-
 #: Seconds that a notice stays: it hides keys.
 _NOTICE_S = 3.0
 #: Key of an action that the user took all keys from: no terminal sends it.

@@ -20,8 +20,6 @@ from rltui.session import RunView
 from rltui.tui.shell import ShellApp
 
 _ENDINGS = (".svg", ".txt", ".csv")
-
-
 #: Characters of a name that need no quoting anywhere.
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 

@@ -45,6 +45,14 @@ _NAMES_SHARE, _NAMES_MOST = 0.2, 24
 ROWS = 2
 #: Lines that a chart needs for it: when enlarged, and when the whole run is in view.
 _FROM, _WHOLE_FROM = 12, 24
+#: Lines that a chart needs to spare one for its legend, and two.
+_LEGEND_FROM, _TWO_FROM = 8, 16
+_GAP = 3
+#: Cells before a name in the legend, at most, and of a name, at least.
+_SAMPLE, _LEAST_NAME = 4, 7
+_BAND_SAMPLE = "⢕ "
+#: Cells from one sign of a line to the next.
+_SIGN_EACH = 36
 
 
 def axis_lines(
@@ -138,6 +146,7 @@ def _marks_line(chart: Chart, marks: list[Mark], span: Span, glyphs: GlyphSet) -
     name = glyphs.text(safe(chart.marks_title))
     if not chart.bar_names or cell_width(name) + 1 > first:
         name = ""  # the letters say more than part of a word
+
     return place(span.width, [*parts, (0, name, MUTED)])
 
 
@@ -221,6 +230,7 @@ def _noted(line: Line, note: str, width: int) -> Line | None:
         at += cell_width(text)
     text, room = plain(line).ljust(width), cell_width(note) + 2
     gap = width - room if text.endswith(" " * (room + 1)) else text.find(" " * (room + 1))
+
     return place(width, [*parts, (gap + 2, note, MUTED)]) if gap >= 0 else None
 
 
@@ -286,24 +296,6 @@ def strip_lines(
         [*margin, *spark, (" run", MUTED)],
         [*margin, *(part for part in view if part[0]), (" view", MUTED)],
     ]
-
-
-#: Lines that a chart needs to spare one for its legend, and two.
-_LEGEND_FROM, _TWO_FROM = 8, 16
-
-
-_GAP = 3
-
-
-#: Cells before a name in the legend, at most, and of a name, at least.
-_SAMPLE, _LEAST_NAME = 4, 7
-
-
-_BAND_SAMPLE = "⢕ "
-
-
-#: Cells from one sign of a line to the next.
-_SIGN_EACH = 36
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -51,6 +51,12 @@ _NAN, _NAN_REST = style(Token.BAD, bold=True), style(Token.BAD)
 _OUTSIDE = style(Token.STRONG, bold=True)
 #: Cells of a dash and of the gap behind it.
 _DASH = 2
+#: What fills a cell from below, by eighths.
+_EIGHTHS = "▁▂▃▄▅▆▇█"
+#: Fills where there is nothing but ascii, or no colour, by part; the last one is that of all
+#: other parts. None is a badge, or the line of the usual level.
+LETTERS = "#=%:.,"
+_BLANK = 255
 
 
 def draw_ground(plot: Plot, chart: Chart) -> None:
@@ -218,6 +224,7 @@ def _place_of(plot: Plot, value: float) -> tuple[int, str] | None:
         return None
     if value > (10.0**plot.scale.low if plot.scale.log else plot.scale.low):
         return 0, f"{plot.glyphs.above} "
+
     return plot.canvas.height - 1, f"{plot.glyphs.below} "
 
 
@@ -268,6 +275,7 @@ def newest_value(s: Shown, x1: float) -> tuple[float, Style] | None:
         return value, _NAN
     if worst >= Level.WATCH:
         return value, style(LEVEL_TOKEN[worst], bold=True)
+
     return value, style(Token.STRONG, bold=True)
 
 
@@ -329,18 +337,6 @@ def draw_onsets(plot: Plot, chart: Chart) -> None:
             canvas.put(row, column, plot.glyphs.badge(level), style(LEVEL_TOKEN[level], bold=True))
 
 
-#: What fills a cell from below, by eighths.
-_EIGHTHS = "▁▂▃▄▅▆▇█"
-
-
-#: Fills where there is nothing but ascii, or no colour, by part; the last one is that of all
-#: other parts. None is a badge, or the line of the usual level.
-LETTERS = "#=%:.,"
-
-
-_BLANK = 255
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Stack:
     """What :func:`stack_cells` draws."""
@@ -399,6 +395,7 @@ def _eighths(stack: Stack, rows: int) -> NDArray[np.uint8]:
     edges[-1] = np.where(edges[-1] > 0, np.maximum(edges[-1], 0.6), 0.0)
     part = (edges[:, :, None] <= middles).sum(axis=0)
     colours = np.array([*stack.colours, _BLANK], np.uint8)
+
     return np.asarray(colours[part])
 
 
@@ -414,6 +411,7 @@ def _cell(parts: bytes, glyphs: GlyphSet) -> tuple[str, Style]:
     rest = parts[height:]
     behind = max(dict.fromkeys(rest), key=rest.count) if rest else _BLANK
     ground = None if behind == _BLANK else STAGE_TOKENS[behind]
+
     return _EIGHTHS[height - 1], style(STAGE_TOKENS[first], bg=ground)
 
 
@@ -475,4 +473,5 @@ def _cells(shares: Sequence[float], width: int) -> list[int]:
     rest = sorted(range(len(exact)), key=lambda i: cells[i] - exact[i])
     for i in rest[: width - sum(cells)]:
         cells[i] += 1
+
     return cells

@@ -214,6 +214,7 @@ def _margin(plot: Plot, shown: Shown) -> tuple[int, tuple[str, Style] | None]:
     if row is None:
         row = 0 if value > plot.scale.low and not plot.scale.log else bottom
     size = 0.0 if plot.scale.log else abs(plot.scale.high) + abs(plot.scale.low)
+
     return row, (plot.glyphs.text(numbers.value(numbers.on_scale(value, size))), look)
 
 
@@ -258,6 +259,7 @@ def reading_at(chart: Chart, x: float) -> Reading | None:
         i = int(np.searchsorted(data.x, x, side="right")) - 1 if data is not None else -1
         sides.append(float(data.y[i]) if data is not None and i >= 0 else None)
     before = float(raw.y[at - 1]) if at > 0 else None
+
     return Reading(float(raw.x[at]), float(raw.y[at]), before, smoothed, *sides)
 
 

@@ -27,17 +27,19 @@ from rltui.files.trouble import READABLE
 #: Requests that are under way at the same time.
 _TOGETHER = 16
 _WHOLE = "sends whole files only: each read costs all of the file"
-
 #: What the address of a directory ends with: to one without it, most web servers answer where to
 #: ask, and that takes a second request.
 _SLASH = {"http": "/", "https": "/"}
-
 #: Names that a directory may have, and notes that are kept.
 MOST_NAMES, _MOST_NOTES = 100_000, 100
 
 Info = dict[str, Any]
 #: A path, its first byte, and the one behind the last (None: to the end).
 Range = tuple[Path, int, int | None]
+#: Longest pause between two attempts to use a server, in seconds; names that a server lists in
+#: one answer.
+_MOST_PAUSE_S = 60.0
+_PAGE = 1000
 
 
 class RemoteServer:
@@ -103,6 +105,7 @@ class RemoteServer:
             for name in (self.name_of(path), self.name_of(path) + ending):
                 if name in cut_short:
                     self.limit(path, f"{cut_short.pop(name)}: the others are not read")
+
         return found
 
     def tree(self, top: Path) -> dict[str, Info] | OSError:
@@ -190,7 +193,7 @@ class RemoteServer:
 def _together(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
     """The results of calls of a method, or exceptions in their place."""
     if fs.async_impl and len(calls) > 1:
-        from fsspec.asyn import sync
+        from fsspec.asyn import sync  # of an extra
 
         found: list[Any] = sync(fs.loop, _gathered, getattr(fs, f"_{method}"), calls)
         return found
@@ -217,17 +220,9 @@ def _result(call: Callable[..., Any], name: str, options: dict[str, Any]) -> Any
 
 def _reads_ahead(fs: Any) -> bool:
     """Whether reading a range opens the file, which would read what follows, too."""
-    from fsspec import AbstractFileSystem
+    from fsspec import AbstractFileSystem  # of an extra
 
     return not fs.async_impl and type(fs).cat_file is AbstractFileSystem.cat_file
-
-
-#: Longest pause between two attempts to use a server, in seconds; names that a server lists in
-#: one answer.
-_MOST_PAUSE_S = 60.0
-
-
-_PAGE = 1000
 
 
 @dataclass(slots=True)

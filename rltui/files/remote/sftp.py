@@ -23,6 +23,10 @@ from rltui.core.address import RemotePath
 #: Seconds to connect, and for one answer.
 _CONNECT_S = 10.0
 _ANSWER_S = 30.0
+#: Seconds for ``ssh -G``, which connects to nobody.
+_LONG_S = 10.0
+#: What stands for host, port, user and name on the command line in a proxy command.
+_TOKEN = re.compile(r"%([%hnpr])")
 
 
 class KnownHostSftp(SFTPFileSystem):  # type: ignore[misc]
@@ -76,14 +80,6 @@ def connected(path: RemotePath) -> KnownHostSftp:
     return KnownHostSftp(**SFTPFileSystem._get_kwargs_from_urls(str(path)))
 
 
-#: Seconds for ``ssh -G``, which connects to nobody.
-_LONG_S = 10.0
-
-
-#: What stands for host, port, user and name on the command line in a proxy command.
-_TOKEN = re.compile(r"%([%hnpr])")
-
-
 @dataclass(frozen=True, slots=True)
 class SshSettings:
     """What ssh would do."""
@@ -120,6 +116,7 @@ def ssh_settings(
         ).stdout.decode("utf-8", "surrogateescape")
     except (OSError, subprocess.SubprocessError):
         said = ""
+
     return _parsed(said, SshSettings(host, port, user), words)
 
 
@@ -141,6 +138,7 @@ def _parsed(said: str, asked: SshSettings, words: Sequence[str]) -> SshSettings:
     elif proxy != "none":
         tokens = {"h": host, "n": asked.host, "p": str(port or 22), "r": user or "", "%": "%"}
         proxy = _TOKEN.sub(lambda found: shlex.quote(tokens[found[1]]), proxy)
+
     return SshSettings(
         host,
         port,

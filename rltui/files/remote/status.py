@@ -20,6 +20,12 @@ UNKNOWN = -1
 _VERSIONS = ("ETag", "etag", "generation", "blob_id", "version_id", "md5Hash", "Content-MD5")
 _TIMES = ("LastModified", "last_modified", "mtime", "updated", "modified", "created")
 _HTTP_TIME = "Last-Modified"
+#: Protocols of stores that list a whole tree by its prefix.
+FLAT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "r2"})
+#: What has been quiet for some time is asked about when it has been so for this part longer, at
+#: most this many seconds.
+_SHARE = 0.1
+MOST_PAUSE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ def status_of(path: Path, info: Mapping[str, Any]) -> RemoteStatus:
     directory = info.get("type") == "directory" or info.get("mimetype") == "text/html"
     version = next((str(info[k]) for k in _VERSIONS if info.get(k)), "")
     size = info.get("size")
+
     return RemoteStatus(
         stat.S_IFDIR if directory else stat.S_IFREG,
         _device_of(path),
@@ -119,10 +126,6 @@ def _time_of(info: Mapping[str, Any]) -> int:
     except (TypeError, ValueError, OverflowError, OSError):
         return 0
     return int(seconds * 1e9) if math.isfinite(seconds) and abs(seconds) < 1e11 else 0
-
-
-#: Protocols of stores that list a whole tree by its prefix.
-FLAT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "r2"})
 
 
 def top_of(path: Path, known: Mapping[Path, Answer]) -> Path:
@@ -176,14 +179,6 @@ def names_by_directory(
     return found
 
 
-#: What has been quiet for some time is asked about when it has been so for this part longer, at
-#: most this many seconds.
-_SHARE = 0.1
-
-
-MOST_PAUSE_S = 60.0
-
-
 @dataclass(slots=True)
 class Answer:
     """Names of a directory, or the status of one file under the name ``""``."""
@@ -214,6 +209,7 @@ class Answer:
             changed = now - max(0.0, wall - max(times)) if times else now
         elif type(error) is not type(self.error) or _stamps(found) != _stamps(self.found):
             changed = now
+
         return Answer(found, error, now, changed, self.used)
 
 

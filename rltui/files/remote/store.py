@@ -46,7 +46,6 @@ MOST_KEPT, KEPT_BYTES = 256, 1 << 16
 #: Files whose news are asked for in one round, and bytes of each.
 _NEWS_FILES, _NEWS_BYTES = 64, 1 << 18
 _MISSING = FileNotFoundError(errno.ENOENT, "no such file or directory")
-
 #: Requests of one search to a web server about what was not known before.
 _WEB, MOST_SEARCHED = ("http", "https"), 2000
 _SPENT = (
@@ -57,6 +56,8 @@ _SPENT = (
 Names = dict[str, RemoteStatus]
 #: Asks about some paths; an OSError in the place of an answer concerns that path alone.
 AskAll = Callable[[Sequence[Path]], list[Names | OSError]]
+Known = Callable[[Path], RemoteStatus | None]
+Stamp = tuple[int, int, str]
 
 
 class RemoteStore:
@@ -105,6 +106,7 @@ class RemoteStore:
         elif begins:
             self._search_cost = 0
             self._searches += 1
+
         return spent
 
     def costs(self) -> RemoteCosts:
@@ -118,6 +120,7 @@ class RemoteStore:
         low, high = (followed * 60 / max(s, self._pace_s) for s in (MOST_PAUSE_S, self._pace_s))
         count = self._server.count
         asked = count.lists + count.lookups
+
         return RemoteCosts(
             asked, count.reads, count.bytes_read, round(low), round(high), count.whole_files
         )
@@ -223,6 +226,7 @@ class RemoteStore:
                 self._news.came(path, status, begin, data)
         if isinstance(answers[0], OSError):
             raise answers[0]
+
         return answers[0]
 
     def _known(self, path: Path) -> RemoteStatus | None:
@@ -270,6 +274,7 @@ class RemoteStore:
         answer.used = now
         if answer.error is not None:
             raise answer.error.with_traceback(None)
+
         return answer
 
     def _renew_due(self, known: dict[Path, Answer], path: Path, ask: AskAll, now: float) -> None:
@@ -303,6 +308,7 @@ class RemoteStore:
         found = names_by_directory(top, self._server.name_of(top), listed)
         paths = below(top, known)
         self._renew(known, paths, lambda _: [found.get(p) or _MISSING for p in paths])
+
         return True
 
     def _pages(self, top: Path) -> int | None:
@@ -344,6 +350,7 @@ class RemoteStore:
             status = None if isinstance(target, OSError) else status_of(child, target)
             if status is not None and not status.is_directory:  # directories may lead back
                 found[child.name] = status
+
         return found
 
     def _look_up(self, paths: Sequence[Path]) -> list[Names | OSError]:
@@ -351,12 +358,6 @@ class RemoteStore:
             found if isinstance(found, OSError) else {"": status_of(path, found)}
             for path, found in zip(paths, self._server.infos(paths), strict=True)
         ]
-
-
-Known = Callable[[Path], RemoteStatus | None]
-
-
-Stamp = tuple[int, int, str]
 
 
 class Beginnings:
@@ -414,6 +415,7 @@ class News:
                 found.append((other, begin, status.st_size))
                 if len(found) == _NEWS_FILES:
                     break
+
         return found
 
     def came(self, path: Path, status: RemoteStatus, begin: int, data: bytes) -> None:

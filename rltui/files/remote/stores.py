@@ -54,6 +54,7 @@ def connect(path: Path, clock: Clock, pace_s: float) -> RemoteStore:
         check_installed(path)
         store = _STORES[path.parts[:2]] = RemoteStore(RemoteServer(path, filesystem_of))
     store.use(clock, pace_s)
+
     return store
 
 
@@ -67,7 +68,7 @@ def check_installed(path: RemotePath) -> None:
     """Raise UsageError when what an address needs is not installed."""
     shown = clean(str(path))
     try:
-        from fsspec.registry import get_filesystem_class
+        from fsspec.registry import get_filesystem_class  # of an extra
 
         get_filesystem_class(path.scheme)
     except ImportError as error:
@@ -82,8 +83,8 @@ def check_installed(path: RemotePath) -> None:
 
 def filesystem_of(path: RemotePath) -> Any:
     """A file system of fsspec for an address. Raises what its package raises."""
-    from fsspec.core import url_to_fs
-    from fsspec.registry import get_filesystem_class
+    from fsspec.core import url_to_fs  # of an extra
+    from fsspec.registry import get_filesystem_class  # of an extra
 
     # What goes wrong becomes a note; without a handler Python would print what the package logs,
     # tracebacks among it, over the screen. A debug log gets it all the same.

@@ -123,6 +123,7 @@ class RemoteTail:
             self._start_over()
         elif known and status.st_size > start and status.st_mtime_ns:
             self._store.changed_now(status.st_mtime)
+
         return self._took(data, budget_bytes, status, bool(why), notes)
 
     def _range(self, begin: int, start: int, size: int, budget_bytes: int) -> bytes:
@@ -156,6 +157,7 @@ class RemoteTail:
         self._retry = -math.inf if piece else self._store.monotonic() + self._store.pace_s
         begin = 0 if self._whole else self.offset - len(self._mark)
         self._store.follow(self.path, begin, self._stamp)
+
         return Polled(piece, more and bool(piece), restarted, notes, True)
 
     def _start_over(self) -> None:

@@ -78,6 +78,7 @@ class ConsoleDecoder(LastLine):
             self._wait(data[end:])
         self._tail.feed(data, row_end)
         decoded = self._decoded(more=more)
+
         return decoded if self._looked else self._look(data, decoded, more=more)
 
     def _look(self, data: bytes, decoded: Decoded, *, more: bool) -> Decoded:

@@ -36,6 +36,13 @@ _FEW, _FEW_RARE = 8, 10
 
 Line = tuple[int, int]
 """Where a line begins and ends, without the end of the line."""
+#: Groups of a pattern that are numbers of steps, and those that are no values.
+_STEPS = ("step", "total", "done", "base")
+_NO_VALUES = {*_STEPS, "label", "name", "of"}
+#: Rows that wait for the first step, and lines below a heading.
+_MAX_EARLY, _MAX_LINES = 4096, 300
+#: Tags remembered at most.
+_MAX_TAGS = 10_000
 
 
 def dialects(rows: ConsoleRows) -> list[Dialect]:
@@ -79,6 +86,7 @@ class LineDispatch:
         if not self._found:
             self._dialects = [d for d in self._dialects if d.rank is not Rank.GUESS]
         last = self._read(text[limit:], {at - limit: p for at, p in prefixes.items()})
+
         return first if last is None else limit + last
 
     def close(self) -> None:
@@ -212,6 +220,7 @@ def _lines(text: bytes, needle: bytes, most: int) -> list[Line] | None:
         if len(lines) > most:
             return None
         pos = find(needle, end + 1)
+
     return lines
 
 
@@ -245,21 +254,6 @@ def _root(needle: bytes, any_case: bool, searches: list[_Search]) -> int | None:
         if search.needle in (needle.lower() if search.any_case else needle)
     ]
     return min(roots)[2] if roots else None
-
-
-#: Groups of a pattern that are numbers of steps, and those that are no values.
-_STEPS = ("step", "total", "done", "base")
-
-
-_NO_VALUES = {*_STEPS, "label", "name", "of"}
-
-
-#: Rows that wait for the first step, and lines below a heading.
-_MAX_EARLY, _MAX_LINES = 4096, 300
-
-
-#: Tags remembered at most.
-_MAX_TAGS = 10_000
 
 
 class _Field(NamedTuple):

@@ -346,6 +346,7 @@ class LoggerRecord(Dialect):
         if not cells or not step.is_integer():
             return False
         self._axis_row(found[1], int(step), cells, wall_time(text))
+
         return True
 
     def _json(self, line: bytes) -> bool:

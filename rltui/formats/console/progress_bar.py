@@ -48,6 +48,14 @@ _WORDS = re.compile(rb"[^A-Za-z\x80-\xff]+")
 _MAX_LINE = 4000
 _MAX_BARS = 32
 _SCALE = {b"": 1.0, b"k": 1e3, b"M": 1e6}
+#: Lines kept, and characters of each.
+MAX_LINES = 200
+MAX_CHARS = 500
+#: Bytes kept of the end of a line: a progress bar may fill megabytes.
+LINE_BYTES = 1 << 13
+_OVERWRITES = 32
+#: Erases the rest of the line, or all of it.
+_ERASE = re.compile(rb"\x1b\[[02]?K")
 
 
 class _Value(NamedTuple):
@@ -241,24 +249,6 @@ def planned_by_bar(text: bytes, newest: int) -> int | None:
         if total > 0 and done <= 2 * newest and newest <= 2 * done:
             return total
     return None
-
-
-#: Lines kept, and characters of each.
-MAX_LINES = 200
-
-
-MAX_CHARS = 500
-
-
-#: Bytes kept of the end of a line: a progress bar may fill megabytes.
-LINE_BYTES = 1 << 13
-
-
-_OVERWRITES = 32
-
-
-#: Erases the rest of the line, or all of it.
-_ERASE = re.compile(rb"\x1b\[[02]?K")
 
 
 class TerminalTail:

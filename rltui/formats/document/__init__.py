@@ -28,7 +28,6 @@ _WORDS = (
 #: Names of logs, and those that do not identify a run.
 _LOG = re.compile(rf"(.*[_.-])?{_WORDS}([_.-].*)?\.json", re.IGNORECASE)
 _NAMELESS = re.compile(rf"{_WORDS}([_-]?{_WORDS})*\.json", re.IGNORECASE)
-
 #: Counters with numbers: this many show that a document is the course of a training.
 _COUNTED = re.compile(
     rb'"[^"\n]{0,40}(?:step|epoch|iter|episode)[^"\n]{0,20}"\s*:\s*\d', re.IGNORECASE

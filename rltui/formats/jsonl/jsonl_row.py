@@ -65,6 +65,16 @@ _FACTORY_NAMES = {"lr": "learning_rate", "accuracy": "rewards/accuracies"}
 _SWIFT_STEP = "global_step/max_steps"
 _SWIFT_KEYS = (_SWIFT_STEP, "iteration", "step", "global_step")
 _SWIFT_SPEEDS = ("train_speed(s/it)", "train_speed(iter/s)")
+#: Names remembered at most.
+_MAX_NAMES = 10_000
+#: Rows of a training at least, before another may begin.
+_TRAINING = 5
+#: Rows after which those that were counted stay counted.
+_SETTLED = 200
+#: An epoch that is the same in this many first rows is no step.
+_CONSTANT = 16
+KeptRow = tuple[tuple[str, ...], bytes, float]
+"""Keys, packed values and wall time of a row."""
 
 
 class Step(NamedTuple):
@@ -128,6 +138,7 @@ def _counter_of(names: tuple[str, ...]) -> str | None:
         best = next((i for i, n in enumerate(names) if n.endswith("step") and may_count(n)), None)
     if best is None or not any(is_figure(n) for i, n in enumerate(names) if i != best):
         return None
+
     return names[best]
 
 
@@ -241,6 +252,7 @@ def _ray(row: dict[str, Any]) -> Translated:
         tag = ray_tag(name)
         if not is_ray_gap(tag, value):
             values[tag] = value
+
     return Translated(step, wall, values, row.get("done") is True)
 
 
@@ -280,26 +292,6 @@ def _transformers(row: dict[str, Any]) -> dict[str, float]:
         elif isinstance(value, str) and (number := number_of(value)) is not None:
             out[transformers_tag(key)] = number
     return out
-
-
-#: Names remembered at most.
-_MAX_NAMES = 10_000
-
-
-#: Rows of a training at least, before another may begin.
-_TRAINING = 5
-
-
-#: Rows after which those that were counted stay counted.
-_SETTLED = 200
-
-
-#: An epoch that is the same in this many first rows is no step.
-_CONSTANT = 16
-
-
-KeptRow = tuple[tuple[str, ...], bytes, float]
-"""Keys, packed values and wall time of a row."""
 
 
 class Packing:

@@ -32,6 +32,24 @@ _OPEN = "unexpected end of data"
 _GAPS = frozenset(("", "none", "null", "na", "n/a", "-", "--"))
 _TRUTHS = {"true": 1.0, "false": 0.0}
 _COMMA, _NEWLINE = ord(","), ord("\n")
+#: Rows of the head examined at most.
+_ROWS = 200
+#: A longer cell belongs to a data set, in characters.
+_LONG_TEXT = 200
+#: Most columns of a log.
+_MAX_COLUMNS = 20_000
+#: Share of the examined steps that may fall: several runs or phases in one table.
+_FALLING = 0.25
+#: Share of the rows that must have a step.
+_WITH_STEP = 0.5
+_DELIMITERS = (",", "\t", ";")
+#: The separator of tables whose columns are lined up with blanks.
+BLANK = " "
+_BLANKS = re.compile(rb"[ \t]+")
+#: Rows without a step, or in a file of any name, from which a table is believed to be a log.
+_LEAST_ROWS = 2
+#: Cells of a text that is quoted.
+_QUOTED = 40
 
 
 def is_gap(cell: str) -> bool:
@@ -179,44 +197,6 @@ def _unquoted(piece: bytes, start: int, delimiter: str) -> Iterator[TableRow]:
         if said := sum(map(bool, map(bytes.strip, others))):
             yield TableRow(start + sum(map(len, others[:blank])) + blank, [""], said)
         start += sum(map(len, others)) + len(others)
-
-
-#: Rows of the head examined at most.
-_ROWS = 200
-
-
-#: A longer cell belongs to a data set, in characters.
-_LONG_TEXT = 200
-
-
-#: Most columns of a log.
-_MAX_COLUMNS = 20_000
-
-
-#: Share of the examined steps that may fall: several runs or phases in one table.
-_FALLING = 0.25
-
-
-#: Share of the rows that must have a step.
-_WITH_STEP = 0.5
-
-
-_DELIMITERS = (",", "\t", ";")
-
-
-#: The separator of tables whose columns are lined up with blanks.
-BLANK = " "
-
-
-_BLANKS = re.compile(rb"[ \t]+")
-
-
-#: Rows without a step, or in a file of any name, from which a table is believed to be a log.
-_LEAST_ROWS = 2
-
-
-#: Cells of a text that is quoted.
-_QUOTED = 40
 
 
 def delimiter_of(line: bytes) -> str:

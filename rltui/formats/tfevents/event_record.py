@@ -40,7 +40,6 @@ _SESSION_START = 1
 _SUMMARY_KEY, _VALUE_KEY, _TAG_KEY, _SIMPLE_KEY = 0x2A, 0x0A, 0x0A, 0x15
 #: Bytes of the key of simple_value and its float.
 _SIMPLE_BYTES = 5
-
 #: What a summary value turned out to be.
 FLOAT, DOUBLE, TENSOR, OTHER = "f4", "f8", "tensor", ""
 #: Bytes of a number.

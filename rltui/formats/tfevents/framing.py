@@ -21,7 +21,6 @@ from rltui.core.block import BoolArray, IntArray
 
 ByteArray = NDArray[np.uint8]
 WordArray = NDArray[np.uint32]
-
 #: length (uint64), masked checksum of its 8 bytes (uint32), little endian.
 HEADER = Struct("<QI")
 HEADER_BYTES = HEADER.size
@@ -39,6 +38,8 @@ MAX_BYTES = 4096
 _SHORT_BYTES = 64
 #: Bytes that are searched at one time: the next header is near, or far behind a hole.
 _LEAST_WINDOW, _MOST_WINDOW = 1 << 10, 1 << 18
+#: Wire types.
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 def _make_table() -> tuple[int, ...]:
@@ -190,10 +191,6 @@ def is_intact(data: bytes, pos: int, length: int) -> bool:
     if len(data) - stop >= HEADER_BYTES and valid_header(data, stop) >= 0:
         return True
     return checksum_fits(data, pos, length)
-
-
-#: Wire types.
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 class MalformedError(ValueError):

@@ -38,6 +38,34 @@ _MAX_SETTINGS = 10_000
 _MAX_CHARS = 1000
 
 Points = tuple[tuple[Block | Restart, ...], tuple[TextPoint, ...]]
+WANDB_FRAMING = Framing(b":W&B", 0xBEE1, 0)
+_HISTORY, _OUTPUT, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 12, 13, 17, 18
+_HISTORY_KEY, _SUMMARY_KEY = 0x12, 0x1A
+#: Texts of the run record that are shown: field -> name.
+_RUN_TEXTS = {3: "wandb.project", 6: "wandb.group", 8: "wandb.name"}
+SWANLAB_FRAMING = Framing(b":SWL", 0xE1D6, 2)
+_START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
+_FINISHED = 1
+_DOUBLE = Struct("<d")
+#: Prefix of system metrics; their steps count measurements of the machine, not training steps.
+_SYSTEM = b"__swanlab__."
+_START_TEXTS = {1: "swanlab.project", 4: "swanlab.name", 7: "swanlab.group"}
+_MAX_CACHED = 1 << 12
+_VARINT = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
+_TIME = rb"(?:\x08" + _VARINT + rb")?(?:\x10" + _VARINT + rb")?"
+#: A record of one number of a scalar column, as the SDK writes it.
+_USUAL = re.compile(
+    rb"(?:\x08" + _VARINT + rb")?"
+    rb"(?:\x12." + _TIME + rb")?"
+    rb"j[\x80-\xff]?."
+    rb"(\n[\x80-\xff]?.[ -\xff]+)"
+    rb"(?:\x10(" + _VARINT + rb"))?"
+    rb"\x18\x01"
+    rb'"(.' + _TIME + rb")"
+    rb"\*(?:\x09\x09(.{8})|\x00)",
+    re.DOTALL,
+).fullmatch
+_ZERO = bytes(8)
 
 
 class RunSettings:
@@ -189,19 +217,6 @@ class TrackerDecoder(Decoder):
         """Blocks and texts since the last call, in file order."""
 
 
-WANDB_FRAMING = Framing(b":W&B", 0xBEE1, 0)
-
-
-_HISTORY, _OUTPUT, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW, _RUN, _EXIT = 2, 4, 5, 7, 12, 13, 17, 18
-
-
-_HISTORY_KEY, _SUMMARY_KEY = 0x12, 0x1A
-
-
-#: Texts of the run record that are shown: field -> name.
-_RUN_TEXTS = {3: "wandb.project", 6: "wandb.group", 8: "wandb.name"}
-
-
 class WandbDecoder(TrackerDecoder):
     """Decodes one file. Not thread-safe."""
 
@@ -255,51 +270,6 @@ class WandbDecoder(TrackerDecoder):
         started = timestamp(data, *found[17, BYTES]) if (17, BYTES) in found else math.nan
         self._settings.add_texts(_RUN_TEXTS, data, start, stop)
         self._history.begin(started, integer_field(data, start, stop, 14))
-
-
-SWANLAB_FRAMING = Framing(b":SWL", 0xE1D6, 2)
-
-
-_START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
-
-
-_FINISHED = 1
-
-
-_DOUBLE = Struct("<d")
-
-
-#: Prefix of system metrics; their steps count measurements of the machine, not training steps.
-_SYSTEM = b"__swanlab__."
-
-
-_START_TEXTS = {1: "swanlab.project", 4: "swanlab.name", 7: "swanlab.group"}
-
-
-_MAX_CACHED = 1 << 12
-
-
-_VARINT = rb"[\x80-\xff]{0,9}[\x00-\x7f]"
-
-
-_TIME = rb"(?:\x08" + _VARINT + rb")?(?:\x10" + _VARINT + rb")?"
-
-
-#: A record of one number of a scalar column, as the SDK writes it.
-_USUAL = re.compile(
-    rb"(?:\x08" + _VARINT + rb")?"
-    rb"(?:\x12." + _TIME + rb")?"
-    rb"j[\x80-\xff]?."
-    rb"(\n[\x80-\xff]?.[ -\xff]+)"
-    rb"(?:\x10(" + _VARINT + rb"))?"
-    rb"\x18\x01"
-    rb'"(.' + _TIME + rb")"
-    rb"\*(?:\x09\x09(.{8})|\x00)",
-    re.DOTALL,
-).fullmatch
-
-
-_ZERO = bytes(8)
 
 
 class _Column:

@@ -59,7 +59,6 @@ all_cells = re.compile(_ITEM, re.DOTALL).findall
 _MAX_STEP_BYTES = 13
 #: Bytes of an item besides head and value, where all lengths are below 128.
 _ITEM_BYTES = 5
-
 #: Characters of numbers in JSON.
 _NUMBER = b"0123456789+-.eE,"
 NUMBERS = re.compile(rb"(?:(?:-?[0-9][-+0-9.eE]*|NaN|-?Infinity|true|false)(?:,|$))+")

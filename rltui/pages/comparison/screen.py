@@ -35,6 +35,7 @@ from rltui.tui.widgets.status import Status
 if TYPE_CHECKING:
     from rltui.pages.metric.screen import Left, MetricScreen
 
+_NAME = "comparison"
 #: Shows a run, and goes on there.
 
 
@@ -259,6 +260,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def action_hyperparameters(self) -> None:
         """Show in which hyperparameters the runs differ from the one at the cursor."""
+        # Imported when it is shown.
         from rltui.pages.hyperparameters.screen import HyperparametersScreen
 
         here, runs = self._here, self._comparison.runs
@@ -284,7 +286,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def _open_metric(self, run: RunView, tag: str) -> None:
         """Show the large chart of a metric; Esc leads back here."""
-        from rltui.pages.metric.screen import MetricScreen
+        from rltui.pages.metric.screen import MetricScreen  # imported when it is shown
 
         screen = self._opened
         if screen is None:
@@ -315,9 +317,6 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def copied_text(self) -> str:
         return comparison_text(self._comparison, self._rows)
-
-
-_NAME = "comparison"
 
 
 def open_comparison(

@@ -214,7 +214,7 @@ class FindingsPane(Container):
         self.query_one("#detail", Lines).update()
 
     def _draw_detail(self, width: int, height: int) -> list[Line]:
-        from rltui.pages.findings.findings_detail import detail_lines
+        from rltui.pages.findings.findings_detail import detail_lines  # imported when it is shown
 
         run, view, layout = self._run, shell_of(self).view, self._layout
         margin = 1 if layout.side else layout.margin

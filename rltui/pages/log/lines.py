@@ -61,7 +61,7 @@ def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int =
     ending, ellipsis = run.verdict.crash, view.glyphs.ellipsis
     cause = ending.line.rstrip("…") if ending else ""
     shown: list[Line] = []
-    from rltui.health.crash import bare
+    from rltui.health.crash import bare  # imported when it is shown
 
     for line in last_lines(run):
         if words_match(line, text):

@@ -216,7 +216,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     def action_explain(self) -> None:
         """What the metric means."""
-        from rltui.tui.overlay import ExplainScreen
+        from rltui.tui.overlay import ExplainScreen  # imported when it is shown
 
         run, tag = self.run, self.tag
         if tag is not None:

@@ -201,18 +201,19 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
 
     def action_tail(self) -> None:
         """Show the end of the console log."""
-        from rltui.pages.log.screen import LogScreen
+        from rltui.pages.log.screen import LogScreen  # imported when it is shown
 
         self.shell.push_screen(LogScreen(self.run))
 
     def action_samples(self) -> None:
         """Show the texts and samples at the step of the crosshair."""
-        from rltui.pages.samples.screen import SampleScreen
+        from rltui.pages.samples.screen import SampleScreen  # imported when it is shown
 
         self.shell.push_screen(SampleScreen(self.session, self.run, self.chosen_step))
 
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters."""
+        # Imported when it is shown.
         from rltui.pages.hyperparameters.screen import HyperparametersScreen
 
         self.shell.push_screen(HyperparametersScreen(self.session, self.run))

@@ -229,7 +229,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def open_metric(self, tab: str, tag: str, step: int | None = None) -> None:
         """Show the large chart of a row, with the crosshair at ``step``."""
-        from rltui.pages.metric.screen import MetricScreen
+        from rltui.pages.metric.screen import MetricScreen  # imported when it is shown
 
         screen, run = self._metric, self.run
         if screen is None:
@@ -315,8 +315,9 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_explain(self) -> None:
         """What the metric or finding at the cursor means."""
+        # Imported when it is shown.
         from rltui.pages.metric.lines import explain_finding, explain_tag
-        from rltui.tui.overlay import ExplainScreen
+        from rltui.tui.overlay import ExplainScreen  # imported when it is shown
 
         run, tag, finding = self.run, self.tag, self.findings.finding
         if tag is not None:
@@ -330,7 +331,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
             self.shell.say("nothing to explain at the cursor")
 
     def copied_text(self) -> str:
-        from rltui.facts.sentences import finding_text, metric_text
+        from rltui.facts.sentences import finding_text, metric_text  # imported when it is shown
 
         run, tag, finding = self.run, self.tag, self.findings.finding
         if tag is not None:

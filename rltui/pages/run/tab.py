@@ -66,6 +66,8 @@ _TWO_ROWS = 36
 _SMALL_CHART = 7
 #: From this height on Overview has a line more than its rows.
 _ONE_MORE = 18
+#: Cells of what stands for tabs that are left out.
+_MORE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ def _below_overview(run: RunView, view: View, width: int, height: int) -> list[L
         lines += [[], *moved]
     story = worst_story(run)
     if story is not None and (room := height - len(lines) - 1) >= 6:
-        from rltui.pages.findings.findings_detail import check_table
+        from rltui.pages.findings.findings_detail import check_table  # imported when it is shown
 
         lines += [[], *check_table(run, story, view, width)[:room]]
     if happened := event_lines(run, view, width, height - len(lines) - 1):
@@ -295,7 +297,7 @@ def side_lines(
 
 def _linked(run: RunView, tag: str) -> list[str]:
     """The two tags that move with a tag most clearly."""
-    from rltui.pages.metric.related import related
+    from rltui.pages.metric.related import related  # imported when it is shown
 
     return [r.tag for r in related(run, tag) if r.is_link][:2]
 
@@ -358,10 +360,6 @@ def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
     if cell_width(note) > room:
         note = words(info.unit)
     return heading(title, width, view, note)
-
-
-#: Cells of what stands for tabs that are left out.
-_MORE = 2
 
 
 @dataclass(frozen=True, slots=True)

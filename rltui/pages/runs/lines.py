@@ -60,6 +60,14 @@ _LEAST_SPARK = 12
 #: Hosts that are named while their search is under way.
 _MOST_SEARCHES = 8
 NONE_AWAITED: Mapping[Path, Path | None] = MappingProxyType({})
+#: Fewest cells of the screen, and lines under the list, that leave room for it.
+_LEAST_WIDTH, _LEAST_HEIGHT = 110, 14
+#: Most lines: a chart that is taller says no more.
+_MOST_HEIGHT = 34
+#: Cells between the findings and the charts, and between two charts.
+_GAP = 4
+#: Most cells of the findings, and fewest of a chart.
+_FINDINGS, _CHART = 70, 50
 
 
 class _Columns:
@@ -429,22 +437,6 @@ def tiny_lines(
     """Too small for anything but the verdicts."""
     lines = [run_header(r, view, max(width, 1), reading) for r in runs[:height]]
     return lines or [[("waiting for logs", MUTED)]]
-
-
-#: Fewest cells of the screen, and lines under the list, that leave room for it.
-_LEAST_WIDTH, _LEAST_HEIGHT = 110, 14
-
-
-#: Most lines: a chart that is taller says no more.
-_MOST_HEIGHT = 34
-
-
-#: Cells between the findings and the charts, and between two charts.
-_GAP = 4
-
-
-#: Most cells of the findings, and fewest of a chart.
-_FINDINGS, _CHART = 70, 50
 
 
 def preview_height(width: int, room: int) -> int:

@@ -238,6 +238,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters of the run at the cursor."""
+        # Imported when it is shown.
         from rltui.pages.hyperparameters.screen import HyperparametersScreen
 
         run = self._run_at_cursor
@@ -245,7 +246,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             self.shell.push_screen(HyperparametersScreen(self._session, run))
 
     def copied_text(self) -> str:
-        from rltui.facts.sentences import run_text
+        from rltui.facts.sentences import run_text  # imported when it is shown
 
         run = self._run_at_cursor
         return "" if run is None else run_text(run)

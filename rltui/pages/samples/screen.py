@@ -226,7 +226,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def action_enter(self) -> None:
         """The whole sample, which scrolls."""
-        from rltui.tui.overlay import ExplainScreen
+        from rltui.tui.overlay import ExplainScreen  # imported when it is shown
 
         row = self._row()
         found = self._browser.sample(row) if row is not None else None

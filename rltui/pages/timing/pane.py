@@ -111,7 +111,7 @@ class TimingPane(Vertical):
         found, layout = anatomy(self._run), self._layout
         if found is None:
             return []
-        from rltui.pages.timing.timing_table import stacked_lines
+        from rltui.pages.timing.timing_table import stacked_lines  # imported when it is shown
 
         view = shell_of(self).view
         lines = stacked_lines(self._run, found, view, layout.width, height - 1, shares=self.shares)

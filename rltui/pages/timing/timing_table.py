@@ -57,6 +57,10 @@ _HEADS = {
     "drift": ("drift", 0),
     "per_token": ("ms per token", 0),
 }
+#: The plot ends at this quantile of its columns if higher ones would squeeze the rest.
+_QUANTILE, _SQUEEZED = 0.95, 1.5
+#: Cells of the y labels, at least; of the heading beside its note.
+_LABELS, _HEADING = 7, 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,14 +256,6 @@ def stages_head(run: RunView, columns: StageColumns, width: int, view: View) -> 
     line.append((rule * max(0, width - line_width(line)), RULE))
 
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
-
-
-#: The plot ends at this quantile of its columns if higher ones would squeeze the rest.
-_QUANTILE, _SQUEEZED = 0.95, 1.5
-
-
-#: Cells of the y labels, at least; of the heading beside its note.
-_LABELS, _HEADING = 7, 14
 
 
 def stacked_lines(

@@ -46,6 +46,12 @@ _SESSION_LOGS = Path("/tmp/ray/session_latest/logs")
 _WORKER_LOGS = "worker-"
 #: Generations of parents that are searched for a process of Ray.
 _DEPTH = 8
+#: Bytes of a log per batch, and batches of a place per call: a full queue of a reader and what is
+#: on its way stay far below the memory that a node should spare.
+_BUDGET_BYTES = 1 << 18
+_MOST_BATCHES = 16
+#: Why a run cannot be read again now.
+JUST_BEGUN = "its reader has just begun"
 
 
 class NodeReader:
@@ -167,18 +173,6 @@ def _is_of_ray(process: Process | None, processes: Processes) -> bool:
             return True
         process = processes.get(process.parent)
     return False
-
-
-#: Bytes of a log per batch, and batches of a place per call: a full queue of a reader and what is
-#: on its way stay far below the memory that a node should spare.
-_BUDGET_BYTES = 1 << 18
-
-
-_MOST_BATCHES = 16
-
-
-#: Why a run cannot be read again now.
-JUST_BEGUN = "its reader has just begun"
 
 
 class PlaceReader:

@@ -91,6 +91,6 @@ def _boot_id() -> str:
     try:
         return _BOOT.read_text("ascii").strip()
     except OSError:
-        import socket
+        import socket  # only for logdirs on other hosts
 
         return socket.gethostname()

@@ -29,6 +29,9 @@ from rltui.remote.ray.places import key_of, root_of
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.version import __version__
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
@@ -153,12 +156,6 @@ def _unfinished(places: Iterable[_Searched]) -> str:
     return f"the search of {clean(late[0])} has not ended" if late else ""
 
 
-T = TypeVar("T")
-
-
-R = TypeVar("R")
-
-
 class TaskCluster:
     """The cluster of ``RAY_ADDRESS``, else the one that runs on this machine."""
 
@@ -166,7 +163,7 @@ class TaskCluster:
         """Raises UsageError where Ray is not installed, SourceError where no cluster answers."""
         if find_spec("ray") is None:
             raise UsageError(f"--ray: needs ray: {to_add('ray[client]')}")
-        from rltui.remote.ray.cluster import Cluster
+        from rltui.remote.ray.cluster import Cluster  # only for logdirs on other hosts
 
         try:
             self._cluster = Cluster(AUTO)

@@ -28,6 +28,15 @@ _PIECE = 1 << 18
 _MOST_SAID = 1 << 12
 _GRACE_S = 2.0
 _NO_COMMAND, _NO_VERB = 127, 2
+#: No password is asked for, no terminal and no forwarding is wanted, and a dead connection is
+#: noticed.
+_OPTIONS = (
+    *("-T", "-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=10"),
+    *("-oServerAliveCountMax=3", "-oClearAllForwardings=yes", "-oRemoteCommand=none"),
+)
+_AUTHORITY = re.compile(r"(?:([\w.+@%-]+)@)?(?:\[([0-9a-fA-F:.%\w]+)\]|([\w.-]+))(?::(\d{1,5}))?")
+#: A connection that is lost for fewer seconds is not worth a note on every run.
+_NOTED_S = 10.0
 
 
 class LinkLostError(Exception):
@@ -155,17 +164,6 @@ class Link:
         return LinkLostError(lines[-1] if lines else "the connection has ended", missing=missing)
 
 
-#: No password is asked for, no terminal and no forwarding is wanted, and a dead connection is
-#: noticed.
-_OPTIONS = (
-    *("-T", "-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=10"),
-    *("-oServerAliveCountMax=3", "-oClearAllForwardings=yes", "-oRemoteCommand=none"),
-)
-
-
-_AUTHORITY = re.compile(r"(?:([\w.+@%-]+)@)?(?:\[([0-9a-fA-F:.%\w]+)\]|([\w.-]+))(?::(\d{1,5}))?")
-
-
 def ssh_command(authority: str, places: Sequence[str], environ: Mapping[str, str]) -> list[str]:
     """``authority`` is ``[USER@]HOST[:PORT]``; ``places`` are paths there, ``~`` is the home
     directory. ``RLTUI_SSH`` and ``RLTUI_REMOTE_COMMAND`` replace ``ssh`` and ``rltui``.
@@ -227,10 +225,6 @@ class FarPaths:
             if path == there or there in path.parents:
                 return logdir / path.relative_to(there)
         return RemotePath(f"{SSH}:", self._authority, str(path).lstrip("/"))
-
-
-#: A connection that is lost for fewer seconds is not worth a note on every run.
-_NOTED_S = 10.0
 
 
 class Outage:

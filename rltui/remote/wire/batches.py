@@ -30,25 +30,31 @@ from rltui.remote.wire.record import (
 )
 
 _SIZE = struct.Struct("<I")
-
-
 #: Bytes after which a frame ends; rows of a larger block are divided.
 PART_BYTES = 4 << 20
-
-
 #: Characters of a text; each may take 12 bytes.
 MOST_TEXT = 2 << 20
-
-
 _FLAGS = ("gone", "more", "replaced", "document", "sampled", "finished")
-
-
 #: What a record does without, rather than be too large.
 _SPARE = {"hparams": "settings", "tail": "its last lines", "notes": "notes"}
-
-
 #: Kinds of things that a note about them names.
 _MOST_NAMED = 4
+#: What items and texts take in memory that wait for the end of their batch, at most; and what one
+#: takes beside its arrays or letters.
+_MOST_WAITING = 1 << 30
+ITEM_BYTES = 512
+#: Lists of tags, and files, that are named once.
+_MOST_TABLES = 1 << 16
+_MOST_FILES = 1 << 20
+#: What they take in memory, at most; and what a text takes beside its letters.
+_MOST_TABLE_BYTES = 1 << 29
+_MOST_FILE_BYTES = 1 << 29
+_TEXT_BYTES = 64
+MOST_TAGS = 1 << 17
+_ABOUT = (
+    *("logdir", "name", "run_path", "path", "format", "order", "rank", "row_numbers"),
+    *("guessed", "joined", "alone", "part"),
+)
 
 
 class BatchEncoder:
@@ -209,34 +215,6 @@ def _plain(value: object) -> object:
     return f"{value:#x}" if large else value
 
 
-#: What items and texts take in memory that wait for the end of their batch, at most; and what one
-#: takes beside its arrays or letters.
-_MOST_WAITING = 1 << 30
-
-
-ITEM_BYTES = 512
-
-
-#: Lists of tags, and files, that are named once.
-_MOST_TABLES = 1 << 16
-
-
-_MOST_FILES = 1 << 20
-
-
-#: What they take in memory, at most; and what a text takes beside its letters.
-_MOST_TABLE_BYTES = 1 << 29
-
-
-_MOST_FILE_BYTES = 1 << 29
-
-
-_TEXT_BYTES = 64
-
-
-MOST_TAGS = 1 << 17
-
-
 class BatchDecoder:
     """Of one stream."""
 
@@ -376,12 +354,6 @@ class Room:
 def size_of(tags: Sequence[str]) -> int:
     """What some tags take in memory, about."""
     return sum(map(len, tags)) + _TEXT_BYTES * len(tags)
-
-
-_ABOUT = (
-    *("logdir", "name", "run_path", "path", "format", "order", "rank", "row_numbers"),
-    *("guessed", "joined", "alone", "part"),
-)
 
 
 def _parsed(payload: bytes) -> tuple[Record, memoryview]:

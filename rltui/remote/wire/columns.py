@@ -28,6 +28,8 @@ _EXACT = 2.0**53
 #: Rows that tell most columns of other numbers.
 _GLANCE = 8
 _Array = NDArray[Any]
+_SIZE = struct.Struct("<I")
+_INT64 = 1 << 63
 
 
 def pack_columns(block: Block) -> tuple[dict[str, object], bytes]:
@@ -185,9 +187,3 @@ def _shuffled(values: _Array) -> bytes:
     flat = np.ascontiguousarray(values)
     shuffled: bytes = flat.view(np.uint8).reshape(-1, flat.itemsize).T.tobytes()
     return shuffled
-
-
-_SIZE = struct.Struct("<I")
-
-
-_INT64 = 1 << 63

@@ -33,6 +33,11 @@ FILES, AGAIN = "files", "again"
 #: Notes about directories and files of no run.
 MOST_NOTES = 1000
 _MOST_RUNS = 1 << 20
+#: Names of a directory, bytes of all of them, and bytes of one read, at most.
+MOST_NAMES, MOST_NAME_BYTES, MOST_READ = 50_000, 2 << 20, 1 << 20
+_MOST_FILES = 1 << 20
+_MOST_WHOLE = 1 << 62
+_SIZE = struct.Struct("<I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,19 +229,6 @@ def load_read(frame: Frame) -> bool:
 
 def _size(value: object) -> int:
     return whole_of(value, 0, 1 << 62)
-
-
-#: Names of a directory, bytes of all of them, and bytes of one read, at most.
-MOST_NAMES, MOST_NAME_BYTES, MOST_READ = 50_000, 2 << 20, 1 << 20
-
-
-_MOST_FILES = 1 << 20
-
-
-_MOST_WHOLE = 1 << 62
-
-
-_SIZE = struct.Struct("<I")
 
 
 class What(Enum):

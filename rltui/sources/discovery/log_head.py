@@ -33,6 +33,19 @@ K = TypeVar("K")
 V = TypeVar("V")
 Span = tuple[int, int]
 """First and last step of a log."""
+FILE_BYTES = 8 << 20
+SEARCH_BYTES = 32 << 20
+ALL_BYTES = 256 << 20
+NAMED_BYTES = 256 << 20
+_PIECE = 1 << 20
+#: Searches that may go on within a line and with the first of two rows; older ones begin anew.
+_KEPT = 32
+#: Bytes of a log's beginning and end in which its first and last step are looked for; of a file
+#: elsewhere first those, and more of its beginning if they show none.
+_SPAN_BYTES = 1 << 20
+_REMOTE_SPAN_BYTES = 1 << 14
+#: This many zeros at the end of what was read are bytes that have not arrived yet.
+_GAP_BYTES = 16
 
 
 class Recent(Generic[K, V]):
@@ -64,21 +77,6 @@ class Recent(Generic[K, V]):
     def turn(self) -> None:
         """A search begins: forget what the last one did not ask for."""
         self._before, self._entries = self._entries, {}
-
-
-FILE_BYTES = 8 << 20
-SEARCH_BYTES = 32 << 20
-ALL_BYTES = 256 << 20
-NAMED_BYTES = 256 << 20
-_PIECE = 1 << 20
-#: Searches that may go on within a line and with the first of two rows; older ones begin anew.
-_KEPT = 32
-#: Bytes of a log's beginning and end in which its first and last step are looked for; of a file
-#: elsewhere first those, and more of its beginning if they show none.
-_SPAN_BYTES = 1 << 20
-_REMOTE_SPAN_BYTES = 1 << 14
-#: This many zeros at the end of what was read are bytes that have not arrived yet.
-_GAP_BYTES = 16
 
 
 class EndSigns(Protocol):

@@ -20,6 +20,17 @@ from rltui.trackers import TRACKERS, TrackedRun, Tracker
 
 #: Files that are not read are named up to this number; the rest is counted.
 MAX_REFUSED = 20
+#: Directories that never hold logs of their own, or hold copies.
+_PRUNED = re.compile(
+    r"checkpoint[-_]?\d.*|global_step_?\d.*|\.git|\.hg|\.svn|__pycache__|node_modules"
+    r"|site-packages|dist-packages|\.venv|\.tox|\.nox|\.cache|\.ipynb_checkpoints|\.mypy_cache"
+)
+#: Why a file that was named is not read yet.
+EMPTY = "empty so far"
+#: HF Trainer writes the state of a training into each checkpoint, and at the very end beside
+#: them (transformers/trainer.py, ``_save_checkpoint``, ``save_state``).
+CHECKPOINT = re.compile(r"checkpoint-(\d{1,18})")
+CHECKPOINT_LOG = "trainer_state.json"
 
 
 class Keyed:
@@ -113,18 +124,6 @@ class Discovery:
 
 
 # -- one walk -----------------------------------------------------------------------------------
-
-#: Directories that never hold logs of their own, or hold copies.
-_PRUNED = re.compile(
-    r"checkpoint[-_]?\d.*|global_step_?\d.*|\.git|\.hg|\.svn|__pycache__|node_modules"
-    r"|site-packages|dist-packages|\.venv|\.tox|\.nox|\.cache|\.ipynb_checkpoints|\.mypy_cache"
-)
-#: Why a file that was named is not read yet.
-EMPTY = "empty so far"
-#: HF Trainer writes the state of a training into each checkpoint, and at the very end beside
-#: them (transformers/trainer.py, ``_save_checkpoint``, ``save_state``).
-CHECKPOINT = re.compile(r"checkpoint-(\d{1,18})")
-CHECKPOINT_LOG = "trainer_state.json"
 
 
 def pruned(name: str) -> bool:

@@ -44,7 +44,6 @@ _AGAIN_BYTES = 2 << 20
 _HALF_ROW = "last row is not complete yet, left out"
 #: ``read(position, size)`` returns the bytes of a file there, fewer at its end.
 Read = Callable[[int, int], bytes]
-
 #: Bytes read to learn how long a step is.
 _HEAD_BYTES = 1 << 20
 #: Steps that a window should hold.

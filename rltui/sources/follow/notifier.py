@@ -37,10 +37,8 @@ _HEAD = struct.Struct("=iIII")
 _BUFFER = 1 << 16
 #: A busy writer makes one event for each write: they are taken together this often.
 _GAP_S = 0.01
-
 #: Files of which it is remembered whether every write to them is reported.
 _MOST_KNOWN = 100_000
-
 #: ``wake(path, structural, directory)`` is called in a thread of the watches: a file was written,
 #: or (``structural``) a name or its permissions changed, perhaps those of a ``directory``.
 Wake = Callable[[str, bool, bool], None]
