@@ -24,7 +24,8 @@ from benchmarks.live import DOWN, STEP, Row, pressed, watch
 from benchmarks.machine import median, parser_of, print_report, short
 from benchmarks.read import directory_of
 from benchmarks.terminal import Program
-from rltui.demo.course import SCENARIOS, Course
+from rltui.demo.course import Course
+from rltui.demo.scenario import SCENARIOS
 from rltui.demo.verl_tags import step_row
 
 _UP, _LEFT, _RIGHT, _ESCAPE = b"\x1b[A", b"\x1b[D", b"\x1b[C", b"\x1b"

@@ -39,7 +39,8 @@ from benchmarks.data import NAME, append_step, encode_steps, file_header, make, 
 from benchmarks.machine import median, parser_of, percentile, print_report, short
 from benchmarks.read import directory_of
 from benchmarks.terminal import Program, quiet_home
-from rltui.demo.course import SCENARIOS, Course
+from rltui.demo.course import Course
+from rltui.demo.scenario import SCENARIOS
 from rltui.demo.verl_tags import step_row
 
 Row = tuple[str, str, str]
