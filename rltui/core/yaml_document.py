@@ -258,15 +258,15 @@ def parse_document(text: str, path: Path) -> Node:
         return _edited(_Converter(loader, path).convert(root, 0))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        problem = f"not valid YAML: {error.problem or error.context}"
         raise DocumentError(
-            f"not valid YAML: {error.problem or error.context}",
+            "nested too deeply" if "nesting depth" in problem else problem,
             path=path,
             line=mark.line + 1 if mark else None,
             column=mark.column + 1 if mark else None,
         ) from error
     except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
-        raise DocumentError(f"not valid YAML: {reason}", path=path) from error
+        raise DocumentError(f"not valid YAML: {' '.join(str(error).split())}", path=path) from error
     finally:
         loader.dispose()
 

@@ -203,12 +203,6 @@ def marked_lines(text: bytes, dialects: Sequence[Dialect]) -> list[tuple[int, in
     return sorted((begin, n) for n, known in enumerate(marked) for begin, _ in known)
 
 
-def _among(text: bytes, needle: bytes, lines: list[Line]) -> list[Line] | None:
-    """Those of the lines with ``needle``."""
-    find = text.find
-    return [line for line in lines if find(needle, line[0], line[1] + 1) >= 0]
-
-
 def _lines(text: bytes, needle: bytes, most: int) -> list[Line] | None:
     """The lines with ``needle``; None when there are more than ``most``."""
     find, rfind = text.find, text.rfind
