@@ -57,7 +57,8 @@ class Watch:
 
     def until(self, done: Callable[[], object]) -> None:
         """Drain when there is news, or after a second as a screen does."""
-        for _ in range(int(PATIENCE_S)):
+        begun = time.monotonic()
+        while time.monotonic() - begun < PATIENCE_S:  # by time: news may come in many pieces
             self.session.drain(math.inf)
             self.session.refresh_progress()
             if done():
