@@ -43,7 +43,6 @@ class BatchQueue:
             first = not self._batches
             self._batches.append(batch)
             self._lock.notify_all()
-
         if first and self.on_batch is not None:
             self.on_batch()
         return True
@@ -78,7 +77,6 @@ class BatchQueue:
             if not batches:
                 error, self._error = self._error, None
             self._lock.notify_all()
-
         if error is not None:
             raise error
         return batches
@@ -178,7 +176,6 @@ class ThreadedReader(QueuedReader):
         """Begin to read in a thread. Raises SourceError for bad paths."""
         if self._thread is not None:
             return
-
         self._stopping.clear()
         self._prepare()
         self._queue.open()
