@@ -30,11 +30,11 @@ from rltui.remote.ray.message import (
 from rltui.remote.ray.places import Places
 from rltui.remote.ray.rereads import Pieces, Rereads
 from rltui.remote.ray.survey import ClusterFacts, Survey
-from rltui.sources.follow.queued import Arriving, BatchQueue, ThreadedReader
+from rltui.sources.follow.queued import Arriving, BatchQueue, ReaderState, ThreadedReader
 from rltui.version import __version__
 
 if TYPE_CHECKING:
-    from rltui.remote.part import Wishes
+    from rltui.remote.opening import Wishes
 
 #: Seconds for a driver to connect and to search the nodes.
 _LOOK_S = 180.0
@@ -289,11 +289,6 @@ class RayReader(ThreadedReader):
         thread."""
         return self._phase
 
-    @property
-    def connecting(self) -> tuple[Path, ...]:
-        """All its logdirs until the cluster has answered."""
-        return () if self._connected else self._logdirs
-
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known) on all nodes, as of their last answers."""
         return self._places.progress
@@ -304,36 +299,23 @@ class RayReader(ThreadedReader):
         return False
 
     @property
-    def notes(self) -> tuple[Note, ...]:
-        """Trouble with nodes and directories."""
-        return self._places.notes
-
-    @property
-    def out_of_reach(self) -> tuple[Path, ...]:
-        """Logdirs that no node reads any more: of the runs of one node nothing is known."""
-        return tuple(self._logdirs[number] for number in sorted(self._places.unread))
-
-    @property
-    def unread(self) -> tuple[Note, ...]:
-        """Logdirs that no node has. Nodes are asked again and again."""
-        if not self._connected or self._phase:
-            return ()
-        return tuple(Note(path, None, Level.WATCH, _MISSING) for path in self._missing)
+    def state(self) -> ReaderState:
+        """How the logdirs are doing; of the runs of one node nothing is known."""
+        places, searched = self._places, self._connected and not self._phase
+        missing = self._missing if searched else ()
+        return ReaderState(
+            notes=places.notes,
+            unread=tuple(Note(path, None, Level.WATCH, _MISSING) for path in missing),
+            unclaimed=places.unclaimed,
+            run_count=places.run_count,
+            connecting=() if self._connected else self._logdirs,
+            out_of_reach={self._logdirs[number]: None for number in sorted(places.unread)},
+        )
 
     @property
     def _missing(self) -> list[RemotePath]:
         there = self._places.logdirs
         return [path for number, path in enumerate(self._logdirs) if number not in there]
-
-    @property
-    def unclaimed(self) -> tuple[Note, ...]:
-        """Files that look like logs and are not read, with the reason."""
-        return self._places.unclaimed
-
-    @property
-    def run_count(self) -> int:
-        """Runs that the nodes found, read or not."""
-        return self._places.run_count
 
 
 def _lost(error: LostError) -> str:
