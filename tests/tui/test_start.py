@@ -56,7 +56,7 @@ async def show():
 asyncio.run(show())
 """
 _LATER = (
-    "watchdog", "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
+    "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
     "rltui.health.rules", "rltui.health.report", "rltui.health.diagnoses", "rltui.health.crash",
     "rltui.health.projection", "rltui.health.detectors.registry",
     "rltui.tui.help", "rltui.pages.metric.lines", "rltui.pages.metric.lines",
