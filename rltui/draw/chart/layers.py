@@ -224,10 +224,11 @@ def draw_marks(plot: Plot, shown: Shown) -> None:
 
 
 def draw_onsets(plot: Plot, chart: Chart) -> None:
-    """The badge of each level of the curve where it began: on the top row, or on the bottom one
-    where the line takes that."""
+    """In a cell of the grid the badge of each level of the curve where it began: on the top row,
+    or on the bottom one where the line takes that."""
     canvas = plot.canvas
-    for since, _, level in sorted(chart.curve.levels, key=lambda e: e[2]):
+    levels = chart.curve.levels if chart.ends else ()
+    for since, _, level in sorted(levels, key=lambda e: e[2]):
         if level < Level.WATCH or not plot.span.holds(since):
             continue
         column = plot.span.cell(since)

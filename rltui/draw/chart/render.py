@@ -89,8 +89,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     draw_continuation(plot, chart.ahead)
     draw_curves(plot, shown, outlined=not chart.ends)
     draw_marks(plot, shown)
-    if chart.ends:
-        draw_onsets(plot, chart)
+    draw_onsets(plot, chart)
     if cross is not None:
         draw_crosshair(plot, cross)
     draw_texts(plot, chart, note or ("" if len(ready.raw.x) else "no points"))
