@@ -5,6 +5,7 @@ nodes of a cluster run ``stream``, and a ``conversation`` with each brings what 
 ``joined`` makes one reader of several.
 """
 
-from rltui.remote.opening import Wishes, open_reader
+from rltui.remote.opening import open_reader
+from rltui.remote.wishes import Wishes
 
 __all__ = ["Wishes", "open_reader"]

@@ -11,7 +11,6 @@ from typing import Protocol
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
-from rltui.remote.opening import Wishes
 from rltui.remote.wire import (
     BatchDecoder,
     BatchEncoder,
@@ -38,6 +37,7 @@ from rltui.remote.wire.messages import (
     kind_of,
     message_in,
 )
+from rltui.remote.wishes import Wishes
 from rltui.sources.follow.resume import HandedOver
 from rltui.sources.follow.schedule import Intervals
 

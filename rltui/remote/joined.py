@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from rltui.core.address import RemotePath
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
@@ -16,7 +18,7 @@ from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.files.remote.stores import needs
-from rltui.remote.opening import NotInstalledError, Wishes, open_one
+from rltui.remote.wishes import NotInstalledError, Wishes
 from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, Reading
 
 #: Hosts that are connected to at the same time.
@@ -38,10 +40,11 @@ class Part:
         logdirs: Sequence[Path],
         numbers: Sequence[int],
         wishes: Wishes,
-        opens: Callable[[str, Sequence[Path], Wishes], Reading] = open_one,
+        opens: Callable[[str, Sequence[Path], Wishes], Reading],
     ) -> None:
-        """``scheme``: how they are reached; ``numbers``: those of the logdirs among all. Raises
-        UsageError."""
+        """``scheme``: how they are reached; ``numbers``: those of the logdirs among all; ``opens``
+        gives a reader. Raises UsageError."""
+        self._opens = opens
         self._logdirs = tuple(logdirs)
         self._numbers = tuple(numbers)
         choose, wants = wishes.choose, wishes.wants
@@ -111,7 +114,7 @@ class Part:
                 f"{to_add(*needs('sftp'))}"
             )
 
-        self.reader = open_one("", paths, self._wishes)
+        self.reader = self._opens("", paths, self._wishes)
         self.reader.on_batch = self._news
         self._instead = dict(zip(paths, self._logdirs, strict=True))
 
@@ -353,15 +356,19 @@ class JoinedReader:
     def state(self) -> ReaderState:
         """That of all parts."""
         states = [part.state for part in self._parts]
+
+        def all_of(name: str) -> Any:
+            return chain.from_iterable(getattr(state, name) for state in states)
+
         return ReaderState(
-            notes=tuple(n for state in states for n in state.notes),
-            unread=tuple(n for state in states for n in state.unread),
-            unclaimed=tuple(n for state in states for n in state.unclaimed),
+            notes=tuple(all_of("notes")),
+            unread=tuple(all_of("unread")),
+            unclaimed=tuple(all_of("unclaimed")),
             run_count=sum(state.run_count for state in states),
-            searching=tuple(p for state in states for p in state.searching),
-            connecting=tuple(p for state in states for p in state.connecting),
-            out_of_reach={p: at for state in states for p, at in state.out_of_reach.items()},
-            instead={p: there for state in states for p, there in state.instead.items()},
+            searching=tuple(all_of("searching")),
+            connecting=tuple(all_of("connecting")),
+            out_of_reach=dict(x for state in states for x in state.out_of_reach.items()),
+            instead=dict(x for state in states for x in state.instead.items()),
         )
 
 

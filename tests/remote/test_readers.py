@@ -13,7 +13,8 @@ from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.remote.joined import JoinedReader, Part
-from rltui.remote.opening import Wishes
+from rltui.remote.opening import open_one
+from rltui.remote.wishes import Wishes
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
 
@@ -34,7 +35,7 @@ def readers(
 ) -> JoinedReader:
     """A reader for each group of numbered logdirs."""
     return JoinedReader(
-        Part("", [path for _, path in group], [n for n, _ in group], wishes or Wishes())
+        Part("", [path for _, path in group], [n for n, _ in group], wishes or Wishes(), open_one)
         for group in groups
     )
 

@@ -34,7 +34,7 @@ from rltui.sources.follow.queued import Arriving, BatchQueue, ReaderState, Threa
 from rltui.version import __version__
 
 if TYPE_CHECKING:
-    from rltui.remote.opening import Wishes
+    from rltui.remote.wishes import Wishes
 
 #: Seconds for a driver to connect and to search the nodes.
 _LOOK_S = 180.0

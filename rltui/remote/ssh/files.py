@@ -21,9 +21,9 @@ from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.remote.status import RemoteStatus
 from rltui.remote.conversation import Conversation, LinkLostError
-from rltui.remote.opening import Wishes
 from rltui.remote.ssh.link import SshLink, SshPaths
 from rltui.remote.wire.messages import MOST_READ, Answer, Question, Sort, What
+from rltui.remote.wishes import Wishes
 
 #: Seconds until an answer must have come, and until a host that did not answer is asked again.
 _PATIENCE_S, _PAUSE_S = 60.0, 5.0

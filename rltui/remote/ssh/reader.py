@@ -21,11 +21,11 @@ from rltui.core.level import Level
 from rltui.files.disk import offer
 from rltui.files.trouble import Notes, Trouble
 from rltui.remote.conversation import Conversation, LinkLostError, Paths, clock_note
-from rltui.remote.opening import NotInstalledError, Wishes
 from rltui.remote.rereading import Rereading
 from rltui.remote.ssh.files import SshFiles
 from rltui.remote.ssh.link import SshLink, SshPaths, ssh_command
 from rltui.remote.wire.messages import Again, KnownFile, State
+from rltui.remote.wishes import NotInstalledError, Wishes
 from rltui.sources.discovery.run_files import EMPTY
 from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
@@ -213,16 +213,6 @@ class SshReader(ThreadedReader):
         """That of the far side, and whether it can be reached."""
         far, talk, lost = self._far_state, self._talk, self._outage.message
         notes, unclaimed = far.notes or (), far.unclaimed or ()
-        failed = (*(n for n in notes if n.level >= Level.WATCH), *unclaimed)
-        unread = (
-            ()
-            if lost
-            else tuple(
-                replace(note, level=Level.WATCH)
-                for note in failed
-                if note.path in self._logdirs and not (self._waits and note.message == EMPTY)
-            )
-        )
         if lost:
             first = Note(self._logdirs[0], None, Level.WATCH, lost)
             notes = (first, *(n for n in notes if n.path != first.path))
@@ -231,11 +221,20 @@ class SshReader(ThreadedReader):
             notes = (*clock_note(self._logdirs[0], self._host, ahead_s, ahead_s), *notes)
         return ReaderState(
             notes=notes,
-            unread=unread,
+            unread=() if lost else self._unread(far),
             unclaimed=unclaimed,
             run_count=far.run_count or 0,
             connecting=() if talk is not None and talk.paths is not None else self._logdirs,
             out_of_reach=dict.fromkeys(self._logdirs, self._outage.since) if lost else {},
+        )
+
+    def _unread(self, far: State) -> tuple[Note, ...]:
+        """Logdirs that the far side cannot search, with the reason."""
+        failed = (n for n in far.notes or () if n.level >= Level.WATCH)
+        return tuple(
+            replace(note, level=Level.WATCH)
+            for note in (*failed, *(far.unclaimed or ()))
+            if note.path in self._logdirs and not (self._waits and note.message == EMPTY)
         )
 
     # -- the connection -----------------------------------------------------------------------

@@ -30,7 +30,11 @@ def found(server: HostileWeb, path: str = "/runs/") -> tuple[int, str]:
     try:
         batches = list(reader.read_all())
         points = sum(b.points for batch in batches for b in batch.blocks)
-        notes = [*reader.state.notes, *reader.state.unclaimed, *(n for b in batches for n in b.notes)]
+        notes = [
+            *reader.state.notes,
+            *reader.state.unclaimed,
+            *(n for b in batches for n in b.notes),
+        ]
     except RltuiError as error:
         return 0, str(error)
     return points, "; ".join(note.message for note in notes)
