@@ -164,10 +164,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if self._settled or not session.views:
             return
         self._settled = True
-        awaits = session.reader.state
-        if session.run_count == 1 and not (
-            awaits.searching or awaits.unread or awaits.out_of_reach
-        ):
+        state = session.reader.state
+        if session.run_count == 1 and not (state.searching or state.unread or state.out_of_reach):
             self.open_run(next(iter(session.views)))
 
     def open_run(self, key: RunKey) -> None:
