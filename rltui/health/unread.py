@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from rltui.core.yaml_document import Node, shipped_table
+from rltui.core.yaml_record import shipped_record
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """Why the rules leave some metrics out."""
+
+    reason: str
+    metrics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    unread: tuple[_Reason, ...]
 
 
 def unread_reasons() -> tuple[tuple[str, str], ...]:
     """(metric key or pattern, reason), in the order of the document. Raises DocumentError."""
-    document = shipped_table("health", "data", "unread.yaml")
-    found: list[tuple[str, str]] = []
-    for node in document.need("unread").items():
-        table = node.table()
-        reason = table.need("reason").text()
-        found += [(key, reason) for key in table.read("metrics", Node.texts) or ()]
-        table.finish()
-    document.finish()
-    return tuple(found)
+    entries = shipped_record(_Document, "health", "data", "unread.yaml").unread
+    return tuple((key, entry.reason) for entry in entries for key in entry.metrics)
 
 
 def why_unread(key: str) -> str | None:

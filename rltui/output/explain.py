@@ -421,7 +421,7 @@ def symptom_document(catalogue: Catalogue, symptom: Symptom) -> Json:
     return {
         "id": symptom.id,
         "title": symptom.title,
-        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found)),
+        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found if sign.rule)),
         "check": [
             {
                 "first": c.first,
