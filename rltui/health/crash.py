@@ -16,7 +16,7 @@ from typing import Annotated
 from rltui.core.batch import LogTail
 from rltui.core.installation import shipped
 from rltui.core.level import ExitKind
-from rltui.core.yaml_document import read_document
+from rltui.core.yaml_document import Node, read_document
 from rltui.core.yaml_record import Keyed, record_of
 
 #: Ordinary lines that may follow the line that matched; after more of them the process went on.
@@ -61,13 +61,17 @@ class ExitStatus:
     """What stopped the run after that, in the words of a reason, oldest first."""
 
 
+def _weight(node: Node) -> int:
+    return _WEIGHTS.index(node.choice(_WEIGHTS))
+
+
 @dataclass(frozen=True, slots=True)
 class _Sign:
     """One entry of ``endings``."""
 
     id: str
     kind: ExitKind
-    weight: Annotated[int, Keyed(read=lambda node: _WEIGHTS.index(node.choice(_WEIGHTS)))]
+    weight: Annotated[int, Keyed(read=_weight)]
     place: Annotated[str, Keyed("in", lambda node: node.choice(("line", "exception")))]
     patterns: tuple[re.Pattern[str], ...]
     reason: str
