@@ -56,7 +56,9 @@ def export(options: argparse.Namespace) -> int:
     if options.spreadsheet and form != "csv":
         raise UsageError(f"--spreadsheet is for CSV, not for {form}")
     if form == "parquet":
-        _need_parquet(target)
+        need_parquet()
+        if target is None and sys.stdout.isatty():
+            raise UsageError("Parquet is binary: name a file with -o FILE, or send it into a pipe")
     if target is not None:
         target = check_target(target, options.logdirs)
     with kept_open(0):
@@ -76,12 +78,6 @@ def export(options: argparse.Namespace) -> int:
             _write(rows, form, file, spreadsheet=options.spreadsheet)
 
     return with_faults(Exit.OK, session.faults)
-
-
-def _need_parquet(target: Path | None) -> None:
-    need_parquet()
-    if target is None and sys.stdout.isatty():
-        raise UsageError("Parquet is binary: name a file with -o FILE, or send it into a pipe")
 
 
 def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:
