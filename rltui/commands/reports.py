@@ -32,6 +32,7 @@ from rltui.output.markdown import (
 )
 from rltui.output.plot import PlotOptions, find_tags, plot_text
 from rltui.output.text_report import painter, snapshot_text
+from rltui.session import Session
 from rltui.session.judging import open_rules
 from rltui.session.meaning import open_catalogue
 
@@ -54,17 +55,19 @@ def snapshot(options: argparse.Namespace) -> int:
         with target_file(target) as file:
             file.write(snapshot_svg(session, load_theme("dark")).encode())
     elif readable:
-        if compares:
-            write = comparison_markdown if options.markdown else comparison_text
-            text = write(session.runs(), options.group_by or "", session.reference.run)
-        elif options.markdown:
-            text = snapshot_markdown(session)
-        else:
-            text = painter(wants_colour(sys.stdout, os.environ))(snapshot_text(session))
-        emit(text)
+        emit(_report(options, session, compares=compares))
     if not readable:
         return nothing_readable(options, session)
     return with_faults(Exit.OK, session.faults)
+
+
+def _report(options: argparse.Namespace, session: Session, *, compares: bool) -> str:
+    if compares:
+        write = comparison_markdown if options.markdown else comparison_text
+        return write(session.runs(), options.group_by or "", session.reference.run)
+    if options.markdown:
+        return snapshot_markdown(session)
+    return painter(wants_colour(sys.stdout, os.environ))(snapshot_text(session))
 
 
 def plot(options: argparse.Namespace) -> int:
