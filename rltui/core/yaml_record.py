@@ -62,9 +62,9 @@ def _fields_of(kind: Any) -> tuple[tuple[str, str, Callable[[Node], Any], bool],
     found = []
     for f in fields(kind):
         hint = hints[f.name]
-        extra = hint.__metadata__[0] if get_origin(hint) is Annotated else Keyed()
+        key = hint.__metadata__[0].key if get_origin(hint) is Annotated else ""
         is_needed = f.default is MISSING and f.default_factory is MISSING
-        found.append((f.name, extra.key or f.name, extra.read or _reader(hint), is_needed))
+        found.append((f.name, key or f.name, _reader(hint), is_needed))
     return tuple(found)
 
 
@@ -80,10 +80,12 @@ def _reader(hint: Any) -> Callable[[Node], Any]:
     if hint in _READERS:
         return _READERS[hint]
     origin, arguments = get_origin(hint), get_args(hint)
-    if origin is None and issubclass(hint, Enum):
-        return lambda node: hint(node.choice(member.value for member in hint))
     if origin is None:
-        return lambda node: read_record(node, hint)
+        words = [member.value for member in hint] if issubclass(hint, Enum) else []
+        return lambda node: hint(node.choice(words)) if words else read_record(node, hint)
+    if origin is Annotated and arguments[1].read is not None:
+        read: Callable[[Node], Any] = arguments[1].read
+        return read
     inner = _reader(arguments[1] if origin is Mapping else arguments[0])
     if origin is tuple:
         return lambda node: tuple(map(inner, node.items()))
