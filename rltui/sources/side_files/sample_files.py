@@ -302,6 +302,7 @@ def _stream(path: Path) -> Iterator[tuple[BinaryIO, int]]:
         with opened(path) as read:
             yield BytesIO(read(size - start, start)), start
         return
+
     start = max(0, size - MOST_BYTES)
     with path.open("rb") as file:
         file.seek(start)
@@ -312,6 +313,7 @@ def _table(path: Path) -> list[Record]:
     """W&B's table: names of the columns, and rows."""
     if status_of(path).st_size > _MAX_TABLE:
         raise ValueError("the table is too large")
+
     document = parsed(read_all(path))
     names = document.get("columns") if isinstance(document, dict) else None
     rows = document.get("data") if isinstance(document, dict) else None

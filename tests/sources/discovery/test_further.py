@@ -38,8 +38,9 @@ def steps(path: Path) -> list[int]:
     return [int(s) for b in Reader([path]).read_all() for x in b.blocks for s in x.steps]
 
 
-def search_of(finder: RunFinder) -> further.FurtherSearch:
-    return finder._walker.heads.further
+def searched(finder: RunFinder) -> int:
+    """Bytes between beginning and end of files."""
+    return finder._walker.heads.searched_bytes
 
 
 @pytest.mark.parametrize("row", [ROW, PLAIN], ids=["verl", "own"])
@@ -62,15 +63,15 @@ def test_what_was_searched_is_not_searched_again(tmp_path: Path) -> None:
     finder = RunFinder([tmp_path])
     assert not finder.find().runs
     size = path.stat().st_size
-    assert search_of(finder).bytes_read == size
+    assert searched(finder) == size
     assert not finder.find().runs
-    assert search_of(finder).bytes_read == size
+    assert searched(finder) == size
     for number in (1, 2, 3):
         with path.open("ab") as file:
             file.write(noise(100_000))
         assert not finder.find().runs
         grown = path.stat().st_size
-        assert search_of(finder).bytes_read == grown, number
+        assert searched(finder) == grown, number
 
 
 def test_two_rows_may_come_between_searches(tmp_path: Path) -> None:
@@ -119,7 +120,7 @@ def test_the_bound_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     late.write_bytes(noise(2 << 20) + ROW.format(1).encode() + noise(1 << 20))
     finder = RunFinder([tmp_path])
     assert not finder.find().runs
-    assert search_of(finder).bytes_read == 1 << 20
+    assert searched(finder) == 1 << 20
     assert steps(late) == [1], "who names it wants more of it to be searched"
     with late.open("ab") as file:  # what it grows by is searched
         file.write(ROW.format(2).encode() + noise(200_000))
@@ -133,11 +134,11 @@ def test_what_a_log_grew_by_at_once_is_bounded(
     path = chatty(tmp_path / "train.log", rows=0, between=200_000)
     finder = RunFinder([tmp_path])
     assert not finder.find().runs
-    before = search_of(finder).bytes_read
+    before = searched(finder)
     with path.open("ab") as file:
         file.write(noise(5 << 20))
     assert not finder.find().runs
-    assert search_of(finder).bytes_read == before + (1 << 20)
+    assert searched(finder) == before + (1 << 20)
 
 
 def test_the_bound_of_one_search_and_the_newest_log_first(
@@ -154,12 +155,12 @@ def test_the_bound_of_one_search_and_the_newest_log_first(
     assert finder.unfinished
     searches = 1
     while finder.unfinished:
-        before = search_of(finder).bytes_read
+        before = searched(finder)
         assert len(finder.find().runs) == 1
-        assert search_of(finder).bytes_read - before <= 3 << 20
+        assert searched(finder) - before <= 3 << 20
         searches += 1
     assert 2 <= searches <= 4
-    assert search_of(finder).bytes_read <= sum(p.stat().st_size for p in tmp_path.iterdir())
+    assert searched(finder) <= sum(p.stat().st_size for p in tmp_path.iterdir())
 
 
 def test_the_bound_of_all_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +172,7 @@ def test_the_bound_of_all_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for _ in range(9):
         assert not finder.find().runs
     assert not finder.unfinished
-    assert search_of(finder).bytes_read <= 5 << 20
+    assert searched(finder) <= 5 << 20
     with (tmp_path / "a0.log").open("ab") as file:  # what is new is still searched
         file.write(ROW.format(2).encode() + noise(200_000))
     assert len(finder.find().runs) == 1

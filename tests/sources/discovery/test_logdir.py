@@ -487,7 +487,7 @@ def test_rotating_logs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert next(f.order for f in run.files if f.path == first) == 0
         file.unlink()
     assert orders == list(range(1, 60))
-    assert len(finder._places) < 15
+    assert len(finder._places.known) < 15
     assert len(finder._orders[run.key]) < 15
     assert finder._walker.heads.known < 15
 

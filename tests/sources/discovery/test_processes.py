@@ -157,7 +157,7 @@ def test_the_process_that_an_event_file_names(tmp_path: Path) -> None:
         now = int(process.started) + 2
 
         def writer(name: str) -> bool:
-            found = processes.writer_of(name, host)
+            found = processes.writer_of(name)
             return found is not None and found.pid == pid
 
         assert writer(f"events.out.tfevents.{now}.{host}.{pid}.0")

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from rltui.formats import FORMATS, Options
+from rltui.sources.discovery import suggestions
 from rltui.sources.discovery.suggestions import (
     NAMED,
     VARIABLES,
-    Bounds,
     LogdirFinder,
     Suggestion,
     quick_scan,
@@ -232,25 +232,26 @@ def test_directories_of_a_run_are_not_further_runs(here: Path) -> None:
 # -- bounds --------------------------------------------------------------------------------
 
 
-def look(path: Path, bounds: Bounds) -> tuple[int, bool]:
-    clock = ManualClock()
-    found = quick_scan(Walker(FORMATS, (), Options()), path, clock.monotonic, 1.0, bounds)
+def look(path: Path) -> tuple[int, bool]:
+    found = quick_scan(Walker(FORMATS, (), Options()), path, ManualClock().monotonic, 1.0)
     return found.runs, found.partial
 
 
-def test_a_look_ends_at_its_bounds(here: Path) -> None:
+def test_a_look_ends_at_its_bounds(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(40):
         events(here / f"run_{i}")
-    assert look(here, Bounds()) == (40, False)
-    runs, partial = look(here, Bounds(entries=60))
+    assert look(here) == (40, False)
+    monkeypatch.setattr(suggestions, "MOST_ENTRIES", 60)
+    runs, partial = look(here)
     assert partial
     assert 0 < runs < 40
 
 
-def test_files_are_opened_up_to_a_bound(here: Path) -> None:
+def test_files_are_opened_up_to_a_bound(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(12):
         jsonl(here / f"d{i}" / "x.jsonl")
-    assert look(here, Bounds(opened=5)) == (5, True)
+    monkeypatch.setattr(suggestions, "MOST_OPENED", 5)
+    assert look(here) == (5, True)
 
 
 def test_of_many_alike_files_only_a_few_are_opened(
@@ -261,7 +262,7 @@ def test_of_many_alike_files_only_a_few_are_opened(
     opened = []
     real = os.open
     monkeypatch.setattr(os, "open", lambda p, *a, **k: (opened.append(p), real(p, *a, **k))[1])
-    assert look(here, Bounds()) == (30, False)
+    assert look(here) == (30, False)
     assert len(opened) == 4
 
 
