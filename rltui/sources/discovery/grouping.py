@@ -102,8 +102,9 @@ class Unit:
         if not surely:  # the store finds the one whose values it continues
             self.joined |= {f.key: (Joined.MAYBE, other.shown_name) for f in other.files}
         elif not self.name.startswith(other.name):  # train_v2.first and train_v2_resumed
-            common = os.path.commonprefix([self.name, other.name])
-            self.name = common.rstrip("._- ") or self.name
+            pairs = enumerate(zip(self.name, other.name, strict=False))
+            size = next((i for i, (a, b) in pairs if a != b), len(other.name))
+            self.name = self.name[:size].rstrip("._- ") or self.name
 
 
 def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:

@@ -133,7 +133,7 @@ class RunFinder:
 
     def stores_changed(self) -> bool:
         """Whether a database that the last search found may hold new runs."""
-        return self._walker.stores_changed()
+        return self._walker.stores.changed()
 
     @property
     def unfinished(self) -> bool:
@@ -144,7 +144,7 @@ class RunFinder:
     def needs_checks(self) -> bool:
         """Whether something may be new although no name and no file that it knows has changed:
         a database holds runs, or the last search is unfinished."""
-        return self.unfinished or bool(self._walker.stores.items())
+        return self.unfinished or self._walker.stores.found
 
     def find(self) -> Discovery:
         """All runs, by logdir and name.
@@ -159,13 +159,7 @@ class RunFinder:
         self._walker.turn()
         self._places.roles.turn()
         for number, logdir in enumerate(self._logdirs):
-            try:
-                self._find_in(number, logdir, tree, runs, singles)
-                self._good.add(number)
-            except LogdirError as error:
-                if not (self._waits and isinstance(error, EmptyLogError)):
-                    errors += self._failed(logdir, error, tree)
-                _try_again(logdir, error, tree, vanished=number in self._good)
+            errors += self._tried(number, logdir, tree, runs, singles)
 
         if not self._has_found and errors and len(errors) == len(self._logdirs):
             raise next((e for e in errors if not isinstance(e, UnreachableError)), errors[0])
@@ -182,6 +176,25 @@ class RunFinder:
             tree.refused_count,
             tuple(tree.unread),
         )
+
+    def _tried(
+        self,
+        number: int,
+        logdir: Path,
+        tree: Tree,
+        runs: list[RunFiles],
+        singles: list[RunFiles],
+    ) -> list[LogdirError]:
+        """Search one logdir; the error, if it cannot be searched and should."""
+        try:
+            self._find_in(number, logdir, tree, runs, singles)
+        except LogdirError as error:
+            waits = self._waits and isinstance(error, EmptyLogError)
+            errors = [] if waits else self._failed(logdir, error, tree)
+            _try_again(logdir, error, tree, vanished=number in self._good)
+            return errors
+        self._good.add(number)
+        return []
 
     def _failed(self, logdir: Path, error: LogdirError, tree: Tree) -> list[LogdirError]:
         """The error of a logdir that cannot be searched, none where it may be absent; raises it

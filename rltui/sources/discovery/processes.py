@@ -197,7 +197,7 @@ class Processes:
         first = {}
         for path, candidates in found.items():
             able = [p for p in candidates.values() if p.python] or list(candidates.values())
-            first[path] = min(able, key=lambda p: (p.parent in candidates, p.started, p.pid))  # noqa: B023 - called at once
+            first[path] = min(able, key=lambda p: (p.parent in candidates, p.started, p.pid))
         return first
 
     def _responsible(self, pid: int) -> Process | None:
@@ -357,20 +357,28 @@ def look(files: Mapping[Path, str], proc: Path = PROC) -> dict[Path, Hold]:
     hidden: set[int] = set()
     boot = _boot_time(proc)
     for pid in _pids(proc):
-        try:
-            opened = [_file_id(s) for _, s in open_files(proc, pid, names.__contains__)]
+        opened = _opened(proc, pid, names)
+        if opened is not None:
             held.update(ids[one] for one in opened if one in ids)
-        except PermissionError:
-            if _started_at(proc, pid, boot) is not None:
-                hidden.update(_numbers(proc, pid, "Uid"))
-        except OSError:
-            pass  # it has ended meanwhile
+        elif _started_at(proc, pid, boot) is not None:
+            hidden.update(_numbers(proc, pid, "Uid"))
 
     unheld = _Unheld(proc, boot, hidden)
     return {
         path: Hold(True, True) if path in held else unheld.hold(path, status, files[path])
         for path, status in found.items()
     }
+
+
+def _opened(proc: Path, pid: int, names: Container[str]) -> list[tuple[int, int]] | None:
+    """The files of some names that a process has open for writing; None where it may not be looked
+    into."""
+    try:
+        return [_file_id(s) for _, s in open_files(proc, pid, names.__contains__)]
+    except PermissionError:
+        return None
+    except OSError:
+        return []  # it has ended meanwhile
 
 
 def _visible(files: Iterable[Path], proc: Path) -> dict[Path, os.stat_result]:

@@ -1,19 +1,23 @@
-"""What a search finds: files, the runs that they make, and what cannot be read. Does no I/O."""
+"""What a search finds: files and stores, the runs that they make, and what cannot be read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from rltui.core.address import is_remote
 from rltui.core.batch import Joined, Note, RunKey
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.core.text import clean
+from rltui.files.disk import status as status_of
 from rltui.formats import ALL_FORMATS, Belonging, Format
-from rltui.trackers import TRACKERS, Tracker
+from rltui.sources.discovery.log_head import Recent
+from rltui.trackers import TRACKERS, TrackedRun, Tracker
 
 #: Files that are not read are named up to this number; the rest is counted.
 MAX_REFUSED = 20
@@ -194,3 +198,89 @@ class Tree:
         elif lost and (other := next((n for n in self.refused if n.level < note.level), None)):
             self.refused.remove(other)
             self.refused.append(note)
+
+
+@dataclass(slots=True)
+class _Store:
+    """A store of many runs, as it was when it could be read last."""
+
+    tracker: Tracker
+    stamp: tuple[int, ...] = ()
+    """Empty until it was read, and when it must be read again."""
+    settled: bool = False
+    """Whether it was read once more after the stamp was seen: a commit shows in the file before
+    it can be read."""
+    parts: frozenset[str] = frozenset()
+    runs: tuple[TrackedRun, ...] = ()
+
+
+class FoundStores:
+    """Remembers the stores of trackers from one search to the next. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._known: Recent[Path, _Store] = Recent()
+
+    def turn(self) -> None:
+        """Begin a search: forget the stores that the last one did not find."""
+        self._known.turn()
+
+    @property
+    def found(self) -> bool:
+        """Whether the last search found any."""
+        return bool(self._known.items())
+
+    def claims(self, tracker: Tracker, path: Path) -> bool:
+        """Whether a file is a store of the tracker. Raises OSError when it cannot be read."""
+        try:
+            return tracker.claims_file(path)
+        except OSError:
+            self._known[path] = _Store(tracker)
+            raise
+
+    def runs_of(self, path: Path, tracker: Tracker) -> tuple[TrackedRun, ...]:
+        """The runs of a store, read again when there are new ones. Raises OSError."""
+        stamp, known = _stamp(path), self._known.get(path)
+        if known is None or not known.stamp or known.tracker is not tracker:
+            known = self._known[path] = _Store(tracker)
+        if known.stamp != stamp:
+            parts = tracker.parts(path)
+            if parts != known.parts or not known.stamp:
+                known.runs = tuple(tracker.runs(path))
+            known.stamp, known.parts, known.settled = stamp, parts, False
+        return known.runs
+
+    def changed(self) -> bool:
+        """Whether a store that the last search found has a new run, or can be read at last.
+        Costs two ``stat`` calls for a store that was not written."""
+        return any(_has_news(path, store) for path, store in self._known.items())
+
+
+def _has_news(path: Path, store: _Store) -> bool:
+    """Whether to walk again because of a store that is a file."""
+    stamp = _stamp(path)
+    same = stamp == store.stamp
+    if (same and store.settled) or not store.tracker.claims_name(path.name):
+        return False
+
+    try:
+        if not store.stamp:  # it could not be read: whose it is may not be known
+            if store.tracker.claims_file(path):
+                store.tracker.runs(path)  # raises for damage that shows only now
+            return bool(stamp)
+        parts = store.tracker.parts(path)
+    except OSError:
+        return False
+
+    changed = not parts <= store.parts
+    store.stamp, store.settled = () if changed else stamp, same
+    return changed
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Changes when a store does; databases in WAL mode write into a file of their own."""
+    found = []
+    for file in (path,) if is_remote(path) else (path, path.with_name(path.name + "-wal")):
+        with suppress(OSError):
+            status = status_of(file)
+            found += [status.st_ino, status.st_size, status.st_mtime_ns]
+    return tuple(found)

@@ -26,11 +26,12 @@ from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, is_missing, reason_of
 from rltui.formats import HEAD_BYTES, Format, Options
 from rltui.formats.last_line import NO_ROWS, figure_lines
-from rltui.sources.discovery.log_head import EndSigns, HeadReader, Recent
+from rltui.sources.discovery.log_head import EndSigns, HeadReader
 from rltui.sources.discovery.run_files import (
     CHECKPOINT,
     CHECKPOINT_LOG,
     EmptyLogError,
+    FoundStores,
     LogdirError,
     LogFile,
     SearchStoppedError,
@@ -49,20 +50,6 @@ _EXPECTED = 100
 _ELSEWHERE = "looks like a database of a tracker, which is read from a local disk only"
 
 
-@dataclass(slots=True)
-class _Store:
-    """A store of many runs, as it was when it could be read last."""
-
-    tracker: Tracker
-    stamp: tuple[int, ...] = ()
-    """Empty until it was read, and when it must be read again."""
-    settled: bool = False
-    """Whether it was read once more after the stamp was seen: a commit shows in the file before
-    it can be read."""
-    parts: frozenset[str] = frozenset()
-    runs: tuple[TrackedRun, ...] = ()
-
-
 class Walker:
     """Remembers from one walk to the next what was learned about files. Not thread-safe."""
 
@@ -79,7 +66,7 @@ class Walker:
         self.formats = tuple(formats)
         self.trackers = tuple(trackers)
         self.heads = HeadReader(options, ends)
-        self.stores: Recent[Path, _Store] = Recent()
+        self.stores = FoundStores()
 
     def turn(self) -> None:
         """Begin a search of all logdirs: forget files that the last one did not see."""
@@ -105,8 +92,8 @@ class Walker:
         others = [f for f in self.formats if f not in forms]
         try:
             for tracker in self.trackers:
-                if tracker.claims_name(path.name) and self.claims_store(tracker, path):
-                    return [_run_of(path, tracker, r) for r in self.runs_of(path, tracker)]
+                if tracker.claims_name(path.name) and self.stores.claims(tracker, path):
+                    return [_run_of(path, tracker, r) for r in self.stores.runs_of(path, tracker)]
             found = self.heads.format_of((*forms, *others), path, status, named=named)
             if found is None and named:  # the user may have called a console log anything
                 found = self.heads.format_further((*forms, *others), path, status, named=True)
@@ -137,64 +124,6 @@ class Walker:
         names = [f"{name} ({reason})" if reason else name for name, reason in answers]
         tried = ", ".join([*names, *(form.name for form in others)])
         return LogdirError(path, f"{found}; formats tried: {tried}")
-
-    # -- stores of trackers -------------------------------------------------------------------
-
-    def claims_store(self, tracker: Tracker, path: Path) -> bool:
-        """Whether a file is a store of the tracker. Raises OSError when it cannot be read."""
-        try:
-            return tracker.claims_file(path)
-        except OSError:
-            self.stores[path] = _Store(tracker)
-            raise
-
-    def runs_of(self, path: Path, tracker: Tracker) -> tuple[TrackedRun, ...]:
-        """The runs of a store, read again when there are new ones. Raises OSError."""
-        stamp, known = _stamp(path), self.stores.get(path)
-        if known is None or not known.stamp or known.tracker is not tracker:
-            known = self.stores[path] = _Store(tracker)
-        if known.stamp != stamp:
-            parts = tracker.parts(path)
-            if parts != known.parts or not known.stamp:
-                known.runs = tuple(tracker.runs(path))
-            known.stamp, known.parts, known.settled = stamp, parts, False
-        return known.runs
-
-    def stores_changed(self) -> bool:
-        """Whether a store that the last search found has a new run, or can be read at last.
-        Costs two ``stat`` calls for a store that was not written."""
-        return any(_has_news(path, store) for path, store in self.stores.items())
-
-
-def _has_news(path: Path, store: _Store) -> bool:
-    """Whether to walk again because of a store that is a file."""
-    stamp = _stamp(path)
-    same = stamp == store.stamp
-    if (same and store.settled) or not store.tracker.claims_name(path.name):
-        return False
-
-    try:
-        if not store.stamp:  # it could not be read: whose it is may not be known
-            if store.tracker.claims_file(path):
-                store.tracker.runs(path)  # raises for damage that shows only now
-            return bool(stamp)
-        parts = store.tracker.parts(path)
-    except OSError:
-        return False
-
-    changed = not parts <= store.parts
-    store.stamp, store.settled = () if changed else stamp, same
-    return changed
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    """Changes when a store does; databases in WAL mode write into a file of their own."""
-    found = []
-    for file in (path,) if is_remote(path) else (path, path.with_name(path.name + "-wal")):
-        with suppress(OSError):
-            status = status_of(file)
-            found += [status.st_ino, status.st_size, status.st_mtime_ns]
-    return tuple(found)
 
 
 def _run_of(path: Path, tracker: Tracker, run: TrackedRun, directory: str = "") -> LogFile:
@@ -416,7 +345,7 @@ class Walk:
         """A regular file whose name fits some formats or ``trackers``."""
         path, walker = found.path, self._walker
         here = () if is_remote(path) else trackers
-        tracker = next((t for t in here if walker.claims_store(t, path)), None)
+        tracker = next((t for t in here if walker.stores.claims(t, path)), None)
         if tracker is not None:
             self._note_seen(found.status)
             self._store(path, found.directory.name, tracker, within=True)
@@ -504,7 +433,7 @@ class Walk:
     def _store(self, path: Path, directory: str, tracker: Tracker, *, within: bool) -> None:
         """The runs of a tracker's store; ``within``: it is a file of the directory."""
         try:
-            runs = self._walker.runs_of(path, tracker)
+            runs = self._walker.stores.runs_of(path, tracker)
         except OSError as error:
             self.tree.trouble(path, reason_of(error))
             return
