@@ -88,6 +88,7 @@ class EventPlaces:
         known = self.roles.get(file.path)
         if known is not None and known[0] is not _Role.EMPTY:
             return known[0]
+
         assert file.format is not None
         try:
             size = status_of(file.path).st_size

@@ -314,6 +314,7 @@ class HeadReader:
         rows, searched.rows = searched.rows, None
         if rows is not None:
             self._kept.remove(searched)
+
         rows, before = rows or form.row_search(), self._left
         if self._search(path, rows, searched, named=named):
             self._left = before  # only what is searched in vain is bounded

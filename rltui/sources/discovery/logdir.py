@@ -193,6 +193,7 @@ class RunFinder:
             errors = [] if waits else self._failed(logdir, error, tree)
             _try_again(logdir, error, tree, vanished=number in self._good)
             return errors
+
         self._good.add(number)
         return []
 

@@ -122,6 +122,7 @@ def _base(arguments: Sequence[str]) -> str:
     if not rest:
         # A process may have set its title: "ray::main_task.run() /tmp/x" in place of all words.
         path, *rest = _ARGUMENT.split(path, maxsplit=1)
+
     base = path.rpartition("/")[2]
     is_path = path.startswith(("/", ".")) or _PYTHON.fullmatch(base)
     return base if is_path or " " not in arguments[0] else arguments[0]

@@ -234,6 +234,7 @@ class Walk:
         kinds: dict[str, list[Entry]] = {}
         for entry in entries:
             kinds.setdefault(_suffix(entry.name), []).append(entry)
+
         for kind in kinds.values():
             if len(kind) > self.most_alike and self._walker.claims_name(kind[0].name):
                 kind.sort(key=_modified, reverse=True)
@@ -475,5 +476,6 @@ def _content(path: Path) -> str:
     lines += not ended
     if blank:
         return ""
+
     word = "line" if lines == 1 else "lines"
     return f"{more}{lines:,} {word} of text, no row with a step and numbers was recognised"

@@ -119,6 +119,7 @@ class SampleSet:
         path = self.file_of(step)
         if path is None:
             raise ValueError("the file is gone")
+
         found = list(samples_in(record_at(path, row.place)))
         if row.item >= len(found):
             raise ValueError("the file was rewritten")

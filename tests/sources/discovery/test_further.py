@@ -84,25 +84,6 @@ def test_two_rows_may_come_between_searches(tmp_path: Path) -> None:
     assert len(finder.find().runs) == 1
 
 
-def test_a_line_may_be_cut_by_the_end_of_a_search(tmp_path: Path) -> None:
-    path = chatty(tmp_path / "train.log", rows=0)
-    row = ROW.format(1).encode()
-    finder = RunFinder([tmp_path])
-    for piece in (row[:20], row[20:] + noise(200_000)):
-        assert not finder.find().runs
-        with path.open("ab") as file:
-            file.write(piece)
-    assert len(finder.find().runs) == 1
-
-
-def test_a_log_that_is_written_anew_is_searched_anew(tmp_path: Path) -> None:
-    path = chatty(tmp_path / "train.log", rows=0, between=900_000)
-    finder = RunFinder([tmp_path])
-    assert not finder.find().runs
-    chatty(path, rows=2, between=250_000)
-    assert len(finder.find().runs) == 1
-
-
 def test_a_row_of_another_file_of_the_same_name_does_not_count(tmp_path: Path) -> None:
     """Two rows make a log; the file that takes the place of one with a row has only its own."""
     path = chatty(tmp_path / "train.log", rows=1, row=PLAIN)
@@ -125,20 +106,6 @@ def test_the_bound_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with late.open("ab") as file:  # what it grows by is searched
         file.write(ROW.format(2).encode() + noise(200_000))
     assert len(finder.find().runs) == 1
-
-
-def test_what_a_log_grew_by_at_once_is_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(further, "FILE_BYTES", 1 << 20)
-    path = chatty(tmp_path / "train.log", rows=0, between=200_000)
-    finder = RunFinder([tmp_path])
-    assert not finder.find().runs
-    before = searched(finder)
-    with path.open("ab") as file:
-        file.write(noise(5 << 20))
-    assert not finder.find().runs
-    assert searched(finder) == before + (1 << 20)
 
 
 def test_the_bound_of_one_search_and_the_newest_log_first(
@@ -178,15 +145,6 @@ def test_the_bound_of_all_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(finder.find().runs) == 1
 
 
-def test_logs_with_rows_do_not_use_up_the_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(further, "SEARCH_BYTES", 2 << 20)
-    for number in range(9):
-        chatty(tmp_path / f"{number}" / "train.log", rows=1, between=500_000)
-    assert len(RunFinder([tmp_path]).find().runs) == 9
-
-
 # -- jobs that died before their first row -------------------------------------------------
 
 OOM = b"loading\nTraceback (most recent call last):\n  File 'x'\nValueError: no data\n"
@@ -203,17 +161,6 @@ def test_a_job_that_died_is_a_run(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_bytes(OOM)
     assert runs(tmp_path) == {".": 1}
     assert runs(tmp_path / "notes.txt") == {"notes.txt": 1}
-
-
-def test_a_log_becomes_a_run_when_its_job_dies(tmp_path: Path) -> None:
-    log = tmp_path / "a" / "slurm-7.out"
-    chatty(log, rows=0, between=100_000)
-    finder = RunFinder([tmp_path], ends=JobLogs())
-    assert not finder.find().runs
-    with log.open("ab") as file:
-        file.write(OOM)
-    (run,) = finder.find().runs
-    assert run.key.name == "a/slurm-7"
 
 
 @pytest.mark.parametrize(
