@@ -29,24 +29,15 @@ class Dialect:
     def __init__(self, head: Head, documents: Sequence[tuple[Path, str]]) -> None:
         self.head = head
         """Identity and fingerprint, merged from all documents."""
+        self.id = head.id
+        """Framework id: verl, trl, ..."""
+        self.title = head.id if head.title is None else head.title
+        """Name for people; empty for generic."""
+        self.rank = head.rank or 0
+        """Order among similar dialects; one of the user comes first unless it sets a rank."""
         self.documents = tuple(documents)
         """Path and text of each document, the user's first."""
         self._layers: tuple[Layer, ...] | None = None
-
-    @property
-    def id(self) -> str:
-        """Framework id: verl, trl, ..."""
-        return self.head.id
-
-    @property
-    def title(self) -> str:
-        """Name for people; empty for generic."""
-        return self.id if self.head.title is None else self.head.title
-
-    @property
-    def rank(self) -> int:
-        """Order among similar dialects; one of the user comes first unless it sets a rank."""
-        return 0 if self.head.rank is None else self.head.rank
 
     def layers(self, metrics: dict[str, Metric]) -> tuple[Layer, ...]:
         """The entries of each document, read on first use. Raises DocumentError."""
@@ -172,16 +163,12 @@ class Catalogue:
         if metric is not None:
             patterns = [(i, *found) for i in ids for found in self.resolver(i).entries_of(name)]
         own = self._own(name) if GENERIC in ids else ()
-        found = metric or known or any(info.metric for _, info in own)
-        hints = () if found else self._similar(name)
-
-        return Explanation(name, metric, known, own, tuple(patterns), hints)
-
-    def _similar(self, name: str) -> tuple[str, ...]:
-        """The tag and the metric that a name resembles most, as far as there are any."""
-        tags = {e.pattern.text for d in self.dialects for e in self.entries(d)}
-        found = (nearest(name, tags), nearest(name, self.metrics))
-        return tuple(dict.fromkeys(hint for hint in found if hint is not None))
+        hints: list[str | None] = []
+        if not (metric or known or any(info.metric for _, info in own)):
+            tags = {e.pattern.text for d in self.dialects for e in self.entries(d)}
+            hints = [nearest(name, tags), nearest(name, self.metrics)]
+        similar = tuple(dict.fromkeys(hint for hint in hints if hint is not None))
+        return Explanation(name, metric, known, own, tuple(patterns), similar)
 
     def _own(self, name: str) -> tuple[tuple[tuple[Scenario, ...], TagInfo], ...]:
         """What a name means in runs of no known framework, by kind of training."""
