@@ -73,9 +73,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     # -- what is shown ---------------------------------------------------------------------
 
-    def _update_if_composed(self) -> None:
-        self._listed.refresh(self._session.runs())  # a key shows the same facts in another way
-        super()._update_if_composed()
+    def refresh_facts(self) -> None:
+        self._listed.refresh(self._session.runs())
 
     def update(self) -> None:
         session, (width, height) = self._session, self.size
