@@ -13,6 +13,7 @@ sequence, and what is known about the terminal is forgotten.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from rich.segment import Segment
@@ -29,6 +30,9 @@ except ImportError:  # another Textual, which paints as it likes
     compositor = None  # type: ignore[assignment]
 
 Result = TypeVar("Result")
+
+#: (row, [(column, strip), ...])
+_Rows = Iterator[tuple[int, list[tuple[int, Strip]]]]
 
 
 class CellDiffApp(App[Result]):
@@ -98,27 +102,35 @@ class CellDiffApp(App[Result]):
         if off or system is None or self._closed or not self._running:
             return None
         cells = self._terminal_cells = self._terminal_cells or TerminalCells(system)
-        rows: dict[int, list[tuple[int, Strip]]] = {}
-        if isinstance(update, compositor.LayoutUpdate):  # the strips of a whole screen
+        if isinstance(update, compositor.LayoutUpdate):
             if self._terminal_size != update.region.size:
                 cells.forget()
                 self._terminal_size = update.region.size
-            for y, line in enumerate(update.strips, update.region.y):
-                x, rows[y] = update.region.x, []
-                for strip in (line,) if isinstance(line, Strip) else line:
-                    rows[y].append((x, strip))
-                    x += strip.cell_length
-        elif isinstance(update, compositor.ChopsUpdate):  # those of some spans, cut as it does
-            for y, begin, end in update.spans:
-                chops = zip(update.chop_ends[y], update.chops[y].items(), strict=False)
-                placed = [(x, s, stop) for stop, (x, s) in chops if s is not None and x < end and stop > begin]
-                cut = [(x, s if stop <= end else s.crop(0, end - x)) for x, s, stop in placed]
-                rows.setdefault(y, []).extend(cut)
-        else:
-            return None
-        return cells.show(rows.items())
+            return cells.show(_layout_rows(update))
+        if isinstance(update, compositor.ChopsUpdate):
+            return cells.show(_chops_rows(update))
+        return None
 
     def _cursor_moved(self) -> bool:
         """Whether the cursor of an input belongs elsewhere than where it was left."""
         wanted = self.screen.outer_size.clamp_offset(self.cursor_position)
         return wanted != getattr(self, "_previous_cursor_position", None)
+
+
+def _layout_rows(update: compositor.LayoutUpdate) -> _Rows:
+    """The strips of a whole screen."""
+    line: Strip | Iterable[Strip]
+    for y, line in enumerate(update.strips, update.region.y):
+        x, placed = update.region.x, []
+        for strip in (line,) if isinstance(line, Strip) else line:
+            placed.append((x, strip))
+            x += strip.cell_length
+        yield y, placed
+
+
+def _chops_rows(update: compositor.ChopsUpdate) -> _Rows:
+    """The strips of some spans, cut as Textual cuts them."""
+    for y, begin, end in update.spans:
+        chops = zip(update.chop_ends[y], update.chops[y].items(), strict=False)
+        placed = [(x, s, to) for to, (x, s) in chops if s is not None and x < end and to > begin]
+        yield y, [(x, s if to <= end else s.crop(0, end - x)) for x, s, to in placed]

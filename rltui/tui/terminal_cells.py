@@ -80,6 +80,27 @@ class _Row:
         self.inks: list[Ink] = []
         self.strips: dict[int, Strip] = {}
 
+    def splice(self, begin: int, cells: list[str], inks: list[Ink]) -> list[int]:
+        """Put cells in; returns the columns that differ from what was there."""
+        end = begin + len(cells)
+        missing = end - len(self.cells)
+        self.cells += [_UNKNOWN] * missing
+        self.inks += [_START] * missing
+        was, were = self.cells[begin:end], self.inks[begin:end]
+        if was == cells and were == inks:
+            return []
+        columns = zip(range(begin, end), was, cells, were, inks, strict=True)
+        changed = [x for x, a, b, c, d in columns if a != b or c is not d]
+        self.cells[begin:end], self.inks[begin:end] = cells, inks
+
+        # half of a wide character was overwritten: terminals blank the other half
+        halves = [begin - 1] if was[0] == _RIGHT_HALF and begin else []
+        halves += [end] if self.cells[end : end + 1] == [_RIGHT_HALF] else []
+        for x in halves:
+            self.cells[x] = " "
+            self.strips.clear()
+        return changed + halves
+
 
 class TerminalCells:
     """The picture of a terminal. It writes nothing itself."""
@@ -137,25 +158,9 @@ class TerminalCells:
             if not cells:
                 continue
             end = x + len(cells)
-            missing = end - len(row.cells)
-            row.cells += [_UNKNOWN] * missing
-            row.inks += [_START] * missing
             apart = {n: s for n, s in row.strips.items() if n >= end or n + s.cell_length <= x}
             row.strips = {**apart, x: strip}
-
-            was, were = row.cells[x:end], row.inks[x:end]
-            if was == cells and were == inks:
-                continue
-            columns = zip(range(x, end), was, cells, were, inks, strict=True)
-            changed += [n for n, a, b, c, d in columns if a != b or c is not d]
-            row.cells[x:end], row.inks[x:end] = cells, inks
-            # half of a wide character was overwritten: terminals blank the other half
-            halves = [x - 1] if was[0] == _RIGHT_HALF and x else []
-            halves += [end] if row.cells[end : end + 1] == [_RIGHT_HALF] else []
-            for n in halves:
-                row.cells[n] = " "
-                row.strips.clear()
-            changed += halves
+            changed += row.splice(x, cells, inks)
         return changed
 
     def _cells(self, strip: Strip) -> tuple[list[str], list[Ink]]:
