@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count, islice
 
@@ -269,10 +269,10 @@ def _without_common(names: Sequence[str], width: int, ellipsis: str) -> tuple[st
     before the part that differs which fit into ``width``."""
     if len(set(names)) < 2:
         return tuple(names)
-    head = _whole_words(_common(min(names), max(names)))
+    head = _whole_words(common_start(names))
     rest = [n[head:] for n in names]
     ends = [n[::-1] for n in rest]
-    tail = _whole_words(_common(min(ends), max(ends)))
+    tail = _whole_words(common_start(ends))
     after = ellipsis if tail else ""
     longest = max(cell_width(n[: len(n) - tail]) for n in rest)
     head = _kept_from(names[0][:head], width - longest - cell_width(ellipsis + after))
@@ -338,11 +338,11 @@ def _fewer_words(name: str, shares: Counter[str], width: int, ellipsis: str) -> 
     return fit_middle(name, width, 1 / 3 if len(words) > 1 else 2 / 3, ellipsis=ellipsis)
 
 
-def _common(first: str, second: str) -> str:
-    """The beginning that two names share; that of many is that of the first and the last."""
-    pairs = zip(first, second, strict=False)
-    length = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
-    return first[:length]
+def common_start(names: Collection[str]) -> str:
+    """The beginning that all names share: that of the first and the last in order."""
+    first, last = min(names), max(names)
+    pairs = zip(first, last, strict=False)
+    return first[: next((i for i, (a, b) in enumerate(pairs) if a != b), len(first))]
 
 
 def _whole_words(common: str) -> int:
@@ -358,7 +358,7 @@ def _window(name: str, ordered: Sequence[str], width: int, ellipsis: str) -> str
     """
     at = bisect_left(ordered, name)
     beside = [*ordered[max(0, at - 1) : at], *ordered[at + 1 : at + 2]]
-    shared = max(len(_common(name, other)) for other in beside)
+    shared = max(len(common_start((name, other))) for other in beside)
     if shared <= 1:
         return fit(name, width, ellipsis=ellipsis)
     head = fit(name, min(shared - 1, width // 3), ellipsis="") + ellipsis

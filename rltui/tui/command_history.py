@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from textual.css.query import NoMatches
 
 from rltui.core.installation import state_directory, write_private
 from rltui.core.text import clean, kept_clean
+from rltui.draw.prose import common_start
 
 #: Commands that are kept, and characters that are read of the file.
 _MOST, _MOST_CHARS = 200, 100_000
@@ -94,7 +94,7 @@ class Completion:
         fitting = matching(text, candidates)
         if not fitting:
             return text
-        shared = commonprefix(fitting)
+        shared = common_start(fitting)
         self._offered, self._shown = fitting, shared if len(shared) > len(text) else fitting[0]
         return self._shown
 

@@ -86,7 +86,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
 
     def forget(self) -> None:
         """Paint everything anew."""
-        self._painted.clear()
+        self.drop()
         self.refresh()
 
     def _fit(self) -> None:
@@ -168,14 +168,10 @@ class Lines(LinePainter):
         self._lines = None
         self.repaint()
 
-    def forget(self) -> None:
-        self._lines = None
-        super().forget()
-
     def blank(self) -> None:
         """Show nothing until the next update."""
+        self.forget()
         self._lines = []
-        super().forget()
 
     def line_of(self, y: int) -> Line:
         if self._lines is None:
