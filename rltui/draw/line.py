@@ -101,22 +101,11 @@ ACCENT = style(Token.ACCENT)
 Span = tuple[str, Style]
 Line = list[Span]
 #: The colours of compared runs, by slot: more lines in one chart cannot be distinguished.
-RUN_TOKENS = (Token.RUN_1, Token.RUN_2, Token.RUN_3, Token.RUN_4, Token.RUN_5)
+RUN_TOKENS = tuple(Token(f"run{n}") for n in range(1, 6))
 #: Token of a group of runs -> that of the band around its line.
-RUN_BANDS = dict(
-    zip(
-        RUN_TOKENS,
-        (
-            Token.RUN_1_BAND, Token.RUN_2_BAND, Token.RUN_3_BAND, Token.RUN_4_BAND,
-            Token.RUN_5_BAND,
-        ),
-        strict=True,
-    )
-)  # fmt: skip
+RUN_BANDS = {token: Token(f"{token.value}band") for token in RUN_TOKENS}
 #: Tokens of the stages of a step; the last one is that of all other stages.
-STAGE_TOKENS = (
-    Token.STAGE_1, Token.STAGE_2, Token.STAGE_3, Token.STAGE_4, Token.STAGE_5, Token.STAGE_6,
-)  # fmt: skip
+STAGE_TOKENS = tuple(Token(f"stage{n}") for n in range(1, 7))
 
 #: Level -> token of its text and badge.
 LEVEL_TOKEN = {
@@ -237,9 +226,7 @@ class LazyEntries(Sequence[Entry[Id]]):
 
 def heights_of(entries: Sequence[Entry[Id]]) -> Sequence[int]:
     """The height of each entry."""
-    if isinstance(entries, LazyEntries):
-        return entries.heights
-    return [e.height for e in entries]
+    return entries.heights if isinstance(entries, LazyEntries) else [e.height for e in entries]
 
 
 def items_of(entries: Sequence[Entry[Id]]) -> tuple[list[int], list[Id]]:

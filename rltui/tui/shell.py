@@ -151,7 +151,7 @@ class ShellApp(CellDiffApp[Result]):
 
     def themes(self) -> list[str]:
         """The names of all themes, ours first."""
-        ours = [t.name for t in list_themes(self._theme_dirs)[0]]
+        ours = [t.name for t in list_themes(self._theme_dirs)]
         return [*ours, *sorted(set(self.available_themes) - set(ours))]
 
     # -- faults --------------------------------------------------------------------------------
