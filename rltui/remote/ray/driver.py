@@ -217,11 +217,19 @@ class Driver:
             if news.ended:
                 record.channels.discard(news.channel)
             self.say(news)
-        if turned.places is None:
-            return
+        if turned.places is not None:
+            self._note_places(record, turned.places)
+            record.clock.measured(record.called_at, self._clock.now(), turned.clock)
+            ahead_s = record.clock.ahead_s
+            facts = NodeFacts(record.node, len(record.seen), ahead_s, turned.memory_bytes)
+            if facts != record.facts:
+                record.facts = facts
+                self.say(facts)
 
+    def _note_places(self, record: _NodeRecord, places: tuple[Place, ...]) -> None:
+        """Have a node read what it sees and nobody else reads."""
         record.look_at = self._clock.monotonic() + _PLACES_S
-        record.seen |= {place.key: place for place in turned.places}
+        record.seen |= {place.key: place for place in places}
         if record.trouble or not record.looked:
             self.say(NodeTrouble(record.node.name, ""))
         record.looked, record.failures, record.trouble = True, 0, ""
@@ -234,12 +242,6 @@ class Driver:
                 self.say(Placed(place, label))
             if self._places[number].reader in ("", record.node.id) and number not in record.told:
                 self._assign(number, record)
-        record.clock.measured(record.called_at, self._clock.now(), turned.clock)
-        ahead_s = record.clock.ahead_s
-        facts = NodeFacts(record.node, len(record.seen), ahead_s, turned.memory_bytes)
-        if facts != record.facts:
-            record.facts = facts
-            self.say(facts)
 
     def _returned_aside(self, record: _NodeRecord) -> None:
         call, record.aside = record.aside, None

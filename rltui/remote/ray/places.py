@@ -144,6 +144,11 @@ class _PlaceState:
     ended: bool = False
     """Whether all was read, once."""
 
+    @property
+    def wrong(self) -> str:
+        """Why it is not read; empty when it is."""
+        return self.trouble or self.failure
+
 
 class Places:
     """Turns the messages of the driver into batches and notes. Used by one thread, read by
@@ -181,7 +186,7 @@ class Places:
     @property
     def ended(self) -> bool:
         """Whether all has been read once, as far as that is possible."""
-        return all(p.ended or p.failure or p.trouble for p in self._places)
+        return all(p.ended or p.wrong for p in self._places)
 
     # -- what the driver says -----------------------------------------------------------------
 
@@ -242,12 +247,7 @@ class Places:
         try:
             for event in place.talk.feed(news.data):
                 if isinstance(event, Batch):
-                    batch = place.paths.batch(event)
-                    if not event.sampled:
-                        place.known.take(event)
-                        place.files[batch.source.path] = without_content(event)
-                    if self._wishes.choose is None or batch.run in self._wanted:
-                        yield batch
+                    yield from self._received(place, event)
                 elif isinstance(event, Found):
                     place.found, place.asked = event.runs, True
                     place.runs.update(map(place.paths.key, event.runs))
@@ -263,8 +263,24 @@ class Places:
         if failure and not place.ended:
             place.talk, place.failure = None, failure
             self._choose()
-            if self._task is not None and self._task.follow:
+            if self._follows:
                 self._send(Failed(self._places.index(place)))
+
+    def _received(self, place: _PlaceState, there: Batch) -> Iterator[Batch]:
+        """A batch as of the node, if its run is to be read."""
+        batch = place.paths.batch(there)
+        if not there.sampled:
+            place.known.take(there)
+            place.files[batch.source.path] = without_content(there)
+        if self._wants(batch.run):
+            yield batch
+
+    def _wants(self, key: RunKey) -> bool:
+        return self._wishes.choose is None or key in self._wanted
+
+    @property
+    def _follows(self) -> bool:
+        return self._task is not None and self._task.follow
 
     def _lose(self, lost: ChannelLost) -> None:
         """An actor has ended; another one reads on, but not for ever what is read once."""
@@ -274,8 +290,7 @@ class Places:
             if place.channel == lost.channel and place.talk is not None:
                 place.talk = None
                 place.failures += 1
-                once = self._task is not None and not self._task.follow
-                if once and place.failures > _MOST_FAILURES:
+                if place.failures > _MOST_FAILURES and not self._follows:
                     place.trouble = lost.why
 
     def lost(self, why: str) -> list[Batch]:
@@ -292,7 +307,7 @@ class Places:
         """A note on each run of a place, which is complete as it is while nobody reads it."""
         noted: set[RunKey] = set()
         for batch in place.known:
-            if self._wishes.choose and place.paths.key(batch.run) not in self._wanted:
+            if not self._wants(place.paths.key(batch.run)):
                 continue
             path = batch.source.path
             notes = () if batch.run in noted else (Note(path, None, level, message),)
@@ -307,7 +322,7 @@ class Places:
         choose = self._wishes.choose
         if choose is None:
             return
-        searched = [p.found is not None for p in self._places if not (p.trouble or p.failure)]
+        searched = [p.found is not None for p in self._places if not p.wrong]
         if not (self._complete or (any(searched) if whatever else all(searched))):
             return
         self._complete = True
@@ -315,11 +330,10 @@ class Places:
         if keys != self._keys:
             self._keys, self._wanted = keys, frozenset(choose(keys))
         for place in self._places:
-            if place.talk is None or place.found is None:
-                continue
-            wanted = map(place.paths.key, place.found)
+            wanted = map(place.paths.key, place.found or ())
             chosen = [n for n, key in enumerate(wanted) if key in self._wanted]
-            if place.asked or chosen != place.chosen:
+            told = place.found is None or not (place.asked or chosen != place.chosen)
+            if place.talk is not None and not told:
                 place.asked, place.chosen = False, chosen
                 place.talk.choose(chosen)
 
@@ -333,12 +347,11 @@ class Places:
             files = [place.files[path] for path in sources if path in place.files]
             if not files:
                 continue
-            if len(files) < len(sources) or any(b.gone or b.generation for b in files):
+            lost = len(files) < len(sources) or any(b.gone or b.generation for b in files)
+            if lost or not _FILES.issuperset(s.format for s in sources.values()):
                 return None
-            if any(s.format not in _FILES for s in sources.values()):
-                return None
-            if place.trouble or place.failure:
-                raise UnreachableError(place.trouble or place.failure)
+            if place.wrong:
+                raise UnreachableError(place.wrong)
             finished = {path for path in sources if place.files[path].finished}
             return number, Again(files[0].run, known_files(place.paths, sources, finished))
         return None

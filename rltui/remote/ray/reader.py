@@ -56,6 +56,8 @@ class RayReader(ThreadedReader):
         self._connected = self._looked = False
         """Whether the cluster has answered, and every node was searched."""
         self._follows = True
+        self._over = False
+        """Whether all has been read once; runs may still be read again."""
 
     # -- once ---------------------------------------------------------------------------------
 
@@ -118,30 +120,33 @@ class RayReader(ThreadedReader):
         self._drop_driver()
 
     def _follow(self) -> None:
-        failures, ended = 0, False
+        failures = 0
         while not self._stopping.is_set():
-            driver = self._driver
             try:
-                if driver is None:
-                    driver = self._start_driver()
-                    self._await_look(driver)
+                if self._driver is None:
+                    self._await_look(self._start_driver())
                 self._places.begin(follow=self._follows)
-                failures = failures if not self._follows else 0
-                while True:
-                    if not (self._follows or ended) and self._places.ended:
-                        ended = True
-                        self._queue.fail(_EndError())
-                    if not self._put(self._places.receive(driver.receive())):
-                        return
+                failures = 0 if self._follows else failures
+                while self._serve_one():
+                    pass
+                return
             except LostError as error:
                 self._drop_driver()
                 why = f"{UNREACHABLE}: {error}" if str(error) else UNREACHABLE
-                if ended or self._stopping.is_set() or not self._put(self._places.lost(why)):
+                if self._over or not self._put(self._places.lost(why)):
                     return
                 if not self._follows and failures == _MOST_FAILURES:
                     raise UnreachableError(f"{self._logdirs[0]}: {error}") from None
             self._stopping.wait(min(_MOST_RETRY_S, _RETRY_S * 2**failures))
             failures += 1
+
+    def _serve_one(self) -> bool:
+        """Queue what the driver says next; False when the thread is to end. Raises LostError."""
+        if not (self._follows or self._over) and self._places.ended:
+            self._over = True
+            self._queue.fail(_EndError())
+        driver = self._driver
+        return driver is not None and self._put(self._places.receive(driver.receive()))
 
     def _put(self, batches: Iterable[Batch]) -> bool:
         return all(self._queue.put(batch) for batch in batches) and not self._stopping.is_set()

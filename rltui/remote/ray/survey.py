@@ -133,25 +133,29 @@ class Survey:
         names = Counter(f.node.name for f in nodes)
         for facts in nodes:
             node = facts.node
-            own = [p for p in self._places if p.reader == node.id]
-            late = [str(p.place.path) for p in own if p.searched is None]
-            runs = [run for p in own if p.searched for run in p.searched.runs]
-            sizes = [file.size for run in runs for file in run.files]
-            trouble = clean(self._trouble.get(node.name, ""))
-            unfinished = f"the search of {clean(late[0])} has not ended" if late else ""
-            yield HostFacts(
-                name=clean(node.name if names[node.name] == 1 else f"{node.name}-{node.id[:6]}"),
-                reader=not trouble,
-                places=facts.places,
-                runs=len(runs),
-                files=len(sizes),
-                size=sum(sizes),
-                memory_bytes=facts.memory_bytes,
-                trouble=trouble or unfinished,
-            )
+            alone = names[node.name] == 1
+            yield self._host(facts, node.name if alone else f"{node.name}-{node.id[:6]}")
         for name, trouble in sorted(self._trouble.items()):
             if trouble and name not in names:
                 yield HostFacts(clean(name), reader=False, trouble=clean(trouble))
+
+    def _host(self, facts: NodeFacts, name: str) -> HostFacts:
+        own = [p for p in self._places if p.reader == facts.node.id]
+        late = [str(p.place.path) for p in own if p.searched is None]
+        runs = [run for p in own if p.searched for run in p.searched.runs]
+        sizes = [file.size for run in runs for file in run.files]
+        trouble = clean(self._trouble.get(facts.node.name, ""))
+        unfinished = f"the search of {clean(late[0])} has not ended" if late else ""
+        return HostFacts(
+            name=clean(name),
+            reader=not trouble,
+            places=facts.places,
+            runs=len(runs),
+            files=len(sizes),
+            size=sum(sizes),
+            memory_bytes=facts.memory_bytes,
+            trouble=trouble or unfinished,
+        )
 
 
 class TaskCluster:
