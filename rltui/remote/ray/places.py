@@ -16,7 +16,7 @@ from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.files.trouble import READABLE
 from rltui.formats import ALL_FORMATS
-from rltui.remote.conversation import Conversation, LinkLostError, Paths, clock_note
+from rltui.remote.conversation import Conversation, Event, LinkLostError, Paths, clock_note
 from rltui.remote.ray.message import (
     Alive,
     Assigned,
@@ -248,15 +248,8 @@ class Places:
             for event in place.talk.feed(news.data):
                 if isinstance(event, Batch):
                     yield from self._received(place, event)
-                elif isinstance(event, Found):
-                    place.found, place.asked = event.runs, True
-                    place.runs.update(map(place.paths.key, event.runs))
-                    self._choose()
-                elif event is Kind.SCANNED and self._task is not None:
-                    place.failure = ""
-                    place.talk.send(self._task)
-                elif event is Kind.END:
-                    place.ended = True
+                else:
+                    self._note(place, event)
             place.far = place.talk.state
         except (LinkLostError, SourceError) as error:
             failure = str(error)
@@ -274,6 +267,18 @@ class Places:
             place.files[batch.source.path] = without_content(there)
         if self._wants(batch.run):
             yield batch
+
+    def _note(self, place: _PlaceState, event: Event) -> None:
+        """How far a node is."""
+        if isinstance(event, Found):
+            place.found, place.asked = event.runs, True
+            place.runs.update(map(place.paths.key, event.runs))
+            self._choose()
+        elif event is Kind.SCANNED and place.talk is not None and self._task is not None:
+            place.failure = ""
+            place.talk.send(self._task)
+        elif event is Kind.END:
+            place.ended = True
 
     def _wants(self, key: RunKey) -> bool:
         return self._wishes.choose is None or key in self._wanted
@@ -320,15 +325,17 @@ class Places:
         """Choose what to read, as soon as no search of a node is awaited, or ``whatever``; and
         tell the nodes."""
         choose = self._wishes.choose
-        if choose is None:
+        if not self._complete:
+            searched = [p.found is not None for p in self._places if not p.wrong]
+            self._complete = any(searched) if whatever else all(searched)
+        if choose is None or not self._complete:
             return
-        searched = [p.found is not None for p in self._places if not p.wrong]
-        if not (self._complete or (any(searched) if whatever else all(searched))):
-            return
-        self._complete = True
         keys = frozenset(key for p in self._places for key in p.runs)
         if keys != self._keys:
             self._keys, self._wanted = keys, frozenset(choose(keys))
+        self._tell_chosen()
+
+    def _tell_chosen(self) -> None:
         for place in self._places:
             wanted = map(place.paths.key, place.found or ())
             chosen = [n for n, key in enumerate(wanted) if key in self._wanted]
