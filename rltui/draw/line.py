@@ -267,6 +267,6 @@ def beside(left: list[Line], right: list[Line], width: int, gap: int, rows: int)
     ]
 
 
-def longest(texts: list[str], least: int = 0) -> int:
+def longest(texts: Iterable[str], least: int = 0) -> int:
     """Cells of the longest text."""
     return max((cell_width(t) for t in texts), default=least)

@@ -23,6 +23,7 @@ from rltui.draw.line import (
     Token,
     fit_line,
     line_width,
+    longest,
     style,
 )
 from rltui.facts import numbers
@@ -200,10 +201,10 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     which it differs from its neighbours. Where that does not suffice, a number follows its
     beginning. Two come out equal only where ``width`` is too small for the number.
     """
-    if all(cell_width(n) <= width for n in names):
+    if longest(names) <= width:
         return names
     shown = _without_common(names, width, ellipsis)
-    if all(cell_width(n) <= width for n in shown):
+    if longest(shown) <= width:
         return shown
     shares = Counter(word for name in set(names) for word in set(name.split(" ")))
     fewer = tuple(_fewer_words(n, shares, width, ellipsis) for n in names)
@@ -211,7 +212,7 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     for tail in _TAILS:
         middle = (fit_middle(n, width, tail, ellipsis=ellipsis) for n in shown)
         tries.append(tuple(n.replace(2 * ellipsis, ellipsis) for n in middle))
-    fitting = [cut for cut in tries if all(cell_width(n) <= width for n in cut)]
+    fitting = [cut for cut in tries if longest(cut) <= width]
     best = max(fitting or tries, key=lambda cut: len(set(cut)))
     alike, given = Counter(best), Counter(names)
     ordered = sorted(given)

@@ -166,11 +166,13 @@ def _log_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
     if top - bottom < 1 and _TINY < high - low < _HUGE:
         step = nice_ceil((high - low) / most)
         values = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-        return [
-            (math.log10(v), text)
-            for v, text in zip(values, numbers.ticks(values, step), strict=True)
-            if v > 0
-        ]
+        labels = numbers.ticks(values, step)
+        return [(math.log10(v), text) for v, text in zip(values, labels, strict=True) if v > 0]
+    return _power_ticks(bottom, top, most)
+
+
+def _power_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
+    """The same at decades, and between them where there is room."""
     first, last = math.ceil(bottom - 1e-9), math.floor(top + 1e-9)
     for digits in (range(1, 10), (1, 2, 5), (1, 3)):
         if last - first > most:
