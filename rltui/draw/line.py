@@ -17,7 +17,6 @@ from typing import Generic, TypeVar, overload
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.glyph import GlyphSet, ascii_text
 from rltui.draw.view import View
 
 Id = TypeVar("Id", bound=Hashable)
@@ -124,11 +123,6 @@ def line_width(line: Iterable[Span]) -> int:
 def plain(line: Iterable[Span]) -> str:
     """The text of the line alone."""
     return "".join(text for text, _ in line)
-
-
-def printable(line: Line, glyphs: GlyphSet) -> Line:
-    """``line`` as a set of glyphs may print it."""
-    return [(ascii_text(text), look) for text, look in line] if glyphs.ascii else line
 
 
 def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:

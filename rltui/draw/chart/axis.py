@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
+from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -183,7 +184,8 @@ def _power_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]
         inside = [t for t in inside if abs(math.log10(_power(t)) - t) < 0.01]
         if len(inside) <= most:
             return [(t, numbers.short(_power(t))) for t in inside]
-    stride = next(s for s in (1, 2, 3, 5, 10, 20, 50, 100, 200, 400) if (last - first) < s * most)
+    strides = (1, 2, 3, 5, 10, 20, 50, 100, 200, 400)
+    stride = strides[bisect_right(strides, (last - first) / most)]
     powers = range(-(-first // stride) * stride, last + 1, stride)
 
     labels = [numbers.short(_power(p)) if -4 < p < 15 else f"1e{p}" for p in powers]
@@ -262,16 +264,18 @@ def _x_labels(places: list[float], step: float, kind: str) -> list[str]:
     """Labels for places ``step`` apart: the shortest of which no two are alike."""
     if kind == "number" or (kind == "step" and max(map(abs, places), default=0) >= 999_999.5):
         return numbers.ticks(places, step)
-    ways = [[_x_label(p, kind) for p in places]]
-    if kind == "time":
-        ways.append([_exact_time(p) for p in places])
-    elif kind == "clock":
+    if kind == "clock":
         forms: tuple[str, ...]
         forms = ("%H:%M", "%m-%d %H:%M") if step >= _MINUTE else ("%H:%M:%S", "%m-%d %H:%M:%S")
         if step >= _DAY:
             forms = ("%m-%d", "%Y-%m-%d")[step >= 60 * _DAY :]
         ways = [[_local(p, form) for p in places] for form in forms]
-    return next((way for way in ways if len(set(way)) == len(way)), ways[-1])
+        return next((way for way in ways if len(set(way)) == len(way)), ways[-1])
+
+    labels = [_x_label(p, kind) for p in places]
+    if kind == "time" and len(set(labels)) < len(labels):
+        return [_exact_time(p) for p in places]
+    return labels
 
 
 def _exact_time(seconds: float) -> str:
