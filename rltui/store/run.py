@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
-from rltui.store.merge import first_step
 from rltui.store.point_table import Extent, PointTable
 from rltui.store.series import Series
 
@@ -42,9 +41,9 @@ class RunData:
         """Take one batch in; returns whether the set of tags grew."""
         self.version += 1
         self.files.update(batch)
-        known = self.table.tag_count
+        before = self.table.tag_count
         self.table.add(batch)
-        return self.table.tag_count != known
+        return self.table.tag_count != before
 
     def move(self, path: Path, into: RunData) -> None:
         """Give everything that came from one file to another run."""
@@ -117,8 +116,8 @@ class RunData:
 
     def start_of(self, path: Path) -> int | None:
         """Lowest step in one of the files; None while its points are not in memory."""
-        branches = (b for lineage in self.table.lineages.values() for b in lineage.branches)
-        return first_step(b for b in branches if b.path == path)
+        found = (b.whole for s in self.table.lineages.values() for b in s.branches_of(path))
+        return min((whole.first for whole in found if whole is not None), default=None)
 
 
 @dataclass(slots=True)
@@ -212,10 +211,7 @@ class RunFiles:
 
     def update(self, batch: Batch) -> None:
         """Take everything but the points of a batch in."""
-        path = batch.source.path
-        file = self.by_path.get(path)
-        if file is None:
-            file = self.by_path[path] = LogFile(batch.source)
+        file = self.by_path.setdefault(batch.source.path, LogFile(batch.source))
         self.grew = file.update(batch)
         self.waiting = batch.waiting
         # a file that is read again says the same of the same place
