@@ -179,7 +179,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         open_comparison(self, self.session, opens, at, grouped=grouped)
 
     def open_help(self, keys: Sequence[Key], place: str, title: str) -> None:
-        from rltui.tui.help import HelpScreen  # imported once it is needed
+        from rltui.tui.overlay import HelpScreen  # imported once it is needed
 
         self.push_screen(HelpScreen(keys, place, title))
 

@@ -9,37 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from rltui.core.block import Block, FloatArray, IntArray
 from rltui.core.text import clean_bytes
-from rltui.files.disk import opened
 
-META = "meta.yaml"
-#: Bytes that are read of it.
-MOST_META = 1 << 16
-_KEY = re.compile(rb"^(\w+): *(.*?) *$", re.MULTILINE)
 #: Settings of one run that are kept, and bytes of one.
 MOST_SETTINGS = 1000
 MOST_BYTES = 500
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _TRUTH = {"True": True, "False": False}
-
-
-def read_start(path: Path, most: int) -> bytes:
-    """The beginning of a small file. Raises OSError."""
-    with opened(path) as read:
-        return read(most, 0)
-
-
-def meta_of(path: Path) -> dict[bytes, bytes]:
-    """The plain values of a run's meta.yaml, which is flat. Raises OSError."""
-    found = _KEY.findall(read_start(path / META, MOST_META))
-    return {key: value.strip(b"'\"") for key, value in found}
+#: How MLflow says that a run has ended (mlflow/entities/run_status.py), as name and as number ->
+#: exit code; 137 is the exit status that a shell gives to a killed process.
+EXIT_CODES = {b"FINISHED": 0, b"FAILED": 1, b"KILLED": 137, b"3": 0, b"4": 1, b"5": 137}
 
 
 def setting_of(raw: bytes) -> int | float | bool | str:
@@ -56,18 +41,7 @@ def setting_of(raw: bytes) -> int | float | bool | str:
     return _TRUTH.get(text, text)
 
 
-#: How MLflow says that a run has ended (mlflow/entities/run_status.py), as name and as number;
-#: 137 is the exit status that a shell gives to a killed process.
-_EXIT_CODES = {b"FINISHED": 0, b"FAILED": 1, b"KILLED": 137, b"3": 0, b"4": 1, b"5": 137}
-
-
-def exit_code_of(status: bytes) -> int | None:
-    """The exit code that stands for a status of MLflow; None while the run goes on."""
-    return _EXIT_CODES.get(status)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class Column(NamedTuple):
     """New points of one tag, in the order in which they were logged; arrays of (n,)."""
 
     tag: str
@@ -82,9 +56,8 @@ def blocks_of(columns: Iterable[Column]) -> tuple[Block, ...]:
     """Blocks that hold the columns; those with equal steps and times share one."""
     groups: dict[tuple[bytes, bytes], list[Column]] = {}
     for column in columns:
-        if len(column.steps):
-            key = column.steps.tobytes(), column.walls.tobytes()
-            groups.setdefault(key, []).append(column)
+        key = column.steps.tobytes(), column.walls.tobytes()
+        groups.setdefault(key, []).append(column)
 
     return tuple(
         Block(

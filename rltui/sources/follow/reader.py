@@ -83,6 +83,7 @@ class Reader(ThreadedReader):
         self._handed_over = handed_over
         for run, files in (handed_over or HandedOver()).by_run():
             finder.recall(run, files[0].run_path, [f.source for f in files])
+
         self._search = LogSearch(finder, logdirs, self._clock, watch, choose, wants)
         self._feeds = Feeds(self._open, logdirs)
         super().__init__(BatchQueue(on_batch), "rltui-reader")
@@ -102,6 +103,7 @@ class Reader(ThreadedReader):
 
             pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
             return StdinFeed(run, file, self._options, self._formats, pipe, self._clock, self._ends)
+
         if self._handed_over is not None:
             return self._handed_over.feed(run, file, self._options)
         if file.tracker is not None:
@@ -168,6 +170,7 @@ class Reader(ThreadedReader):
             return None
         if not rereadable(sources.values(), generations):
             return None
+
         run = RunFiles(key, files[0].path.parent, tuple(files))
         finished = {*finished, *(f.file.path for f in self._feeds if f.finished)}
         return read_again(run, sources, self._options, self._budget, finished)
@@ -175,7 +178,7 @@ class Reader(ThreadedReader):
     # -- live ---------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        self._wake_ups.start()
+        self._wake_ups.stopped = False
         self._scan_unless_fresh()
 
     def _follow(self) -> None:

@@ -147,17 +147,6 @@ def test_files_that_wait(tmp_path: Path) -> None:
     assert [(b.source.order, b.waiting) for b in again] == [(0, 1), (3, 0)]
 
 
-def test_the_first_look_is_used_once(tmp_path: Path) -> None:
-    write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
-    reader = Reader([tmp_path])
-    reader.scan()
-    assert len(list(reader.read_all())) == 1
-    assert reader.walks == 1
-    write(tmp_path / "b" / "x.tfevents.1", range(1, 3))
-    assert len(list(reader.read_all())) == 1
-    assert reader.walks == 2
-
-
 def test_progress_asks_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
     second = write(tmp_path / "b" / "x.tfevents.1", range(1, 9))
