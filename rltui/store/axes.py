@@ -68,6 +68,7 @@ def _axes_of(lineage: Lineage) -> list[tuple[Series, list[str]]]:
             reaches[tag] = reach.joined(reaches.get(tag))
     groups: list[list[str]] = []
     last = -1.0
+
     for tag, reach in sorted(reaches.items(), key=lambda item: item[1].last):
         if reach.size < _POINTS:
             continue
@@ -176,6 +177,7 @@ class AxisCheck:
             if rows >= max(_ROWS, self._compared_at.get(pair, 0)):
                 self._compared_at[pair] = 2 * rows
                 self._compare(*names)
+
         return before != (self.doubles, [(t.aside_of, t.scale) for t in trusts])
 
     def _compare(self, name: str, other: str) -> None:
@@ -191,6 +193,7 @@ class AxisCheck:
         if one.trust.aside_of is None and two.trust.aside_of is None:
             loser, winner = sorted((name, other), key=lambda n: (_authority(self._lineages[n]), n))
             self._lineages[loser].trust.aside_of = winner
+
         for aside, trusted, winner in ((one, two, other), (two, one, name)):
             if aside.trust.aside_of != winner:
                 continue

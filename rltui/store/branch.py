@@ -181,6 +181,7 @@ class Branch:
         if len(self.columns.get(tag, ())) > 1 and self.count(tag) >= _GROWING_ROWS:
             self._gather(tag)
         pieces: list[Points] = []
+
         for index, column in reversed(self.columns.get(tag, ())):
             if missing <= 0:
                 break

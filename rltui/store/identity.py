@@ -63,6 +63,7 @@ class RunIdentity:
         for lineage in self._run.table.lineages.values():
             found += self._misplaced_in(lineage, newest)
             self._compared.update(b.path for b in lineage.branches if b.whole is not None)
+
         return found or self._misplaced_joined()
 
     def _misplaced_joined(self) -> list[Path]:
@@ -91,6 +92,7 @@ class RunIdentity:
         for path in lineage.freed:
             self._searched_at.pop(path, None)
         lineage.freed = set()
+
         for path in dict.fromkeys(b.path for b in lineage.branches):
             if path in self._compared and path != newest:
                 continue
@@ -286,6 +288,7 @@ def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool
         for column in (1, 2) if times else (2,):
             if not np.array_equal(mine[column][:common], theirs[column][:common], equal_nan=True):
                 return False
+
     return True
 
 

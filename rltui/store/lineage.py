@@ -244,6 +244,7 @@ class Lineage:
         own = series.steps.base is None and series.wall_times.base is None
         if own and same_bits(series.steps, steps) and same_bits(series.wall_times, walls):
             return replace(series, steps=steps, wall_times=walls)
+
         return series
 
     def _extended(self, known: _Assembled, total: int) -> bool:
@@ -260,6 +261,7 @@ class Lineage:
             return False
         if np.promote_types(series.values.dtype, new[2].dtype) != series.values.dtype:
             return False
+
         if branch.count(tag) == series.count + len(new[0]) and branch.grows(tag):
             known.series, known.growing = series.extended(branch.points(tag)), None
         else:
@@ -288,6 +290,7 @@ class Lineage:
                 return branch
             if branch.declared_start is not None:
                 return None
+
         return None
 
     def _assemble(self, tag: str, counting: list[Branch]) -> Series:
@@ -329,6 +332,7 @@ class Lineage:
             for points in (b.points(tag) for b in counting if b.path == path):
                 found.setdefault(original, []).append(choose(points, points[0] > end))
             ends[original] = max(end, self._end_of(path, tag))
+
         return found
 
     def _end_of(self, path: Path, tag: str) -> int:
@@ -357,6 +361,7 @@ def _cut(points: Points, step: int) -> tuple[Points, Points]:
     first, second = choose(points, slice(at)), choose(points, slice(at, None))
     if steps.base is None:  # a piece would keep all of it
         return copied(first), copied(second)
+
     return first, second
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
+import numpy as np
+
 from rltui.core.batch import Batch, Restart, SourceInfo
+from rltui.core.block import IntArray
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
 from rltui.store.merge import filled
-from rltui.store.points import Points
+from rltui.store.points import Points, choose, distinct
 from rltui.store.restarts import first_step
 from rltui.store.series import Derived, DerivedSeries, Series
 
@@ -176,6 +179,7 @@ class PointTable:
         if tag in self._stale or tag not in self._series:
             self._series[tag] = self._build(tag)
             self._stale.discard(tag)
+
         return self._series[tag]
 
     def is_finite(self, tag: str) -> bool:
@@ -288,3 +292,77 @@ class Extent:
     def last_wall_time(self) -> float | None:
         """Newest wall time in the logs, or None."""
         return max(self.last_wall_times.values(), default=None)
+
+
+class PrefixTable(PointTable):
+    """The points of another table up to a step. Takes nothing in."""
+
+    def __init__(self, whole: PointTable, step: int) -> None:
+        super().__init__()
+        self._whole = whole
+        self.lineages, self.derived = whole.lineages, whole.derived
+        self._axes, self._tags = whole._axes, whole._tags
+        self._cut: dict[str, tuple[Series, int, Series]] = {}
+        """Tag -> whole series, step, and what is left of it."""
+
+        # together they have all steps of the run: one series of each kind of row
+        clocks: dict[tuple[int, int, int], Series] = {}
+        tags = [t for t in whole.tags if t not in whole.off_axis] or list(whole.tags)
+        for series in filter(lambda s: s.count, map(whole.series, tags)):
+            kind = series.count, int(series.steps[0]), int(series.steps[-1])
+            clocks.setdefault(kind, series)
+        self._clocks = list(clocks.values())
+        logged = [s.steps for s in self._clocks] or [np.empty(0, np.int64)]
+        # a stable sort merges arrays that are sorted already
+        self.steps: IntArray = distinct(np.sort(np.concatenate(logged), kind="stable"))
+        """The steps that were logged on the axis of the run, ascending."""
+        self.move_to(step)
+
+    def move_to(self, step: int) -> None:
+        """Cut at another step."""
+        self.step = step
+        self._extent = None
+        walls = [s.wall_times[: np.searchsorted(s.steps, step, side="right")] for s in self._clocks]
+        newest = (float(w[np.isfinite(w)].max(initial=-np.inf)) for w in walls)
+        time = max(newest, default=-np.inf)
+        self.time = time if np.isfinite(time) else np.nan
+        """Newest wall time up to the step, seconds since the epoch; NaN where there is none."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return tuple(t for t in self._whole.tags if self.series(t).count)
+
+    @property
+    def extent(self) -> Extent:
+        if self._extent is None:
+            whole = self._whole.extent
+            steps = self.steps[: np.searchsorted(self.steps, self.step, side="right")]
+            walls = {p: min(t, self.time) for p, t in whole.last_wall_times.items()}
+            self._extent = replace(
+                whole,
+                last_step=int(steps[-1]) if len(steps) else None,
+                restarts=tuple(s for s in whole.restarts if s <= self.step),
+                last_wall_times={} if np.isnan(self.time) else walls,
+            )
+
+        return self._extent
+
+    def series(self, tag: str) -> Series:
+        whole, known = self._whole.series(tag), self._cut.get(tag)
+        if known is not None and known[0] is whole and known[1] == self.step:
+            return known[2]
+        lost = whole.old_points
+        count = int(np.searchsorted(whole.steps, self.step, side="right"))
+        old = int((lost[0] <= self.step).sum())
+        if tag in self.off_axis:
+            later = np.flatnonzero(~(whole.wall_times <= self.time))
+            count, old = int(later[0]) if len(later) else whole.count, 0
+        points, lost = choose(whole.points, slice(count)), choose(lost, slice(old))
+        found = Series.of(tag, points, [lost], whole.restarts[whole.restarts <= self.step])
+        if known is not None:
+            found = found.with_history(known[2])
+        self._cut[tag] = whole, self.step, found
+        return found
+
+    def logged(self, tag: str) -> int:
+        return self.series(tag).count

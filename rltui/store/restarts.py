@@ -29,6 +29,7 @@ def resumptions(steps: IntArray) -> list[int]:
         return []
     found = []
     ends = [*falls[1:].tolist(), len(steps)]
+
     for at, end in zip(falls.tolist(), ends, strict=True):
         old, again = steps[:at], steps[at:end]
         high = old.max()
@@ -107,6 +108,7 @@ def _overlap(branches: Sequence[Branch]) -> bool:
         if branch.fell:
             return True
         older = older if branch.whole is None else branch.whole.joined(older)
+
     return False
 
 
@@ -120,6 +122,7 @@ def _ends(
     ``begun`` where something began again: number of the branch and of the time in it -> step."""
     ends: list[int | None] = []
     before: int | None = None
+
     for index, (branch, start) in enumerate(zip(branches, taken_over, strict=True)):
         began: dict[int, int] = {}
         if start is not None and before is not None and start <= before:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
-from rltui.store.point_table import Extent, PointTable
+from rltui.store.point_table import Extent, PointTable, PrefixTable
 from rltui.store.series import Series
 
 
@@ -88,6 +88,7 @@ class RunData:
                 self.on_missing()
             if self.unloaded:
                 return Series.empty(tag)
+
         return self.table.series(tag)
 
     def count(self, tag: str) -> int:
@@ -223,3 +224,29 @@ class RunFiles:
         into.notes.extend(n for n in self.notes if n.path == path)
         self.notes = [n for n in self.notes if n.path != path]
         return file.source
+
+
+class RunPrefix(RunData):
+    """A run as it was at a step. How its logs end is known only at its newest step."""
+
+    def __init__(self, whole: RunData, step: int) -> None:
+        super().__init__(whole.key, whole.path)
+        self.whole = whole
+        self.table: PrefixTable = PrefixTable(whole.table, step)
+        self.move_to(step)
+
+    @property
+    def step(self) -> int:
+        """Where it stands."""
+        return self.table.step
+
+    def move_to(self, step: int) -> None:
+        """Show another step."""
+        self.version += 1
+        self.table.move_to(step)
+        ended = step >= (self.whole.last_step or 0)
+        self.files.notes = self.whole.files.notes
+        self.files.by_path = {
+            path: file if ended else LogFile(file.source)
+            for path, file in self.whole.files.by_path.items()
+        }

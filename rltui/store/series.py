@@ -124,6 +124,7 @@ class Series:
             and before.old_count == self.old_count
             and is_prefix(before.old_points, self.old_points)
         )
+
         return replace(self, epoch=before.epoch) if appended else self
 
     def negated(self) -> Series:
@@ -232,6 +233,7 @@ class Derived:
             walls, a, b = walls[i], a[i], b[j]
         with np.errstate(all="ignore"):
             values = a - b if self.how == "difference" else np.where(b == 0, np.nan, a / b)
+
         return choose((steps, walls, values), np.isfinite(values))
 
 

@@ -107,6 +107,7 @@ class Store:
             self._compared_at[path] = rows
             asked.append((path, run))
         changes = Changes()
+
         for file, its_run in asked:
             found = self._identities[its_run.key].attempts(file, self.runs.values())
             if found is not None:

@@ -98,7 +98,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             room = height - 4 - sum(heights_of(entries))
             self._make_room(preview_height(width, room) if share is None else 0)
             self.items.show(entries)
-            session.judge.put_first(self.items.ids_in_view)
+            session.judge.in_sight = tuple(self.items.ids_in_view)
             self._update_preview()
         else:
             self._make_room(0)
@@ -133,7 +133,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._update_preview()
 
     def on_line_list_scrolled(self) -> None:
-        self._session.judge.put_first(self.items.ids_in_view)
+        self._session.judge.in_sight = tuple(self.items.ids_in_view)
 
     def _header(self, width: int, _: int) -> list[Line]:
         session = self._session
@@ -164,8 +164,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if self._settled or not session.views:
             return
         self._settled = True
-        more = session.reach.searching or session.reader.unread or session.reader.out_of_reach
-        if session.run_count == 1 and not more:
+        state = session.reader.state
+        if session.run_count == 1 and not (state.searching or state.unread or state.out_of_reach):
             self.open_run(next(iter(session.views)))
 
     def open_run(self, key: RunKey) -> None:

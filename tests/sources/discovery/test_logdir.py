@@ -296,8 +296,8 @@ def test_files_that_are_not_read_are_bounded(tmp_path: Path) -> None:
     assert (len(found.refused), found.refused_count) == (20, 31)
     reader = Reader([tmp_path])
     reader.scan()
-    assert len(reader.unclaimed) == 21
-    assert reader.unclaimed[-1].message == "11 more files are not read"
+    assert len(reader.state.unclaimed) == 21
+    assert reader.state.unclaimed[-1].message == "11 more files are not read"
 
 
 def test_of_many_files_the_newest_are_opened(tmp_path: Path) -> None:

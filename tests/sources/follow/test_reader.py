@@ -171,13 +171,13 @@ def test_files_that_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "y.jsonl").touch()
     reader = Reader([tmp_path])
     list(reader.read_all())
-    assert [(n.path.name, n.message) for n in reader.unclaimed] == [
+    assert [(n.path.name, n.message) for n in reader.state.unclaimed] == [
         ("x.jsonl", "empty so far"),
         ("y.jsonl", "empty so far"),
     ]
     (tmp_path / "x.jsonl").write_text('{"step": 1, "loss": 1}\n')
     assert len(list(reader.read_all())) == 1
-    assert [n.path.name for n in reader.unclaimed] == ["y.jsonl"]
+    assert [n.path.name for n in reader.state.unclaimed] == ["y.jsonl"]
 
 
 # -- threaded ---------------------------------------------------------------------------------
@@ -312,16 +312,16 @@ def test_a_logdir_that_vanishes_is_noted(tmp_path: Path, started: Start) -> None
     file = write(logdir / "x.tfevents.1", range(1, 3))
     reader = started(Reader([logdir], watch=FAST))
     collect(reader, lambda b: steps(b) == [1, 2])
-    assert reader.notes == ()
+    assert reader.state.notes == ()
     file.unlink()
     logdir.rmdir()
     collect(reader, lambda b: any(x.gone for x in b))
-    until(lambda: bool(reader.notes))
-    assert reader.notes == (Note(logdir, None, Level.WATCH, "vanished"),)
+    until(lambda: bool(reader.state.notes))
+    assert reader.state.notes == (Note(logdir, None, Level.WATCH, "vanished"),)
     logdir.mkdir()
     write(logdir / "y.tfevents.1", range(3, 4))
     collect(reader, lambda b: steps(b) == [3])
-    assert reader.notes == (Note(logdir, None, Level.OK, "is back"),)
+    assert reader.state.notes == (Note(logdir, None, Level.OK, "is back"),)
 
 
 def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
