@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Annotated
 
-from rltui.core.yaml_document import shipped_table
-from rltui.health.limits import read_limits
+from rltui.core.yaml_record import Keyed, shipped_record
+from rltui.health.limits import limits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +33,25 @@ class GroupLimits:
     chance: float
 
 
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """``data/limits.yaml``; see there for the meaning of each limit."""
+
+    stages: Annotated[StageLimits, Keyed(read=limits_of(StageLimits))]
+    groups: Annotated[GroupLimits, Keyed(read=limits_of(GroupLimits))]
+
+
 @cache
-def _limits() -> tuple[StageLimits, GroupLimits]:
+def session_limits() -> SessionLimits:
     """Reads the shipped document once. Raises DocumentError."""
-    table = shipped_table("session", "data", "limits.yaml")
-    stages = read_limits(table.need("stages"), StageLimits)
-    groups = read_limits(table.need("groups"), GroupLimits)
-    table.finish()
-    return stages, groups
+    return shipped_record(SessionLimits, "session", "data", "limits.yaml")
 
 
 def stage_limits() -> StageLimits:
     """The limits of the anatomy of a step."""
-    return _limits()[0]
+    return session_limits().stages
 
 
 def group_limits() -> GroupLimits:
     """The limits of the comparison of groups."""
-    return _limits()[1]
+    return session_limits().groups

@@ -7,7 +7,8 @@ data set; without a step in old stores (mlflow/store/tracking/file_store.py). Th
 models (``models/<id>/metrics``, MLflow 3) are no runs.
 
 A poll costs one ``stat`` for each file and folder; folders are listed again when their time has
-moved.
+moved. What MLflow's database (:mod:`rltui.trackers.sqlite.mlflow`) keeps in the same way is read
+here for both: how a run has ended, settings as texts that may be numbers, metrics one by one.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from rltui.core.block import Block, FloatArray, IntArray
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.core.text import clean_bytes
@@ -31,15 +34,16 @@ from rltui.files.tail import second_look
 from rltui.files.trouble import DELETED, Trouble, is_missing, reason_of
 from rltui.formats.base import Decoded, NoteBook, clean_tag
 from rltui.trackers.base import Followed, Follower, TrackedRun, Tracker
-from rltui.trackers.mlflow_values import (
-    EXIT_CODES,
-    MOST_BYTES,
-    MOST_SETTINGS,
-    Column,
-    blocks_of,
-    setting_of,
-)
 
+#: Settings of one run that are kept, and bytes of one.
+MOST_SETTINGS = 1000
+MOST_BYTES = 500
+_WHOLE = re.compile(r"[+-]?\d{1,18}")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
+_TRUTH = {"True": True, "False": False}
+#: How MLflow says that a run has ended (mlflow/entities/run_status.py), as name and as number ->
+#: exit code; 137 is the exit status that a shell gives to a killed process.
+EXIT_CODES = {b"FINISHED": 0, b"FAILED": 1, b"KILLED": 137, b"3": 0, b"4": 1, b"5": 137}
 _META = "meta.yaml"
 _KEY = re.compile(rb"^(\w+): *(.*?) *$", re.MULTILINE)
 _RUN = re.compile(rb"^run_(?:id|uuid): ", re.MULTILINE)
@@ -64,6 +68,53 @@ _PATIENCE = 5
 _SPACE, _NEWLINE = 32, 10
 _STEPS = 1 << 63
 _NOTHING = Followed()
+
+
+def setting_of(raw: bytes) -> int | float | bool | str:
+    """The value of a setting that was kept as text (MLflow keeps ``str(value)``), cleaned.
+
+    >>> setting_of(b"1e-05"), setting_of(b"grpo")
+    (1e-05, 'grpo')
+    """
+    text = clean_bytes(raw[:MOST_BYTES])
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return _TRUTH.get(text, text)
+
+
+class Column(NamedTuple):
+    """New points of one tag, in the order in which they were logged; arrays of (n,)."""
+
+    tag: str
+    """Cleaned; no two columns of one call have the same."""
+    steps: IntArray
+    walls: FloatArray
+    """Seconds since the epoch."""
+    values: FloatArray
+
+
+def blocks_of(columns: Iterable[Column]) -> tuple[Block, ...]:
+    """Blocks that hold the columns.
+
+    Metrics that were logged together have the same steps and times, and share a block: one matrix
+    in place of a pair of axes for each tag.
+    """
+    groups: dict[tuple[bytes, bytes], list[Column]] = {}
+    for column in columns:
+        key = column.steps.tobytes(), column.walls.tobytes()
+        groups.setdefault(key, []).append(column)
+
+    return tuple(
+        Block(
+            tuple(c.tag for c in group),
+            group[0].steps,
+            group[0].walls,
+            np.stack([c.values for c in group], axis=1),
+        )
+        for group in groups.values()
+    )
 
 
 class MlflowFiles(Tracker):
@@ -277,6 +328,8 @@ class _MlflowRun:
     """Owned by the reader's thread; see :class:`rltui.trackers.base.Follower`."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
+        self.offset = self.size = 0
+        self.modified = 0.0
         self._path = path
         self._clock = clock
         self._params = _Folder(path / "params", clock)
@@ -296,21 +349,6 @@ class _MlflowRun:
         self._files: dict[str, _MetricFile] = {}
         self._notes = NoteBook()
         self._begun = False
-
-    @property
-    def offset(self) -> int:
-        """Bytes of the metric files that were returned."""
-        return sum(f.offset for f in self._files.values())
-
-    @property
-    def size(self) -> int:
-        """Bytes of the metric files at the last poll."""
-        return sum(f.tail.size for f in self._files.values())
-
-    @property
-    def modified(self) -> float:
-        """When a metric was written last."""
-        return max((f.tail.modified for f in self._files.values()), default=0.0)
 
     def poll(self, budget_bytes: int) -> Followed:
         trouble = self._trouble
@@ -374,6 +412,8 @@ class _MlflowRun:
         most = max(_LEAST_LINES, budget // (_LINE_BYTES * max(1, len(files))))
         before = sum(f.lines for f in files)
         columns = [column for f in files if (column := f.read(most, self._notes, trouble))]
+        self.offset, self.size = sum(f.offset for f in files), sum(f.tail.size for f in files)
+        self.modified = max((f.tail.modified for f in files), default=0.0)
         return columns, sum(f.lines for f in files) - before
 
     def _new_settings(self) -> dict[str, object]:

@@ -44,6 +44,7 @@ class BatchQueue:
             first = not self._batches
             self._batches.append(batch)
             self._lock.notify_all()
+
         if first and self.on_batch is not None:
             self.on_batch()
         return True
@@ -78,6 +79,7 @@ class BatchQueue:
             if not batches:
                 error, self._error = self._error, None
             self._lock.notify_all()
+
         if error is not None:
             raise error
         return batches

@@ -53,20 +53,6 @@ def test_searching_takes_a_tenth_of_the_time_and_less_without_a_reason(
     assert search.check(reported=False) is not None
 
 
-def test_a_file_that_may_become_a_log_is_watched(tmp_path: Path) -> None:
-    unclaimed = tmp_path / "x.jsonl"
-    unclaimed.touch()
-    clock = ManualClock()
-    finder = RunFinder([tmp_path], ALL_FORMATS, Options())
-    search = LogSearch(finder, [tmp_path], clock, Intervals())
-    search.walk()
-    assert search.check(reported=False) is None
-    for content in ("{}", "{}\n"):
-        unclaimed.write_text(content)
-        assert search.check(reported=False) is not None
-        assert search.check(reported=False) is None
-
-
 @pytest.mark.parametrize("reported", [True, False])
 def test_one_more_check_before_reports_are_relied_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reported: bool

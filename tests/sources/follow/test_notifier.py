@@ -15,7 +15,7 @@ import pytest
 
 from rltui.files.disk import Mounts
 from rltui.sources.follow import notifier as module
-from rltui.sources.follow.notifier import Notifier, most_watches
+from rltui.sources.follow.notifier import Notifier
 
 
 def ignore(path: str, structural: bool, directory: bool) -> None:
@@ -120,15 +120,6 @@ def test_nothing_is_left_open(tmp_path: Path) -> None:
         inotify.stop()
         inotify.stop()
     assert held() == before
-
-
-@pytest.mark.parametrize(
-    ("limit", "most"), [("8192\n", 2048), ("192536", 48_134), ("9" * 9, 100_000), ("?", 2048)]
-)
-def test_a_quarter_of_the_watches_of_a_user_is_taken(tmp_path: Path, limit: str, most: int) -> None:
-    (tmp_path / "limit").write_text(limit)
-    assert most_watches(tmp_path / "limit") == most
-    assert most_watches(tmp_path / "none") == 2048
 
 
 def test_only_the_directories_themselves_are_watched(

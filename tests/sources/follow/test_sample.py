@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import struct
 import tempfile
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pytest
 from rltui.core.batch import RunKey
 from rltui.core.block import Block
 from rltui.formats import FORMATS, Decoded, Options
-from rltui.formats.tfevents.framing import masked_crc
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow import file_feed
 from rltui.sources.follow.file_feed import FileFeed, overview
@@ -129,26 +127,6 @@ def test_holes_and_noise_do_no_harm() -> None:
     noise = look(random.Random(2).randbytes(200_000))
     assert not noise
     assert not look(random.Random(2).randbytes(200_000), 1)
-
-
-def test_the_leading_tag_may_begin_other_tags_and_stand_in_texts() -> None:
-    rows = []
-    for step in range(3000):
-        rows.append(encode.event(step, 1.78e9, encode.simple(b"x", step)))
-        rows.append(encode.event(step, 1.78e9, encode.text(b"t", b"\n\x01x" * 9)))
-        rows += [encode.event(step, 1.78e9, encode.simple(b"x%d" % i, step)) for i in range(5)]
-    data = b"".join(rows)
-    got = points(look(data))
-    assert got < full(data)
-    for step in {p[1] for p in got} - {2999}:
-        assert sum(p[1] == step for p in got) == 6
-
-
-def test_a_huge_length_allocates_nothing() -> None:
-    head = struct.pack("<Q", 1 << 27)
-    record = head + struct.pack("<I", masked_crc(head))
-    data = events(50) + record + random.Random(5).randbytes(300_000)
-    assert points(look(data)) <= full(events(50))
 
 
 def test_small_files_are_read_whole(tmp_path: Path) -> None:
