@@ -163,12 +163,16 @@ class Catalogue:
         if metric is not None:
             patterns = [(i, *found) for i in ids for found in self.resolver(i).entries_of(name)]
         own = self._own(name) if GENERIC in ids else ()
-        hints: list[str | None] = []
-        if not (metric or known or any(info.metric for _, info in own)):
-            tags = {e.pattern.text for d in self.dialects for e in self.entries(d)}
-            hints = [nearest(name, tags), nearest(name, self.metrics)]
-        similar = tuple(dict.fromkeys(hint for hint in hints if hint is not None))
-        return Explanation(name, metric, known, own, tuple(patterns), similar)
+        found = metric or known or any(info.metric for _, info in own)
+        hints = () if found else self._similar(name)
+
+        return Explanation(name, metric, known, own, tuple(patterns), hints)
+
+    def _similar(self, name: str) -> tuple[str, ...]:
+        """The tag and the metric that a name resembles most, as far as there are any."""
+        tags = {e.pattern.text for d in self.dialects for e in self.entries(d)}
+        found = (nearest(name, tags), nearest(name, self.metrics))
+        return tuple(dict.fromkeys(hint for hint in found if hint is not None))
 
     def _own(self, name: str) -> tuple[tuple[tuple[Scenario, ...], TagInfo], ...]:
         """What a name means in runs of no known framework, by kind of training."""
