@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from datetime import datetime
 
 #: Escape sequences of terminals: CSI, OSC, and the short ones (ECMA-48).
@@ -15,8 +14,6 @@ ANSI = re.compile(
 _RAY = re.compile(rb"\([^()]{0,80}pid=\d+(?:, ip=[0-9a-fA-F.:]+)?\) ?")
 #: Ray's suffix of a line that several workers printed.
 _REPEATED = re.compile(rb"\[repeated \d{1,9}x across cluster\]")
-#: The rank that ``srun --label`` and torchrun's tee put before each line.
-_RANK = re.compile(rb"\[?(?:rank|default|node)?(\d{1,5})\]?: ?(?=\S)")
 #: A number as Python, C and numpy print it.
 NUMBER = (
     rb"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
@@ -73,12 +70,6 @@ def ungrouped(line: bytes) -> bytes:
     if _MAY_BE_GROUPED.search(line) is None:
         return line
     return _GROUPED.sub(lambda found: found[0].replace(b",", b"").replace(b"_", b""), line)
-
-
-def rank_of(line: bytes) -> tuple[bytes, int]:
-    """The rank before a line (empty for none) and the position behind it."""
-    found = _RANK.match(line)
-    return (found.group(1), found.end()) if found else (b"", 0)
 
 
 def number(text: bytes) -> float | None:
@@ -207,9 +198,6 @@ _SETTLED = 400
 #: Parts of a prefix: a rank before a time before a level ...
 _MOST_PARTS = 4
 
-Prefixed = tuple[bytes, bytes, bytes]
-"""Rank, prefix and line, with its end."""
-
 
 class LinePrefix:
     """Takes off the lines of one log what a collector of logs put before them: a time, a rank, the
@@ -233,14 +221,10 @@ class LinePrefix:
         """Whether it is certain that lines have no prefix."""
         return not self._any and self._lines >= _SETTLED
 
-    def lines(self, text: bytes) -> Iterator[Prefixed]:
-        """The lines of ``text``, which ends with the end of a line."""
-        for line in text.split(b"\n")[:-1]:
-            rank, at = self._split(line) if line and not self.is_absent else (b"", 0)
-            self._lines += bool(line.strip())
-            yield rank, line[:at], line[at:] + b"\n"
-
-    def _split(self, line: bytes) -> tuple[bytes, int]:
+    def split(self, line: bytes) -> tuple[bytes, int]:
+        """The rank before the next line (empty for none), and the length of the prefix."""
+        if not line or self.is_absent:
+            return b"", 0
         rank, at, timed = b"", 0, False
         for _ in range(_MOST_PARTS):
             found = _ATOM.match(line, at) or _ATOM.fullmatch(line + b" ", at)
@@ -249,10 +233,11 @@ class LinePrefix:
             rank = rank or found["rank"] or found["bracketed"] or found["task"] or b""
             at = min(found.end(), len(line))
             timed = timed or found["zoned"] is not None
+
         if timed and self._barred:
             bar = _BAR.match(line, at)
             self._barred = bar is not None or not line[at:].strip()
             at = bar.end() if bar else at
         self._any = self._any or at > 0
-
+        self._lines += bool(line.strip())
         return rank, at

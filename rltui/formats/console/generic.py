@@ -19,14 +19,13 @@ from rltui.formats.console.console_line import (
     is_rule,
     plain,
     quantity,
-    rank_of,
     ungrouped,
     wall_time,
 )
 from rltui.formats.console.heading_block import HeadingBlock
 from rltui.formats.console.pair_line import (
     HEAD_BYTES,
-    Place,
+    Position,
     StepCounter,
     are_settings,
     is_dump,
@@ -34,7 +33,7 @@ from rltui.formats.console.pair_line import (
     may_have_counter,
     may_have_pairs,
     pairs_of,
-    place_of,
+    position_of,
     rank_of_counter,
     unprefixed,
 )
@@ -92,115 +91,87 @@ class Generic(Dialect):
 
     markers = RULES
     words = (
-        b"ep ",
-        b"ep:",
-        b"tep",
-        b"poch",
-        b"iter",
-        b"nteract",
-        b"pdate",
-        b"pisode",
-        b"atch",
-        b"t_env",
-        b"rames",
+        *(b"ep ", b"ep:", b"tep", b"poch", b"iter", b"nteract"),
+        *(b"pdate", b"pisode", b"atch", b"t_env", b"rames"),
     )
     rank = Rank.GUESS
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
         self._forms = RowForms()
-        self._seen: set[tuple[bytes, ...]] = set()
+        self._seen: set[Names] = set()
         """Names of rows."""
         self._counter = StepCounter()
         self._headings = StepCounter()
         """Of headings: they change nothing for rows."""
         self._block = HeadingBlock()
-        self._rank: bytes | None = None
-        self._patterns: list[tuple[re.Pattern[bytes], tuple[bytes, ...]]] = []
-
-    @property
-    def open(self) -> bool:
-        """Whether the lines below a heading are wanted."""
-        return self._block.open
+        self._patterns: list[tuple[re.Pattern[bytes], Names]] = []
+        """The newest forms of rows, the last one first."""
 
     def follow(self, line: bytes) -> None:
         """A line below a heading."""
-        if len(line) > _MAX_LINE or line.endswith(RULE_ENDS):
-            return
-        if not may_have_pairs(line) and b"valuat" not in line:
-            self._block.skip()
-        else:
-            text = ungrouped(plain(line))
-            self._give(self._block.line(text[rank_of(text)[1] :]))
+        if len(line) <= _MAX_LINE and not line.endswith(RULE_ENDS):
+            if may_have_pairs(line) or b"valuat" in line:
+                self._give(self._block.line(ungrouped(plain(line))))
+            else:
+                self._block.left -= 1
+        self.open = self._block.left > 0
 
     def close(self) -> None:
         """The pairs of an open section."""
         self._give(self._block.close())
 
     def read(self, line: bytes) -> bool:
-        if len(line) > _MAX_LINE:
-            return False
-        if line.endswith(RULE_ENDS) and is_rule(line):
-            self._give(self._block.rule())
-            return False
-        inside = self._block.open
-        if b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
-            taken = self._counted(line)
-            if taken is not None:
-                return taken
-        if inside and self._block.open:
-            self.follow(line)
+        taken: bool | None = None
+        if len(line) <= _MAX_LINE:
+            inside = self._block.left > 0
+            if line.endswith(RULE_ENDS) and is_rule(line):
+                self._give(self._block.rule())
+                taken = False
+            elif b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
+                taken = self._counted(ungrouped(plain(line)))
+            if taken is None and inside and self._block.left > 0:
+                self.follow(line)
+        self.open = self._block.left > 0
+        return bool(taken)
 
-        return False
-
-    def _counted(self, line: bytes) -> bool | None:
+    def _counted(self, text: bytes) -> bool | None:
         """A line with a counter: whether it is a row; None when it is not even a heading."""
-        text = ungrouped(plain(line))
-        rank, at = rank_of(text)
-        text = text[at:]
-        found = self._counter_and_pairs(text)
-        if found is None or (self._rank is not None and rank != self._rank):
+        position = position_of(text)
+        if position is None and not may_have_counter(text):
             return None
-        place, names, values, extras = found
-        if not names:
-            self._heading(text, place, extras)
-            return False
-        self._rank = rank
-        for at, name in enumerate(names) if place.rank != FINE and len(names) > 1 else ():
-            if rank_of_counter(name) == FINE and values[at].is_integer():
-                place = Place(FINE, int(values[at]))
-                names, values = names[:at] + names[at + 1 :], values[:at] + values[at + 1 :]
-                break
-
-        return self._row(names, values, place, wall_time(text))
-
-    def _counter_and_pairs(self, text: bytes) -> tuple[Place, Names, list[float], Row] | None:
-        """The counter of a line, the names and values of a row, and the pairs of a heading."""
-        place = place_of(text)
-        names: Names = ()
-        values: list[float] = []
-        if place is None and not may_have_counter(text):
-            return None
-        if place is not None:
-            names, values = self._known(text[place.end :])
+        end = position.end if position is not None else 0
+        names, values = self._known(text[end:]) if position is not None else ((), [])
         if not names and (is_dump(text) or (b"[" in text and _BAR.search(text))):
             return None
-        if not names and place is not None:
-            names, values = self._new_form(text[place.end :])
-        extras, other = Row(0, (), []), None
-        unsure = place is None or not names or place.rank > BATCH
-        if unsure and (place is None or may_have_counter(text, place.end)):
-            other = _anywhere(text)
-        if other is not None and (place is None or not names or other[0].rank == FINE):
-            if place is None or other[0].rank <= place.rank or other[2]:
-                place, extras = other[:2]
-            if other[2]:
-                names, values = extras.names, list(extras.values)
+        if not names and position is not None:
+            names, values = self._new_form(text[end:])
 
-        return None if place is None else (place, names, values, extras)
+        extras = Row(0, (), [])
+        unsure = position is None or not names or position.rank > BATCH
+        if unsure and (position is None or may_have_counter(text, end)):
+            other = _anywhere(text)
+            # beside a row, only a finer counter counts
+            if other is not None and (not names or other[0].rank == FINE):
+                if position is None or other[0].rank <= position.rank or other[2]:
+                    position, extras = other[:2]
+                if other[2]:
+                    names, values = other[1].names, list(other[1].values)
+        if position is None:
+            return None
+        if not names:
+            self._heading(text, position, extras)
+            return False
+
+        for at, name in enumerate(names) if position.rank != FINE and len(names) > 1 else ():
+            if rank_of_counter(name) == FINE and values[at].is_integer():
+                position = Position(FINE, int(values[at]))
+                names, values = names[:at] + names[at + 1 :], values[:at] + values[at + 1 :]
+                break
+        return self._row(names, values, position, wall_time(text))
 
     def _known(self, text: bytes) -> tuple[Names, list[float]]:
-        """The pairs of a line by the pattern of an earlier line."""
+        """Names and values of a line by the pattern of an earlier line."""
         for number, (pattern, names) in enumerate(self._patterns):
             found = pattern.fullmatch(text)
             if found:
@@ -210,7 +181,7 @@ class Generic(Dialect):
         return (), []
 
     def _new_form(self, text: bytes) -> tuple[Names, list[float]]:
-        """The pairs of a line of a new form."""
+        """Names and values of a line of a new form."""
         pairs = _pairs(text)
         names = tuple(name for name, _, _ in pairs)
         if not any(map(is_metric, names)) or are_settings(names):
@@ -222,57 +193,49 @@ class Generic(Dialect):
             self._seen.add(names)
         return names, [value for _, value, _ in pairs]
 
-    def _row(self, names: Names, values: list[float], place: Place, wall: float) -> bool:
-        counter = self._counter
-        form: tuple[bytes | int, ...] = (place.rank, *names)
-        carried = counter.is_finer_than(place.rank) and not self._forms.has_own_steps(form)
-        if carried and counter.newest is not None:
-            step, total = counter.newest, None
-        else:
-            step, total = counter.step_of(place)
+    def _row(self, names: Names, values: list[float], position: Position, wall: float) -> bool:
+        rank = position.rank
+        form: tuple[bytes | int, ...] = (rank, *names)
+        step, total = self._counter.finer_than(rank), None
+        carried = step is not None and form not in self._forms.own
+        if step is None or not carried:
+            step, total = self._counter.step_of(position)
         row = Row(step, names, values, wall, total)
-        believed = self._forms.add(
-            form, row, own=not carried, once=carried and place.rank == EPISODE
-        )
+        believed = self._forms.add(form, row, own=not carried, once=carried and rank == EPISODE)
         self._block.row(step)
         for one in believed:
             self.rows.total = one.total or self.rows.total
-
         return self.add_believed(believed, guessed=carried)
 
-    def _heading(self, text: bytes, place: Place, extras: Row) -> None:
-        if place.rank == EPOCH:
-            self._counter.epoch_heading = place.step, place.total
+    def _heading(self, text: bytes, position: Position, extras: Row) -> None:
+        rank = position.rank
+        if rank == EPOCH:
+            self._counter.epoch_heading = position.step, position.total
         shape = self._block.shape_of(text)
         if shape is None:
             return
-        for counter in (self._counter, self._headings):
-            if counter.is_finer_than(place.rank) and counter.newest is not None:
-                step = counter.newest
-                break
-        else:
-            step, _ = self._headings.step_of(place)
+        step = self._counter.finer_than(rank)
+        step = self._headings.finer_than(rank) if step is None else step
+        step = self._headings.step_of(position)[0] if step is None else step
         inner = not extras.names and _PAIR.fullmatch(unprefixed(text)) is not None
-        extras = extras._replace(step=step)
-        self._give(self._block.heading(shape, step, extras, inner=inner))
+        self._give(self._block.heading(shape, step, extras._replace(step=step), inner=inner))
 
     def _give(self, found: list[Row]) -> None:
         for row in found:
             self.add(row, guessed=self._block.guessed)
 
 
-def _anywhere(text: bytes) -> tuple[Place, Row, bool] | None:
+def _anywhere(text: bytes) -> tuple[Position, Row, bool] | None:
     """The counter of a line of pairs, the other pairs, and whether they are a row."""
     found = pairs_of(unprefixed(text))
     counter = found.counter() if found is not None else None
     if found is None or counter is None:
         return None
-    at, rank = counter
-    place = Place(rank, found.whole[at] or 0, found.totals[at])
-    names = (*found.names[:at], *found.names[at + 1 :])
+    pair = found.pop(counter[0])
+    names = tuple(other.name for other in found)
     sure = any(map(is_metric, names)) or (found.clean and len(names) >= _MANY)
-    is_row = sure and not are_settings(names)
-    return place, Row(0, names, found.values[:at] + found.values[at + 1 :]), is_row
+    row = Row(0, names, [other.value for other in found])
+    return Position(counter[1], pair.whole or 0, pair.total), row, sure and not are_settings(names)
 
 
 def _pairs(text: bytes) -> list[tuple[bytes, float, tuple[int, int]]]:

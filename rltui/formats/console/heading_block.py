@@ -42,10 +42,14 @@ class HeadingBlock:
     """Collects the pairs below headings."""
 
     def __init__(self) -> None:
+        self.left = 0
+        """Lines for which the block stays open."""
+        self.guessed = False
+        """Whether the step of what was returned is that of a row above and not of a heading."""
+        self._below_row = False
+        """The same of the newest step."""
         self._step: int | None = None
         self._rows = 0
-        self._left = 0
-        """Lines for which the block stays open."""
         self._most = _BETWEEN
         self._sure = False
         """Whether a usual metric was believed."""
@@ -67,14 +71,6 @@ class HeadingBlock:
         came; the newest last."""
         self._headings = 0
         """Headings of different shapes."""
-        self._below_row = self.guessed = False
-        """Whether the newest step, and that of what was returned, is that of a row above and not
-        of a heading."""
-
-    @property
-    def open(self) -> bool:
-        """Whether lines below the heading are wanted."""
-        return self._left > 0
 
     def rule(self) -> list[Row]:
         """A line of dashes: what follows is a section, unless it underlines a heading. The
@@ -82,7 +78,7 @@ class HeadingBlock:
         found = self._end_section(self._step)
         if not self._fresh:
             self._most = _BETWEEN if self._known else _UNKNOWN
-            self._left = self._most if self._known else _BELOW_RULE
+            self.left = self._most if self._known else _BELOW_RULE
             self._section, self.guessed = True, self._below_row
         return found
 
@@ -95,11 +91,10 @@ class HeadingBlock:
         self._rows += 1
         if not self._pending:
             self._section = False
-        elif self._known or self._rows < _TRIED:
+        if self._known or self._rows < _TRIED:
             self._step, self.guessed, self._below_row = step, True, True
-        if not self._section and (self._known or self._rows < _TRIED):
-            self._step, self._left, self._most, self.guessed = step, _BELOW_ROW, _BELOW_ROW, True
-            self._below_row = True
+            if not self._section:
+                self.left = self._most = _BELOW_ROW
 
     def shape_of(self, text: bytes) -> bytes | None:
         """The form of a heading; None when it is another new one after many below which no name
@@ -108,7 +103,7 @@ class HeadingBlock:
         if shape in self._shapes or self._known or self._headings < _TRIED:
             return shape
         self._remember(shape, (-1, 0, 1))
-        self._left, self._section, self._pending = 0, False, []
+        self.left, self._section, self._pending = 0, False, []
         return None
 
     def _remember(self, shape: bytes, state: tuple[int, int, int]) -> None:
@@ -124,6 +119,7 @@ class HeadingBlock:
         self._remember(shape, (step, falls, tried + 1))
         if falls > 1 and any(other[1] < falls for other in self._shapes.values()):
             return []  # a counter within the steps of another heading
+
         self._headings += not tried
         self._counter_last |= inner and bool(self._pending)
         rows = self._end_section(step if inner and self._pending else self._step)
@@ -133,40 +129,36 @@ class HeadingBlock:
                     held.pop()
             self._held = {name: held for name, held in self._held.items() if held}
         self._settings = self._others = 0
-        most = _BETWEEN if self._known else _UNKNOWN
-        self._left = most if self._known or tried < _TRIED else _BELOW_ROW
-        self._step, self._most, self.guessed, self._below_row = step, most, False, False
+
+        self._most = _BETWEEN if self._known else _UNKNOWN
+        self.left = self._most if self._known or tried < _TRIED else _BELOW_ROW
+        self._step, self.guessed, self._below_row = step, False, False
         self._fresh = not inner
         if extras.names and len(self._extras) < _MAX_EXTRAS:
             self._extras.append(extras)
-
-        return rows + (self._flush() if self._sure else [])
-
-    def skip(self) -> None:
-        """A line below without pairs."""
-        self._left -= 1
+        if self._sure:
+            rows, self._extras = rows + self._extras, []
+        return rows
 
     def line(self, text: bytes) -> list[Row]:
         """A line below; returns the rows that are now sure."""
-        self._left -= 1
+        self.left -= 1
         if len(text) > _MAX_LINE:
             return []
         text = unprefixed(text)
         found = evaluation_of(text) or pairs_of(text, alone=True) or worded(text)
         if found is None or found.counter():
             return []
-        self._left = self._most
-        pairs = [
-            (n, v) for n, v in zip(found.names, found.values, strict=True) if not is_setting(n)
-        ]
-        self._settings += len(found.names) - len(pairs)
+
+        self.left = self._most
+        pairs = [(pair.name, pair.value) for pair in found if not is_setting(pair.name)]
+        self._settings += len(found) - len(pairs)
         self._others += len(pairs)
         self._fresh = False
         if not self._section:
             return self._pairs(pairs)
         if len(self._pending) < _MAX_NAMES:
             self._pending += pairs
-
         return []
 
     @property
@@ -183,16 +175,29 @@ class HeadingBlock:
         return self._pairs(pending)
 
     def _pairs(self, pairs: list[tuple[bytes, float]]) -> list[Row]:
-        """Pairs of the newest step."""
-        step = self._step
-        if step is None or self._is_dump:
+        """Pairs of the newest step; returns the values of the names that are believed, and of
+        those that become so."""
+        now, known = self._step, self._known
+        if now is None or self._is_dump:
             return []
         for name, value in pairs:
-            if name not in self._known:
-                self._hold(name, value, step)
+            if name not in known:
+                self._hold(name, value, now)
         if not self._sure:
             self._sure = any(len(self._held.get(n, ())) > 1 and is_outcome(n) for n, _ in pairs)
-        return self._believed(pairs, step) if self._sure else []
+        if not self._sure:
+            return []
+
+        steps: dict[int, dict[bytes, float]] = {}
+        for name, value in pairs:
+            if name in known:
+                steps.setdefault(now, {})[name] = value
+            elif len(self._held.get(name, ())) > 1 and len(known) < _MAX_KNOWN:
+                known.add(name)
+                for step, held in self._held.pop(name):
+                    steps.setdefault(step, {})[name] = held
+        extras, self._extras = self._extras, []
+        return extras + [Row(s, tuple(c), list(c.values())) for s, c in sorted(steps.items())]
 
     def _hold(self, name: bytes, value: float, step: int) -> None:
         held = self._held.get(name)
@@ -204,23 +209,3 @@ class HeadingBlock:
             held[:] = [(step, value)]
         elif held and len(held) < _MAX_HELD:
             held.append((step, value))
-
-    def _believed(self, pairs: list[tuple[bytes, float]], now: int) -> list[Row]:
-        """The values of known names, and of those that become known."""
-        steps: dict[int, dict[bytes, float]] = {}
-        known = self._known
-        for name, value in pairs:
-            if name in known:
-                steps.setdefault(now, {})[name] = value
-            elif len(self._held.get(name, ())) > 1 and len(known) < _MAX_KNOWN:
-                known.add(name)
-                for step, held in self._held.pop(name):
-                    steps.setdefault(step, {})[name] = held
-        rows = [Row(s, tuple(c), list(c.values())) for s, c in sorted(steps.items())]
-
-        return self._flush() + rows
-
-    def _flush(self) -> list[Row]:
-        """The pairs of the headings so far."""
-        extras, self._extras = self._extras, []
-        return extras
