@@ -243,7 +243,10 @@ class Dialect(ABC):
 
     def add_cells(self, step: int, cells: Mapping[bytes, float], wall: float = math.nan) -> None:
         """Add a row of values by name."""
-        self.add(Row(step, tuple(cells), tuple(cells.values()), wall))
+        names = tuple(cells)
+        if self.restarts.restarts_at(step, names):
+            self.rows.restart(step)
+        self.rows.add(Row(step, names, tuple(cells.values()), wall))
 
     def add_believed(self, believed: Sequence[Row], *, guessed: bool = False) -> bool:
         """Add the rows of a form, of which all but the last have waited: rows of other forms may

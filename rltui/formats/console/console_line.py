@@ -119,7 +119,7 @@ def wall_time(line: bytes) -> float:
     A time without a zone is that of the training machine, whose zone is unknown.
     """
     head = line[:_STAMP_BYTES]
-    if b":" not in head:
+    if b":" not in head or head.count(b"-") < 2:
         return math.nan
     found = _ZONED.search(head)
     if not found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,8 +20,8 @@ _MAX_EARLY, _MAX_LINES = 4096, 300
 #: Tags remembered at most.
 _MAX_TAGS = 10_000
 
-Tags = tuple[tuple[str, bytes], ...]
-"""Groups of a pattern that are values, each with its tag."""
+Tags = tuple[tuple[int, bytes], ...]
+"""Positions of the groups of a pattern that are values, each with its tag."""
 
 
 class _Pattern:
@@ -29,11 +30,13 @@ class _Pattern:
     def __init__(self, form: str, text: str, printed: str) -> None:
         """``form``: of the names; ``printed``: the pattern of all that the trainer prints."""
         text = text.replace("{number}", NUMBER.decode()).replace("{names}", printed)
-        self.form, self.pattern = form, re.compile(text.encode())
+        self.form, self.pattern = form, re.compile(f"(?:{text})()".encode())  # two groups at least
         groups = self.pattern.groupindex
-        self.values = tuple(key for key in groups if key not in _NO_VALUES)
+        self.values = tuple((at - 1, key) for key, at in groups.items() if key not in _NO_VALUES)
         self.steps = tuple(key for key in _STEPS if key in groups)
-        self.named, self.several, self.labelled = (g in groups for g in ("name", "of", "label"))
+        self.labelled = "label" in groups
+        self.name_at, self.of_at = groups.get("name", 0) - 1, groups.get("of", 0) - 1
+        """Positions of these groups; -1 without one."""
 
 
 class _Line(NamedTuple):
@@ -112,7 +115,7 @@ class DescribedDialect(Dialect):
         """By the pattern, the name found by it, and which of several it is."""
 
     def read(self, line: bytes) -> bool:
-        text = plain(line.rsplit(b"\x08", 1)[-1])
+        text = plain(line.rsplit(b"\x08", 1)[-1] if b"\x08" in line else line)
         for known in self._lines:
             own = known.own
             found = own.pattern.search(text)
@@ -132,18 +135,18 @@ class DescribedDialect(Dialect):
             return self.open
 
         cells: dict[bytes, float] = {}
-        self._add_values(own, found, b"", cells)
-        name = found["name"] if own.named else b""
+        if own.values:
+            self._add_values(own, (found.groups(b""),), b"", cells)
+        name = found["name"] if own.name_at >= 0 else b""
         for field in known.fields:
-            for one in field.pattern.finditer(text, found.end()):
-                self._add_values(field, one, name, cells)
+            self._add_values(field, field.pattern.findall(text, found.end()), name, cells)
         if own.labelled:
             label = found["label"].rpartition(b"] ")[2].strip()
             self._label = label if self._label is None else self._label
             if label != self._label:
                 cells = {label + b"/" + name: value for name, value in cells.items()}
         if known.kind == "row":
-            return self._row(steps, cells, wall_time(text))
+            return self._row(steps, cells, wall_time(text) if b":" in text else math.nan)
 
         # a row without a step of its own
         if self._step is not None:
@@ -167,7 +170,7 @@ class DescribedDialect(Dialect):
         for field in block.fields:
             found = field.pattern.search(text)
             if found:
-                self._add_values(field, found, b"", self._cells)
+                self._add_values(field, (found.groups(b""),), b"", self._cells)
                 return
         if not self._cells:
             self.read(line)
@@ -180,45 +183,53 @@ class DescribedDialect(Dialect):
 
     def _row(self, steps: dict[str, int], cells: dict[bytes, float], wall: float) -> bool:
         """A row of its own step, or of one that the lines before it give."""
-        step, total = steps.get("step", self._step), steps.get("total")
-        if "done" in steps and self._base is not None:
-            step = self._base + steps["done"]
-        elif "done" in steps:
-            if self._heading is None or not cells:
-                return False
-            (step, total), self._heading = self._heading, None
-            if total == 1:  # one call after another, each of one epoch
-                self._single += 1
-                step, total = self._single, None
+        step = steps.get("step", self._step)
+        if len(steps) != 1 or "done" in steps:
+            total = steps.get("total")
+            if "done" in steps and self._base is not None:
+                step = self._base + steps["done"]
+            elif "done" in steps:
+                if self._heading is None or not cells:
+                    return False
+                (step, total), self._heading = self._heading, None
+                if total == 1:  # one call after another, each of one epoch
+                    self._single += 1
+                    step, total = self._single, None
+            self.rows.total = total or self.rows.total
         if step is None:
             return False
 
         self._step = step
-        self.rows.total = total or self.rows.total
-        for early in self._early:
-            self.rows.add(Row(step, tuple(early), tuple(early.values())), guessed=True)
-        self._early.clear()
+        if self._early:
+            for early in self._early:
+                self.rows.add(Row(step, tuple(early), tuple(early.values())), guessed=True)
+            self._early.clear()
         self.add_cells(step, cells, wall)
         return bool(cells)
 
     def _add_values(
-        self, field: _Pattern, found: re.Match[bytes], name: bytes, cells: dict[bytes, float]
+        self,
+        field: _Pattern,
+        found: Sequence[Sequence[bytes]],
+        name: bytes,
+        cells: dict[bytes, float],
     ) -> None:
-        """Add the numbers that a pattern found; ``name``: where it has none of its own."""
-        if field.named:
-            name = found["name"] or b""
-        of = found["of"] if field.several else b"0"
-        tags = self._tags.get((field, name, of))
-        if tags is None:
-            tags = tuple((key, self._tag(field.form, name, key, of)) for key in field.values)
-            if len(self._tags) < _MAX_TAGS:
-                self._tags[field, name, of] = tags
-
-        for key, tag in tags:
-            text = found[key]
-            value = number(text) if text else None
-            if value is not None:
-                cells[tag] = value
+        """Add the numbers among the groups of each match; ``name``: where they have none."""
+        of, fixed = b"", field.name_at < 0 and field.of_at < 0
+        for groups in found:
+            if not fixed:
+                name = name if field.name_at < 0 else groups[field.name_at]
+                of = b"" if field.of_at < 0 else groups[field.of_at]
+            tags = self._tags.get((field, name, of))
+            if tags is None:
+                tags = tuple((at, self._tag(field.form, name, key, of)) for at, key in field.values)
+                if len(self._tags) < _MAX_TAGS:
+                    self._tags[field, name, of] = tags
+            for at, tag in tags:
+                text = groups[at]
+                value = number(text) if text else None
+                if value is not None:
+                    cells[tag] = value
 
     def _tag(self, form: str, name: bytes, key: str, of: bytes) -> bytes:
         """The name of a value in other logs, and of what it is one of several."""

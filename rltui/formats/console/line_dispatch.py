@@ -79,10 +79,19 @@ class LineDispatch:
 
             end = text.find(b"\n", at)
             count, rows.stamp = rows.count, prefixes.get(at, b"")
-            self._line(text[at:end], opened, [known[number] for number in numbers])
+            line = text[at:end]
+            if opened:
+                self._line(line, opened, [known[number] for number in numbers])
+                opened = [dialect for dialect in self._dialects if dialect.open]
+            else:
+                for number in numbers:
+                    taken = self._pass(known[number], known[number].read, line)
+                    if known[number].open:
+                        opened = [dialect for dialect in self._dialects if dialect.open]
+                    if taken:
+                        break
             if rows.count > count:
                 last = end
-            opened = [dialect for dialect in self._dialects if dialect.open]
             at = end + 1
 
         return last
@@ -146,20 +155,21 @@ class LineDispatch:
 def marked_lines(text: bytes, dialects: Sequence[Dialect]) -> list[tuple[int, tuple[int, ...]]]:
     """Where the lines with markers begin, in order, each with the numbers of the dialects that have
     a marker in it; ``text`` ends with the end of a line."""
-    searches = _plan(tuple((dialect.markers, dialect.words) for dialect in dialects))
-    lower = text.lower() if any(search.any_case for search in searches) else b""
-    lines: list[list[Line] | None] = []
+    searches, any_case = _plan(tuple([(dialect.markers, dialect.words) for dialect in dialects]))
+    lower, few = text.lower() if any_case else b"", len(text) >> _FEW
+    lines: list[Sequence[Line] | None] = []
     """The lines of each search; None: given up, because there are too many."""
     marked: dict[int, int] = {}
-    for needle, any_case, owners, root in searches:
-        within = lines[root] if root is not None else None
-        found: list[Line] | None
-        if within is not None and len(within) <= len(text) >> _FEW:
+    for needle, in_lower, owners, root in searches:
+        within, found = lines[root] if root is not None else None, None
+        if within is not None and len(within) <= few:
             find = text.find
-            found = [line for line in within if find(needle, line[0], line[1] + 1) >= 0]
+            found = within and [line for line in within if find(needle, line[0], line[1] + 1) >= 0]
         else:
+            source = lower if in_lower else text
+            first = source.find(needle)
             most = len(text) if owners else len(text) >> _FEW_RARE
-            found = _lines(lower if any_case else text, needle, most)
+            found = _lines(source, needle, first, most) if first >= 0 else ()
         lines.append(found)
         for begin, _ in (found or ()) if owners else ():
             marked[begin] = marked.get(begin, 0) | owners
@@ -173,11 +183,11 @@ def _numbers(owners: int) -> tuple[int, ...]:
     return tuple(number for number in range(owners.bit_length()) if owners >> number & 1)
 
 
-def _lines(text: bytes, needle: bytes, most: int) -> list[Line] | None:
-    """The lines with ``needle``; None when there are more than ``most``."""
+def _lines(text: bytes, needle: bytes, pos: int, most: int) -> list[Line] | None:
+    """The lines with ``needle``, which is first at ``pos``; None when there are more than
+    ``most``."""
     find, rfind = text.find, text.rfind
     lines = []
-    pos = find(needle)
     while pos >= 0:
         end = find(b"\n", pos)
         lines.append((rfind(b"\n", 0, pos) + 1, end))
@@ -196,8 +206,12 @@ class _Search(NamedTuple):
     """Position of the search in whose lines this one is done."""
 
 
+_Plan = tuple[list[_Search], bool]
+"""Searches, and whether any is in any case."""
+
+
 @lru_cache(maxsize=256)
-def _plan(markers: tuple[tuple[tuple[bytes, ...], tuple[bytes, ...]], ...]) -> list[_Search]:
+def _plan(markers: tuple[tuple[tuple[bytes, ...], tuple[bytes, ...]], ...]) -> _Plan:
     """The searches for the markers and words of the dialects, roots first."""
     owners: dict[tuple[bytes, bool], int] = {}
     for number, needles in enumerate(markers):
@@ -218,4 +232,4 @@ def _plan(markers: tuple[tuple[tuple[bytes, ...], tuple[bytes, ...]], ...]) -> l
         ]
         root = min(roots)[2] if roots and not any_case else None
         searches.append(_Search(needle, any_case, owners[needle, any_case], root))
-    return searches
+    return searches, any(search.any_case for search in searches)

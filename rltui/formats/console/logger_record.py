@@ -231,10 +231,10 @@ class Verl(Dialect):
             return False
         if b"Training Progress" in line[: found.start()]:
             self._other(line[: found.start()])
-        if len(line) + len(self.rows.stamp) >= _CUT and not line.endswith(b")"):
+        long = len(line) + len(self.rows.stamp) >= _CUT and not line.endswith(b")")
+        if long and _CUT in (len(line), len(line.decode("utf-8", "replace"))):
             # a line that was cut loses its last field, which may be incomplete
-            if _CUT in (len(line), len(line.decode("utf-8", "replace"))):
-                line = line[: line.rfind(b" - ")]
+            line = line[: line.rfind(b" - ")]
 
         names, values = self._fields(plain(line[found.end() :]).removesuffix(b" -"))
         if not names:
@@ -291,7 +291,7 @@ class LoggerRecord(Dialect):
     TensorBoard (slime/observability); SkyRL quotes its numbers (skyrl/train/utils/tracking.py).
     """
 
-    longest = MAX_LINE
+    longest = MAX_BYTES
     markers = (b": {'", b'{"', b"Step ")
 
     def __init__(self, rows: ConsoleRows) -> None:
@@ -308,8 +308,6 @@ class LoggerRecord(Dialect):
             self._axis_row(b"step", self._step, self._printed.numbers, self._wall)
 
     def read(self, line: bytes) -> bool:
-        if len(line) > MAX_BYTES:
-            return False
         if b'{"' in line:
             return self._json(line)
         if b"{'" not in line and not line.rstrip().endswith(b":"):

@@ -159,9 +159,9 @@ class BoxedTable(Dialect):
             else:  # pairs in a frame without inner columns
                 found = pairs_of(text, alone=True) or ()
                 if len(self._cells) + len(found) <= _MAX_ROWS:
-                    for key, value, whole_value, _ in found:
-                        known = whole_value is not None
-                        self._cells[key] = b"%d" % whole_value if known else b"%r" % value
+                    for pair in found:
+                        number = b"%r" % pair.value if pair.whole is None else b"%d" % pair.whole
+                        self._cells[pair.name] = number
 
     def _cell(self, sides: list[bytes]) -> None:
         if len(sides) < 4 or len(sides) % 2 or sides[-1].strip():
@@ -184,7 +184,8 @@ class BoxedTable(Dialect):
                 name, _, value = pair.rpartition(b": ")
                 cells[name if category == b"other" else category + b"/" + name] = value
 
-        values = {k: value for k, text in cells.items() if (value := amount(text)) is not None}
+        amounts = ((name, amount(text)) for name, text in cells.items())
+        values = {name: known for name, known in amounts if known is not None}
         for key in words().box_steps:  # a counter of a framework
             if key in values and values[key].is_integer():
                 self._key, step = key, int(values.pop(key))
