@@ -13,10 +13,9 @@ from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.formats.base import Decoded
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows
-from rltui.formats.console.console_line import LinePrefix
+from rltui.formats.console.console_line import LinePrefix, TerminalTail
 from rltui.formats.console.line_dispatch import LineDispatch
 from rltui.formats.console.logger_record import ConfigDump
-from rltui.formats.console.terminal_tail import TerminalTail
 from rltui.formats.last_line import NO_ROWS, LastLine, figure_lines
 
 #: The byte order mark that some Windows shells write first.
@@ -144,14 +143,8 @@ class ConsoleDecoder(LastLine):
         self._dump.feed(text)
         last = self._dispatch.read(text, prefixes, self._offset - len(text))
 
-        newest = self._rows.newest
-        if _RICH in text and newest is not None:
-            for found in _RICH_BAR.finditer(text):
-                done, total = (int(number.replace(b",", b"") or 0) for number in found.groups())
-                if total > 0 and done <= 2 * newest and newest <= 2 * done:
-                    self._rows.total = total  # it counts the steps of the rows
-                    break
-
+        if _RICH in text:
+            self._plan(text)
         if len(raw) != len(text) and (last is not None or self._ranks.fed):
             # the same line behind its prefix, or of a rank the last one
             ends = raw.count(b"\n") if last is None else text.count(b"\n", 0, last) + 1
@@ -159,6 +152,15 @@ class ConsoleDecoder(LastLine):
             for _ in range(ends):
                 last = raw.find(b"\n", last + 1)
         return None if last is None else last - before
+
+    def _plan(self, text: bytes) -> None:
+        """Read the planned steps off a bar of rich that counts the steps of the rows."""
+        newest = self._rows.newest
+        for found in _RICH_BAR.finditer(text) if newest is not None else ():
+            done, total = (int(number.replace(b",", b"") or 0) for number in found.groups())
+            if newest is not None and total > 0 and done <= 2 * newest and newest <= 2 * done:
+                self._rows.total = total
+                return
 
     def _unprefixed(self, prefix: LinePrefix, text: bytes, prefixes: dict[int, bytes]) -> bytes:
         """The lines without what collectors put in front, which is added to ``prefixes``; those of

@@ -134,6 +134,20 @@ class DescribedDialect(Dialect):
                 self.rows.total = steps.get("total", self.rows.total)
             return self.open
 
+        cells = self._values(known, found, text)
+        if known.kind == "row":
+            return self._row(steps, cells, wall_time(text) if b":" in text else math.nan)
+
+        # a row without a step of its own
+        if self._step is not None:
+            self.rows.add(Row(self._step, tuple(cells), tuple(cells.values())), guessed=True)
+        elif len(self._early) < _MAX_EARLY:
+            self._early.append(cells)
+        return self._step is not None
+
+    def _values(self, known: _Line, found: re.Match[bytes], text: bytes) -> dict[bytes, float]:
+        """The numbers of a row."""
+        own = known.own
         cells: dict[bytes, float] = {}
         if own.values:
             self._add_values(own, (found.groups(b""),), b"", cells)
@@ -144,16 +158,8 @@ class DescribedDialect(Dialect):
             label = found["label"].rpartition(b"] ")[2].strip()
             self._label = label if self._label is None else self._label
             if label != self._label:
-                cells = {label + b"/" + name: value for name, value in cells.items()}
-        if known.kind == "row":
-            return self._row(steps, cells, wall_time(text) if b":" in text else math.nan)
-
-        # a row without a step of its own
-        if self._step is not None:
-            self.rows.add(Row(self._step, tuple(cells), tuple(cells.values())), guessed=True)
-        elif len(self._early) < _MAX_EARLY:
-            self._early.append(cells)
-        return self._step is not None
+                return {label + b"/" + name: value for name, value in cells.items()}
+        return cells
 
     def follow(self, line: bytes) -> None:
         """A line of a block; the row is complete where the block ends."""

@@ -60,41 +60,39 @@ class LineDispatch:
         """Read whole lines that begin at ``offset`` in the file; ``prefixes``: begin of a line ->
         what stood in front of it. Returns where the last line that completed a row ends."""
         rows, size, last, left = self._rows, len(text), None, _GUESSED - offset
-        if left < 0 and not self.found:
-            self._dialects = [d for d in self._dialects if d.rank is not Rank.GUESS]
+        if left < 0:
+            self._drop_guesses()
         known = tuple(self._dialects)
         marked = marked_lines(text, known)
+        marked.append((size, ()))
         opened = [dialect for dialect in known if dialect.open]
 
         # line by line where a dialect is open, else only the lines with markers
         at = nth = 0
-        while at < size and (opened or nth < len(marked)):
-            begin, numbers = marked[nth] if nth < len(marked) else (size, ())
+        while at < size and (opened or nth + 1 < len(marked)):
+            begin, numbers = marked[nth]
             if opened and at < begin:
                 numbers = ()
             else:
                 at, nth = begin, nth + 1
-            if at > left and not self.found:
-                self._dialects = [d for d in self._dialects if d.rank is not Rank.GUESS]
+            if at > left:
+                self._drop_guesses()
 
             end = text.find(b"\n", at)
             count, rows.stamp = rows.count, prefixes.get(at, b"")
-            line = text[at:end]
-            if opened:
-                self._line(line, opened, [known[number] for number in numbers])
-                opened = [dialect for dialect in self._dialects if dialect.open]
-            else:
-                for number in numbers:
-                    taken = self._pass(known[number], known[number].read, line)
-                    if known[number].open:
-                        opened = [dialect for dialect in self._dialects if dialect.open]
-                    if taken:
-                        break
+            self._line(text[at:end], opened, [known[number] for number in numbers])
             if rows.count > count:
                 last = end
+            fresh = [number for number in numbers if known[number].open]
+            if opened or fresh:
+                opened = [dialect for dialect in self._dialects if dialect.open]
             at = end + 1
-
         return last
+
+    def _drop_guesses(self) -> None:
+        """Drop the weak dialects where there is no row after so many bytes."""
+        if not self.found:
+            self._dialects = [d for d in self._dialects if d.rank is not Rank.GUESS]
 
     def close(self) -> None:
         """Add the rows that wait for a line, now that no more come."""

@@ -202,30 +202,32 @@ def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
     for field in _SEPARATOR.split(text.strip(b" \t|,;")):
         quick = _QUICK.search(field)
         found = _FIELD.fullmatch(field) if quick else None
-        two = _TWO.fullmatch(field) if quick and found is None else None
-        if found is not None:
-            if found[1] and not line:
-                label = found[1] + b"/"
-            line.add(label + found[2].strip(), found[3], found[4])
+        if found is None:
+            empty = not field or (not quick and _TEXT.fullmatch(field) is not None)
+            line.clean = (empty or (quick is not None and _add_several(field, line))) and line.clean
+            if alone and not line.clean:
+                return None
             continue
-
-        if two:
-            line.add(two[1] + b" " + two[3], two[4])
-            line.add(two[2] + b" " + two[3], two[5])
-            continue
-        end, gaps = 0, b""
-        for loose in _LOOSE.finditer(field) if quick else ():
-            line.add(loose[1], loose[2], loose[3])
-            gaps += field[end : loose.start()]
-            end = loose.end()
-        if end:
-            only_pairs = not (gaps + field[end:]).strip()
-        else:
-            only_pairs = not field or _TEXT.fullmatch(field) is not None
-        line.clean = line.clean and only_pairs
-        if alone and not line.clean:
-            return None
+        if found[1] and not line:
+            label = found[1] + b"/"
+        line.add(label + found[2].strip(), found[3], found[4])
     return line or None
+
+
+def _add_several(field: bytes, line: PairLine) -> bool:
+    """Add the pairs of a field that is not one pair; returns whether it has only pairs."""
+    two = _TWO.fullmatch(field)
+    if two:
+        line.add(two[1] + b" " + two[3], two[4])
+        line.add(two[2] + b" " + two[3], two[5])
+        return True
+    end, gaps = 0, b""
+    for found in _LOOSE.finditer(field):
+        line.add(found[1], found[2], found[3])
+        gaps += field[end : found.start()]
+        end = found.end()
+    rest = (gaps + field[end:]).strip()
+    return not rest if end else _TEXT.fullmatch(field) is not None
 
 
 def worded(text: bytes) -> PairLine | None:

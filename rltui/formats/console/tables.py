@@ -156,12 +156,16 @@ class BoxedTable(Dialect):
                 name, begun = self._panel[-1]
                 if text and len(begun) < _MAX_PANEL:
                     self._panel[-1] = name, begun + b" " + text
-            else:  # pairs in a frame without inner columns
-                found = pairs_of(text, alone=True) or ()
-                if len(self._cells) + len(found) <= _MAX_ROWS:
-                    for pair in found:
-                        number = b"%r" % pair.value if pair.whole is None else b"%d" % pair.whole
-                        self._cells[pair.name] = number
+            else:
+                self._pairs(text)
+
+    def _pairs(self, text: bytes) -> None:
+        """Pairs in a frame without inner columns."""
+        found = pairs_of(text, alone=True) or ()
+        if len(self._cells) + len(found) <= _MAX_ROWS:
+            for pair in found:
+                number = b"%r" % pair.value if pair.whole is None else b"%d" % pair.whole
+                self._cells[pair.name] = number
 
     def _cell(self, sides: list[bytes]) -> None:
         if len(sides) < 4 or len(sides) % 2 or sides[-1].strip():

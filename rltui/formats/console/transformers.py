@@ -369,13 +369,7 @@ class Transformers(Dialect):
         if b"epoch" not in names and progress is None:
             return False
         if names != self._names:
-            self._names, about = names, [n for n in names if n != b"epoch"]
-            tested = [n.startswith((b"eval_", b"test_")) for n in about]
-            self._kind = RowKind.EVAL if tested and all(tested) else RowKind.TRAIN
-            self._kind = RowKind.SUMMARY if b"train_runtime" in names else self._kind
-            self._tags = tuple(
-                transformers_tag(n.decode("latin-1")).encode("latin-1") for n in names
-            )
+            self._learn(names)
         if progress:
             self.rows.total = int(progress[2])
             self._give(Row(int(progress[1]), self._tags, values, wall))
@@ -390,6 +384,15 @@ class Transformers(Dialect):
         self._inference.row(self._kind, row, values[names.index(b"epoch")], planned)
         self._give()
         return True
+
+    def _learn(self, names: tuple[bytes, ...]) -> None:
+        """Remember the names of a row, and what they say of it."""
+        about = [n.startswith((b"eval_", b"test_")) for n in names if n != b"epoch"]
+        self._kind = RowKind.EVAL if about and all(about) else RowKind.TRAIN
+        if b"train_runtime" in names:
+            self._kind = RowKind.SUMMARY
+        latin = (transformers_tag(n.decode("latin-1")) for n in names)  # any bytes
+        self._names, self._tags = names, tuple(tag.encode("latin-1") for tag in latin)
 
     def _give(self, *rows: Row) -> None:
         """Add rows, or those whose step is now known."""
