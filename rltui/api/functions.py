@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast, overload
 
-from rltui.api.documents import EventDocument, LevelWord, NoteDocument, RunVerdict
 from rltui.api.runs import Run, Runs
 from rltui.config import load_config
 from rltui.core.address import parse_logdir
+from rltui.output.documents import EventDocument, LevelWord, NoteDocument, RunVerdict
 from rltui.output.json_document import (
     check_document,
     dump,

@@ -9,10 +9,10 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rltui.api.documents import NoteDocument
 from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.core.errors import UsageError
 from rltui.core.installation import to_add
+from rltui.output.documents import NoteDocument
 from rltui.session import RunView
 from rltui.session.naming import called
 from rltui.store.points import Points as Columns
