@@ -207,15 +207,12 @@ def duration(seconds: SupportsFloat | None, tenths: bool = False) -> str:
 
     whole = int(number + 0.5)
     days, rest = divmod(whole, _DAY)
-    if whole < _MINUTE:
-        return f"{whole} s"
     if whole < _HOUR:
-        return f"{whole // _MINUTE}m{whole % _MINUTE:02d}s"
-    if not days:
-        return f"{whole // _HOUR}h{whole % _HOUR // _MINUTE:02d}m"
-    if days < 100:
-        return f"{days}d{rest // _HOUR:02d}h"
-    return f"{days}d" if days < 100_000 else "> 270y"
+        return f"{whole // _MINUTE}m{whole % _MINUTE:02d}s" if whole >= _MINUTE else f"{whole} s"
+    if days >= 100:
+        return f"{days}d" if days < 100_000 else "> 270y"
+    hours = rest // _HOUR
+    return f"{days}d{hours:02d}h" if days else f"{hours}h{rest % _HOUR // _MINUTE:02d}m"
 
 
 def age(seconds: SupportsFloat | None) -> str:

@@ -130,7 +130,7 @@ def grid_lines(
     """The charts of ``rows``, those in sight, with the crosshair at the step ``cross`` in all;
     ``pace`` says how many of them, None for all."""
     pace = pace or Pace()
-    rows = [r if r.value is not None else make_row(run, r.tag, r.band) for r in rows[: layout.places]]
+    rows = [make_row(run, r.tag, r.band) if r.value is None else r for r in rows[: layout.places]]
     names = _names(run, rows, view, layout.width)
     columns: list[list[Line]] = [[] for _ in range(layout.columns)]
     # every line is as wide as its chart: to measure all of them takes as long as a chart
