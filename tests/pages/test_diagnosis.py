@@ -78,7 +78,7 @@ def test_a_list_without_room_for_all_shows_the_worst_findings() -> None:
     assert "worst of all" in text_of(short_lines(run, 78, VIEW, 2))
     assert "worst of all" in text_of(findings_pane(run, 60, 3, VIEW))
     assert "2 more" in text_of(findings_pane(run, 60, 4, VIEW))
-    (listed,) = RunRows(ListedRuns([run]).by_key, VIEW, 80).entries(0)
+    (listed,) = RunRows(ListedRuns([run]).shown("name", ""), VIEW, 80).entries(0)
     assert "worst of all" in text_of(listed.draw(False))
 
 
