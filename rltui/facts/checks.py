@@ -202,8 +202,9 @@ def check_facts(run: RunView, diagnosis: Diagnosis, badge_of: BadgeOf) -> list[t
     with the names of what is not logged; those without text are left out."""
     items = check_items(run, diagnosis)
     cause = cause_of(run)
+    jumped = cause.tag if cause else None
     logged = [i for i in items if i.tag is not None]
-    causes = [i for i in logged if i.leads and i.is_setting and not (cause and i.tag == cause.tag)]
+    causes = [i for i in logged if i.leads and i.is_setting and i.tag != jumped]
     rest = [i for i in logged if not i.first]
     first = [i for i in logged if i.first and i not in causes]
     first = first or ([] if causes else [i for i in rest if not i.answer][:1])
@@ -218,7 +219,7 @@ def check_facts(run: RunView, diagnosis: Diagnosis, badge_of: BadgeOf) -> list[t
 
     then = [told(i, i.hint or i.answer) for i in rest if i not in first]
     then += [f"not logged: {', '.join(missing)}"] if missing else []
-    asked = (told(i, i.ask if cause and i.tag == cause.tag else i.hint or i.ask) for i in first)
+    asked = (told(i, i.ask if i.tag == jumped else i.hint or i.ask) for i in first)
     facts = [
         ("began with", precondition_of(run, diagnosis)),
         ("likely cause", ", ".join(told(i, i.hint) for i in causes)),

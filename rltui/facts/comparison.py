@@ -25,13 +25,12 @@ from rltui.facts.groups import (
     slot_of,
 )
 from rltui.facts.x_axis import compared_tag
+from rltui.health.model import Finding
 from rltui.session import RunView
 from rltui.session.memory import group_limits
 
 #: What a row of the comparison is: a run, or a group by its name.
 RowId = RunKey | str
-#: Before a row has its colour.
-_NO_SLOT = -1
 #: Lines that go to the last of many rows; the others go to the best.
 _LAST = 2
 #: States that are an alarm by themselves, and others that are worth a word.
@@ -114,14 +113,13 @@ class Comparison:
         self._numbers: dict[tuple[RowId, Column], FloatArray] = {}
         self.reference = reference
 
+        slots = [slot_of(marked, r) for r in self.runs]
         if self.grouping is not None:
-            self.rows = [Row(g.name, g.name, g.runs, _NO_SLOT) for g in self.grouping.groups]
+            rows = [Row(g.name, g.name, g.runs, 0) for g in self.grouping.groups]
         else:
-            slots = [slot_of(marked, r) for r in self.runs]
-            found = [_NO_SLOT if None in slots or s is None else s for s in slots]
-            pairs = zip(self.runs, found, strict=True)
-            self.rows = [Row(run.key, run.name, (run,), slot) for run, slot in pairs]
-        if any(r.slot == _NO_SLOT for r in self.rows):
+            rows = [Row(r.key, r.name, (r,), s or 0) for r, s in zip(self.runs, slots, strict=True)]
+        self.rows = rows
+        if self.grouping is not None or None in slots:
             self._choose_lines(() if before is None else before.rows)
 
     def _choose_lines(self, before: Sequence[Row]) -> None:
@@ -202,22 +200,22 @@ def window_words() -> str:
     return f"means over the last {numbers.percent(group_limits().last_share)} of each run"
 
 
+def _alarms(run: RunView) -> list[Finding]:
+    """What fires about a metric, and not about the state of the run."""
+    return [f for f in run.report.firing() if f.tag is not None] if run.report else []
+
+
 def _verdict_words(row: Row) -> str:
     level_word = "not judged" if row.level is Level.UNKNOWN else row.level.word
-    # What fires about a metric, and not about the state of the run.
-    alarms = {
-        r.key: [f for f in r.report.firing() if f.tag is not None] if r.report else []
-        for r in row.runs
-    }
     if len(row.runs) > 1:
         worst_runs = [r for r in row.runs if r.verdict.level is row.level]
-        states = {"" if alarms[r.key] else r.verdict.state_word for r in worst_runs}
+        states = {"" if _alarms(r) else r.verdict.state_word for r in worst_runs}
         word = states.pop() if len(states) == 1 and states <= _ALARMING else level_word
         count = f"{len(worst_runs)} of {len(row.runs)} "
         return word if len(worst_runs) == len(row.runs) else count + word
 
     (run,) = row.runs
-    state, found = run.verdict.state_word, alarms[run.key]
+    state, found = run.verdict.state_word, _alarms(run)
     if found:
         level = worst(f.level for f in found)
         since = [f.since_step for f in found if f.level is level and f.since_step is not None]

@@ -139,13 +139,7 @@ def _tab_sections(
 ) -> Sequence[Section]:
     sections: Sequence[Section] = ()
     if tab == OVERVIEW:
-        rows = [_with_band(run, t) for t in pinned if t in run.infos]
-        # What is pinned stands at the top only; the other sections keep the level of all.
-        others = (
-            replace(s, rows=tuple(r for r in s.rows if r.tag not in pinned))
-            for s in overview_sections(run)
-        )
-        sections = [section_of(PINNED, rows), *others]
+        sections = _below_pinned(run, pinned)
     elif tab == ALL:
         order = {c: n for n, c in enumerate(Category)}
         places = {t: (order[i.category], i.order, t) for t, i in run.infos.items()}
@@ -163,6 +157,16 @@ def _tab_sections(
         sections = [section_of(s.title, (r for r in s.rows if _matches(r, text))) for s in sections]
 
     return [s for s in sections if s.rows]
+
+
+def _below_pinned(run: RunView, pinned: tuple[str, ...]) -> list[Section]:
+    """The sections of Overview. What is pinned stands at the top only; the other sections keep the
+    level of all their rows."""
+    others = (
+        replace(s, rows=tuple(r for r in s.rows if r.tag not in pinned))
+        for s in overview_sections(run)
+    )
+    return [section_of(PINNED, (_with_band(run, t) for t in pinned if t in run.infos)), *others]
 
 
 def _matches(row: Row, text: str) -> bool:
@@ -207,14 +211,16 @@ def overview_sections(run: RunView) -> Sequence[Section]:
             sections.append(section_of(question.title, rows))
     if not sections and run.infos:
         return [section_of("Logged", fold(run, run.infos))]
-
-    # What fires and answers no question: one tag for each rule and metric, worst first.
-    firing = run.report.firing() if run.report else ()
-    first = {(f.rule, f.metric): f.tag for f in reversed(firing) if f.tag in run.infos}
-    others = dict.fromkeys(t for t in reversed(first.values()) if t is not None and t not in shown)
-    rows = [_with_band(run, tag) for tag in others]
+    rows = [_with_band(run, tag) for tag in _firing(run) if tag not in shown]
 
     return [section_of(_ELSEWHERE, rows), *sections] if rows else sections
+
+
+def _firing(run: RunView) -> list[str]:
+    """Tags of the findings that hold now, one for each rule and metric, worst first."""
+    found = run.report.firing() if run.report else ()
+    tags = {(f.rule, f.metric): f.tag for f in reversed(found) if f.tag in run.infos}
+    return [tag for tag in dict.fromkeys(reversed(tags.values())) if tag is not None]
 
 
 def _with_band(run: RunView, tag: str) -> Row:

@@ -276,7 +276,7 @@ def ticks(values: Sequence[float], step: float) -> list[str]:
         mantissa = step / 10.0 ** math.floor(math.log10(step) + 1e-9)
         digits = math.ceil(math.log10(biggest / step) - 1e-9) + _decimals(mantissa)
         texts = [_scientific(v, min(4, max(0, digits))) for v in values]
-        texts = [re.sub(r"\.?0+e", "e", text) if "." in text else text for text in texts]
+        texts = [re.sub(r"(\.\d*?)0+e", r"\1e", text).replace(".e", "e") for text in texts]
     else:
         group = 0 if biggest < 10_000 else min(4, int(math.log10(biggest) + 1e-9) // 3)
         places = _decimals(step / 10.0 ** (3 * group))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -49,13 +49,14 @@ def explain_document(
     """
     known = {r.id: r for r in rules}
     if name is None:
-        return {
-            "schema": "rltui.explain/1",
-            "metrics": {k: m.title for k, m in catalogue.metrics.items()},
-            "rules": {k: r.title for k, r in known.items()},
-            "symptoms": {k: s.title for k, s in symptoms().items()},
-            "frameworks": {k: d.title for k, d in catalogue.dialects.items()},
+        every: dict[str, Mapping[str, Any]] = {
+            "metrics": catalogue.metrics,
+            "rules": known,
+            "symptoms": symptoms(),
+            "frameworks": catalogue.dialects,
         }
+        titles = {kind: {k: x.title for k, x in some.items()} for kind, some in every.items()}
+        return {"schema": "rltui.explain/1", **titles}
     name = clean(name)
     found = catalogue.explain(name, framework)
     nameless = not found.tags and all(info.metric is None for _, info in found.own)
@@ -70,13 +71,13 @@ def explain_document(
             f"unknown name {name!r}: no tag, metric, rule or symptom"
             + (f"; did you mean {hint!r}?" if hint else "")
         )
-    keys = [t["metric"] for t in described.get("tags", ()) if t["metric"]]
-    keys += [found.metric.key] if found.metric else []
-    readers = [r for r in known.values() if any(_readers([r], key) for key in keys)]
+    keys = {t["metric"] for t in described.get("tags", ())} - {None}
+    keys |= {found.metric.key} if found.metric else set()
+    read = {rule for key in keys for rule in _readers(known.values(), key)}
     document = {"schema": "rltui.explain/1", "name": name, **described}
-    document["rules"] = {r.id: r.title for r in readers}
+    document["rules"] = {k: r.title for k, r in known.items() if k in read}
     if found.metric is not None:
-        document["unread"] = None if readers else why_unread(name)
+        document["unread"] = None if read else why_unread(name)
 
     return document
 
@@ -237,11 +238,8 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
     """The document for people: what it means, its limits, what to do. ``reasons``: also who logs
     it under which name, the parameters of a rule and where each limit comes from."""
     lines: list[str] = []
-    if "name" not in document:
-        for section in ("symptoms", "rules", "metrics", "frameworks"):
-            lines += ["", section]
-            lines += [f"  {key:28} {title}" for key, title in document[section].items()]
-        return "\n".join(lines).strip("\n") + "\n"
+    for section in ("symptoms", "rules", "metrics", "frameworks") if "name" not in document else ():
+        lines += ["", section, *(f"  {key:28} {x}" for key, x in document[section].items())]
     if "metric" in document:
         lines += _metric_lines(document["metric"], document["logged_as"], reasons)
 
@@ -259,7 +257,7 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
         lines += _rule_lines(document["rule"], reasons)
     if "symptom" in document:
         lines += _symptom_lines(document["symptom"], reasons)
-    if document["rules"] and "rule" not in document and "metric" in document:
+    if "metric" in document and document["rules"] and "rule" not in document:
         names = ", ".join(f"{title} ({key})" for key, title in document["rules"].items())
         lines += ["", *wrap(f"judged by {names}", _WIDTH)]
     if document.get("unread"):
@@ -312,29 +310,28 @@ def _tag_lines(group: list[Json], rules: Mapping[str, str], reasons: bool) -> li
     if entry["sign"] < 0:
         lines.append("  logged with the opposite sign")
 
-    names = [x["framework"] for x in group if x["framework"] != GENERIC]
-    names += [f"no known framework{f' ({kinds})' if kinds else ''}"] if own else []
-    patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
-    read = dict.fromkeys(rule for x in group for rule in x["rules"])
-    facts = [
-        ("holds for", ", ".join(names)),
-        ("matched by", "" if reasons else ", ".join(patterns)),
-        ("guessed", sentences.GUESSED if entry["guessed"] else ""),
-        ("judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"),
-    ]
-    if reasons:
-        facts += [*(("matched by", x["matched_by"]) for x in group), ("source", entry["source"])]
+    return lines + _facts(_tag_facts(group, f" ({kinds})" if kinds else "", rules, reasons))
 
-    return lines + _facts(facts)
+
+def _tag_facts(
+    group: list[Json], kinds: str, rules: Mapping[str, str], reasons: bool
+) -> Iterator[tuple[str, str]]:
+    names = [x["framework"] for x in group if x["framework"] != GENERIC]
+    names += [f"no known framework{kinds}"] if len(names) < len(group) else []
+    yield "holds for", ", ".join(names)
+    if not reasons:
+        patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
+        yield "matched by", ", ".join(patterns)
+    yield "guessed", sentences.GUESSED if group[0]["guessed"] else ""
+    read = dict.fromkeys(rule for x in group for rule in x["rules"])
+    yield "judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"
+    if reasons:
+        yield from (("matched by", x["matched_by"]) for x in group)
+        yield "source", group[0]["source"]
 
 
 def _rule_lines(rule: Json, reasons: bool) -> list[str]:
     """A rule with its variants: what each reads, for which runs, its limits and when it fires."""
-
-    def rows(value: Any) -> str:
-        """A number, or how many rows: "5 to 20 (10 % of the rows so far)"."""
-        return str(Extent(**value)) if isinstance(value, dict) else str(value)
-
     lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
     lines += wrap(rule["meaning"], _WIDTH)
     shared = len({v["advice"] for v in rule["variants"]}) == 1
@@ -350,15 +347,10 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         lines += _facts(facts)
         if not reasons:
             continue
-        hold, least = variant["hold"], variant["min_points"]
-        fires = "at once" if hold == 1 else f"after {rows(hold)} rows in a row"
-        fires += f", from row {least} on" if least > 1 else ""
-        fires += f"; resolved after {variant['release']} rows inside the limit"
-        set_for = [
-            (word, ", ".join(f"{k} {rows(v)}" for k, v in variant[word].items()))
-            for word in ("watch", "bad")
-        ]
-        lines += _facts([("fires", fires), *set_for])
+        lines += _facts([("fires", _when(variant))])
+        for word in ("watch", "bad"):
+            values = ", ".join(f"{k} {_rows(v)}" for k, v in variant[word].items())
+            lines += _facts([(word, values)])
         for name, why in variant["sources"].items():
             lines += [f"    {x}" for x in wrap(f"{name + ': ' if name else ''}{why}", _WIDTH - 4)]
 
@@ -368,6 +360,19 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         lines += ["", *_facts([("check", rule["variants"][0]["advice"])], 0)]
     hint = "" if reasons else "; --reasons shows them"
     return [*lines, "", f"rules.override changes the parameters{hint}"]
+
+
+def _when(variant: Json) -> str:
+    """After how many rows a variant speaks, and is silent again."""
+    hold, least = variant["hold"], variant["min_points"]
+    fires = "at once" if hold == 1 else f"after {_rows(hold)} rows in a row"
+    fires += f", from row {least} on" if least > 1 else ""
+    return f"{fires}; resolved after {variant['release']} rows inside the limit"
+
+
+def _rows(value: Any) -> str:
+    """A number, or how many rows: "5 to 20 (10 % of the rows so far)"."""
+    return str(Extent(**value)) if isinstance(value, dict) else str(value)
 
 
 def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rltui.core.batch import Note
+from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
 from rltui.facts import sentences
@@ -140,7 +140,7 @@ def _entry(run: RunView) -> Json:
     """The verdict on one run: the fields of ``RunVerdict`` but for the faults, which are known when
     this has been made."""
     report, known, progress = run.report, run.recognition, run.progress
-    files, ending, diagnosed = run.data.files, ending_diagnosis(run), diagnosed_in(run)
+    ending, diagnosed = ending_diagnosis(run), diagnosed_in(run)
     diagnoses = diagnosed.diagnoses if ending is None else (ending, *diagnosed.diagnoses)
     guessed = [(tag, info.metric) for tag, info in run.infos.items() if info.guessed]
 
@@ -163,16 +163,7 @@ def _entry(run: RunView) -> Json:
         "last_wall_time": run.data.extent.last_wall_time,
         "restarts": len(run.points.extent.restarts),
         "reference": report.reference if report else None,
-        "sources": [
-            fields_of(
-                source,
-                SourceDocument,
-                path=str(source.path),
-                bytes=source.size,
-                notes=[note_document(n) for n in files.notes if n.path == source.path],
-            )
-            for source in files.sources.values()
-        ],
+        "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
         "diagnoses": [_diagnosis(run, d) for d in diagnoses],
         "first_movers": [
@@ -197,6 +188,11 @@ def _entry(run: RunView) -> Json:
         ],
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
     }
+
+
+def _source(source: SourceInfo, notes: Iterable[Note]) -> Json:
+    own = [note_document(n) for n in notes if n.path == source.path]
+    return fields_of(source, SourceDocument, path=str(source.path), bytes=source.size, notes=own)
 
 
 def _ending(run: RunView) -> Json | None:

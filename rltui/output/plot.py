@@ -101,11 +101,12 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     """One chart of ``tag`` with a line per run that has it. With groups a line per group, the mean
     over its runs, between two of the standard deviation."""
     plotext = _plotext()
-    having = []
+    spans: dict[RunView, FloatArray] = {}
     for run in runs:
         with run.walled(NOT_SHOWN):
-            if tag in run.infos and _points(run, tag, options) is not None:
-                having.append(run)
+            if tag in run.infos and (points := _points(run, tag, options)) is not None:
+                spans[run] = points[0][[0, -1]]
+    having = list(spans)
     if not having:
         return f"{tag}: {_MISSING[options.axis]}\n"
     unit = having[0].infos[tag]
@@ -131,8 +132,8 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
         low, high = float(values.min()), float(values.max())
         ticks = (decades if options.log else round_ticks)(low, high, height)
         plotext.yticks([at for at, _ in ticks], [label for _, label in ticks])
-        spans = [p[0] for r in having if (p := _points(r, tag, options)) is not None]
-        low, high = float(min(x[0] for x in spans)), float(max(x[-1] for x in spans))
+        places = np.array([*spans.values()])
+        low, high = float(places[:, 0].min()), float(places[:, 1].max())
         ticks = x_ticks(low, high, options.width - 10, KINDS[options.axis])
         plotext.xticks([at for at, _ in ticks], [label for _, label in ticks])
         rows = "row" if {r.step_word for r in having} == {"row"} else "step"
@@ -144,11 +145,7 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     finally:
         plotext.clear_figure()
 
-    text = text.rstrip("\n") + "\n"
-    count, every = sum(d.left_out for d in drawn), sum(d.points for d in drawn)
-    if count:
-        text += f"log y leaves out what is not above 0: {count:,} of {every:,} points\n"
-    return text
+    return text.rstrip("\n") + "\n" + _left_out(drawn)
 
 
 def _plotext() -> Any:
@@ -159,6 +156,12 @@ def _plotext() -> Any:
         found = getattr(plotext, "__version__", "another version")
         raise UsageError(f"plot needs plotext 5, not {found}: install 'plotext>=5.3.2,<6'")
     return plotext
+
+
+def _left_out(drawn: Sequence[_Drawn]) -> str:
+    """What a log axis has no place for, in a line; empty when that is nothing."""
+    count, every = sum(d.left_out for d in drawn), sum(d.points for d in drawn)
+    return f"log y leaves out what is not above 0: {count:,} of {every:,} points\n" if count else ""
 
 
 def _draw(plotext: Any, drawn: Sequence[_Drawn], many: bool) -> None:
