@@ -160,10 +160,11 @@ def _standing_out(run: RunView, check: Check, row: Row) -> str:
 
 def _far_from_usual(check: Check, value: float) -> str:
     """What the values of a metric usually are, for one that is not; else ""."""
-    if check.high is not None and value > check.high:
-        return f"usually ≤ {numbers.plain(check.high)}"
-    if check.low is not None and value < check.low:
-        return f"usually ≥ {numbers.plain(check.low)}"
+    low, high = check.usual.low, check.usual.high
+    if high is not None and value > high:
+        return f"usually ≤ {numbers.plain(high)}"
+    if low is not None and value < low:
+        return f"usually ≥ {numbers.plain(low)}"
     return ""
 
 

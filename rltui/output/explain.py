@@ -19,8 +19,8 @@ from rltui.facts import sentences
 from rltui.health.detectors.extent import Extent
 from rltui.health.model import Judgement
 from rltui.health.rule import Number, Rule, Variant, When
+from rltui.health.rules import why_unread
 from rltui.health.symptoms import Symptom, symptoms
-from rltui.health.unread import why_unread
 from rltui.output.documents import fields_of
 
 Json = dict[str, Any]
@@ -220,7 +220,7 @@ def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:
     titles = {key: metric.title for key, metric in catalogue.metrics.items()}
     return {
         **fields_of(symptom, ("id", "title")),
-        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found)),
+        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found if sign.rule)),
         "check": [
             {
                 "first": c.first,

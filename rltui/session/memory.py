@@ -11,15 +11,15 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.core.installation import release
 from rltui.core.level import Level, RunState
-from rltui.core.yaml_document import shipped_table
-from rltui.health.limits import read_limits
+from rltui.core.yaml_record import Keyed, shipped_record
+from rltui.health.limits import limits_of
 from rltui.session.run import RunView
 from rltui.sources.follow.queued import Arriving, Reading
 
@@ -309,20 +309,14 @@ class GroupLimits:
 class SessionLimits:
     """``data/limits.yaml``; see there for the meaning of each limit."""
 
-    stages: StageLimits
-    groups: GroupLimits
+    stages: Annotated[StageLimits, Keyed(read=limits_of(StageLimits))]
+    groups: Annotated[GroupLimits, Keyed(read=limits_of(GroupLimits))]
 
 
 @cache
 def session_limits() -> SessionLimits:
     """Reads the shipped document once. Raises DocumentError."""
-    table = shipped_table("session", "data", "limits.yaml")
-    found = SessionLimits(
-        stages=read_limits(table.need("stages"), StageLimits),
-        groups=read_limits(table.need("groups"), GroupLimits),
-    )
-    table.finish()
-    return found
+    return shipped_record(SessionLimits, "session", "data", "limits.yaml")
 
 
 def stage_limits() -> StageLimits:

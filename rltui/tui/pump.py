@@ -42,7 +42,7 @@ LATER = (
     "rltui.pages.findings.findings_detail",
     "rltui.pages.metric.screen",
     "rltui.pages.timing.timing_table",
-    "rltui.tui.help",
+    "rltui.tui.overlay",
     "rltui.pages.log.screen",
     "rltui.pages.comparison.screen",
     "rltui.pages.hyperparameters.screen",

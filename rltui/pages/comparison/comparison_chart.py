@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rltui.draw.chart.chart_model import XY, Overlay
+from rltui.draw.chart.chart_model import XY
 from rltui.draw.chart.render import Chart, Curve, render
 from rltui.draw.line import MUTED, RULE, RUN_TOKENS, TITLE, Line, Token, beside, indented
 from rltui.draw.view import View, missing_on
@@ -93,7 +93,7 @@ def comparison_chart(
     as the curve, five others as lines, the rest as a band."""
     comparison, words = curves.comparison, view.glyphs.text
     axis = _axis(comparison, metric, here, view)
-    lines: list[Overlay] = []
+    lines: list[Curve] = []
     for row in comparison.rows:
         if row is here or row.slot >= len(RUN_TOKENS):
             continue
@@ -102,7 +102,7 @@ def comparison_chart(
             sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
             name, note = map(words, curves.labels[row.id])
             band = (found.low, found.high)
-            lines.append(Overlay(found.x, found.y, token, name, note, sign, *band, found.mean))
+            lines.append(Curve(found.x, found.y, token, name, note, sign, *band, found.mean))
     own = None if here is None else curves.of(here, metric, axis, view)
     if own is None:
         own = Curve(np.empty(0), np.empty(0))
@@ -188,7 +188,7 @@ def _curve(
         below, above = gathered.spread()
         low, high = (gathered.x, below), (gathered.x, above)
 
-    return Curve(gathered.x, gathered.mean, low, high)
+    return Curve(gathered.x, gathered.mean, low=low, high=high)
 
 
 def _trace(run: RunView, metric: Column, axis: Axis, view: View) -> Trace | None:

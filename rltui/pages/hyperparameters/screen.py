@@ -82,9 +82,3 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
 
     def action_hyperparameters(self) -> None:
         self.action_close()
-
-    async def action_filter(self) -> None:
-        await self.status.edit("filter")
-
-    def on_status_filtered(self) -> None:
-        self.update()

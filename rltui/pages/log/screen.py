@@ -39,12 +39,12 @@ class LogScreen(Overlay, places=(LOG,)):
 
     def _to_end(self) -> None:
         if self._follows:
-            self.lines.scroll_end(animate=False)
+            self.items.scroll_end(animate=False)
 
     def on_line_list_scrolled(self) -> None:
         """At the end it follows; who scrolls back wants it to stand still."""
-        at = self.lines.scroll_offset.y
-        if at >= self.lines.max_scroll_y:
+        at = self.items.scroll_offset.y
+        if at >= self.items.max_scroll_y:
             self._follows = True
         elif at < self._at:
             self._follows = False
@@ -52,12 +52,6 @@ class LogScreen(Overlay, places=(LOG,)):
         super().on_line_list_scrolled()
 
     # -- keys ------------------------------------------------------------------------------
-
-    async def action_filter(self) -> None:
-        await self.status.edit("filter")
-
-    def on_status_filtered(self) -> None:
-        self.update()
 
     def action_scroll_left(self) -> None:
         self._scroll_sideways(-1)

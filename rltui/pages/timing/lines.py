@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.draw.chart.layers import bar_line
+from rltui.draw.chart.stack import bar_line
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
