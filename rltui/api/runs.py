@@ -183,6 +183,7 @@ def _maker(library: Library | None) -> Callable[[_Frame], Any]:
                 raise UsageError(f"pandas is not installed: {to_add('pandas')}") from None
         else:
             return lambda columns: pandas.DataFrame(dict(columns))
+
     try:
         import polars  # an extra
     except ImportError:
@@ -203,6 +204,7 @@ def _long(runs: Sequence[Run]) -> _Frame:
             old = points.superseded
             parts += [] if old is None else [(run.name, old, True)]
             parts.append((run.name, points, False))
+
     lengths = [len(points) for _, points, _ in parts]
     return {
         "run": np.repeat(_texts(name for name, _, _ in parts), lengths),
@@ -222,6 +224,7 @@ def _wide(runs: Sequence[Run]) -> _Frame:
         "run": np.repeat(_texts(run.name for run in runs), [len(axis) for axis in axes]),
         "step": _joined(axes, np.int64),
     }
+
     for tag in dict.fromkeys(tag for table in tables for tag in table):
         cells = []
         for table, axis in zip(tables, axes, strict=True):

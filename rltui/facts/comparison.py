@@ -118,6 +118,7 @@ class Comparison:
             rows = [Row(g.name, g.name, g.runs, 0) for g in self.grouping.groups]
         else:
             rows = [Row(r.key, r.name, (r,), s or 0) for r, s in zip(self.runs, slots, strict=True)]
+
         self.rows = rows
         if self.grouping is not None or None in slots:
             self._choose_lines(() if before is None else before.rows)
@@ -131,6 +132,7 @@ class Comparison:
             ranked = [r for r in self.ordered("metric", shown) if self.numbers_of(r, shown).size]
             leading = [*ranked[: LINES - _LAST], *ranked[max(LINES, len(ranked)) - _LAST :]]
             order = list(dict.fromkeys([*leading, *order]))
+
         drawn = {r.id for r in order[:LINES]}
         slots = {r.id: r.slot for r in before if r.slot < LINES and r.id in drawn}
         free = iter(n for n in range(len(order)) if n not in slots.values())
@@ -221,6 +223,7 @@ def _verdict_words(row: Row) -> str:
         since = [f.since_step for f in found if f.level is level and f.since_step is not None]
         words = f"{level.word} since {numbers.step(min(since))}" if since else level.word
         return f"{words}, {state}" if state in _ALARMING | _OVER else words
+
     if state in _ALARMING:
         return state
     return f"{level_word}, {state}" if state in _OVER else level_word
@@ -242,6 +245,7 @@ def _columns(
     seen: set[tuple[RunKey, str]] = set()
     wanted = [tag] if tag is not None and tag[1] in tag[0].infos else []
     wanted += [(run, t) for run in runs for t in _vital_tags(run)]
+
     for run, vital in wanted:
         if (run.key, vital) not in seen:
             tags = {r.key: t for r in runs if (t := compared_tag(run, vital, r)) is not None}

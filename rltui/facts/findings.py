@@ -101,6 +101,7 @@ def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
     symptom = {id(f): d.symptom.id for d in diagnosed_in(run).diagnoses for f in d.findings}
     shown: set[tuple[str, str | None]] = set()
     rows = []
+
     for same in facts.values():
         first = same[-1][0]
         about = symptom.get(id(first), first.rule), first.tag

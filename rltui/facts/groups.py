@@ -146,6 +146,7 @@ class Sweep:
         that some of them share and others do not, the fewest groups first."""
         names = [folded_name(name) for name, _ in self._found]
         found = [self._by("name", names, names)]
+
         for setting in self.settings:
             if _LENGTHS.search(setting):
                 continue
@@ -164,10 +165,12 @@ class Sweep:
         members: dict[tuple[str | None, str], list[int]] = {}
         for n, (key, (_, algorithm)) in enumerate(zip(keys, self._found, strict=True)):
             members.setdefault((key, algorithm), []).append(n)
+
         if sum(len(some) for some in members.values() if len(some) > 1) * 2 < len(self.runs):
             return None
         shared = Counter(key for key, _ in members)
         groups = []
+
         for (key, algorithm), some in members.items():
             alone = title == "name" and len(some) == 1
             name = self.runs[some[0]].name if alone else names[some[0]]
@@ -251,6 +254,7 @@ def _difference(one: bytes, other: bytes) -> Difference:
     slack = 1e-9 * max(1e-300, float(np.abs(values).max()))
     ways = math.comb(n + m, n)
     tried = extreme = 0
+
     for sums in _sums(values, n, ways):
         differences = sums / n - (total - sums) / m
         extreme += int(np.count_nonzero(np.abs(differences) >= abs(found) - slack))
@@ -267,9 +271,11 @@ def _sums(values: FloatArray, n: int, ways: int) -> Iterator[FloatArray]:
         chosen = np.array(list(combinations(range(len(values)), n)))
         yield values[chosen].sum(axis=1)
         return
+
     random = np.random.default_rng(_SEED)
     most = max(1, _CHUNK // len(values))
     tries = min(_MOST_WAYS, max(_ENOUGH, _MOST_NUMBERS // len(values)))
+
     for begin in range(0, tries, most):
         count = min(most, tries - begin)
         draws = random.integers(0, 1 << 32, (count, len(values)), np.uint32)
@@ -299,6 +305,7 @@ def following(
     """The marks on the records of the runs that are shown now, without those that vanished, with
     those of ``slots`` whose runs are there; where a slot has been taken, in the lowest free one."""
     kept = [Marked(runs[m.run.key], m.slot) for m in marked if m.run.key in runs]
+
     for key, slot in slots.items():
         run = runs.get(key)
         if run is not None and slot_of(kept, run) is None:

@@ -186,6 +186,7 @@ def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
         title = " ".join(x for x in (part, number, where) if x) or "system"
         place = not part, where, _DEVICES.index(part) if part in _DEVICES else len(_DEVICES)
         devices.setdefault((*place, int(number or -1), title), []).append(tag)
+
     return [
         section_of(key[-1][0].upper() + key[-1][1:], fold(run, found))
         for key, found in sorted(devices.items())
@@ -199,6 +200,7 @@ def overview_sections(run: RunView) -> Sequence[Section]:
         return []
     shown: set[str] = set()
     sections = []
+
     for question in run.recognition.scenario.questions:
         tags: dict[tuple[str, str], str] = {}  # of several synonyms the first
         for tag in run.tags_of_metrics(question.metrics):
@@ -209,6 +211,7 @@ def overview_sections(run: RunView) -> Sequence[Section]:
         shown.update(tags.values())
         if rows:
             sections.append(section_of(question.title, rows))
+
     if not sections and run.infos:
         return [section_of("Logged", fold(run, run.infos))]
     rows = [_with_band(run, tag) for tag in _firing(run) if tag not in shown]

@@ -56,6 +56,7 @@ def value(x: SupportsFloat | None) -> str:
     if exponent < -3:
         text = _scientific(a)
         return sign + ("0.0010" if text == "1.0e-3" else text)
+
     if exponent < -1:
         return f"{sign}{a:.4f}"
     if exponent < 3:
@@ -259,6 +260,7 @@ def clock(when: SupportsFloat | None, now: float | None = None) -> str:
         today = time.localtime(now) if now is not None else moment
     except (OverflowError, OSError, ValueError):
         return MISSING
+
     if moment[:3] == today[:3]:
         return time.strftime("%H:%M:%S", moment)
     if moment[0] == today[0]:

@@ -111,6 +111,7 @@ class ListedRuns:
             kept = before.get(run)
             is_same = kept is not None and kept.stamp == stamp
             found[run] = kept if is_same and kept is not None else _listed(run, stamp)
+
         listed = list(found.values())
         if listed == list(before.values()):
             return
@@ -135,7 +136,9 @@ class ListedRuns:
             self._ordered[order] = (
                 found if order == "name" else sorted(found, key=attrgetter(f"by_{order}"))
             )
+
         found = self._ordered[order]
+
         for word in text.lower().split():
             if not word.startswith("!"):
                 found = [x for x in found if word in x.words]
@@ -200,6 +203,7 @@ def why_unknown(run: RunView) -> str:
     if run.verdict.level is not Level.UNKNOWN:
         silent = run.verdict.state_word == RunState.STALLED.value
         return "" if not silent or (report and report.firing()) else f"silent for {age_words(run)}"
+
     if not run.infos:
         return "no scalar yet"
     if report is None:

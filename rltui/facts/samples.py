@@ -140,6 +140,7 @@ class SampleBrowser:
         if searched is None or (searched[0] != version and now - searched[1] >= _SEARCH_S):
             self._searched = version, now
             return self._search()
+
         current = self.current
         if current is None or self._is_later:
             return None

@@ -64,6 +64,7 @@ def _state(finding: Finding) -> str:
     if isinstance(total, int):
         done = f"{numbers.step(finding.evidence.step_last)} of {numbers.step(total)} steps"
         return f"no process has its log open any more, after {done}"
+
     if age is None:
         return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
     pace = ""
@@ -83,6 +84,7 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
     if side is Side.BOTH:  # limits of equal size: the one that the value is beyond
         below = evidence.value is not None and evidence.value < 0
         side, limit = (Side.LOW, f"-{limit}") if below else (Side.HIGH, limit)
+
     out: dict[str, Fact] = {
         **row,
         "when": "now" if evidence.newest else f"at step {numbers.step(row['step'])}",

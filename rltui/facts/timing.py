@@ -266,6 +266,7 @@ def anatomy(run: RunView) -> Anatomy | None:
     tops = _fitting(run, total, [t for t in ordered if found[t] == ""])
     for tag in tops:
         add(tag, "", 0)
+
     if not tops or len(tops) + bool(total) < 2:
         return None
     anatomy = Anatomy(run, total, tuple(stages))
@@ -308,6 +309,7 @@ def _fitting(run: RunView, total: str, tags: list[str]) -> list[str]:
     room = stage_limits().fits * cost_of(run, total, rows).now
     kept = [t for t in tags if np.isfinite(costs[t].now)]
     regular = [t for t in kept if costs[t].every == 1.0]
+
     for tag in sorted(kept, key=lambda t: -costs[t].now):
         metric = run.infos[tag].metric
         if metric is not None and metric.key != run.catalogue.roles.stage:

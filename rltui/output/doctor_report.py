@@ -124,6 +124,7 @@ def _logdir(facts: Mapping[str, Any]) -> list[str]:
         if costs["whole_files"]:
             texts.append("the server sends whole files only: each read costs all of the file")
         lines += _facts("requests", texts)
+
     lines += cluster
     lines += _runs(facts["runs"])
     lines += [_wrong(f"no permission to read {path}") for path in facts["unreadable"]]
@@ -139,6 +140,7 @@ def _cluster(cluster: Mapping[str, Any]) -> list[str]:
         _fact("cluster", f"{cluster['address']}, Ray {cluster['ray']}"),
         _fact("nodes", f"{len(nodes)}, {len(readers)} of them with a reader"),
     ]
+
     for node in readers:
         if not node["places"]:
             found = "does not have the path"

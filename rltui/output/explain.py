@@ -57,6 +57,7 @@ def explain_document(
         }
         titles = {kind: {k: x.title for k, x in some.items()} for kind, some in every.items()}
         return {"schema": "rltui.explain/1", **titles}
+
     name = clean(name)
     found = catalogue.explain(name, framework)
     nameless = not found.tags and all(info.metric is None for _, info in found.own)
@@ -71,6 +72,7 @@ def explain_document(
             f"unknown name {name!r}: no tag, metric, rule or symptom"
             + (f"; did you mean {hint!r}?" if hint else "")
         )
+
     keys = {t["metric"] for t in described.get("tags", ())} - {None}
     keys |= {found.metric.key} if found.metric else set()
     read = {rule for key in keys for rule in _readers(known.values(), key)}
@@ -104,6 +106,7 @@ def _described(
         document["logged_as"] = [
             {"framework": f, "pattern": p, "where": w} for f, p, w in found.patterns
         ]
+
     tags = [] if name in symptoms() else _tags(found, tuple(rules.values()))
     if any(tag["metric"] for tag in tags):
         document["tags"] = tags
@@ -248,6 +251,7 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
     for entry in document.get("tags", ()):
         same = ("metric", "title", "unit", "sign", "meaning", "guessed")
         groups.setdefault(tuple(entry[k] for k in same), []).append(entry)
+
     shown = document.get("metric", {}).get("meaning")
     for group in groups.values():
         if reasons or group[0]["meaning"] != shown or len(groups) > 1:
@@ -260,6 +264,7 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
     if "metric" in document and document["rules"] and "rule" not in document:
         names = ", ".join(f"{title} ({key})" for key, title in document["rules"].items())
         lines += ["", *wrap(f"judged by {names}", _WIDTH)]
+
     if document.get("unread"):
         lines += ["", *wrap(f"judged by no rule: {document['unread']}", _WIDTH)]
 
@@ -322,6 +327,7 @@ def _tag_facts(
     if not reasons:
         patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
         yield "matched by", ", ".join(patterns)
+
     yield "guessed", sentences.GUESSED if group[0]["guessed"] else ""
     read = dict.fromkeys(rule for x in group for rule in x["rules"])
     yield "judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"
@@ -335,6 +341,7 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
     lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
     lines += wrap(rule["meaning"], _WIDTH)
     shared = len({v["advice"] for v in rule["variants"]}) == 1
+
     for variant in rule["variants"]:
         lines += ["", f"{variant['title']} ({variant['id']})" if reasons else variant["title"]]
         limits = (f"{k} unless {x}" for k, x in variant["limits"].items() if x)
@@ -382,6 +389,7 @@ def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:
         for at, check in enumerate(checks):
             text = f"{', '.join(check['titles'])}: {check['question']}"
             facts.append(("" if at else lead, text))
+
     facts += [
         ("causes", symptom["causes"]),
         ("next step", symptom["advice"]),

@@ -152,6 +152,7 @@ def _contents(
     heads = ["group" if by else "run", "runs" if by else "step", "verdict"]
     table = [heads + [m.title for m in metrics]]
     ordered = comparison.ordered("metric", first)
+
     for row in ordered:
         last = row.runs[0].progress.last_step if row.runs[0].progress else None
         count = str(len(row.runs)) if by else numbers.step(last)

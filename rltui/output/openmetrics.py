@@ -103,9 +103,11 @@ def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
     counts = Counter(r.verdict.level for r in runs)
     for level in Level:
         page.add("runs", counts[level], level.word)
+
     page.add("runs_without_series", len(runs) - len(shown))
     page.add("read_troubles", sum(n.level >= Level.WATCH for n in session.troubles()))
     page.add("updated_timestamp_seconds", session.clock.now())
+
     for run in shown:
         name = session.naming.labels[run.key.logdir], run.key.name
         page.add("run_level", run.verdict.level - Level.OK, *name)

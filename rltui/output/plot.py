@@ -106,6 +106,7 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
         with run.walled(NOT_SHOWN):
             if tag in run.infos and (points := _points(run, tag, options)) is not None:
                 spans[run] = points[0][[0, -1]]
+
     having = list(spans)
     if not having:
         return f"{tag}: {_MISSING[options.axis]}\n"
@@ -115,6 +116,7 @@ def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     if not any(len(d.x) for d in drawn):
         why = "no positive value for a log axis" if options.log else "no finite value"
         return f"{tag}: {why}\n"
+
     many = len(having) > 1 or grouped
     legend = _legend(plotext, drawn, options.width) if many else ""
 
@@ -184,6 +186,7 @@ def _legend(plotext: Any, drawn: Sequence[_Drawn], width: int) -> str:
     if any(cell_width(label) > room for label in labels):
         labels = [d.label for d in named]
     rows, used = [""], 0
+
     for line, name in zip(named, distinct(tuple(labels), room), strict=True):
         text = f"{line.sign or _DOTS} {name}"
         cells = cell_width(text) + 3
@@ -207,10 +210,12 @@ def _of_runs(
         rows = Comparison(runs, tag=(runs[0], tag)).rows
         own = [run for row in rows if row.slot < len(RUN_TOKENS) for run in row.runs]
         others = [run for run in runs if run not in own]
+
     drawn = []
     for n, (run, points) in enumerate(zip(own, _lines(own, tag, unit, options), strict=True)):
         label, note = labels[run]
         drawn.append(_line(points, options, _COLOURS[n], label=label, note=note, sign=slot_sign(n)))
+
     rest = bundle(_lines(others, tag, unit, options))
     if rest is not None:
         label = f"{len(others)} more as a band: lowest, highest"

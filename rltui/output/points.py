@@ -86,6 +86,7 @@ def _series_rows(run: str, series: Series) -> Iterator[ExportRows]:
         order = np.argsort(both[0], kind="stable")
         steps, walls, values = choose(both, order)
         superseded = order < series.old_count
+
     for start in range(0, len(steps), CHUNK):
         part = slice(start, start + CHUNK)
         yield ExportRows(
@@ -142,6 +143,7 @@ class _AxisTexts:
             between, behind = self._after_step, self._after_wall
             pairs = zip(_dumped(rows.steps), walls, strict=True)
             known = rows.steps, bits, [step + between + wall + behind for step, wall in pairs]
+
         self._known[key] = known
         if len(self._known) > _MOST_AXES:
             del self._known[next(iter(self._known))]
@@ -181,6 +183,7 @@ def _joined(
     if rows.superseded is not None:
         seams = [ends[0] + head, ends[1] + head]
         parts[3::3] = [seams[old] for old in rows.superseded[:-1].tolist()]
+
     parts[0] = head
     parts[1::3] = axis
     parts[2::3] = values

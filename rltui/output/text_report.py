@@ -90,6 +90,7 @@ def _run_verdict(run: RunView) -> str:
     if (cause := cause_of(run)) is not None:
         at = numbers.step(cause.step)
         what = f"{run.infos[cause.tag].title} {change_words(cause)} at {at}, then {what}"
+
     if run.verdict.crash is not None:
         what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
     what = what or why_unknown(run) or "nothing to report"
@@ -106,6 +107,7 @@ def _standing(run: RunView) -> str:
     if progress is not None and progress.last_step is not None:
         total = f"/{numbers.step(progress.total_steps)}" if progress.total_steps else ""
         words.append(f"{run.step_word} {numbers.step(progress.last_step)}{total}")
+
     if progress is not None and (progress.last_step is not None or run.verdict.crash is not None):
         words.append(state_words(run))
     if run.report is not None and run.report.reference is not None:
@@ -151,6 +153,7 @@ def checked_run(run: RunView) -> CheckedRun:
     with run.walled("end could not be told"):
         crash = run.verdict.state_word if run.verdict.crash is not None else ""
         readable = run.is_readable
+
     faults = tuple(fault.text for fault in run.faults.values())
     level = run.verdict.level
     return CheckedRun(run.key, level, crash, readable, badge, standing, tuple(lines), faults)
@@ -228,16 +231,19 @@ def _finding_lines(run: RunView) -> list[str]:
 
     lines = [line for story in diagnosed.stories() for line in _story_lines(run, story)]
     known = {id(f) for d in diagnosed.diagnoses for f in d.findings}
+
     for row in finding_rows(run):  # of rules that no symptom knows
         if id(row.finding) not in known:
             lines.append(f"  {_row_of_finding(run, row)}")
             if row.is_firing and (advice := advice_of(run, row.finding)):
                 lines.append(f"      next step: {advice}")
+
     lines += _further_lines(run)
     count = len(report.judged)
     if not report.findings:
         what = "no finding" if run.verdict.crash else "nothing to report"
         lines.append(f"    {why_unknown(run) or f'{what}, {count} {_rules(count)} judged'}")
+
     if report.skipped and count:
         skipped = len(report.skipped)
         lines.append(f"    {skipped} {_rules(skipped)} could not judge it (--json names them)")
@@ -255,10 +261,12 @@ def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
     if top.symptom.id == SETTING_CHANGED or (lead.is_over and top.level >= Level.WATCH):
         mark = _GLYPHS.over if top.is_over else _GLYPHS.badge(top.level)
         lines.append(f"  {mark} {summary_of(run, top)}")
+
     own = {id(f) for d in story for f in d.findings}
     for row in finding_rows(run):
         if id(row.finding) in own:
             lines.append(f"{'    ' if lines else '  '}{_row_of_finding(run, row)}")
+
     if top.level < Level.WATCH:
         return lines
     facts = [("usual causes", lead.symptom.causes), ("next step", next_step_of(run, lead))]
@@ -294,11 +302,13 @@ def _further_lines(run: RunView) -> list[str]:
     """What moved first, one line per metric; which metrics are guesses; what is to come."""
     moves = diagnosed_in(run).moves
     lines = ["    moved first:"] if moves else []
+
     for rank, move in enumerate(moves, 1):
         change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
         size = "" if move.factor is None else f" ({change_words(move)})"
         at = numbers.step(move.step)
         lines.append(f"      {rank} {run.infos[move.tag].title} at {at}: {change}{size}")
+
     lines += [
         f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
         for tag, info in run.infos.items()
@@ -326,6 +336,7 @@ def _metric_lines(run: RunView) -> list[str]:
         tags = [t for t, i in run.infos.items() if i.category is category]
         if rows := sorted(fold(run, tags), key=lambda r: -r.level):
             groups.append((category, rows))
+
     widest = max((cell_width(r.title) for _, rows in groups for r in rows), default=0)
     title = max(_TITLE, min(widest, _TITLE_MOST))
 
