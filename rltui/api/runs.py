@@ -199,6 +199,7 @@ def _maker(library: Library | None) -> Callable[[_Frame], Any]:
 
 def _long(runs: Sequence[Run]) -> _Frame:
     parts = []
+
     for run in runs:
         for points in run.values():
             old = points.superseded
@@ -233,6 +234,7 @@ def _wide(runs: Sequence[Run]) -> _Frame:
                 column[np.searchsorted(axis, points.steps)] = points.values  # the last of several
             cells.append(column)
         columns[tag if tag not in columns else f"{tag} (tag)"] = _joined(cells, np.float64)
+
     return columns
 
 

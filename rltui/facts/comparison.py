@@ -139,6 +139,7 @@ class Comparison:
         for row in order:
             if row.id not in slots:
                 slots[row.id] = next(free)
+
         self.rows = [replace(r, slot=slots[r.id]) for r in self.rows]
 
     def index_of(self, column: Column | None) -> int:

@@ -74,6 +74,7 @@ def muted_rows(run: RunView) -> Sequence[FindingRow]:
 
 def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
     groups: list[list[Finding]] = []
+
     for finding in findings:
         group = next((g for g in groups if _same_fact(g, finding)), None)
         if group is None:
@@ -83,12 +84,14 @@ def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
 
     # The newest group of each fact is its row. Tags of different axes are different facts.
     facts: dict[tuple[str, str, str | None], list[list[Finding]]] = {}
+
     for group in groups:
         group.sort(key=lambda f: (-f.level, f.since_step or 0))
         first = group[0]
         is_apart = first.tag in run.points.off_axis or first.error is not None
         name = first.rule, first.title, first.tag if is_apart else None
         facts.setdefault(name, []).append(group)
+
     for same in facts.values():
         same.sort(key=_time)
 

@@ -155,6 +155,7 @@ class Sweep:
             keys = [None if v is None else canonical(v) for v in values]
             names = [f"{title} {setting_of(r, setting) or 'not logged'}" for r in self.runs]
             found.append(self._by(title, keys, names))
+
         kept = [g for g in found if g is not None]
 
         return sorted(kept, key=lambda g: (g.title != "name", len(g.groups)))
@@ -311,6 +312,7 @@ def following(
         if run is not None and slot_of(kept, run) is None:
             is_free = all(m.slot != slot for m in kept)
             kept.append(Marked(run, slot if is_free else _free(kept)))
+
     return _by_slot(kept)
 
 

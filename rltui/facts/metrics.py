@@ -116,6 +116,7 @@ def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[Row]
 
     hidden: set[str] = set()
     bands: dict[str, tuple[str, str]] = {}
+
     for members in families.values():
         if _CENTRE in members and _LOW in members and _HIGH in members:
             ends = members[_LOW], members[_HIGH]
@@ -153,6 +154,7 @@ def _tab_sections(
         else:
             title = category.value.replace("_", " ").capitalize()
             sections = [section_of(title, fold(run, tags, valued=valued))]
+
     if text:
         sections = [section_of(s.title, (r for r in s.rows if _matches(r, text))) for s in sections]
 
@@ -179,6 +181,7 @@ def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
     """The system metrics ``tags`` by the device that they are about: each GPU, the host, disks,
     the network, and what says nothing of a device."""
     devices: dict[tuple[bool, str, int, int, str], list[str]] = {}
+
     for tag in tags:
         labels = run.infos[tag].labels
         part, number = labels.get("part", ""), labels.get("n", "")

@@ -104,6 +104,7 @@ class ListedRuns:
     def refresh(self, runs: Iterable[RunView]) -> None:
         """Take these runs, which are all and in the order of their keys, as they are now."""
         before, found = self._kept, dict[RunView, ListedRun]()
+
         for run in runs:
             # Differs when anything may differ that the list knows.
             notes = len(run.data.files.notes)
@@ -144,6 +145,7 @@ class ListedRuns:
                 found = [x for x in found if word in x.words]
             elif len(word) > 1:
                 found = [x for x in found if word[1:] not in x.words]
+
         return list(found)
 
 

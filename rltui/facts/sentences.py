@@ -72,6 +72,7 @@ def _state(finding: Finding) -> str:
         often = "several times a second"
         every = f"every {numbers.duration(float(interval))}" if float(interval) >= 0.5 else often
         pace = f"; rows usually come {every}"
+
     return f"nothing written for {numbers.age(age)}{pace}"
 
 

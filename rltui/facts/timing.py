@@ -249,6 +249,7 @@ def anatomy(run: RunView) -> Anatomy | None:
         metric = logged[tag].metric
         if metric is not None and logged[tag].part_of != metric.key:
             firsts.setdefault(metric.key, tag)
+
     found = {t: _container(run, logged[t], firsts) for t in ordered}
 
     stages: list[Stage] = []
@@ -346,6 +347,7 @@ class Load:
 def loads(run: RunView) -> list[Load]:
     """The loads that a run logs, in the order of the catalogue."""
     found: dict[str, Load] = {}
+
     for tag, info in sorted(run.infos.items(), key=lambda item: item[1].order):
         spread = info.metric.spread if info.metric else None
         if info.metric is None or spread is None or not run.points.count(tag):
@@ -358,6 +360,7 @@ def loads(run: RunView) -> list[Load]:
         mean = (low + high) / 2 if math.isnan(mean) else mean
         wait = high - mean if info.metric.unit == "s" else _wait(run, info.metric, mean, high)
         found.setdefault(spread.title, Load(tag, spread.title, low, mean, high, wait))
+
     return list(found.values())
 
 

@@ -41,6 +41,7 @@ def doctor_text(document: Mapping[str, Any]) -> str:
     ]
     for logdir in document["logdirs"]:
         lines += ["", *_logdir(logdir)]
+
     return "".join(f"{clean(line)}\n" for line in lines)
 
 
@@ -150,6 +151,7 @@ def _cluster(cluster: Mapping[str, Any]) -> list[str]:
             files, size = _count(node["files"], "file"), numbers.exact(node["size"])
             found = f"{_count(node['runs'], 'run')}, from {files} with {size} bytes"
         lines.append(_fact("", f"{node['name']}: {found}"))
+
     lines += [_wrong(f"{n['name']}: {n['trouble']}") for n in nodes if n["trouble"]]
 
     memory = max((node["memory_bytes"] for node in readers), default=0) >> 20

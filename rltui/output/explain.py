@@ -117,6 +117,7 @@ def _described(
             "variants": [_variant(v) for v in rule.variants],
             "where": f"{rule.path.name}:{rule.line}",
         }
+
     if name in symptoms():
         document["symptom"] = _symptom(catalogue, symptoms()[name])
 
@@ -243,6 +244,7 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
     lines: list[str] = []
     for section in ("symptoms", "rules", "metrics", "frameworks") if "name" not in document else ():
         lines += ["", section, *(f"  {key:28} {x}" for key, x in document[section].items())]
+
     if "metric" in document:
         lines += _metric_lines(document["metric"], document["logged_as"], reasons)
 
@@ -384,6 +386,7 @@ def _rows(value: Any) -> str:
 
 def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:
     facts = []
+
     for first, lead in ((True, "check first"), (False, "then")):
         checks = [c for c in symptom["check"] if c["first"] is first]
         for at, check in enumerate(checks):

@@ -64,6 +64,7 @@ def dump(document: Json) -> str:
         import json  # only for this output
 
         return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
+
     if fast.isascii():
         return fast.decode()
 

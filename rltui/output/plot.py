@@ -229,6 +229,7 @@ def _of_runs(
 def _of_groups(tag: str, unit: TagInfo, options: PlotOptions) -> list[_Drawn]:
     """A line and a band for each group of runs."""
     drawn = []
+
     for n, group in enumerate(options.groups.groups if options.groups else ()):
         having = _lines([r for r in group.runs if tag in r.infos], tag, unit, options)
         found = bundle(having)
@@ -240,6 +241,7 @@ def _of_groups(tag: str, unit: TagInfo, options: PlotOptions) -> list[_Drawn]:
         if len(having) > 1:
             edges = found.spread()
             drawn += [_line((found.x, edge), options, paint, marker="dot") for edge in edges]
+
     return drawn
 
 

@@ -341,6 +341,7 @@ def _metric_lines(run: RunView) -> list[str]:
     title = max(_TITLE, min(widest, _TITLE_MOST))
 
     lines = []
+
     for category, rows in sorted(groups, key=lambda group: -group[1][0].level):
         lines += ["", f"  {category.value.replace('_', ' ').capitalize()}"]
         for row in rows:
@@ -349,6 +350,7 @@ def _metric_lines(run: RunView) -> list[str]:
             line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, title)} {value}{unit}"
             line += " " * max(1, title + 28 - cell_width(line))
             lines.append(f"{line}{pad(sentences.healthy(row.judgement), 18)} {row.tag}".rstrip())
+
     return lines
 
 
@@ -384,6 +386,7 @@ def status_line(session: Session) -> str:
         what = f"{run.infos[cause.tag].title} {change_words(cause)}"
     else:
         what = ", ".join(f.title for f in run.report.worst(2)) if run.report else ""
+
     words = clean(f"{run.name}{step}{': ' if what else ''}{what}")
 
     return fit(f"{head}{' ' if len(runs) == 1 else '  '}{words}", WIDTH)
