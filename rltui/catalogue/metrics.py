@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from pathlib import Path
 
 from rltui.catalogue.model import (
@@ -126,8 +125,7 @@ def _metric(
 
 def _statistic(whole: Metric, short: str, stat: str, order: int) -> Metric:
     """One statistic of a quantity; the range and direction are those of its mean."""
-    own = replace(
-        whole,
+    own = whole._replace(
         key=f"{whole.key}.{stat}",
         order=order,
         family=whole.key,
@@ -140,8 +138,7 @@ def _statistic(whole: Metric, short: str, stat: str, order: int) -> Metric:
     )
     if stat == "mean":
         return own
-    return replace(
-        own,
+    return own._replace(
         title=f"{short}, {stat}",
         direction=Direction.NONE if stat == "std" else whole.direction,
         healthy=None,
@@ -202,7 +199,7 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
     where = document.need("roles")
     roles = read_record(where, Roles)
     document.finish()
-    for key in (getattr(roles, f.name) for f in fields(Roles) if f.name != "total_steps"):
+    for key in (v for name, v in roles._asdict().items() if name != "total_steps"):
         if key not in metrics:
             where.fail(f"unknown metric {key!r}", hint=nearest(key, metrics))
 

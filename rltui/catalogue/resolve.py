@@ -338,7 +338,7 @@ class Resolver:
             "healthy": None,
         }
 
-        return replace(info, metric=replace(metric, key=f"val.{metric.key}", **changes), **changes)
+        return replace(info, metric=metric._replace(key=f"val.{metric.key}", **changes), **changes)
 
 
 def _index(out: dict[_Key, _Place | None], key: _Key, found: _Place) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -131,7 +131,7 @@ def _changes(
             yield EventKind.RESOLVED, finding
     for identity, finding in before.items():
         if identity not in now and _fires(finding):  # it is not there any more
-            over = replace(finding, state=FindingState.RESOLVED, until_step=run.data.last_step)
+            over = finding._replace(state=FindingState.RESOLVED, until_step=run.data.last_step)
             yield EventKind.RESOLVED, over
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, NamedTuple
 
@@ -282,8 +281,7 @@ def _has_rows(batch: Batch) -> bool:
     return bool(batch.items) or batch.replaced
 
 
-@dataclass(frozen=True, slots=True)
-class StageLimits:
+class StageLimits(NamedTuple):
     """Which timers are stages of a step, and when it got slower; ``stages`` in the document."""
 
     recent: int
@@ -297,16 +295,14 @@ class StageLimits:
     as_usual: float
 
 
-@dataclass(frozen=True, slots=True)
-class GroupLimits:
+class GroupLimits(NamedTuple):
     """When two groups of runs differ; ``groups`` in the document."""
 
     last_share: float
     chance: float
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLimits:
+class SessionLimits(NamedTuple):
     """``data/limits.yaml``; see there for the meaning of each limit."""
 
     stages: Annotated[StageLimits, Keyed(read=limits_of(StageLimits))]
