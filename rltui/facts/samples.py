@@ -13,8 +13,14 @@ from rltui.files.disk import is_directory, listing
 from rltui.files.trouble import is_missing
 from rltui.files.trouble import reason_of as failure_of
 from rltui.session.run import RunView
-from rltui.sources.side_files.sample import Sample, SampleRow
-from rltui.sources.side_files.sample_files import UNREADABLE, SampleTable, find_samples, reason_of
+from rltui.sources.side_files.sample_files import (
+    UNREADABLE,
+    Sample,
+    SampleRow,
+    SampleTable,
+    find_samples,
+    reason_of,
+)
 
 #: Seconds between two searches for samples that a live run has written meanwhile.
 _SEARCH_S = 10.0

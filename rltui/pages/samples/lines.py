@@ -26,7 +26,7 @@ from rltui.draw.prose import hard_wrap, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.pages.findings.lines import heading
-from rltui.sources.side_files.sample import Sample, SampleRow
+from rltui.sources.side_files.sample_files import Sample, SampleRow
 
 #: The orders of the list, and what the footer calls them.
 ORDERS = {

@@ -26,7 +26,7 @@ from rltui.pages.samples.lines import (
     samples_head,
 )
 from rltui.session import RunView, Session
-from rltui.sources.side_files.sample import Sample, SampleRow
+from rltui.sources.side_files.sample_files import Sample, SampleRow
 from rltui.tui.keys import SAMPLES, Key
 from rltui.tui.screen import LEAST, ListScreen, ReadingScreen
 from rltui.tui.widgets.line_list import LineList
