@@ -208,6 +208,7 @@ class Tail:
         if same and self.offset >= size and self.checksum == _checksum(descriptor, size):
             self._again = math.inf
             return _NOTHING
+
         started_over = bool(self.offset) and not (same and self.offset < size)
         start = 0 if started_over else self.offset
         data = os.pread(descriptor, min(budget_bytes, max(0, size - start)), start)
@@ -221,6 +222,7 @@ class Tail:
         started_over = self._why_started_over(descriptor, status)
         if started_over is None:
             return _NOTHING
+
         start = 0 if started_over else self.offset
         stored = status.st_blocks * _BLOCK_BYTES
         data, ended = read_piece(descriptor, start, budget_bytes, status.st_size, stored)
@@ -236,6 +238,7 @@ class Tail:
             recent = self._read_once and second_look(self._clock, status.st_mtime) < math.inf
             keep, until, gap = self._before_gap(data, patient=recent)
             notes += gap
+
         if not keep and _stamp_of(status) == self._stamp and not (notes or started_over):
             self._again = until
             return _NOTHING
@@ -265,7 +268,7 @@ class Tail:
     ) -> Polled:
         """Remember what was read and the state of the file; ``ended``: that was all of it."""
         if not self._whole:
-            self._fingerprint.take(self.offset, data)
+            self._fingerprint.add(self.offset, data)
         if self._whole or self.summed:
             self.checksum = zlib.crc32(data, self.checksum)
         self.offset += len(data)
@@ -289,6 +292,7 @@ class Tail:
                 self._short_polls = 0
                 return ""
             return "was replaced by another file" if replaced else "was written anew"
+
         # An NFS client may show an old size for a while: it is believed when the beginning
         # differs, or when the file grows again below the offset.
         size, before = status.st_size, self._short_size
@@ -348,10 +352,11 @@ class Fingerprint:
         self._spacing = _SPACING
         self._turn = 0
 
-    def take(self, offset: int, data: bytes) -> None:
+    def add(self, offset: int, data: bytes) -> None:
         """Add ``data``, which begins at ``offset``, where the bytes added before end."""
         if len(self._head) < _HEAD_BYTES:
             self._head += data[: _HEAD_BYTES - len(self._head)]
+
         self._mark = (self._mark + data[-_MARK_BYTES:])[-_MARK_BYTES:]
         last = self._samples[-1][0] if self._samples else 0
         place = max(last + self._spacing, offset)
@@ -456,6 +461,7 @@ def _hole(descriptor: int, start: int, size: int) -> tuple[int, int]:
         begin = os.lseek(descriptor, start, os.SEEK_HOLE)
     except OSError:
         return size, size
+
     try:
         return begin, os.lseek(descriptor, begin, os.SEEK_DATA)
     except OSError as error:  # ENXIO: nothing follows

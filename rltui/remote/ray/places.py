@@ -28,7 +28,7 @@ from rltui.remote.ray.message import (
     unpacked,
 )
 from rltui.remote.ray.place import Place
-from rltui.sources.follow.log_search import Choose
+from rltui.sources.follow.schedule import Choose
 
 #: Name of the output of a worker, by its id, job and process id: too long to be read.
 _WORKER = re.compile(r"\bworker-([0-9a-f]{4})[0-9a-f]{52}-([0-9a-f]{8})-(\d+)")

@@ -273,7 +273,7 @@ class SshReader(ThreadedReader):
             talk.release()
 
     def _received(self, batch: Batch) -> Batch:
-        self._known.take(batch)
+        self._known.note(batch)
         found = self._paths.batch(batch)
         if found.finished:
             self._finished.add(found.source.path)

@@ -149,6 +149,7 @@ class SampleSet:
         path = self.file_of(step)
         if path is None:
             return SampleTable((), "the file is gone")
+
         rows: deque[SampleRow] = deque(maxlen=_MAX_ROWS)
         note, count, broken = "", 0, 0
         try:
@@ -330,6 +331,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Record | None]]:
     else:
         start, source = max(0, size - MOST_BYTES), path.open("rb")
         source.seek(start)
+
     with source as file:
         if start:
             start += len(file.readline(MOST_BYTES))
@@ -414,6 +416,7 @@ def sample_of(record: Mapping[str, Any]) -> Sample:
         more = len(text) - _MAX_CHARS
         cut = f" … {more:,} more characters" if more > 0 else ""
         texts.append((name, clean_text(text[:_MAX_CHARS]) + cut))
+
     others = record.keys() - {name for name, _ in texts} - set(known.step_keys)
     figures = tuple((clean_tag(n), _number(v)) for n, v in record.items() if n in others)
     return Sample(

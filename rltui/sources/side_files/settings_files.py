@@ -87,6 +87,7 @@ def _read(path: Path) -> dict[str, object]:
             document = parse_document(read_all(path).decode(), path).plain()
     except (OSError, ValueError, RltuiError):
         return {}
+
     settings = dict(_pairs(document))
     is_model = "architectures" in settings or "model_type" in settings
     return {} if is_model else flat_settings(settings)
@@ -146,6 +147,7 @@ class FactFiles:
 
         if home.parent not in self._experiments:
             self._experiments[home.parent] = _experiment(home.parent)
+
         recorded_at, trials = self._experiments[home.parent]
         trial = trials.get(home.name, {})
         stop = trial.get("stopping_criterion")

@@ -13,7 +13,7 @@ from rltui.remote.ray.driver import Driver
 from rltui.remote.ray.message import Again, ClusterError, Opening, Reads, Reread, Task
 from rltui.remote.ray.places import Places
 from rltui.remote.ray.reader import Pieces, Rereads
-from rltui.sources.follow.log_search import Choose
+from rltui.sources.follow.schedule import Choose
 from rltui.store import Store
 from rltui.version import __version__
 from tests.remote.ray.simulated_cluster import SimulatedCluster
