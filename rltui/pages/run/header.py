@@ -77,7 +77,7 @@ def _state_look(run: RunView, view: View) -> tuple[str, Style, Style]:
     """(glyph, its look, look of the word) of the run state."""
     progress, crash = run.progress, run.verdict.crash
     if progress is None:
-        return view.glyphs.state_unknown, MUTED, MUTED
+        return view.glyphs.unknown, MUTED, MUTED
     glyph, state = view.glyphs.state(progress.state), progress.state
     if crash is not None:
         token = Token.WATCH if crash.kind is ExitKind.CANCELLED else Token.BAD

@@ -73,9 +73,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     # -- what is shown ---------------------------------------------------------------------
 
-    def _update_if_composed(self) -> None:
-        self._listed.refresh(self._session.runs())  # a key shows the same facts in another way
-        super()._update_if_composed()
+    def refresh_facts(self) -> None:
+        self._listed.refresh(self._session.runs())
 
     def update(self) -> None:
         session, (width, height) = self._session, self.size
@@ -98,7 +97,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             room = height - 4 - sum(heights_of(entries))
             self._make_room(preview_height(width, room) if share is None else 0)
             self.items.show(entries)
-            session.judge.put_first(self.items.ids_in_view)
+            session.judge.in_sight = tuple(self.items.ids_in_view)
             self._update_preview()
         else:
             self._make_room(0)
@@ -133,7 +132,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._update_preview()
 
     def on_line_list_scrolled(self) -> None:
-        self._session.judge.put_first(self.items.ids_in_view)
+        self._session.judge.in_sight = tuple(self.items.ids_in_view)
 
     def _header(self, width: int, _: int) -> list[Line]:
         session = self._session

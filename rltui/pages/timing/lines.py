@@ -36,7 +36,7 @@ from rltui.pages.timing.timing_table import (
     stage_rows,
 )
 from rltui.session import RunView
-from rltui.session.memory import stage_limits
+from rltui.session.limits import stage_limits
 
 TIMING = "timing"
 #: Stages below this share of the step are not worth a word.
