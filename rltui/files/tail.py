@@ -176,6 +176,7 @@ class Tail:
         else, since it is called for a thousand files four times a second."""
         if self._stamp is None or self._again != math.inf:
             return False
+
         try:
             status = os.stat(self._name)  # noqa: PTH116 - a Path costs twice as much here
         except OSError:
@@ -242,6 +243,7 @@ class Tail:
         if not keep and _stamp_of(status) == self._stamp and not (notes or started_over):
             self._again = until
             return _NOTHING
+
         polled = self._took(data[:keep], status, ended, bool(started_over), notes)
         if keep < len(data):
             self._again = until
@@ -260,6 +262,7 @@ class Tail:
             self._gap_at, self._gap_deadline, self._gap_reported = begin, now + _GAP_S, False
         if patient:
             return keep, self._gap_deadline, ()
+
         reported, self._gap_reported, self._gap_deadline = self._gap_reported, True, now
         return keep, math.inf, () if reported else ((Level.WATCH, _ENDS_IN_ZEROS),)
 
@@ -271,6 +274,7 @@ class Tail:
             self._fingerprint.add(self.offset, data)
         if self._whole or self.summed:
             self.checksum = zlib.crc32(data, self.checksum)
+
         self.offset += len(data)
         self.size = max(status.st_size, self.offset)
         self.modified = status.st_mtime
@@ -285,6 +289,7 @@ class Tail:
         """Why the content counts as new; ``""`` when it does not, None to wait and see."""
         if not self.offset:
             return ""
+
         replaced = self._identity != (status.st_dev, status.st_ino)
         if status.st_size >= self.offset:
             thorough = replaced or self._short_polls > 0 or status.st_size == self.offset
@@ -434,6 +439,7 @@ def read_piece(descriptor: int, start: int, wanted: int, size: int, stored: int)
         reached = start + len(data)
     else:
         data, reached = b"", start
+
     if hole[0] < size and reached == hole[0]:
         if hole[1] >= size:
             return data + bytes(_LEAST_BYTES), True

@@ -230,6 +230,7 @@ def _by_name(found: Sequence[Unit]) -> list[Unit]:
     buckets: dict[str, list[Unit]] = defaultdict(list)
     for unit in found:
         buckets[unit.stem].append(unit)
+
     out = []
     for stem, bucket in buckets.items():
         named = any(f.belonging is Belonging.NAME for u in bucket for f in u.files)
@@ -397,6 +398,7 @@ class EventPlaces:
 def _role_of(head: bytes, form: Format) -> _Role | str:
     if b"_hparams_/" in head:
         return _Role.HPARAMS
+
     decoded = form.decoder().feed(head)
     tags = {t for item in decoded.items if isinstance(item, Block) for t in item.tags}
     if not tags:

@@ -155,6 +155,7 @@ class Processes:
         process, executable = None, ""
         with suppress(OSError):  # of a process that may not be examined
             executable = (here / "exe").readlink().name.removesuffix(" (deleted)")
+
         with suppress(OSError):
             raw = (here / "cmdline").read_bytes()[:65536]
             words = tuple(os.fsdecode(w) for w in raw.rstrip(b"\0").split(b"\0"))
@@ -208,6 +209,7 @@ class Processes:
         found = _EVENT_NAME.fullmatch(event_file)
         if found is None or found["host"] != socket.gethostname():
             return None
+
         process = self.get(int(found["pid"]))
         if process is None or process.started > float(found["time"]) + _SLACK_S:
             return None  # its id belongs to another process by now
@@ -416,6 +418,7 @@ class _Unheld:
             return Hold(False, False)
         if named is None or named["pid"] is None:
             return Hold(False, keeps_open)
+
         # TensorBoard's writer may close its file after every flush: its process tells more
         return Hold(self._lives(int(named["pid"]), float(named["time"])), True)
 

@@ -198,6 +198,7 @@ def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[Sample
         if path not in logs:
             name, step, pattern = _name_of(path.relative_to(root))
             found.setdefault((name, pattern), {})[step] = path
+
     repeats = Counter(name for name, _ in found)
     sets = []
     for (name, pattern), files in found.items():
@@ -365,6 +366,7 @@ def _parquet_file(path: Path) -> Iterator[Any]:
 
     if is_remote(path) and status_of(path).st_size > _MAX_REMOTE_PARQUET:
         raise ValueError("the file is too large to be read from elsewhere")
+
     try:
         with ParquetFile(BytesIO(read_all(path)) if is_remote(path) else path) as file:
             yield file
@@ -445,6 +447,7 @@ def _number(value: object) -> float | None:
     """A number, or the text of one as in the ground truths of verl; None for anything else."""
     if isinstance(value, (bool, int, float)):
         return float_of(value)
+
     try:
         short = isinstance(value, str) and len(value) < _MAX_NUMBER
         return float(value) if short and isinstance(value, str) else None
