@@ -48,11 +48,8 @@ _STEP = re.compile(r"(?:^|[_-]|step)(\d{1,12})(?:_[0-9a-f]{20})?$")
 _STEP_DIR = re.compile(r"(?:step|iter|global_step)[_-]?(\d{1,12})(?:_evals)?")
 #: Bytes of a file of lines that are read, from its end; of one record; of a table; of a Parquet
 #: file elsewhere, which must be read whole.
-MOST_BYTES = 1 << 28
-_MOST_REMOTE_BYTES = 1 << 25
-_MAX_RECORD = 1 << 25
-_MAX_TABLE = 1 << 26
-_MAX_REMOTE_PARQUET = 1 << 26
+MOST_BYTES, _MOST_REMOTE_BYTES = 1 << 28, 1 << 25
+_MAX_RECORD, _MAX_TABLE, _MAX_REMOTE_PARQUET = 1 << 25, 1 << 26, 1 << 26
 #: Rows of a Parquet file that are read at once.
 _BATCH = 256
 #: Characters of a text and of its preview that are kept, and samples of one record.
