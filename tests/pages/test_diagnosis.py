@@ -69,16 +69,16 @@ def test_a_list_without_room_for_all_shows_the_worst_findings() -> None:
     run = the_run(jumped())
     assert run.report is not None
     last = [f for f in run.report.findings if f.tag is not None][-1]
-    mild = tuple(replace(last, rule=f"mild{n}", title=f"mild {n}", level=Level.WATCH) for n in "ab")
-    over = replace(last, title="past", state=FindingState.RESOLVED)
-    worst = replace(last, title="worst of all", level=Level.BAD)
+    mild = tuple(last._replace(rule=f"mild{n}", title=f"mild {n}", level=Level.WATCH) for n in "ab")
+    over = last._replace(title="past", state=FindingState.RESOLVED)
+    worst = last._replace(title="worst of all", level=Level.BAD)
     run.full_report = replace(run.report, findings=(*mild, worst, over), diagnosed=Diagnosed())
     run.version += 1
     assert [f.title for f in run.report.worst(2)] == ["mild a", "worst of all"]
     assert "worst of all" in text_of(short_lines(run, 78, VIEW, 2))
     assert "worst of all" in text_of(findings_pane(run, 60, 3, VIEW))
     assert "2 more" in text_of(findings_pane(run, 60, 4, VIEW))
-    (listed,) = RunRows(ListedRuns([run]).by_key, VIEW, 80).entries(0)
+    (listed,) = RunRows(ListedRuns([run]).shown("name", ""), VIEW, 80).entries(0)
     assert "worst of all" in text_of(listed.draw(False))
 
 
@@ -87,9 +87,9 @@ def test_the_cause_counts_what_fires_below_it() -> None:
     assert run.report is not None
     diagnosed = run.report.diagnosed
     below = diagnosed.diagnoses[1]
-    past = replace(below.findings[0], title="past", state=FindingState.RESOLVED)
-    story = (diagnosed.diagnoses[0], replace(below, findings=(below.findings[0], past)))
-    run.full_report = replace(run.report, diagnosed=replace(diagnosed, diagnoses=story))
+    past = below.findings[0]._replace(title="past", state=FindingState.RESOLVED)
+    story = (diagnosed.diagnoses[0], below._replace(findings=(below.findings[0], past)))
+    run.full_report = replace(run.report, diagnosed=diagnosed._replace(diagnoses=story))
     head = finding_entries(run, VIEW, 60, 2)[0]
     assert "of 1 finding" in text_of(head.draw(False))
 
