@@ -78,6 +78,44 @@ _SHORTCUTS = {
 }
 
 
+#: Method -> the actions that it carries out with the argument -1 and 1.
+_BACK_AND_ON = {
+    "move": ("up", "down"),
+    "move_half": ("half_up", "half_down"),
+    "move_to_end": ("first", "last"),
+    "chart_sideways": ("chart_left", "chart_right"),
+    "step_section": ("previous_section", "next_section"),
+    "step_metric": ("previous_metric", "next_metric"),
+    "step_column": ("previous_column", "next_column"),
+    "step_tab": ("previous_tab", "next_tab"),
+    "turn": ("left", "right"),
+    "step_sample": ("earlier", "later"),
+    "step_kind": ("previous_kind", "next_kind"),
+    "scroll_sideways": ("scroll_left", "scroll_right"),
+    "cross": ("cross_left", "cross_right"),
+    "grid_cross": ("grid_cross_left", "grid_cross_right"),
+    "cross_to_end": ("first_step", "last_step"),
+    "zoom": ("zoom_out", "zoom_in"),
+    "smooth": ("rougher", "smoother"),
+    "replay": ("replay_back", "replay_on"),
+    "replay_speed": ("replay_slower", "replay_faster"),
+}
+#: Action -> what carries it out, when not the method of that name.
+_CALLS = {
+    **{back: f"{method}(-1)" for method, (back, _) in _BACK_AND_ON.items()},
+    **{on: f"{method}(1)" for method, (_, on) in _BACK_AND_ON.items()},
+    "tab": "tab('{}')",
+    "table": "grid",
+    "alone": "maximise",
+    "finding_alone": "maximise",
+    "reference": "compare",
+    "pause": "app.pause",
+    "palette": "app.command_palette",
+    "suspend": "app.suspend_process",
+    "quit": "app.quit",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One action and the keys that start it."""
@@ -98,11 +136,18 @@ class Key:
     """Lower stays longer when the footer gets narrow."""
     footer_key: str = ""
     """How the footer writes the key, when shorter than ``shown``."""
-    handler: str = ""
-    """What carries it out, when not ``action``: ``app.NAME`` is a method of the app. The screens
-    check it when they are defined."""
-    by_key: bool = False
-    """The handler gets the key that was pressed."""
+
+    @property
+    def call(self) -> str:
+        """What carries it out: a method without ``action_``, with arguments where it has some
+        (``{}`` is the name of the key). ``app.NAME`` is a method of the app. The screens check it
+        when they are defined."""
+        return _CALLS.get(self.action, self.action)
+
+    @property
+    def method(self) -> str:
+        """The name of that method alone."""
+        return self.call.partition("(")[0]
 
 
 KEYS: tuple[Key, ...] = (
@@ -117,7 +162,7 @@ KEYS: tuple[Key, ...] = (
     Key("last_step", ("G", "end"), "G  End", "to the newest step", MOVE, (METRIC,)),
     Key("half_up", ("ctrl+u", "pageup"), "Ctrl+U  PgUp", "half a page up", MOVE, _SCROLLED),
     Key("half_down", ("ctrl+d", "pagedown"), "Ctrl+D  PgDn", "half a page down", MOVE, _SCROLLED),
-    Key("tab", tuple("1234567890"), "1 … 9  0", "tab", MOVE, _RUN, by_key=True),
+    Key("tab", tuple("1234567890"), "1 … 9  0", "tab", MOVE, _RUN),
     Key("previous_tab", ("left_square_bracket",), "[", "previous tab", MOVE, _RUN),
     Key("next_tab", ("right_square_bracket",), "]", "next tab", MOVE, _RUN),
     Key("left", ("left", "h"), "←  h", "previous tab", MOVE, (*_TABS, FINDINGS)),
@@ -158,9 +203,9 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("rescan", ("r",), "r", "search again at once", _SCREEN, (PICKER,), "look again", 4),
     Key("grid", ("v",), "v", "grid of charts", _SCREEN, (LIST,), "grid", 6),
-    Key("table", ("v",), "v", "table", _SCREEN, (GRID,), "table", 3, handler="grid"),
+    Key("table", ("v",), "v", "table", _SCREEN, (GRID,), "table", 3),
     Key("maximise", ("m",), "m", "chart or list alone", _SCREEN, (LIST,), rank=15),
-    Key("alone", ("m",), "m", "chart alone", _SCREEN, (GRID, METRIC), handler="maximise"),
+    Key("alone", ("m",), "m", "chart alone", _SCREEN, (GRID, METRIC)),
     Key(
         "finding_alone",
         ("m",),
@@ -170,7 +215,6 @@ KEYS: tuple[Key, ...] = (
         (FINDINGS,),
         "all of it",
         5,
-        handler="maximise",
     ),
     Key("pin", ("P",), "P", "pin to Overview, unpin", _SCREEN, (*_CHARTS, TIMING), "pin", 13),
     Key("scroll_left", ("left", "h"), "←  h", "sideways", MOVE, (LOG,), "sideways", 2, "← →"),
@@ -243,7 +287,6 @@ KEYS: tuple[Key, ...] = (
         EVERYWHERE,
         "compare",
         14,
-        handler="compare",
     ),
     Key("explain", ("e",), "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
     Key("tail", ("t",), "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
@@ -257,7 +300,6 @@ KEYS: tuple[Key, ...] = (
         _ALL,
         footer="play/pause",
         rank=1,
-        handler="app.pause",
     ),
     Key(
         "replay_back",
@@ -293,9 +335,8 @@ KEYS: tuple[Key, ...] = (
         "palette of commands",
         _ALL,
         (*EVERYWHERE, PICKER, SAMPLES),
-        handler="app.command_palette",
     ),
-    Key("suspend", ("ctrl+z",), "Ctrl+Z", "suspend", _ALL, _ALWAYS, handler="app.suspend_process"),
+    Key("suspend", ("ctrl+z",), "Ctrl+Z", "suspend", _ALL, _ALWAYS),
     Key(
         "quit",
         ("q", "ctrl+c"),
@@ -305,10 +346,14 @@ KEYS: tuple[Key, ...] = (
         (*EVERYWHERE, PICKER),
         footer="quit",
         rank=0,
-        handler="app.quit",
     ),
     Key("close", ("q",), "q", "close", _ALL, (*_OVERLAYS, SAMPLES), "close", 0),
 )
+#: Method -> the screens on which a key calls it.
+METHOD_PLACES = {
+    name: {place for k in KEYS if k.method == name for place in k.where}
+    for name in {k.method for k in KEYS}
+}
 
 
 def keys_of(config: Config) -> tuple[Key, ...]:

@@ -16,7 +16,7 @@ from textual.screen import ModalScreen
 from rltui.draw.line import Entry, Line, Token, fixed, indented, line_width, style
 from rltui.draw.view import View
 from rltui.tui.keys import OVERLAY, Key, covered
-from rltui.tui.screen import ShellScreen
+from rltui.tui.screen import ListScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -52,7 +52,7 @@ class _Head(Lines):
     GROUND = Token.RAISED
 
 
-class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
+class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
     """A box of text that scrolls. Esc, q or the key that opened it close it."""
 
     #: Cells that the box may take of the width, at most.
@@ -77,7 +77,7 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
 
     def state_words(self) -> str:
         """Which lines are in sight, when there are more."""
-        lines = self.lines
+        lines = self.items
         top, rows, total = lines.scroll_offset.y, lines.size.height, lines.virtual_size.height
         return f"↑ ↓  {top + 1}–{min(top + rows, total)} of {total}" if total > rows else ""
 
@@ -91,11 +91,6 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
         """The text."""
         raise NotImplementedError
 
-    @property
-    def lines(self) -> LineList[None]:
-        """The list that scrolls."""
-        return self.query_one(_Raised)
-
     def update(self) -> None:
         width, height = self.size
         room = max(10, min(width - 5, self.MOST))
@@ -105,11 +100,11 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
         box.styles.width = min(width - 2, max(cells + _FRAME, _LEAST))
         rows = max(1, min(len(text), height - 3 - len(head)))
         self.query_one("#head").styles.height = len(head)
-        self.lines.styles.height = rows
+        self.items.styles.height = rows
         total = rows + len(head)
         box.styles.margin = (1 if height < 30 else max(1, (height - total) // 3), 0, 0, 0)
         entries: list[Entry[None]] = [fixed(x) for x in indented(text, 2)]
-        self.lines.show(entries)
+        self.items.show(entries)
         self.query_one("#head", Lines).update()
         self.status.update()
 
@@ -127,10 +122,6 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
     def action_close(self) -> None:
         self.dismiss()
 
-    def action_back(self) -> None:
-        if not self.leave_line():
-            self.dismiss()
-
     def action_explain(self) -> None:
         """Only what lies over a screen because of a key is closed by that key."""
         self.shell.say(covered("explain", self.place, self.shell.keys))
@@ -138,24 +129,6 @@ class Overlay(ShellScreen[None], ModalScreen[None], places=(OVERLAY,)):
     def action_tail(self) -> None:
         """As :meth:`action_explain`."""
         self.shell.say(covered("tail", self.place, self.shell.keys))
-
-    def action_up(self) -> None:
-        self.lines.move(-1)
-
-    def action_down(self) -> None:
-        self.lines.move(1)
-
-    def action_half_up(self) -> None:
-        self.lines.move(-max(1, self.size.height // 2))
-
-    def action_half_down(self) -> None:
-        self.lines.move(max(1, self.size.height // 2))
-
-    def action_first(self) -> None:
-        self.lines.move_to_end(False)
-
-    def action_last(self) -> None:
-        self.lines.move_to_end(True)
 
 
 class ExplainScreen(Overlay):

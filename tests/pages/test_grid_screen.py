@@ -47,7 +47,7 @@ async def test_arrows_and_letters_move_between_charts_and_enter_opens(
     async with open_app(*sick, size=(120, 36)) as hand:
         await hand.press("3", "v", "g")
         tags = hand.ids
-        assert hand.run.metrics.grid._layout.columns == 3
+        assert hand.run.metrics.grid.grid_layout.columns == 3
         for key, place in (("right", 1), ("l", 2), ("h", 1), ("down", 4), ("k", 1), ("left", 0),
                            ("left", 0), ("up", 0), ("end", len(tags) - 1)):  # fmt: skip
             await hand.press(key)
@@ -278,9 +278,9 @@ async def test_marked_runs_are_named_above_the_charts() -> None:
         assert hand.lines[3].split() == ["━", "1", "exp_a", "━", "2", "exp_b"]
         assert hand.text.count("1") > 5, "on each line"
         grid = hand.run.metrics.grid
-        last = grid._layout.heights[0]  # of the first row: the line of the names is above it
+        last = grid.grid_layout.heights[0]  # of the first row: the line of the names is above it
         grid.on_click(
-            events.Click(grid, grid._layout.pitch + 5, last, 0, 0, 1, False, False, False)
+            events.Click(grid, grid.grid_layout.pitch + 5, last, 0, 0, 1, False, False, False)
         )
         await hand.settle()
         assert hand.cursor == hand.ids[1]

@@ -81,32 +81,25 @@ def table_layout(comparison: Comparison, chosen: int, width: int) -> TableLayout
     rest = width - 1 - margin - 4 - verdict - step - difference
     name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
     widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 2)) for c in comparison.columns]
-    first, end = _visible(widths, chosen, rest - name)
-    if end - first == len(widths) and names > name:
-        name = min(names, rest - sum(widths))
 
-    return TableLayout(margin, name, verdict, step, difference, first, tuple(widths[first:end]))
-
-
-def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
-    """The first metric that is visible and the one after the last: those around the chosen one
-    that fit."""
+    # the metrics around the chosen one that fit
     first, end = chosen, min(len(widths), chosen + 1)
-    room -= sum(widths[first:end])
-    grows = True
+    room, grows = rest - name - sum(widths[first:end]), True
     while grows:
         grows = False
-        if first > 0 and (end - chosen > chosen - first or end == len(widths)):
-            grows = widths[first - 1] <= room
-            if grows:
-                first -= 1
-                room -= widths[first]
+        to_left = first > 0 and (end - chosen > chosen - first or end == len(widths))
+        if to_left and widths[first - 1] <= room:
+            grows = True
+            first -= 1
+            room -= widths[first]
         if end < len(widths) and widths[end] <= room:
             grows = True
             room -= widths[end]
             end += 1
+    if end - first == len(widths) and names > name:
+        name = min(names, rest - sum(widths))
 
-    return first, end
+    return TableLayout(margin, name, verdict, step, difference, first, tuple(widths[first:end]))
 
 
 def table_head(comparison: Comparison, chosen: int, layout: TableLayout, view: View) -> Line:
@@ -146,50 +139,44 @@ def table_entries(
     names = dict(zip((r.id for r in rows), cut, strict=True))
     best = {n: comparison.best(comparison.columns[n]) for n, _ in layout.visible}
 
+    glyphs = view.glyphs
+
+    def line_of(row: Row, cursor: bool) -> Line:
+        level, alarm = row.level, row.level >= Level.WATCH
+        look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
+        badge = style(LEVEL_TOKEN[level], bold=alarm)
+        name = fit(glyphs.text(names[row.id]), layout.name - 1, ellipsis=glyphs.ellipsis)
+        line: Line = [
+            (f"{slot_sign(row.slot)} ", slot_look(row.slot)),
+            (f"{glyphs.badge(level)} ", badge),
+            # the blanks have a look of their own: 16 colours reverse the name at the cursor
+            (name, look),
+            (" " * (layout.name - cell_width(name)), TEXT),
+        ]
+        if layout.verdict:
+            words = glyphs.text(comparison.verdict_words(row))
+            mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
+            line.append(column(words, layout.verdict, mild, ellipsis=glyphs.ellipsis))
+        if layout.step:
+            last = row.runs[0].progress.last_step if row.runs[0].progress else None
+            text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
+            line.append(column(text, layout.step, MUTED, right=True))
+        for index, cells in layout.visible:
+            metric = comparison.columns[index]
+            line += _value(comparison.value(row, metric), best[index], cells, view, cursor)
+            if index == chosen and layout.difference:
+                text = glyphs.text(_difference(comparison, row, metric))
+                line.append(column(text, layout.difference, MUTED))
+        return line
+
     def entry(row: Row) -> Entry[RowId]:
         def draw(cursor: bool) -> list[Line]:
-            line = _head_of_row(
-                row, names[row.id], comparison.verdict_words(row), layout, view, cursor
-            )
-            for index, cells in layout.visible:
-                metric = comparison.columns[index]
-                line += _value(comparison.value(row, metric), best[index], cells, view, cursor)
-                if index == chosen and layout.difference:
-                    text = _beside(comparison, row, metric)
-                    line.append(column(view.glyphs.text(text), layout.difference, MUTED))
-            return [
-                with_margin(line, width - layout.margin - 1, layout.margin, view, cursor=cursor)
-            ]
+            cells, margin = width - layout.margin - 1, layout.margin
+            return [with_margin(line_of(row, cursor), cells, margin, view, cursor=cursor)]
 
         return Entry(row.id, draw)
 
     return [entry(r) for r in rows]
-
-
-def _head_of_row(
-    row: Row, name: str, verdict: str, layout: TableLayout, view: View, cursor: bool
-) -> Line:
-    glyphs, level = view.glyphs, row.level
-    alarm = level >= Level.WATCH
-    look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
-    badge = style(LEVEL_TOKEN[level], bold=alarm)
-    line: Line = [
-        (f"{slot_sign(row.slot)} ", slot_look(row.slot)),
-        (f"{glyphs.badge(level)} ", badge),
-    ]
-    name = fit(glyphs.text(name), layout.name - 1, ellipsis=glyphs.ellipsis)
-    # the blanks have a look of their own: with 16 colours the name at the cursor is reversed
-    line += [(name, look), (" " * (layout.name - cell_width(name)), TEXT)]
-    if layout.verdict:
-        words = glyphs.text(verdict)
-        mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
-        line.append(column(words, layout.verdict, mild, ellipsis=glyphs.ellipsis))
-    if layout.step:
-        last = row.runs[0].progress.last_step if row.runs[0].progress else None
-        text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
-        line.append(column(text, layout.step, MUTED, right=True))
-
-    return line
 
 
 def _value(value: float | None, best: float | None, width: int, view: View, cursor: bool) -> Line:
@@ -203,7 +190,7 @@ def _value(value: float | None, best: float | None, width: int, view: View, curs
     return [(" " * (width - _METRIC), TEXT), (pad(view.glyphs.text(text), _METRIC), look)]
 
 
-def _beside(comparison: Comparison, row: Row, metric: Column) -> str:
+def _difference(comparison: Comparison, row: Row, metric: Column) -> str:
     """The spread of a group, or how far a run is from the best or from the reference."""
     if comparison.grouping is not None:
         found = comparison.numbers_of(row, metric)

@@ -24,7 +24,7 @@ class LogScreen(Overlay, places=(LOG,)):
         """Characters of each line left of what is in sight."""
 
     def action_tail(self) -> None:
-        self.action_close()
+        self.dismiss()
 
     def head(self, width: int) -> list[Line]:
         return log_head(self._run, self.shell.view, width)
@@ -39,33 +39,20 @@ class LogScreen(Overlay, places=(LOG,)):
 
     def _to_end(self) -> None:
         if self._follows:
-            self.lines.scroll_end(animate=False)
+            self.items.scroll_end(animate=False)
 
     def on_line_list_scrolled(self) -> None:
         """At the end it follows; who scrolls back wants it to stand still."""
-        at = self.lines.scroll_offset.y
-        if at >= self.lines.max_scroll_y:
+        at = self.items.scroll_offset.y
+        if at >= self.items.max_scroll_y:
             self._follows = True
         elif at < self._at:
             self._follows = False
         self._at = at
         super().on_line_list_scrolled()
 
-    # -- keys ------------------------------------------------------------------------------
-
-    async def action_filter(self) -> None:
-        await self.status.edit("filter")
-
-    def on_status_filtered(self) -> None:
-        self.update()
-
-    def action_scroll_left(self) -> None:
-        self._scroll_sideways(-1)
-
-    def action_scroll_right(self) -> None:
-        self._scroll_sideways(1)
-
-    def _scroll_sideways(self, by: int) -> None:
+    def action_scroll_sideways(self, by: int) -> None:
+        """Scroll by half the width, as far as the longest line reaches."""
         tails = self._run.data.files.tails.values()
         longest = max((len(line) for tail in tails for line in tail.lines), default=0)
         step = self.size.width // 2

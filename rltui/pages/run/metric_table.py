@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
@@ -46,8 +46,107 @@ _DIGESTS: RunSeriesCache[Digest] = RunSeriesCache()
 _LEAST_HEALTHY = 8
 #: A sparkline gives none of its cells to names below this.
 _LEAST_SPARK = 16
+#: Fewest cells of a pane, and cells of name, unit, change and limits there.
+_COLUMNS = ((84, 18, 9, 9, 16), (76, 16, 9, 8, 13), (67, 16, 7, 8, 12), (60, 16, 0, 8, 12))
+#: Column heads: how far each stands from the first cell of its column, and how far it may.
+_HEADS = (("value", 3, 5), ("change", 0, 0), ("spark", 0, 0), ("healthy", 0, 0))
 #: Units that get a shorter word in narrow panes.
 _SHORT_UNITS = {"tok/s/gpu": "tok/s", "ms/tok": "ms/tk", "steps/s": "st/s", "samples/s": "smp/s"}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Cells of text in each column of a row, in their order; 0 leaves a column out.
+
+    The badge comes first, in one cell; a blank stands between any two columns.
+    """
+
+    name: int
+    unit: int = 0
+    change: int = 0
+    spark: int = 0
+    healthy: int = 0
+
+    @property
+    def cells(self) -> dict[str, int]:
+        """Column -> its cells, in order."""
+        value = numbers.ALIGNED_WIDTH
+        rest = {"unit": self.unit, "change": self.change, "spark": self.spark}
+        return {"name": self.name, "value": value, **rest, "healthy": self.healthy}
+
+    @property
+    def width(self) -> int:
+        """Cells of the whole row."""
+        return 1 + sum(1 + cells for cells in self.cells.values() if cells)
+
+    def start(self, column: str) -> int:
+        """Cells before a column."""
+        before = takewhile(lambda item: item[0] != column, self.cells.items())
+        return 2 + sum(cells + 1 for _, cells in before if cells)
+
+
+def columns_for(width: int) -> Columns:
+    """The columns of a pane ``width`` cells wide."""
+    for least, name, unit, change, healthy in _COLUMNS:
+        if width >= least:
+            fixed_cells = name + numbers.ALIGNED_WIDTH + unit + change + healthy
+            gaps = 1 + sum(1 for x in (name, 1, unit, change, 1, healthy) if x)
+            return Columns(name, unit, change, width - fixed_cells - gaps, healthy)
+    if width >= 34:
+        return Columns(width - 24, spark=10)
+    return Columns(max(4, width - 13))
+
+
+def columns_of(rows: Sequence[Row], width: int, view: View) -> Columns:
+    """The columns of a pane with these rows: what their limits and units leave blank, and a wide
+    sparkline spares, is for names that are too long."""
+    columns = columns_for(width)
+    if not columns.healthy or not rows:
+        return columns
+    titles = short_titles([r.title for r in rows], [r.info.unit for r in rows])
+    wanted = max(map(cell_width, titles)) - columns.name
+    healthy = max(cell_width(healthy_words(r, columns, view)) for r in rows)
+    limits = max(0, min(wanted, columns.healthy - max(healthy, _LEAST_HEALTHY)))
+    spark = max(0, min(wanted - limits, columns.spark - _LEAST_SPARK))
+    name, left = columns.name + limits + spark, columns.healthy - limits
+    return replace(columns, name=name, spark=columns.spark - spark, healthy=left)
+
+
+def row_names(rows: Sequence[Row], columns: Columns, view: View) -> tuple[str, ...]:
+    """The names of neighbouring rows: what differs between them stays visible."""
+    titles = tuple(r.title for r in rows)
+    if columns.unit and any(cell_width(t) > columns.name for t in titles):
+        units = [unit_words(r, columns, view) for r in rows]
+        titles = short_titles(titles, [u if cell_width(u) <= columns.unit else "" for u in units])
+    return distinct(titles, columns.name, view.glyphs.ellipsis)
+
+
+def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
+    """The titles without the unit that stands beside them: "reward best@2, std" in "best@2" is
+    "reward, std". One that would be mistaken for another stays whole."""
+    short = [
+        re.sub(rf" {re.escape(unit)}(?=$|[ ,])", "", title, count=1) if unit else title
+        for title, unit in zip(titles, units, strict=True)
+    ]
+    held = Counter(zip(short, units, strict=True))
+    found = zip(titles, short, units, strict=True)
+    return tuple(s if held[s, unit] == 1 else title for title, s, unit in found)
+
+
+def healthy_words(row: Row, columns: Columns, view: View) -> str:
+    """The limit in words; narrow columns take the short form."""
+    words = view.glyphs.text(sentences.healthy(row.judgement))
+    if columns.healthy >= 16 and cell_width(words) <= columns.healthy:
+        return words
+    return view.glyphs.text(sentences.healthy_short(row.judgement)) or words
+
+
+def unit_words(row: Row, columns: Columns, view: View) -> str:
+    """The unit, in narrow columns the short form."""
+    unit = row.info.unit
+    if cell_width(unit) > columns.unit:
+        unit = _SHORT_UNITS.get(unit, unit)
+    return view.glyphs.text(unit)
 
 
 def row_line(
@@ -110,18 +209,14 @@ def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) 
     name = (width, first, last, end, tuple(spans), judged, view.marker)
 
     def draw(series: Series) -> Line:
-        digest = _digest(run, series, empty_digest(first, last, end, width, narrowest=1.0), last)
+        empty = empty_digest(first, last, end, width, narrowest=1.0)
+        known = (empty.first, empty.unit, empty.width)
+        # the binned points: only new ones are added
+        digest = _DIGESTS.of(run).get(series, lambda _: empty, name=known, extend=lambda d, _: d)
+        digest.extend(series.steps, series.values, last)
         return spark_of(digest, last, spans, judged, view.glyphs)
 
     return _SPARKS.of(run).get(run.shown(tag), draw, name=name)
-
-
-def _digest(run: RunView, series: Series, empty: Digest, last: int) -> Digest:
-    """The binned points of a sparkline: only new points are added."""
-    name = (empty.first, empty.unit, empty.width)
-    digest = _DIGESTS.of(run).get(series, lambda _: empty, name=name, extend=lambda known, _: known)
-    digest.extend(series.steps, series.values, last)
-    return digest
 
 
 def section_line(
@@ -132,18 +227,21 @@ def section_line(
     level: Level | None = None,
     heads: Columns | None = None,
     spark_head: str = "",
-    note: str = "",
 ) -> Line:
-    """Heading of a section: bold title, rule, and the worst badge or a note at the right."""
-    rule = view.glyphs.rule
-    line: Line = [(f"{title} ", TITLE)]
+    """Heading of a section: bold title, rule, and the worst badge at the right; ``heads``: with
+    the column heads set into the rule, each at the place of its column."""
+    rule, line = view.glyphs.rule, [(f"{title} ", TITLE)]
     right: Line = []
     if level is not None:
         right = [(" " + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
-    elif note:
-        right = [(f" {note}", MUTED)]
-    if heads is not None and heads.spark:
-        line = _heads(line, heads, rule, spark_head)
+    for name, indent, most in _HEADS if heads is not None and heads.spark else ():
+        assert heads is not None
+        start, used = heads.start(name), line_width(line)
+        # a long title moves the head within its column
+        fill = min(max(start + indent, used + 1), start + most) - 1 - used
+        if heads.cells[name] and fill >= 0:
+            head = spark_head if name == "spark" else name
+            line = [*line, (rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
     room = width - line_width(line) - line_width(right)
     if room < 0:
         return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
@@ -151,34 +249,32 @@ def section_line(
     return [*line, (rule * room, RULE), *right]
 
 
-def _heads(line: Line, columns: Columns, rule: str, spark_head: str) -> Line:
-    """Column heads set into the rule, each at the place of its column."""
-    heads = [("value", 3, 5), ("change", 0, 0), ("spark", 0, 0), ("healthy", 0, 0)]
-    for name, indent, most in heads:  # a long title moves the head within its column
-        begin = max(columns.start(name) + indent, line_width(line) + 1)
-        fill = min(begin, columns.start(name) + most) - 1 - line_width(line)
-        if getattr(columns, name) and fill >= 0:
-            head = spark_head if name == "spark" else name
-            line = [*line, (rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
-    return line
-
-
-def table_entries(
-    run: RunView, sections: Sequence[Section], columns: Columns, view: View, margin: int
+def section_entries(
+    run: RunView,
+    sections: Sequence[Section],
+    columns: Columns,
+    view: View,
+    margin: int,
+    *,
+    whole: bool = False,
 ) -> list[Entry[str]]:
-    """The rows of some sections, each under its heading; the first one holds the column heads."""
+    """The rows of some sections, each but the first under its heading and a blank line: that of
+    the first stands above the list. ``whole``: all under their headings, the first of which holds
+    the column heads, without blank lines."""
     entries: list[Entry[str]] = []
     rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
     for i, section in enumerate(sections):
-        head = section_line(
-            section.title,
-            columns.width,
-            view,
-            level=section.level,
-            heads=columns if i == 0 else None,
-            spark_head=_spark_head(run, columns),
-        )
-        entries.append(fixed([(" " * margin, TEXT), *head]))
+        if whole or i:
+            head = section_line(
+                section.title,
+                columns.width,
+                view,
+                level=section.level,
+                heads=columns if not i else None,
+                spark_head="" if i else _spark_head(run, columns),
+            )
+            entries += [] if whole else [fixed([])]
+            entries.append(fixed([(" " * margin, TEXT), *head]))
         entries += rows[: len(section.rows)]
         del rows[: len(section.rows)]
 
@@ -190,28 +286,20 @@ def row_entries(
 ) -> list[Entry[str]]:
     """One entry per row; names that are too long keep the part in which they differ."""
     names = row_names(rows, columns, view)
-    found = zip(rows, names, strict=True)
-    return [_entry(run, row, name, columns, view, margin) for row, name in found]
 
+    def entry(row: Row, name: str) -> Entry[str]:
+        def draw(cursor: bool) -> list[Line]:
+            line = row_line(run, row, columns, view, cursor=cursor, name=name)
+            if row.tag in view.shared:  # the sign of the row stands between badge and name
+                (badge, look), (title, title_look) = line[:2]
+                title = pad(title.rstrip(), columns.name - 1, ellipsis=view.glyphs.ellipsis)
+                sign = (slot_sign(view.shared.index(row.tag)), ACCENT)
+                line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
+            return [with_margin(line, columns.width, margin, view, cursor=cursor)]
 
-def _entry(
-    run: RunView, row: Row, name: str, columns: Columns, view: View, margin: int
-) -> Entry[str]:
-    def draw(cursor: bool) -> list[Line]:
-        line = row_line(run, row, columns, view, cursor=cursor, name=name)
-        if row.tag in view.shared:
-            (badge, look), (title, title_look) = line[:2]
-            sign = slot_sign(view.shared.index(row.tag))
-            title = pad(title.rstrip(), columns.name - 1, ellipsis=view.glyphs.ellipsis)
-            line = [
-                (badge[:-1], look),
-                (sign, ACCENT),
-                (f" {title} ", title_look),
-                *line[2:],
-            ]
-        return [with_margin(line, columns.width, margin, view, cursor=cursor)]
+        return Entry(row.tag, draw)
 
-    return Entry(row.tag, draw)
+    return [entry(row, name) for row, name in zip(rows, names, strict=True)]
 
 
 def fitted(
@@ -219,28 +307,26 @@ def fitted(
 ) -> tuple[list[Section], bool]:
     """The sections with as many rows as fit, and whether blank lines fit between them.
 
-    Rows that matter least are left out so that every section shows; that of the tag ``kept``
-    stays.
+    Rows that matter least are left out so that every section shows: first what is not judged,
+    then what is ok; that of the tag ``kept`` stays.
     """
+    rows, gaps = [list(s.rows) for s in sections], len(sections) - 1
     blanks = height >= 26
-    chosen = _fit_sections(sections, height, blanks, kept)
-    return chosen, blanks and _needed(chosen, True) <= height
 
+    def needed() -> int:
+        return sum(1 + len(r) for r in rows)
 
-def section_entries(
-    run: RunView, sections: Sequence[Section], columns: Columns, view: View, margin: int
-) -> list[Entry[str]]:
-    """The rows of a tab whose first section has its heading above the list."""
-    entries: list[Entry[str]] = []
-    rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
-    for i, section in enumerate(sections):
-        if i:
-            head = section_line(section.title, columns.width, view, level=section.level)
-            entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
-        entries += rows[: len(section.rows)]
-        del rows[: len(section.rows)]
-
-    return entries
+    room = height - (gaps if blanks and needed() <= height - gaps else 0)
+    for level in (Level.UNKNOWN, Level.OK, Level.WATCH):
+        while needed() > room:
+            spare = [[x for x in r if x.weight <= level and x.tag != kept] for r in rows]
+            choices = [n for n, r in enumerate(rows) if spare[n] and len(r) > 1]
+            longest = max(choices, key=lambda n: len(rows[n]), default=None)
+            if longest is None:
+                break
+            rows[longest].remove(spare[longest][-1])
+    chosen = [replace(s, rows=tuple(r)) for s, r in zip(sections, rows, strict=True)]
+    return chosen, blanks and needed() + gaps <= height
 
 
 def list_head(
@@ -273,129 +359,3 @@ def _spark_head(run: RunView, columns: Columns) -> str:
     first, last, _ = span_of(run)
     steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
     return steps if len(steps) < columns.spark else "run"
-
-
-def _needed(sections: Sequence[Section], blanks: bool) -> int:
-    return sum(1 + len(s.rows) for s in sections) + (len(sections) - 1 if blanks else 0)
-
-
-def _fit_sections(
-    sections: Sequence[Section], height: int, blanks: bool, kept: str | None
-) -> list[Section]:
-    """Leave out the rows that matter least until everything fits: not judged, then ok ones."""
-    rows = [list(s.rows) for s in sections]
-
-    def needed() -> int:
-        return sum(1 + len(r) for r in rows)
-
-    room = height - (len(sections) - 1 if blanks and needed() <= height - len(sections) + 1 else 0)
-    for level in (Level.UNKNOWN, Level.OK, Level.WATCH):
-        while needed() > room:
-            spare = [[x for x in r if x.weight <= level and x.tag != kept] for r in rows]
-            choices = [n for n, r in enumerate(rows) if spare[n] and len(r) > 1]
-            longest = max(choices, key=lambda n: len(rows[n]), default=None)
-            if longest is None:
-                break
-            rows[longest].remove(spare[longest][-1])
-    return [replace(s, rows=tuple(r)) for s, r in zip(sections, rows, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Cells of text in each column of a row; 0 leaves a column out.
-
-    The badge comes first, in one cell; a blank stands between any two columns.
-    """
-
-    name: int
-    unit: int
-    change: int
-    spark: int
-    healthy: int
-    value: int = numbers.ALIGNED_WIDTH
-
-    @property
-    def width(self) -> int:
-        """Cells of the whole row."""
-        shown = (self.name, self.value, self.unit, self.change, self.spark, self.healthy)
-        return 1 + sum(1 + cells for cells in shown if cells)
-
-    def start(self, column: str) -> int:
-        """Cells before a column."""
-        at = 2
-        for name in ("name", "value", "unit", "change", "spark", "healthy"):
-            if name == column:
-                break
-            cells: int = getattr(self, name)
-            at += cells + 1 if cells else 0
-        return at
-
-
-def columns_for(width: int) -> Columns:
-    """The columns of a pane ``width`` cells wide."""
-    if width >= 84:
-        return Columns(18, 9, 9, width - 69, 16)
-    if width >= 76:
-        return Columns(16, 9, 8, width - 63, 13)
-    if width >= 67:
-        return Columns(16, 7, 8, width - 60, 12)
-    if width >= 60:
-        return Columns(16, 0, 8, width - 52, 12)
-    if width >= 34:
-        return Columns(width - 24, 0, 0, 10, 0)
-
-    return Columns(max(4, width - 13), 0, 0, 0, 0)
-
-
-def columns_of(rows: Sequence[Row], width: int, view: View) -> Columns:
-    """The columns of a pane with these rows: what their limits and units leave blank, and a wide
-    sparkline spares, is for names that are too long."""
-    columns = columns_for(width)
-    if not columns.healthy or not rows:
-        return columns
-    titles = short_titles([r.title for r in rows], [r.info.unit for r in rows])
-    wanted = max(map(cell_width, titles)) - columns.name
-    healthy = max(cell_width(healthy_words(r, columns, view)) for r in rows)
-    spare = columns.healthy - max(healthy, _LEAST_HEALTHY)
-    taken = max(0, min(wanted, spare))
-    columns = replace(columns, name=columns.name + taken, healthy=columns.healthy - taken)
-    taken = max(0, min(wanted - taken, columns.spark - _LEAST_SPARK))
-
-    return replace(columns, name=columns.name + taken, spark=columns.spark - taken)
-
-
-def row_names(rows: Sequence[Row], columns: Columns, view: View) -> tuple[str, ...]:
-    """The names of neighbouring rows: what differs between them stays visible."""
-    titles = tuple(r.title for r in rows)
-    if columns.unit and any(cell_width(t) > columns.name for t in titles):
-        units = [unit_words(r, columns, view) for r in rows]
-        titles = short_titles(titles, [u if cell_width(u) <= columns.unit else "" for u in units])
-    return distinct(titles, columns.name, view.glyphs.ellipsis)
-
-
-def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
-    """The titles without the unit that stands beside them: "reward best@2, std" in "best@2" is
-    "reward, std". One that would be mistaken for another stays whole."""
-    short = [
-        re.sub(rf" {re.escape(unit)}(?=$|[ ,])", "", title, count=1) if unit else title
-        for title, unit in zip(titles, units, strict=True)
-    ]
-    held = Counter(zip(short, units, strict=True))
-    found = zip(titles, short, units, strict=True)
-    return tuple(s if held[s, unit] == 1 else title for title, s, unit in found)
-
-
-def healthy_words(row: Row, columns: Columns, view: View) -> str:
-    """The limit in words; narrow columns take the short form."""
-    words = view.glyphs.text(sentences.healthy(row.judgement))
-    if columns.healthy >= 16 and cell_width(words) <= columns.healthy:
-        return words
-    return view.glyphs.text(sentences.healthy_short(row.judgement)) or words
-
-
-def unit_words(row: Row, columns: Columns, view: View) -> str:
-    """The unit, in narrow columns the short form."""
-    unit = row.info.unit
-    if cell_width(unit) > columns.unit:
-        unit = _SHORT_UNITS.get(unit, unit)
-    return view.glyphs.text(unit)
