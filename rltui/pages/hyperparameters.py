@@ -102,24 +102,13 @@ def setting_lines(
     shown = values
     if text:
         shown = {n: v for n, v in values.items() if words_match(f"{n} {value_text(v)}", text)}
-    changed = []
-    for change in settings.run.hyperparameters.changes():
-        if words_match(f"{change.name} {change.before} {change.after}", text):
-            start = settings.run.data.start_of(change.path)
-            since = f"  from {settings.run.step_word} {numbers.step(start)}" if start else ""
-            value = f"{value_text(change.before)} → {value_text(change.after)}{since}"
-            changed.append((change.name, value))
-    lines = _section("Changed at a restart", changed, view, width) if changed else []
+    lines = _section("Changed at a restart", _changed(settings.run, text), view, width)
     differences = _differences(settings, others, view, width, text)
     lines += ([[]] if lines and differences else []) + differences
     columns = 2 if width >= _TWO_COLUMNS and len(shown) >= 2 * _LEAST else 1
     room = width if columns == 1 else (width - 4) // 2
-    # the ones that are looked at first, where they are set
-    ranks = {n: main_rank(n) for n, v in shown.items() if v is not None}
-    main = sorted((n for n, rank in ranks.items() if rank >= 0), key=ranks.__getitem__)
-    first = [(n, value_text(shown[n])) for n in main[:_MOST_MAIN]]
-    sections = [("Main", first), *_groups(shown)]
-    blocks = [_section(title, rows, view, room) for title, rows in sections if rows]
+    sections = [("Main", _main(shown)), *_groups(shown)]
+    blocks = [x for title, rows in sections if (x := _section(title, rows, view, room))]
     if blocks:
         lines += ([[]] if lines else []) + _placed(blocks, columns, room, width)
     if lines:
@@ -135,6 +124,18 @@ def setting_lines(
     advice += f", which {trouble}." if trouble else "."
 
     return paragraph(advice, width, MUTED)
+
+
+def _changed(run: RunView, text: str) -> list[tuple[str, str]]:
+    """(name, what it was and is) of what has another value since a restart."""
+    rows = []
+    for change in run.hyperparameters.changes():
+        if words_match(f"{change.name} {change.before} {change.after}", text):
+            start = run.data.start_of(change.path)
+            since = f"  from {run.step_word} {numbers.step(start)}" if start else ""
+            value = f"{value_text(change.before)} → {value_text(change.after)}{since}"
+            rows.append((change.name, value))
+    return rows
 
 
 def _differences(
@@ -190,6 +191,7 @@ def _table(
     looks = [MUTED if s.slot is None else slot_look(s.slot) for s in every]
     above = [(f"  {cell(h, width)}", look) for h, look in zip(heads, looks, strict=True)]
     lines: list[Line] = [[(" " * cells, TEXT), *above]]
+
     for name in names:
         values = [value_text(t.get(name, _NOTHING)) for t in tables]
         line = [(f"  {cell(v, width)}", TEXT if at else STRONG) for at, v in enumerate(values)]
@@ -222,6 +224,13 @@ def _cut(text: str, cells: int, ellipsis: str) -> str:
     return fit_middle(text.replace("\n", " "), cells, ellipsis=ellipsis)
 
 
+def _main(values: Mapping[str, object]) -> list[tuple[str, str]]:
+    """The ones that are looked at first, where they are set."""
+    ranks = {n: main_rank(n) for n, v in values.items() if v is not None}
+    names = sorted((n for n, rank in ranks.items() if rank >= 0), key=ranks.__getitem__)
+    return [(n, value_text(values[n])) for n in names[:_MOST_MAIN]]
+
+
 def _groups(values: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
     """(title, (name without the title, value) pairs), names without a group first."""
     found: dict[str, list[str]] = {}
@@ -233,18 +242,7 @@ def _groups(values: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str
             word = name.partition("_")[0]
             title = f"{word}_" if first[word] >= _LEAST and word != name else _GENERAL
         found.setdefault(title, []).append(name)
-    groups: list[tuple[str, list[str], int]] = []
-    for title, names in found.items():
-        # characters that the title says already
-        cut = 0 if title == _GENERAL or title.endswith("_") else len(title) + 1
-        if not cut or len(names) <= _LARGE:
-            groups.append((title, names, cut))
-            continue
-        parts: dict[str, list[str]] = {}
-        for name in names:
-            part, *rest = _PARTS.split(name[cut:], maxsplit=1)
-            parts.setdefault(name[: cut + len(part)] if rest else title, []).append(name)
-        groups += [(part, some, len(part) + 1) for part, some in parts.items()]
+    groups = [x for title, names in found.items() for x in _split(title, names)]
     groups.sort(key=lambda g: g[0] != _GENERAL)
 
     return [
@@ -253,8 +251,22 @@ def _groups(values: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str
     ]
 
 
+def _split(title: str, names: list[str]) -> list[tuple[str, list[str], int]]:
+    """(title, names, characters of them that the title says) of a group, or of its parts."""
+    cut = 0 if title == _GENERAL or title.endswith("_") else len(title) + 1
+    if not cut or len(names) <= _LARGE:
+        return [(title, names, cut)]
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        part, *rest = _PARTS.split(name[cut:], maxsplit=1)
+        parts.setdefault(name[: cut + len(part)] if rest else title, []).append(name)
+    return [(part, some, len(part) + 1) for part, some in parts.items()]
+
+
 def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int) -> list[Line]:
-    """A heading and its rows; a long value takes several lines."""
+    """A heading and its rows, nothing without any; a long value takes several lines."""
+    if not rows:
+        return []
     plain, ellipsis = view.glyphs.text, view.glyphs.ellipsis
     lines = [heading(plain(title), width, view, str(len(rows)))]
     name_cells = min(max(cell_width(n) for n, _ in rows), width // 2)
@@ -264,6 +276,7 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
             head = "" if at else _cut(plain(name), name_cells, ellipsis)
             lines.append([(pad(head, name_cells), TEXT), ("  ", TEXT)])
             lines[-1].append((part, STRONG))
+
     return lines
 
 
@@ -276,6 +289,7 @@ def _placed(blocks: list[list[Line]], columns: int, room: int, width: int) -> li
         return whole
     half = (len(whole) + 1) // 2
     starts, at = [], 0
+
     for block in blocks:
         starts.append(at)
         at += len(block) + 1

@@ -124,6 +124,7 @@ def samples_head(samples: SampleList, view: View, width: int) -> list[Line]:
     count = f" {len(rows)}" if rows else ""
     rule = view.glyphs.rule * max(0, width - line_width(heads) - len(count))
     heads += [(rule, RULE), (count, MUTED)]
+
     return [fit_line(line, width, ellipsis=view.glyphs.ellipsis), fit_line(heads, width)]
 
 
@@ -152,6 +153,7 @@ def sample_entries(
     for text in [*words, *([samples.note] if samples.note else [])]:
         block = paragraph(view.glyphs.text(text), max(10, cells - 1), MUTED)
         entries.append(fixed(*[[(" " * margin, TEXT), *x] for x in block]))
+
     return entries
 
 
@@ -181,6 +183,7 @@ def sample_lines(sample: Sample, view: View, width: int) -> list[Line]:
         lines += [[]] if lines else []
         lines.append(heading(words(name), width, view, f"{numbers.exact(len(text))} chars"))
         lines += [[(x, TEXT)] for x in hard_wrap(words(text), width)]
+
     return lines
 
 
@@ -321,6 +324,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         margin = 2 if wide else 1
         self.items.show(sample_entries(self._list, self.shell.view, left - 1, margin))
         self._show_text(width - left - 3 if wide else width - 3)
+
         for name in ("#header", "#head"):
             self.query_one(name, Lines).update()
         self.status.update()

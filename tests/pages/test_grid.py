@@ -13,7 +13,7 @@ from rltui.draw.view import View
 from rltui.facts.groups import toggled
 from rltui.facts.metrics import Row, tab_sections
 from rltui.pages.run import grid
-from rltui.pages.run.grid import Pace, grid_layout, grid_lines, in_sight
+from rltui.pages.run.grid import Pace, grid_layout, grid_lines
 from rltui.pages.run.tab import tab_layout
 from rltui.pages.run.tab_below import below_lines
 from rltui.session import RunView
@@ -155,7 +155,7 @@ def test_charts_appear_a_few_at_a_time_and_the_former_ones_stay_until_then() -> 
     layout, pace = grid_layout(160, 41, len(rows)), Pace()
 
     def drawn(left: float, view: View = VIEW) -> list[str]:
-        pace.begin(left)
+        pace.most = left
         return texts(grid_lines(run, rows, None, None, view, layout, pace))
 
     titles = drawn(0)
@@ -191,7 +191,7 @@ def test_charts_of_a_stream_are_drawn_in_turn_and_that_at_the_cursor_each_time(
     for _ in range(3):
         drawn.clear()
         run.version += 1
-        pace.begin(3)
+        pace.most = 3
         grid_lines(run, rows, tags[-1], None, VIEW, layout, pace)
         turns.append(list(drawn))
     assert len(tags) == 7
@@ -230,14 +230,6 @@ def test_the_value_at_a_step_that_was_not_logged_is_the_one_before(run: RunView)
     rows = [r for s in tab_sections(short, "all") for r in s.rows]
     assert "–" in plain(draw(short, rows, cross=3, size=(60, 10))[0])
     assert "7" in plain(draw(short, rows, cross=99, size=(60, 10))[0])
-
-
-def test_the_footer_says_which_are_in_sight() -> None:
-    assert in_sight(0, 20, 22, VIEW) == "1–20 of 22"
-    assert in_sight(4, 18, 22, VIEW) == "5–22 of 22"
-    assert in_sight(0, 6, 6, VIEW) == "6 charts"
-    assert in_sight(0, 1, 1, VIEW) == "1 chart"
-    assert in_sight(0, 20, 22, View(marker="ascii")).isascii()
 
 
 def test_other_axes_have_the_crosshair_where_the_step_lies(run: RunView) -> None:

@@ -201,7 +201,7 @@ async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
     async with open_app(*sick, size=(160, 45)) as hand:
         await hand.press("3", "v", "g")
         drawn = charts_drawn(monkeypatch)
-        monkeypatch.setattr("rltui.pages.run.grid_widget._STREAM_S", 3600.0)
+        monkeypatch.setattr("rltui.pages.run.grid._STREAM_S", 3600.0)
         tags, rows = set(hand.ids), count(61)
 
         async def news() -> set[str]:
@@ -226,7 +226,7 @@ async def test_a_key_in_a_stream_draws_the_chart_that_it_moves_to(
 ) -> None:
     async with open_app(*sick, size=(160, 45)) as hand:
         await hand.press("3", "v", "g")
-        monkeypatch.setattr("rltui.pages.run.grid_widget._STREAM_S", 3600.0)
+        monkeypatch.setattr("rltui.pages.run.grid._STREAM_S", 3600.0)
         await a_row(hand, 61)
         await a_row(hand, 62)
         drawn = charts_drawn(monkeypatch)
@@ -239,7 +239,7 @@ async def test_a_new_verdict_is_no_row_of_a_stream(
 ) -> None:
     async with open_app(*sick, size=(160, 45)) as hand:
         await hand.press("3", "v", "g")
-        monkeypatch.setattr("rltui.pages.run.grid_widget._STREAM_S", 3600.0)
+        monkeypatch.setattr("rltui.pages.run.grid._STREAM_S", 3600.0)
         await a_row(hand, 61)
         drawn = charts_drawn(monkeypatch)
         hand.run.run.version += 1

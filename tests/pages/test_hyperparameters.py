@@ -8,7 +8,7 @@ import pytest
 
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
-from rltui.pages.hyperparameters.lines import Settings, setting_lines
+from rltui.pages.hyperparameters import Settings, setting_lines
 from rltui.session import RunView
 from rltui.session.hyperparameters import differing_settings, value_text
 from tests.builders import a_batch, steps

@@ -51,7 +51,7 @@ class Hand(Screen):
 
     async def found(self, number: int = 1) -> None:
         """Wait until the result of a search is on the screen."""
-        while self.search.count < number or self.picker._searching:
+        while self.search.count < number or self.picker.reading:
             await self.pilot.pause(0.01)
         await self.settle()
 

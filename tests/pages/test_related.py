@@ -6,10 +6,9 @@ import numpy as np
 
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.pages.metric import related as module
-from rltui.pages.metric.lines import metric_lines
+from rltui.pages.metric import lines as module
+from rltui.pages.metric.lines import metric_lines, related, related_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN
-from rltui.pages.metric.related import related, related_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
 from tests.fakes import FakeReader, a_session

@@ -8,7 +8,7 @@ import pytest
 from rltui.core.text import cell_width
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
-from rltui.pages.timing.lines import (
+from rltui.pages.timing.pane import (
     anatomy,
     step_line,
     step_lines,

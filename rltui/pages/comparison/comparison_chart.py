@@ -89,6 +89,7 @@ class Curves:
             token = (*RUN_TOKENS, Token.STRONG)[min(here.slot, len(RUN_TOKENS))]
             own = replace(own, token=token, sign=slot_sign(here.slot))
         name, note = ("", "") if here is None else self.labels[here.id]
+
         return Chart(
             curve=own,
             label=words(name),
@@ -131,18 +132,23 @@ def _title(comparison: Comparison, metric: Column, banded: int, view: View, widt
     missing = sum(r.key not in metric.tags for r in comparison.runs)
     if missing:
         notes.append(f"not logged by {missing} run{'s' if missing > 1 else ''}")
-    # which runs are not drawn, for they lack what the axis counts
-    having = [r for r in comparison.runs if r.key in metric.tags]
-    lost = [r for r in having if view.axis not in axes_of(r)]
-    if lost and len(lost) < len(having):
-        who = f"{lost[0].name} has" if len(lost) == 1 else f"{len(lost)} runs have"
-        notes.append(words(f"{who} no {missing_on(view.axis)}"))
+    notes.append(words(_off_axis_words(comparison, metric, view)))
     note = "  ".join(x for x in notes if x)
     line += [(f"{note} ", MUTED)] if note else []
     used = sum(len(text) for text, _ in line)
     line.append((view.glyphs.rule * max(0, width - used - 1), RULE))
 
     return line
+
+
+def _off_axis_words(comparison: Comparison, metric: Column, view: View) -> str:
+    """Which runs are not drawn, for they lack what the axis counts."""
+    having = [r for r in comparison.runs if r.key in metric.tags]
+    lost = [r for r in having if view.axis not in axes_of(r)]
+    if not lost or len(lost) == len(having):
+        return ""
+    who = f"{lost[0].name} has" if len(lost) == 1 else f"{len(lost)} runs have"
+    return f"{who} no {missing_on(view.axis)}"
 
 
 def _axis(comparison: Comparison, metric: Column, here: Row | None, view: View) -> Axis:
@@ -174,4 +180,5 @@ def _curve(
     if gathered is None or len(traces) < 2:
         return None if gathered is None else Curve(gathered.x, gathered.mean)
     below, above = gathered.spread()
+
     return Curve(gathered.x, gathered.mean, (gathered.x, below), (gathered.x, above))

@@ -81,25 +81,30 @@ def table_layout(comparison: Comparison, chosen: int, width: int) -> TableLayout
     rest = width - 1 - margin - 4 - verdict - step - difference
     name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
     widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 2)) for c in comparison.columns]
+    first, end = _visible(widths, chosen, rest - name)
+    if end - first == len(widths) and names > name:
+        name = min(names, rest - sum(widths))
 
-    # the metrics around the chosen one that fit
+    return TableLayout(margin, name, verdict, step, difference, first, tuple(widths[first:end]))
+
+
+def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
+    """The first metric that is visible and the one after the last: those around the chosen one
+    that fit."""
     first, end = chosen, min(len(widths), chosen + 1)
-    room, grows = rest - name - sum(widths[first:end]), True
+    room, grows = room - sum(widths[first:end]), True
     while grows:
-        grows = False
         to_left = first > 0 and (end - chosen > chosen - first or end == len(widths))
-        if to_left and widths[first - 1] <= room:
-            grows = True
+        grows = to_left and widths[first - 1] <= room
+        if grows:
             first -= 1
             room -= widths[first]
         if end < len(widths) and widths[end] <= room:
             grows = True
             room -= widths[end]
             end += 1
-    if end - first == len(widths) and names > name:
-        name = min(names, rest - sum(widths))
 
-    return TableLayout(margin, name, verdict, step, difference, first, tuple(widths[first:end]))
+    return first, end
 
 
 def table_head(comparison: Comparison, chosen: int, layout: TableLayout, view: View) -> Line:
@@ -112,6 +117,7 @@ def table_head(comparison: Comparison, chosen: int, layout: TableLayout, view: V
         line.append(column("verdict", layout.verdict, MUTED))
     if layout.step:
         line.append(column("runs" if grouped else "step", layout.step, MUTED, right=True))
+
     for index, width in layout.visible:
         here = index == chosen
         metric = comparison.columns[index]
@@ -161,12 +167,14 @@ def table_entries(
             last = row.runs[0].progress.last_step if row.runs[0].progress else None
             text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
             line.append(column(text, layout.step, MUTED, right=True))
+
         for index, cells in layout.visible:
             metric = comparison.columns[index]
             line += _value(comparison.value(row, metric), best[index], cells, view, cursor)
             if index == chosen and layout.difference:
                 text = glyphs.text(_difference(comparison, row, metric))
                 line.append(column(text, layout.difference, MUTED))
+
         return line
 
     def entry(row: Row) -> Entry[RowId]:
@@ -201,6 +209,7 @@ def _difference(comparison: Comparison, row: Row, metric: Column) -> str:
     difference = value - base
     if not difference:
         return "best" if comparison.base(metric)[1] == "to best" else "reference"
+
     return f"{'+' if difference > 0 else '-'} {numbers.value(abs(difference))}"
 
 

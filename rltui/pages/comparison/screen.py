@@ -128,6 +128,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         room = height - 3 - words - gap
         chart = 0 if height < 16 else max(room // 2, room - len(self._rows))
         self.query_one("#head").styles.margin = (gap, 0, 0, 0)
+
         for name, lines in (("#chart", chart), ("#words", words)):
             part = self.query_one(name)
             part.styles.height, part.display = lines, lines > 0

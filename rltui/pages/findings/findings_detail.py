@@ -94,6 +94,7 @@ class _Detail:
                 return self._cause(report.diagnosed.diagnoses[0])
             return [] if leading is None else self._suspect(item.tag, leading)
         skipped = report.skipped if report is not None else ()
+
         return [x for s in skipped if SkippedId(s.rule) == item for x in self._skipped(s)]
 
     def _text(self, text: str, look: Style = TEXT) -> list[Line]:
@@ -130,6 +131,7 @@ class _Detail:
             ]
             if more := len(rows) - len(shown):
                 lines.append([(f"  and {more} more in the tabs", MUTED)])
+
         return self._chart(run.headline(), lines)
 
     def _ahead(self, tag: str) -> list[Line]:
@@ -174,6 +176,7 @@ class _Detail:
         moved = first_mover_lines(run, view, width, min(7, self._height - len(lines) - 10))
         lines += [[], *moved] if moved else []
         move = cause_of(run)
+
         return self._chart(move.tag if move else None, lines)
 
     def _suspect(self, tag: str, diagnosis: Diagnosis) -> list[Line]:
@@ -201,6 +204,7 @@ class _Detail:
             lines += fact_table([("rule broke", self._words(finding.error))], width, 12)
         elif diagnosis is not None:
             lines += checks(run, diagnosis, view, width)
+
         return self._chart(finding.tag, lines)
 
 
@@ -235,6 +239,7 @@ def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> l
     spark = 14 if width >= 84 else 10 if width >= 52 else 0
     name = max((min(19, cell_width(i.title)) for i in items), default=0) + 1
     then = next((n for n, i in enumerate(items, 1) if not i.first), 0)
+
     for rank, item in enumerate(items, 1):
         lead = "first" if rank == 1 else "then" if rank == then else ""
         look = style(LEVEL_TOKEN[item.level], bold=item.level >= Level.WATCH)

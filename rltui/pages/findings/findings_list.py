@@ -184,6 +184,7 @@ class _Entries(list[Entry[ItemId]]):
                 self.lines(calm_lines(run, width, view)[:2])
         if muted := muted_rows(run):
             self.head("Muted", f"{len(muted)}, M unmutes")
+
         for row in muted:
             line = finding_line(run, row, width, view, now=True)
             self.item(row.id, [(text, MUTED) for text, _ in line])
@@ -194,6 +195,7 @@ class _Entries(list[Entry[ItemId]]):
         words, ellipsis = glyphs.text, glyphs.ellipsis
         if ahead := projections(run):
             self.head("Ahead", "if the trend continues")
+
         for projection in ahead:
             title, right = run.infos[projection.tag].title, f" {steps_words(projection)}"
             left = pad(words(title), width - 2 - cell_width(right), ellipsis=ellipsis)
@@ -205,6 +207,7 @@ class _Entries(list[Entry[ItemId]]):
             self.lines(note_lines(troubles, width))
         if report.skipped:
             self.head("Not judged", str(len(report.skipped)))
+
         for skipped in report.skipped:
             name = column(words(skipped.title), 23, MUTED, ellipsis=ellipsis)
             why = pad(words(why_skipped(run, skipped)), width - 25, right=True, ellipsis=ellipsis)
@@ -224,6 +227,7 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
     else:
         entries.findings(report)
         entries.rest(report)
+
     return entries
 
 

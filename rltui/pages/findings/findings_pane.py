@@ -72,6 +72,7 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
     shown, found = worst_rows(firing, left), list[Line]()
     name_room = longest([title_words(r) for r in shown])
     since_room = longest([span_words(run, r.finding) for r in shown])
+
     for row in shown:
         glyph, token, bold = badge_of(row.finding, view)
         look = style(token, bold=bold)
@@ -85,6 +86,7 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
         found[-1] = [*found[-1], (more, MUTED)]
 
     lines = [*top, *found, *middle, *story]
+
     return [fit_line(x, width, ellipsis=ellipsis) for x in lines[:limit]]
 
 
@@ -99,6 +101,7 @@ def ending_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]
     head.append((view.glyphs.text(exit_words(crash)), look))
     text = view.glyphs.text(crash.line or crash.advice)
     body = paragraph(text, width, MUTED, indent=2, limit=min(2, limit - 1), ellipsis=ellipsis)
+
     return [fit_line(head, width, ellipsis=ellipsis), *(body if limit > 1 else [])]
 
 
@@ -134,6 +137,7 @@ def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
     bad = {r.id for r in rows if r.is_firing and r.finding.level is Level.BAD}
     spare = room - len(rows) - bool(hidden)
     lines: list[Line] = []
+
     for at, row in enumerate(rows):
         lines.append(finding_line(run, row, width, view))
         if spare > 0 and width >= 44 and (row.id in bad or spare >= len(rows) - at - 1):

@@ -257,6 +257,7 @@ def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     if not by_step or height < 3:
         return []
     lines = [heading("What happened", width, view, f"by {run.step_word}")]
+
     for step in sorted(by_step):
         found = by_step[step]
         level = max(level for _, level in found)
@@ -299,6 +300,7 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
     glyphs = view.glyphs
     note = f"around {run.step_word} {numbers.step(step)}"
     lines = [heading("What moved first", width, view, note)]
+
     for rank, move in enumerate(moves[: height - 1], 1):
         title = glyphs.text(run.infos[move.tag].title)
         look = style(LEVEL_TOKEN[run.verdict.level], bold=True) if move.is_setting else TEXT
@@ -340,6 +342,7 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     facts = check_facts(run, story, view.glyphs.badge) if story is not None else []
     spare = height - len(last)
     lines: list[Line] = []
+
     for at, (name, text) in enumerate(facts):
         more = sum(name != "then" for name, _ in facts[at + 1 :])
         limit = min(2, spare - more)

@@ -55,6 +55,7 @@ def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int =
     ending, glyphs = run.verdict.crash, view.glyphs
     cause = ending.line.rstrip("…") if ending else ""
     shown: list[Line] = []
+
     for line in last_lines(run):
         if words_match(line, text):
             is_cause = bool(cause) and bare(line).startswith(cause)
@@ -62,6 +63,7 @@ def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int =
             shown.append(
                 fit_line([(glyphs.text(line)[shift:], look)], width, ellipsis=glyphs.ellipsis)
             )
+
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
 
 

@@ -152,15 +152,21 @@ def _judgement(run: RunView, row: Row, view: View, width: int, limit: int = 3) -
         texts = sentences.limits(judgement), f"no tick: {doubt}" if doubt else ""
         lines = [x for t in texts if t for x in paragraph(words(t), width, MUTED)]
         return [[(f"{glyphs.badge(row.level)} {row.level.word}", look)], *lines]
-    cause, text = cause_of(run), "no rule judges it"
-    if cause is not None and cause.tag == row.tag:
-        at = f"{run.step_word} {numbers.step(cause.step)}"
-        text = f"{change_words(cause)} at {at}: the cause of what fires"
-    if (suspect := suspect_of(run, row.tag)) is not None:
-        text = suspect_words(suspect)
-    if healthy := sentences.healthy(judgement):
-        text += f"; documented range {healthy}"
+    healthy = sentences.healthy(judgement)
+    text = _part_in_story(run, row.tag) + (f"; documented range {healthy}" if healthy else "")
+
     return [[(f"{glyphs.badge(row.level)} ", look), (words(text), MUTED)]]
+
+
+def _part_in_story(run: RunView, tag: str) -> str:
+    """What a metric without a rule has to do with what fires."""
+    cause, suspect = cause_of(run), suspect_of(run, tag)
+    if suspect is not None:
+        return suspect_words(suspect)
+    if cause is not None and cause.tag == tag:
+        at = f"{run.step_word} {numbers.step(cause.step)}"
+        return f"{change_words(cause)} at {at}: the cause of what fires"
+    return "no rule judges it"
 
 
 def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
@@ -217,11 +223,13 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
         yield verdict.tag_level(tag).word, why
         yield "next step", next_step_of(run, story)
         return
+
     for finding in found:
         yield finding.level.word, sentences.summary(finding)
     doubt, ahead = verdict.doubt(tag), projection_of(run, tag)
     yield "no tick", doubt
     yield "ahead", ahead_sentence(run, ahead) if ahead else ""
+
     for finding in found[:1]:
         yield "next step", advice_of(run, finding)
     if not found and not verdict.judgement(tag).rules:
@@ -272,6 +280,7 @@ def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -
     lines = [heading("Related", width, view, note)]
     shown, ellipsis = items[: height - 1], view.glyphs.ellipsis
     names = distinct(tuple(run.infos[i.tag].title for i in shown), width - 20, ellipsis)
+
     for item, name in zip(shown, names, strict=True):
         level = run.verdict.tag_level(item.tag)
         badge = (f"{view.glyphs.badge(level)} ", style(LEVEL_TOKEN[level]))
@@ -293,6 +302,7 @@ def _movement(item: Related) -> Line:
     if item.by_jump:
         word, lag = "+jump " if found.jump > 0 else "-jump ", found.jump_lag
     by = f"{numbers.step(abs(lag))} {'after' if lag > 0 else 'ahead'}" if lag else ""
+
     return [(word, TITLE), (by, MUTED)]
 
 
@@ -301,13 +311,12 @@ def _related(run: RunView, tag: str, series: Series) -> tuple[Related, ...]:
     tags = (expected + others)[:_COMPARED]
     linked, unlinked = [], []
     seen = set()
+
     for other, found in zip(tags, _compared(run, series, tags), strict=True):
         info = run.infos[other]
         name = (info.metric.key, str(info.labels)) if info.metric else (other, "")
         is_expected = other in expected
-        # a copy shows the same curve, as a perplexity that of its logarithm
-        is_copy = found and (found.same or (not is_expected and abs(found.r) > _COPY))
-        if name in seen or is_copy:
+        if name in seen or (found and _is_copy(found, is_expected)):
             continue
         if found and is_expected and found.jump and abs(found.r) < _CLEAR:
             linked.append((_CLEAR, Related(other, found, True, by_jump=True)))
@@ -337,6 +346,11 @@ def _compared(run: RunView, series: Series, tags: Sequence[str]) -> list[Correla
 def _sampled(run: RunView, tag: str, steps: IntArray) -> Sample | None:
     key = "sample", tag, hash(steps.tobytes())
     return kept(run, key, lambda: sample(run.shown(tag), steps))
+
+
+def _is_copy(found: Correlation, expected: bool) -> bool:
+    """Whether it shows the same curve, as a perplexity that of its logarithm."""
+    return found.same or (not expected and abs(found.r) > _COPY)
 
 
 def _is_link(found: Correlation, expected: bool) -> bool:

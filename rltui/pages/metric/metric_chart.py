@@ -79,25 +79,10 @@ def chart_lines(
     ``stacked`` charts have the same columns, so that they line up below each other; ``small``
     ones lack bars, marks and all but the ends of the y axis. ``timeline``: bars and marks with
     names (named), without (unnamed) or not at all (none). ``overview`` adds a strip of the whole
-    run. Kept until the run, the view or the
-    zoom changes.
+    run. Kept until the run, the view or the zoom changes.
     """
-    key = (
-        "chart",
-        tag,
-        width,
-        height,
-        view,
-        zoom,
-        stacked,
-        small,
-        x_axis,
-        timeline,
-        overview,
-        band,
-        span_of(run, tag)[2],
-        versions(view),
-    )
+    about = tag, band, zoom, stacked, small, x_axis, timeline, overview
+    key = "chart", width, height, view, about, span_of(run, tag)[2], versions(view)
 
     def draw() -> list[Line]:
         alone = not (stacked or small) and zoom == WHOLE_RUN
@@ -151,6 +136,7 @@ def chart_of(
 
     # averages, quantiles and readings need every point, and so does a part that is enlarged
     exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
+
     return Chart(
         curve=_curve(run, series, band, axis, exact, view.axis),
         envelope=None if band else reference_envelope(run, series, axis, view.axis),
@@ -215,6 +201,7 @@ def _curve(
         (to_x(since), None if until is None else to_x(until), level)
         for since, until, level in episodes(run, tag)
     ]
+
     return Curve(
         *drawn(series),
         low=ends[0] if ends else None,

@@ -99,15 +99,14 @@ def row_label(run: RunView, tag: str) -> str:
     return f"{info.title} {info.unit}".rstrip()
 
 
-def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
-    """The chart of ``tag`` with the marked runs other than ``run`` in it, five as lines and more as
-    a band, and the rows that share it. In an enlarged one no point is left out."""
-    exact = chart.window is not None
+def _marked_lines(
+    run: RunView, tag: str, view: View, *, exact: bool
+) -> tuple[list[Overlay], list[Points]]:
+    """The marked runs with a colour as lines, the points of all others."""
     others = [m for m in view.marked if m.run is not run]
-    labels = _labels(run, view)
     kind = axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
-    for marked, (name, note) in zip(others, labels[1:], strict=True):
+    for marked, (name, note) in zip(others, _labels(run, view)[1:], strict=True):
         found = compared_tag(run, tag, marked.run)
         line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
         if found is None or line is None:
@@ -118,8 +117,17 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
             lines.append(Overlay(*line.points, token, name, note, sign, mean=line.mean))
         else:
             rest.append(line.mean or line.points)
+
+    return lines, rest
+
+
+def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
+    """The chart of ``tag`` with the marked runs other than ``run`` in it, five as lines and more as
+    a band, and the rows that share it. In an enlarged one no point is left out."""
+    exact = chart.window is not None
+    lines, rest = _marked_lines(run, tag, view, exact=exact)
     shared = shared_lines(run, tag, view, exact=exact)
-    (label, note), (sign, token) = labels[0], _own(run, view)
+    (label, note), (sign, token) = _labels(run, view)[0], _own(run, view)
     if shared and not lines and not rest:
         label, note, token = row_label(run, tag), "", Token.STRONG
         sign = slot_sign(view.shared.index(tag))
@@ -130,6 +138,7 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
         return chart
 
     ends = [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
+
     return replace(
         chart,
         curve=replace(chart.curve, token=token, sign=sign, known=True),

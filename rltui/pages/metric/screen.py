@@ -59,7 +59,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
-        yield TabBar(lambda: (self.run, self._tab))
+        yield TabBar(lambda: (self.run, self._tab), self.select_tab)
         yield Lines(self._draw_body, id="body")
         yield Status(self.footer)
 

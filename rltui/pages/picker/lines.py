@@ -177,6 +177,7 @@ def _nothing(
     every = numbers.duration(RESCAN_S)
     again = f"rltui searches again every {every}: a run appears here once it writes."
     lines += [[], *paragraph(again, inner, indent=2), []]
+
     for command, does in (
         ("rltui watch LOGDIR", "watch a directory that you name"),
         ("rltui demo", "watch a made-up run"),
@@ -227,17 +228,7 @@ class SuggestionRows:
         single = [o for o in shown if o.single]
         display = self._path_display
 
-        # paths, below a title, and formats get the cells that they need, paths the first claim
-        self._writers = 24 if self._wide and any(o.writers for o in shown) else 0
-        rest = self._width - self._left - 3 - self._runs - self._age - self._writers
-        alone = runs_title if not here and not elsewhere else ""
-        path = max(map(cell_width, [alone, *map(display.name, shown)])) + 2
-        kinds = max(cell_width(_kinds(o)) for o in shown) + 2
-        if self._width >= 70:
-            self._formats = min(kinds, 38, max(14, rest - path))
-        self._path = min(path, rest - self._formats) if self._wide else rest - self._formats
-        self._path = max(8, self._path)
-
+        self._divide(shown, runs_title if not here and not elsewhere else "")
         place = display.directory
         sections = (
             (f"In {display.short(place)}" if place is not None else "Here", here),
@@ -247,13 +238,31 @@ class SuggestionRows:
         found: list[Entry[Path]] = []
         for title, suggestions in sections:
             if suggestions:
-                above: list[Line] = [[]] if self._roomy or found else []
-                found.append(fixed(*above, self._head(title, heads=not found)))
-                names = tuple(display.name(o) for o in suggestions)
-                cut = distinct(names, self._path - 1, self._view.glyphs.ellipsis)
-                found += [self._entry(o, n) for o, n in zip(suggestions, cut, strict=True)]
+                found += self._section(title, suggestions, first=not found)
 
         return found
+
+    def _section(
+        self, title: str, suggestions: list[Suggestion], *, first: bool
+    ) -> list[Entry[Path]]:
+        above: list[Line] = [[]] if self._roomy or not first else []
+        head: Entry[Path] = fixed(*above, self._head(title, heads=first))
+        names = tuple(self._path_display.name(o) for o in suggestions)
+        cut = distinct(names, self._path - 1, self._view.glyphs.ellipsis)
+        return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
+
+    def _divide(self, shown: Sequence[Suggestion], title: str) -> None:
+        """Give paths, below a ``title``, and formats the cells that they need, and paths the
+        first claim."""
+        self._writers = 24 if self._wide and any(o.writers for o in shown) else 0
+        rest = self._width - self._left - 3 - self._runs - self._age - self._writers
+        names = [title, *map(self._path_display.name, shown)]
+        path = max(map(cell_width, names)) + 2
+        kinds = max(cell_width(_kinds(o)) for o in shown) + 2
+        if self._width >= 70:
+            self._formats = min(kinds, 38, max(14, rest - path))
+        self._path = min(path, rest - self._formats) if self._wide else rest - self._formats
+        self._path = max(8, self._path)
 
     def _head(self, title: str, *, heads: bool) -> Line:
         """The title of a section and a rule; in the first one the column heads stand in it."""
@@ -264,6 +273,7 @@ class SuggestionRows:
             columns += [("newest", newest)]
             columns += [("written by", self._width)] if self._writers else []
         line: Line = []
+
         for name, cells in columns:
             if cells:
                 name = fit_middle(name, cells - 2, ellipsis=self._view.glyphs.ellipsis)

@@ -8,7 +8,6 @@ from typing import Any
 
 from textual import events
 from textual.app import SystemCommand
-from textual.message import Message
 
 from rltui.draw.line import Line
 from rltui.facts import numbers
@@ -190,9 +189,6 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
         """Show the tab of a digit."""
         self.select_tab(next(t.id for t in TABS if t.key == key))
 
-    def on_tab_bar_selected(self, event: TabBar.Selected) -> None:
-        self.select_tab(event.tab)
-
     def action_tail(self) -> None:
         """Show the end of the console log."""
         from rltui.pages.log.screen import LogScreen  # imported when it is shown
@@ -249,17 +245,13 @@ class TabBar(Lines):
 
     DEFAULT_CSS = "TabBar { height: 1; }"
 
-    class Selected(Message):
-        """A tab was clicked."""
-
-        def __init__(self, tab: str) -> None:
-            super().__init__()
-            self.tab = tab
-
-    def __init__(self, shown: Callable[[], tuple[RunView, str]]) -> None:
-        """``shown`` returns the run and its active tab."""
+    def __init__(
+        self, shown: Callable[[], tuple[RunView, str]], select: Callable[[str], None]
+    ) -> None:
+        """``shown`` returns the run and its active tab; a click calls ``select``."""
         super().__init__(self._tabs)
         self._shown = shown
+        self._select = select
         self.spots: list[TabSpot] = []
         """Where the tabs stand."""
 
@@ -272,4 +264,5 @@ class TabBar(Lines):
     def on_click(self, event: events.Click) -> None:
         for spot in self.spots:
             if spot.start <= event.x < spot.end:
-                self.post_message(self.Selected(spot.id))
+                self._select(spot.id)
+                break

@@ -152,6 +152,13 @@ class _Frame:
     """Lines of the x axis, which are the lowest."""
 
 
+def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
+    """The cells of the chart at a place, of ``count``."""
+    below = layout.axis if place + layout.columns >= count else 0
+    height = layout.heights[place // layout.columns] - 1 - layout.gap + below
+    return _Frame(layout.width, height, below)
+
+
 @dataclass(slots=True, eq=False)
 class _Plot:
     """The chart of one metric without its title."""
@@ -173,9 +180,10 @@ class Pace:
         self.shown: dict[str, list[Line]] = {}
         """Tag -> what is shown until its chart is drawn; what was drawn last stands last."""
 
-    def choose(self, missing: Sequence[str], cursor: str | None) -> None:
-        """Which of the charts that are not drawn yet have to wait: never the one at the cursor, and
-        not those that were drawn the longest ago."""
+    def choose(self, run: RunView, keys: dict[str, Hashable], cursor: str | None) -> None:
+        """Which of the charts that are not drawn yet (tag -> key) have to wait: never the one at
+        the cursor, and not those that were drawn the longest ago."""
+        missing = [tag for tag, key in keys.items() if not is_kept(run, key)]
         most = max(self.most, 1) if cursor in missing else self.most
         if len(missing) <= most:
             self.waiting = frozenset()
@@ -183,6 +191,12 @@ class Pace:
         drawn = {tag: n for n, tag in enumerate(self.shown)}
         queue = sorted(missing, key=lambda tag: (tag != cursor, drawn.get(tag, -1)))
         self.waiting = frozenset(queue[int(most) :])
+
+    def keep(self, tag: str, block: list[Line]) -> None:
+        """Note what is shown of a tag."""
+        if self.shown.get(tag) is not block:
+            self.shown.pop(tag, None)
+            self.shown[tag] = block
 
 
 def grid_lines(
@@ -198,31 +212,25 @@ def grid_lines(
     ``pace`` says how many of them, None for all."""
     pace = pace or Pace()
     rows = [r if r.value is not None else with_value(run, r) for r in rows[: layout.places]]
-    frames = []
-    for place in range(len(rows)):
-        below = layout.axis if place + layout.columns >= len(rows) else 0
-        height = layout.heights[place // layout.columns] - 1 - layout.gap + below
-        frames.append(_Frame(layout.width, height, below))
-    keys: list[Hashable] = [
-        ("plot", r.tag, r.band, view, frame, span_of(run, r.tag)[2], versions(view))
+    frames = [_frame(layout, place, len(rows)) for place in range(len(rows))]
+    keys: dict[str, Hashable] = {
+        r.tag: ("plot", r.tag, r.band, view, frame, span_of(run, r.tag)[2], versions(view))
         for r, frame in zip(rows, frames, strict=True)
-    ]
-    missing = [r.tag for r, key in zip(rows, keys, strict=True) if not is_kept(run, key)]
-    pace.choose(missing, cursor)
+    }
+    pace.choose(run, keys, cursor)
 
     # every line is as wide as its chart: to measure all of them takes as long as a chart
     margin, blank = (" " * MARGIN, TEXT), [(" " * layout.pitch, TEXT)]
     columns: list[list[Line]] = [[] for _ in range(layout.columns)]
     names = _names(run, rows, view, layout.width)
+
     for place, (row, name, frame) in enumerate(zip(rows, names, frames, strict=True)):
-        before = pace.shown.get(row.tag, [])
-        if row.tag in pace.waiting:
-            block = before if len(before) == frame.height else [[]] * frame.height
-        else:
-            block = _chart(run, row, cross, view, frame, keys[place])
-            if block is not before:
-                pace.shown.pop(row.tag, None)
-                pace.shown[row.tag] = block
+        block = pace.shown.get(row.tag, [])
+        if row.tag not in pace.waiting:
+            block = _chart(run, row, cross, view, frame, keys[row.tag])
+            pace.keep(row.tag, block)
+        elif len(block) != frame.height:
+            block = [[]] * frame.height
         title = _title(run, row, name, cross, view, layout.width)
         column = columns[place % layout.columns]
         column.append(with_margin(title, layout.width, MARGIN, view, cursor=row.tag == cursor))
@@ -289,6 +297,7 @@ def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[s
         rooms.append(max(4, width - 3 - max(value, 7) - (cell_width(unit) + 1 if unit else 0)))
     cuts = distinct(tuple(titles), min(rooms, default=width), view.glyphs.ellipsis)
     found = zip(titles, rooms, cuts, strict=True)
+
     return tuple(t if cell_width(t) <= room else cut for t, room, cut in found)
 
 

@@ -79,6 +79,7 @@ def state_spans(run: RunView, view: View) -> Line:
             look, word_look = style(token), style(token, bold=True)
         elif progress.gone or word == "unreachable":
             glyph, look, word_look = view.glyphs.stalled, style(Token.WATCH), STRONG
+
     return [(f"{glyph} ", look), (word, word_look)]
 
 
@@ -102,6 +103,7 @@ def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[
         short = tail if wide or not tail.startswith(" for ") else f" {age}"
         return [_Part([*line, (short, MUTED)], _STATE)]
     line.append((f" {age.removesuffix(' ago')}", MUTED))
+
     return [_Part(line, _STATE), _Part([("ago", MUTED)], 95, 1)]
 
 
@@ -142,6 +144,7 @@ def _level_counts(bad: int, watch: int, view: View, *, words: bool) -> Line:
         word = " watch" if words or not bad else ""
         text = f"{gap}{glyphs.badge(Level.WATCH)} {watch}{word}"
         line.append((text, style(Token.WATCH, bold=True)))
+
     return line
 
 
@@ -156,6 +159,7 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
         mark = [] if run.as_of is None else [_REPLAY, (" ", TEXT)]
         return _between([*mark, (run.name, TITLE)], right, width)
     kept, room = list[_Part](), width - line_width(right) - 3
+
     for reason in (width >= 80, False):  # the reason of a crash goes before its state does
         parts = _run_parts(run, view, width, reason=reason)
         if wide:
@@ -195,6 +199,7 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
     if progress is None or progress.last_step is None:
         return [*parts, replace(ends[0], gap=3), *ends[1:]]
     parts.append(_Part(_step_spans(run, progress, width), 20, 3 if is_wide else 2))
+
     return [*parts, *_progress_parts(progress, view, width), *ends]
 
 
@@ -214,6 +219,7 @@ def _progress_parts(progress: Progress, view: View, width: int) -> list[_Part]:
     if progress.eta_s is not None and lives and is_wide:
         eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
         parts.append(_Part([("ETA ", MUTED), (eta, TEXT)], 60))
+
     return parts
 
 
@@ -294,4 +300,5 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
     if not all(part in shown for part in states):  # a sign says that these are not all
         more = _Part([(view.glyphs.ellipsis, MUTED)], 0)
         shown = [*_fitting(parts, room - _width([more])), more]
+
     return _between(_joined(shown), right, width)

@@ -109,6 +109,7 @@ def columns_of(rows: Sequence[Row], width: int, view: View) -> Columns:
     limits = max(0, min(wanted, columns.healthy - max(healthy, _LEAST_HEALTHY)))
     spark = max(0, min(wanted - limits, columns.spark - _LEAST_SPARK))
     name, left = columns.name + limits + spark, columns.healthy - limits
+
     return replace(columns, name=name, spark=columns.spark - spark, healthy=left)
 
 
@@ -234,6 +235,7 @@ def section_line(
     right: Line = []
     if level is not None:
         right = [(" " + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
+
     for name, indent, most in _HEADS if heads is not None and heads.spark else ():
         assert heads is not None
         start, used = heads.start(name), line_width(line)
@@ -311,12 +313,12 @@ def fitted(
     then what is ok; that of the tag ``kept`` stays.
     """
     rows, gaps = [list(s.rows) for s in sections], len(sections) - 1
-    blanks = height >= 26
 
     def needed() -> int:
-        return sum(1 + len(r) for r in rows)
+        return len(rows) + sum(map(len, rows))
 
-    room = height - (gaps if blanks and needed() <= height - gaps else 0)
+    blanks = height >= 26
+    room = height - gaps * (blanks and needed() <= height - gaps)
     for level in (Level.UNKNOWN, Level.OK, Level.WATCH):
         while needed() > room:
             spare = [[x for x in r if x.weight <= level and x.tag != kept] for r in rows]
@@ -326,6 +328,7 @@ def fitted(
                 break
             rows[longest].remove(spare[longest][-1])
     chosen = [replace(s, rows=tuple(r)) for s, r in zip(sections, rows, strict=True)]
+
     return chosen, blanks and needed() + gaps <= height
 
 

@@ -163,6 +163,7 @@ class MetricsPane(Horizontal):
             "#below": layout.below > 0 and count > 0,
             "#side": layout.side > 0,
         }
+
         for name, display in shown.items():
             self.query_one(name).display = display
         self.query_one("#top").styles.height = len(self._top) or 1

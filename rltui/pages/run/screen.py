@@ -165,7 +165,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
-        yield TabBar(lambda: (self.run, self.tab))
+        yield TabBar(lambda: (self.run, self.tab), self.select_tab)
         yield MetricsPane(self.run)
         yield TimingPane(self.run)
         yield FindingsPane(self.run)

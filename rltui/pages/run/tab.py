@@ -129,17 +129,14 @@ def overview_entries(
     """The whole list of Overview: the questions, and around them what is found. The row of the
     tag ``kept`` is among them whatever the room."""
     height, width = layout.list_height, layout.rows
-    top: list[Line] = []
-    if not layout.side and height >= 14 and width >= 58:  # one pane: the worst findings come first
-        troubles = file_lines(run, width, view)
-        found = short_lines(run, width, view, (5 if height >= 20 else 3) - len(troubles))
-        top = [*(found or calm_lines(run, width, view)[:1]), *troubles]
+    top = _short_findings(run, view, layout)
     step = step_line(run, view, width) if height >= _ONE_MORE else None
     room = height - len(top) - (step is not None and not layout.side)
     chosen, blanks = fitted(sections, room, kept)
     columns = columns_of([r for s in sections for r in s.rows], width, view)
     entries: list[Entry[str]] = [fixed(x) for x in indented(top, layout.margin)]
     rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
+
     for i, entry in enumerate(rows):
         if blanks and i and entry.id is None:
             entries.append(fixed([]))
@@ -156,6 +153,16 @@ def overview_entries(
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
 
 
+def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
+    """In one pane: the worst findings above the list, and what moved first."""
+    height, width = layout.list_height, layout.rows
+    if layout.side or height < 14 or width < 58:
+        return []
+    troubles = file_lines(run, width, view)
+    lines = short_lines(run, width, view, (5 if height >= 20 else 3) - len(troubles))
+    return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
+
+
 def _below_overview(run: RunView, view: View, width: int, height: int) -> list[Line]:
     """What has room under the questions: what moved first, what to check, what happened."""
     lines: list[Line] = []
@@ -168,6 +175,7 @@ def _below_overview(run: RunView, view: View, width: int, height: int) -> list[L
         lines += [[], *check_table(run, story, view, width)[:room]]
     if happened := event_lines(run, view, width, height - len(lines) - 1):
         lines += [[], *happened]
+
     return lines
 
 
@@ -226,6 +234,7 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
     if bad:
         badge = (view.glyphs.badge(Level.BAD), style(LEVEL_TOKEN[Level.BAD], bold=True))
     words = f" {len(hidden)} {'row' if len(hidden) == 1 else 'rows'} hidden by the filter"
+
     return [[("  ", TEXT), badge, (words + (f", {bad} of them bad" if bad else ""), MUTED)]]
 
 
@@ -248,26 +257,33 @@ def side_lines(
             low = _side_by_side(run, view, width, (room - 1) // 2, others[1:3], ("none", "none"))
             return [*lines, *top, [], *low]
         return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, others[0]])]
-    linked: list[str] = []
-    # the first paint, before there is a verdict, does not wait for it
-    if room >= 31 and run.report is not None:
-        from rltui.pages.metric.lines import related  # imported when it is shown
-
-        linked = [r.tag for r in related(run, cursor) if r.is_link][:2]
+    linked = _linked(run, cursor) if room >= 31 else []
     tall = min(room - len(linked) * _SMALL_CHART - 4, 27) if linked else min(room, 31)
     lines.append(chart_title(run, cursor, view, width))
     lines += chart_lines(run, cursor, view, width, tall - 1, stacked=bool(linked))
     if linked:
         lines += [[], heading("moves with it", width, view, "same steps")]
-    for tag in linked:  # badge and title over a chart of the same steps; the last has their axis
-        row, last = make_row(run, tag), tag == linked[-1]
-        look = style(LEVEL_TOKEN[row.level], bold=True)
-        title = (view.glyphs.text(row.title), STRONG)
-        lines.append([(f"{view.glyphs.badge(row.level)} ", look), title])
-        rows = _SMALL_CHART - 1 + 2 * last
-        lines += chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
+    for tag in linked:
+        lines += _small_chart(run, tag, view, width, tag == linked[-1])
 
     return lines
+
+
+def _linked(run: RunView, tag: str) -> list[str]:
+    """The two tags that move with a tag most clearly; none for the first paint, which does not wait
+    for it: before there is a verdict."""
+    from rltui.pages.metric.lines import related  # imported when it is shown
+
+    found = related(run, tag) if run.report is not None else ()
+    return [r.tag for r in found if r.is_link][:2]
+
+
+def _small_chart(run: RunView, tag: str, view: View, width: int, last: bool) -> list[Line]:
+    """Badge and title over a chart of the same steps; the last one has their axis."""
+    row, rows = make_row(run, tag), _SMALL_CHART - 1 + 2 * last
+    badge = (f"{view.glyphs.badge(row.level)} ", style(LEVEL_TOKEN[row.level], bold=True))
+    chart = chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
+    return [[badge, (view.glyphs.text(row.title), STRONG)], *chart]
 
 
 def _side_by_side(
@@ -333,31 +349,39 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
         if left + sum(needed) - gap + _MORE <= width:
             break
 
-    def weight(tab: Tab) -> tuple[bool, bool, bool]:
-        matters = _level(run, tab) >= Level.WATCH or tab.id == ALL
-        return tab.id == active, matters, bool(tab.key)
-
     shown, x = list(tabs), left + sum(line_width(x) + gap for x in labels.values()) - gap
-    while len(shown) > 1 and x + (_MORE if len(shown) < len(tabs) else 0) > width:
-        least = min(reversed(shown), key=weight)
+    while len(shown) > 1 and x + _MORE * (len(shown) < len(tabs)) > width:
+        least = min(reversed(shown), key=lambda tab: _weight(run, tab, active))
         shown.remove(least)
         x -= line_width(labels[least.id]) + gap
 
-    line: Line = [(" " * left, TEXT)] if left else []
-    spots: list[TabSpot] = []
-    x = left
-    for tab in shown:
-        if spots:
-            line.append((" " * gap, TEXT))
-            x += gap
-        end = x + line_width(labels[tab.id])
-        spots.append(TabSpot(tab.id, x, end))
-        line.extend(labels[tab.id])
-        x = end
+    line, spots = _placed([(t.id, labels[t.id]) for t in shown], gap, left)
     if len(shown) < len(tabs):
         line.append((f" {view.glyphs.ellipsis}", MUTED))
 
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
+
+
+def _placed(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
+    """The labels of tabs beside each other, from the cell ``left`` on."""
+    line: Line = [(" " * left, TEXT)] if left else []
+    spots: list[TabSpot] = []
+    x = left
+    for tab, label in labels:
+        if spots:
+            line.append((" " * gap, TEXT))
+            x += gap
+        spots.append(TabSpot(tab, x, x + line_width(label)))
+        line.extend(label)
+        x = spots[-1].end
+
+    return line, spots
+
+
+def _weight(run: RunView, tab: Tab, active: str) -> tuple[bool, bool, bool]:
+    """The lightest tab is left out first."""
+    matters = _level(run, tab) >= Level.WATCH or tab.id == ALL
+    return tab.id == active, matters, bool(tab.key)
 
 
 def _tab_label(run: RunView, tab: Tab, active: bool, view: View, form: str) -> Line:
@@ -374,6 +398,7 @@ def _tab_label(run: RunView, tab: Tab, active: bool, view: View, form: str) -> L
     level, gap = _level(run, tab), "" if is_short else " "
     if level is Level.UNKNOWN and not _is_open(run, tab):
         return line
+
     return [*line, (gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
 
 

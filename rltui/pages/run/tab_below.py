@@ -60,16 +60,25 @@ def below_lines(
         first = places.scrolled(0, at, len(rows)) * places.columns
         charts = grid_lines(run, rows[first:], cursor, None, view, places)
 
-    room, inner, ellipsis = height - len(charts) - 1, layout.rows - 2, view.glyphs.ellipsis
-    lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), layout.rows, view, info.tag)]]
-    for finding in found:
-        lines += indented(finding_block(run, finding, view, inner, 2), 2)
-    facts = statistics_in_line(run, cursor, view, WHOLE_RUN)
+    room = height - len(charts) - 1
+    lines = _about(run, cursor, view, layout.rows)[:room]
+
+    return [[], *lines, *([[]] * (room - len(lines))), *charts]
+
+
+def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
+    """What the rules say of a row, numbers, meaning."""
+    info, words, inner, ellipsis = run.infos[tag], view.glyphs.text, width - 2, view.glyphs.ellipsis
+    lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
+    for finding in run.report.findings if run.report else ():
+        if finding.tag == tag:
+            lines += indented(finding_block(run, finding, view, inner, 2), 2)
+    facts = statistics_in_line(run, tag, view, WHOLE_RUN)
     lines += [[], [("  ", TEXT), *fact_line(facts, inner)]]
     if info.meaning:
         lines += [[], *paragraph(words(info.meaning), inner, indent=2, ellipsis=ellipsis)]
-    lines = [fit_line(x, layout.rows + 2, ellipsis=ellipsis) for x in lines[: max(0, room)]]
-    return [[], *lines, *([[]] * (room - len(lines))), *charts]
+
+    return [fit_line(x, width + 2, ellipsis=ellipsis) for x in lines]
 
 
 def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
@@ -112,6 +121,7 @@ def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -
         (f" {numbers.short(load.high):<{_END}}", STRONG),
         (f" {excess}", MUTED),
     ]
+
     return fit_line(line, width, ellipsis=glyphs.ellipsis)
 
 

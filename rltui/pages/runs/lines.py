@@ -141,6 +141,7 @@ class RunRows:
             ("framework", columns.framework, MUTED),
             ("state", columns.state, MUTED),
         )
+
         for head, room, look in heads:
             if room:
                 line.append((f"{head} ", look))
@@ -186,6 +187,7 @@ class RunRows:
         ids = [*(e.id for e in above), *(x.key for x in self._listed), *(e.id for e in below)]
         reference = self._reference
         heights = [2 if x.says_more or x.run is reference else 1 for x in self._listed]
+
         return LazyEntries(ids, [*(1 for _ in above), *heights, *(1 for _ in below)], make)
 
     def _entry(self, listed: ListedRun, height: int) -> Entry[RunKey]:
@@ -215,7 +217,7 @@ def _short_names(names: tuple[str, ...], width: int, ellipsis: str) -> Mapping[s
 
 def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) -> Line:
     """Mark, badge, name, framework, state, step, age and headline of a run."""
-    glyphs, level, known, progress = view.glyphs, run.verdict.level, run.recognition, run.progress
+    glyphs, level, progress = view.glyphs, run.verdict.level, run.progress
     alarm, ellipsis = level >= Level.WATCH, glyphs.ellipsis
     slot, line = slot_of(view.marked, run), list[Span]()
     if columns.mark:
@@ -223,8 +225,7 @@ def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) ->
     line.append((f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)))
     line.append(column(name, columns.name, STRONG if alarm or here else TEXT))
     if columns.framework:
-        words = (known.title, known.algorithm) if known else ()
-        text = glyphs.text(" · ".join(w for w in words if w) or "–")
+        text = glyphs.text(_framework(run))
         line.append(column(text, columns.framework, MUTED, ellipsis=ellipsis))
     if columns.state:
         line += fit_line(state_spans(run, view), columns.state - 1, ellipsis=ellipsis)
@@ -240,6 +241,12 @@ def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) ->
         line.append(column(numbers.age(age), columns.age, MUTED, right=True))
 
     return [*line, *_headline(run, columns, view)]
+
+
+def _framework(run: RunView) -> str:
+    """Framework and algorithm."""
+    known = run.recognition
+    return " · ".join(w for w in (known.title, known.algorithm) if w) if known else "–"
 
 
 def _headline(run: RunView, columns: _Columns, view: View) -> Line:
@@ -317,12 +324,7 @@ def waiting_lines(
     were chosen; ``searching``: logdirs of which nothing is known yet; ``awaited``: those that do
     not exist yet, with what is there under nearly the same name."""
     troubles = [note for note in troubles if note.path not in awaited]
-    below: list[Line] = []  # what is in the way
-    failed = [n for n in troubles if n.level >= Level.WATCH]
-    refused = [n for n in troubles if n.level < Level.WATCH]
-    for title, notes in (("trouble reading", failed), ("not understood as a log", refused)):
-        if notes:
-            below += [[], [(f"  {title}", TEXT)], *note_lines(notes, width)]
+    below = _trouble_lines(troubles, width)
     if searching and not expected:
         lines = [[], *([("  ", TEXT), *line] for line in search_lines(searching, width - 3))]
         return [*lines, *below][:height]
@@ -333,6 +335,7 @@ def waiting_lines(
         doing = f"reading {'1 run' if expected == 1 else f'{numbers.step(expected)} runs'} in"
     said = wrap(unmatched, max(1, width - 4)) if unmatched else []
     lines = [[], *([(f"  {x}", TEXT)] for x in [*said, doing])]
+
     for name, path in zip(names[: max(1, height - 7)], logdirs, strict=False):
         lines.append([("    ", TEXT), (name, STRONG)])
         if path in awaited:
@@ -342,6 +345,17 @@ def waiting_lines(
         lines += [[], [(f"  a run appears here as soon as {there}", MUTED)]]
 
     return [*lines, *below][:height]
+
+
+def _trouble_lines(troubles: Sequence[Note], width: int) -> list[Line]:
+    """What is in the way."""
+    lines: list[Line] = []
+    failed = [n for n in troubles if n.level >= Level.WATCH]
+    refused = [n for n in troubles if n.level < Level.WATCH]
+    for title, notes in (("trouble reading", failed), ("not understood as a log", refused)):
+        if notes:
+            lines += [[], [(f"  {title}", TEXT)], *note_lines(notes, width)]
+    return lines
 
 
 def absent_words(similar: Path | None) -> str:
@@ -403,6 +417,7 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
         others = [headline] if headline is not None else []
         tags = list(dict.fromkeys([first, *others, *companions(run, first)]))
     charts: list[Line] = []
+
     for at, tag in enumerate(tags[:count]):
         timeline = "unnamed" if at else "named"
         chart = [chart_title(run, tag, view, cells)]
@@ -414,4 +429,5 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     name = fit(glyphs.text(run.name), room - len(note) - 2, ellipsis=glyphs.ellipsis)
     rule = glyphs.rule * max(0, room - cell_width(name) - len(note) - 2)
     title: Line = [(name, TITLE), (f" {rule} ", RULE), (note, MUTED)]
+
     return [[], *indented([title, [], *lines], 2)]

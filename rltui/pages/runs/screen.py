@@ -78,6 +78,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._shown = self._listed.shown(self._order, text)
         bare = width < LEAST[0] or height < LEAST[1]
         listed = bool(session.views) and not bare
+
         for name, shown in (("#header", not bare), ("#head", listed), ("#runs", listed)):
             self.query_one(name).display = shown
         self.query_one("#instead").display = not listed
@@ -98,6 +99,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             self.items.show(entries)
             session.judge.put_first(self.items.ids_in_view)
             self._update_preview()
+
         for name in ("#header", "#head", "#instead"):
             self.query_one(name, Lines).update()
         self.status.update()

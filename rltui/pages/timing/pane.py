@@ -120,6 +120,7 @@ def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False
         factor = numbers.factor(found.costs[stage.tag].drift)
         text = f"slower by {run.infos[stage.tag].title} {factor} since {run.step_word} "
         line.append((words(text + numbers.step(since)), TEXT))
+
     return line
 
 
@@ -146,11 +147,13 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
         return None
     time, *slowed = _step_words(run, found, view, short=True)
     line: Line = [("One step  ", TITLE), time]
+
     for span in slowed:
         line += [("  ", TEXT), span]
     begin = line_width(line)
     if width - begin - 2 >= _BAR:
         return [*line, ("  ", TEXT), *bar_line(_shares(run, found), width - begin - 2, view.glyphs)]
+
     for label, share, _ in _shares(run, found):
         text = view.glyphs.text(("  " if line_width(line) == begin else ", ") + label)
         if share < _NAMED_SHARE or line_width(line) + cell_width(text) > width:
@@ -244,11 +247,13 @@ class TimingPane(Vertical):
         if not entries:
             nothing: Entry[str] = fixed([("  no row matches the filter", TEXT)])
             entries = [nothing]
+
         for name, height in (("#step", layout.top), ("#plot", layout.plot)):
             part = self.query_one(name)
             part.styles.height, part.display = height or 1, height > 0
         self.stages.styles.height = layout.rows
         self.stages.show(entries)
+
         for lines in self.query(Lines):
             lines.update()
 

@@ -158,6 +158,7 @@ def stage_rows(run: RunView, anatomy: Anatomy, text: str = "") -> list[StageRow]
             rows.append(StageRow(None, "other", Cost(anatomy.other, math.nan), share, OTHER))
         level = run.verdict.tag_level(anatomy.total)
         rows.append(StageRow(anatomy.total, "whole step", anatomy.whole, level=level))
+
     return [r for r in rows if words_match(f"{r.title} {r.tag or ''}", text)]
 
 
@@ -182,12 +183,8 @@ def stage_line(
     """One row, without the margin that holds the cursor bar."""
     glyphs, token, cost = view.glyphs, LEVEL_TOKEN[row.level], row.cost
     alarm = style(token, bold=True) if row.level >= Level.WATCH else None
-    swatch: Span = ("  ", TEXT)
-    if row.colour is not None:
-        mark = LETTERS[row.colour] if glyphs.lettered else "█"
-        swatch = (f"{mark} ", style(STAGE_TOKENS[row.colour]))
     badge = " " if row.tag is None else glyphs.badge(row.level)
-    line: Line = [swatch, (f"{badge} ", alarm or style(token))]
+    line: Line = [_swatch(row.colour, view), (f"{badge} ", alarm or style(token))]
     look = style(Token.STRONG, bold=cursor) if alarm or cursor else MUTED if row.depth else TEXT
     name = glyphs.text("  " * row.depth + row.title)
     line.append(column(name, columns.name + 1, look, ellipsis=glyphs.ellipsis))
@@ -197,21 +194,35 @@ def stage_line(
     if columns.usual:
         line.append((numbers.aligned(_known(cost.usual)) + " ", MUTED))
     if columns.drift:
-        factor, limit = glyphs.text(numbers.factor(_known(cost.drift))), stage_limits().slower
-        material = cost.drift > limit or cost.drift < 1 / limit
-        look = alarm or (STRONG if material else MUTED)
+        factor = glyphs.text(numbers.factor(_known(cost.drift)))
+        look = alarm or (STRONG if _is_material(cost.drift) else MUTED)
         line.append(column(factor, columns.drift + 1, look, ellipsis=glyphs.ellipsis))
     if columns.per_token:
-        value, logged = row.per_token
-        text = numbers.aligned(_known(value))
-        if not logged and not math.isnan(value):  # the mark stands before the number
-            text = f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(_NUMBER)
-        line.append((text.ljust(columns.per_token + 1), MUTED))
+        line.append((_per_token(*row.per_token).ljust(columns.per_token + 1), MUTED))
     if columns.spark and row.tag is not None:
         judged = bool(run.verdict.judgement(row.tag).rules) or row.level is not Level.UNKNOWN
         line += spark_line(run, row.tag, columns.spark, view, judged=judged)
 
     return line
+
+
+def _per_token(value: float, logged: bool) -> str:
+    """Milliseconds; what was not logged has a mark before the number."""
+    text = numbers.aligned(_known(value))
+    if logged or math.isnan(value):
+        return text
+    return f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(_NUMBER)
+
+
+def _is_material(drift: float) -> bool:
+    limit = stage_limits().slower
+    return drift > limit or drift < 1 / limit
+
+
+def _swatch(colour: int | None, view: View) -> Span:
+    if colour is None:
+        return "  ", TEXT
+    return f"{LETTERS[colour] if view.glyphs.lettered else '█'} ", style(STAGE_TOKENS[colour])
 
 
 def _known(number: float) -> float | None:
@@ -248,11 +259,7 @@ def _stacked(
     run: RunView, found: Anatomy, view: View, width: int, height: int, shares: bool
 ) -> list[Line]:
     usual = None if shares or math.isnan(found.whole.usual) else found.whole.usual
-    note = f"{'% of the step' if shares else 'seconds'}, stacked, each column its slowest step"
-    if usual is not None:  # the heading names the line of the usual level where there is room
-        more = f"{note}, {view.glyphs.limit} usual {numbers.duration(usual, tenths=True)}"
-        note = more if cell_width(more) + _HEADING < width else note
-    lines = [heading("Every step", width, view, note)]
+    lines = [_every_step(usual, view, width, shares)]
 
     # where the steps lie on the x axis, its beginning, newest place and end
     tag = found.total or found.parts[0].tag
@@ -281,19 +288,34 @@ def _stacked(
     regular = heights[~found.is_rare[np.maximum(columns, 0)]]
     top = 100.0 if shares else _top(regular if regular.any() else heights)
 
-    # a label stands in the row whose lower edge is its number
-    step = nice_ceil(top / max(2, min(5, rows // 3)))
-    values = [step * n for n in range(int(top / step * 1.0001) + 1) if step * n < top]
-    ticks = dict(
-        zip((int(v / top * rows + 1e-6) for v in values), numbers.ticks(values, step), strict=True)
+    ticks, plot = (
+        _ticks(top, rows),
+        stack_cells(Stack(parts, colours, top, usual), rows, view.glyphs),
     )
-    plot = stack_cells(Stack(parts, colours, top, usual), rows, view.glyphs)
+
     for n, cells_of_row in enumerate(plot):
         label = ticks.get(rows - 1 - n, "")
         edge = view.glyphs.tick_left if label else view.glyphs.vertical
         lines.append([(f"{label:>{labels}}", MUTED), (edge, RULE), *cells_of_row])
 
     return [*lines, *axis_lines(chart, span, view.glyphs, None, None), *bars]
+
+
+def _every_step(usual: float | None, view: View, width: int, shares: bool) -> Line:
+    """The heading of the plot, which names the line of the usual level where there is room."""
+    note = f"{'% of the step' if shares else 'seconds'}, stacked, each column its slowest step"
+    if usual is not None:
+        more = f"{note}, {view.glyphs.limit} usual {numbers.duration(usual, tenths=True)}"
+        note = more if cell_width(more) + _HEADING < width else note
+    return heading("Every step", width, view, note)
+
+
+def _ticks(top: float, rows: int) -> dict[int, str]:
+    """Row, from the bottom -> its label: the number at the lower edge of the row."""
+    step = nice_ceil(top / max(2, min(5, rows // 3)))
+    values = [step * n for n in range(int(top / step * 1.0001) + 1) if step * n < top]
+    places = [int(value / top * rows + 1e-6) for value in values]
+    return dict(zip(places, numbers.ticks(values, step), strict=True))
 
 
 def _top(heights: FloatArray) -> float:
@@ -318,6 +340,7 @@ def _columns(
     gap = 2 * median(gaps) if len(gaps) else 1.0
     out: IntArray = np.full(cells, -1)
     at = -1
+
     for cell in range(cells):
         begin, stop = int(edges[cell]), int(edges[cell + 1])
         x = first + (end - first) * cell / cells
@@ -341,6 +364,7 @@ def _parts(found: Anatomy, columns: IntArray) -> tuple[FloatArray, list[int]]:
         rest = np.maximum(np.nan_to_num(found.heights[rows]) - stages.sum(axis=0), 0.0)
     named = []
     order = []
+
     for stage, values in zip(found.parts, stages, strict=True):
         if colours[stage.tag] == OTHER:
             rest = rest + values
