@@ -17,7 +17,6 @@ _PACKAGES = [
     "numpy",
     "orjson",
     "textual",
-    "watchdog",
     "tensorboard",
     "tensorboard-data-server",
     "tbparse",

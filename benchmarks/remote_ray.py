@@ -25,10 +25,9 @@ from typing import Any
 from benchmarks.machine import describe, table
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
-from rltui.remote.part import Wishes
+from rltui.remote import Wishes, open_reader
 from rltui.remote.ray.message import PlaceNews
 from rltui.remote.ray.places import Places
-from rltui.remote.readers import open_reader
 
 NODES, RUNS, TAGS = 4, 50, 20
 _LOGS = "RLTUI_BENCH_LOGS"

@@ -22,8 +22,7 @@ import numpy as np
 
 from benchmarks.data import SHAPES
 from rltui.core.address import parse_logdir
-from rltui.remote.part import Wishes
-from rltui.remote.readers import open_reader
+from rltui.remote import Wishes, open_reader
 from rltui.remote.ssh import conversation
 from rltui.remote.ssh.link import Link
 from rltui.sources.follow.queued import Reading

@@ -27,6 +27,7 @@ from rltui.session import session as session_module
 from rltui.session.judging import open_rules
 from rltui.session.meaning import open_catalogue
 from rltui.session.session import Choice
+from rltui.sources.follow.queued import ReaderState
 from rltui.sources.follow.reader import Reader
 from tests.builders import LOGDIR, START, a_batch, a_block, a_source, steps
 from tests.clock import ManualClock
@@ -61,11 +62,14 @@ class FakeReader:
         self.calls.append("scan")
         return ()
 
-    def lost_at(self, logdir: Path) -> float | None:
-        return self.lost.get(logdir)
-
-    def instead(self, logdir: Path) -> Path | None:
-        return self.replaced.get(logdir)
+    @property
+    def state(self) -> ReaderState:
+        return ReaderState(
+            *(self.notes, self.unread, self.unclaimed, self.run_count),
+            *(self.searching, self.connecting),
+            {path: self.lost.get(path) for path in self.out_of_reach},
+            self.replaced,
+        )
 
     def start(self) -> None:
         self.calls.append("start")

@@ -191,16 +191,16 @@ def _code(options: argparse.Namespace, session: Session) -> int:
     report_trouble(session)
     if not any(r.is_readable for r in runs):
         code = nothing_readable(options, session)
-        return Exit.USAGE if session.reader.unread else code
+        return Exit.USAGE if session.reader.state.unread else code
     return _with_missing(_code_of(options, worst(r.verdict.level for r in runs)), session)
 
 
 def _with_missing(code: int, session: Session) -> int:
     """The exit code where not all that was named is judged: a wrong path counts for more than
     the verdict, a host out of reach for less than a bad run."""
-    if session.reader.unread:
+    if session.reader.state.unread:
         return Exit.USAGE
-    return Exit.NOTHING if code == Exit.OK and session.reader.out_of_reach else code
+    return Exit.NOTHING if code == Exit.OK and session.reader.state.out_of_reach else code
 
 
 def _code_of(options: argparse.Namespace, level: Level) -> int:
@@ -281,12 +281,12 @@ class OutageLines:
     def __init__(self, session: Session) -> None:
         """What is out of reach now has been told."""
         self._session = session
-        self._lost = session.reader.out_of_reach
+        self._lost = tuple(session.reader.state.out_of_reach)
 
     def new(self) -> Iterator[str]:
         """A line for each logdir that got out of reach since the last call, and for each that did
         not stay there."""
-        lost, before = self._session.reader.out_of_reach, self._lost
+        lost, before = tuple(self._session.reader.state.out_of_reach), self._lost
         self._lost = lost
         for logdir in lost:
             if logdir not in before:
@@ -305,7 +305,7 @@ class OutageLines:
 
     def _unread(self, logdir: Path) -> str:
         """Why it cannot be read though its host can be reached."""
-        return next((n.message for n in self._session.reader.unread if n.path == logdir), "")
+        return next((n.message for n in self._session.reader.state.unread if n.path == logdir), "")
 
 
 def _host(path: Path) -> str:

@@ -143,7 +143,7 @@ def _listen(stream: Stream) -> None:
     """Take what the other side sends; the process ends when it does, whatever it is doing."""
     try:
         while data := os.read(0, _PIECE):
-            stream.take(data)
+            stream.feed(data)
     except (OSError, WireError) as error:
         tell(f"rltui: standard input: {error}\n")
     os._exit(Exit.OK)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Generic, TypeVar, overload
 
 from rltui.core.level import Level
@@ -172,19 +174,20 @@ def column(
     return pad(text, width - 1, right=right, ellipsis=ellipsis) + " ", look
 
 
+def on_ground(look: Style, ground: Token) -> Style:
+    """The look on another background."""
+    return style(look.fg, bg=ground, bold=look.bold, reverse=look.reverse, underline=look.underline)
+
+
 def with_ground(line: Line, ground: Token) -> Line:
     """The line on another background, where a span has none of its own."""
-    return [
-        (
-            text,
-            look
-            if look.bg
-            else style(
-                look.fg, bg=ground, bold=look.bold, reverse=look.reverse, underline=look.underline
-            ),
-        )
-        for text, look in line
-    ]
+    return [(text, look if look.bg else on_ground(look, ground)) for text, look in line]
+
+
+def joined(cells: Iterable[Span]) -> Line:
+    """The cells with neighbours of the same style as one span."""
+    runs = groupby(cells, key=itemgetter(1))
+    return [("".join(text for text, _ in run), look) for look, run in runs]
 
 
 def slot_look(slot: int) -> Style:

@@ -7,7 +7,7 @@ of a million points is read once, a repaint reads the new points only.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.draw.glyph import GlyphSet
-from rltui.draw.line import MUTED, Span, Style, Token, style
+from rltui.draw.line import MUTED, Span, Token, joined, style
 
 #: An episode of a level: since step, until step (None: still so), level.
 Episode = tuple[float, float | None, Level]
 
 _NAN = style(Token.BAD, bold=True)
 _NAN_REST = style(Token.BAD)
-_FILL = {Level.WATCH: style(Token.WATCHFILL), Level.BAD: style(Token.BADFILL)}
+_FILL = {int(Level.WATCH): style(Token.WATCHFILL), int(Level.BAD): style(Token.BADFILL)}
 _SPARK, _UNJUDGED = style(Token.SPARK), style(Token.UNJUDGED)
 
 # What a cell shows.
@@ -61,9 +61,28 @@ def spark_of(
     shown, kind = _cells(digest, used)
     if count.sum() == 1:
         kind[(count == 0) & (kind == _VALUE)] = _BLANK
-    ramp, constant = _heights(digest, shown, len(glyphs.ramp))
-    level = _levels(levels, first, unit, used)
-    line = _paint(ramp, kind, level, constant=constant, known=known, glyphs=glyphs)
+
+    # rung of the ramp per column
+    rungs = len(glyphs.ramp)
+    low, high = float(digest.low.min()) / 2, float(digest.high.max()) / 2
+    constant = high == low and bool((digest.good == digest.count).all())
+    ramp = np.full(used, rungs // 2 if high == low else 0, dtype=np.int64)
+    if high > low:
+        with np.errstate(invalid="ignore", over="ignore"):
+            share = (shown / 2 - low) / (high - low)
+        share[~np.isfinite(share)] = 0.0
+        ramp = np.rint(np.clip(share, 0.0, 1.0) * (rungs - 1)).astype(np.int64)
+
+    # the worst level of the episodes that touch each column
+    grades = np.zeros(used, dtype=np.int64)
+    for since, until, level in levels:
+        begin = (float(since) - first) / unit
+        end = used - 1.0 if until is None else (float(until) - first) / unit
+        if begin < used and end >= 0:
+            part = slice(max(0, math.floor(begin)), max(0, min(used - 1, math.floor(end))) + 1)
+            grades[part] = np.maximum(grades[part], int(level))
+
+    line = joined(_styled(ramp, kind, grades, constant, known, glyphs))
     return line if used == width else [*line, (" " * (width - used), MUTED)]
 
 
@@ -80,111 +99,41 @@ def _cells(digest: Digest, used: int) -> tuple[FloatArray, IntArray]:
     own[-1] = False  # the last cell is always the newest value
     shown = np.where(own, far[source], held[source])
     kind = np.where(source < 0, _BLANK, _VALUE)
-    if not np.array_equal(good, digest.count[filled]):
-        _mark_nan(
-            kind,
-            own=own,
-            source=source,
-            good=good,
-            count=digest.count[filled],
-            newest_finite=np.isfinite(held),
-        )
+    count = digest.count[filled]
+    if np.array_equal(good, count):
+        return shown, kind
 
+    broken = False
+    for column in np.flatnonzero(source >= 0).tolist():
+        which = source[column]
+        all_bad = good[which] == 0 if own[column] else not np.isfinite(held[which])
+        begins = not broken and (all_bad or (own[column] and good[which] < count[which]))
+        if begins:
+            kind[column] = _NAN_START
+        elif all_bad:
+            kind[column] = _NAN_ON
+        broken = all_bad or begins
+    if np.isfinite(held[-1]):
+        kind[-1] = _VALUE
     return shown, kind
 
 
-def _mark_nan(
-    kind: IntArray,
-    *,
-    own: NDArray[np.bool_],
-    source: IntArray,
-    good: IntArray,
-    count: IntArray,
-    newest_finite: NDArray[np.bool_],
-) -> None:
-    """Set the kind of the columns with points that are not finite."""
-    last = len(kind) - 1
-    broken = False
-    for column in range(len(kind)):
-        which = int(source[column])
-        if which < 0:
-            continue
-        if own[column]:
-            some, none_good = good[which] < count[which], good[which] == 0
-            if none_good:
-                kind[column] = _NAN_ON if broken else _NAN_START
-            elif some and not broken:
-                kind[column] = _NAN_START
-            broken = bool(none_good or (some and kind[column] == _NAN_START))
-        elif not newest_finite[which]:
-            kind[column] = _NAN_ON if broken else _NAN_START
-            broken = True
-        else:
-            broken = False
-    if newest_finite[-1]:
-        kind[last] = _VALUE
-
-
-def _heights(digest: Digest, shown: FloatArray, rungs: int) -> tuple[IntArray, bool]:
-    """Rung of the ramp per column (used,), and whether the metric never changed."""
-    low, high = float(digest.low.min()) / 2, float(digest.high.max()) / 2
-    if not high > low:
-        constant = high == low and bool((digest.good == digest.count).all())
-        middle = rungs // 2 if high == low else 0
-        return np.full(len(shown), middle, dtype=np.int64), constant
-    with np.errstate(invalid="ignore", over="ignore"):
-        share = (shown / 2 - low) / (high - low)
-    share[~np.isfinite(share)] = 0.0
-    return np.rint(np.clip(share, 0.0, 1.0) * (rungs - 1)).astype(np.int64), False
-
-
-def _levels(levels: Sequence[Episode], first: float, unit: float, width: int) -> IntArray:
-    """The worst level (width,) of the episodes that touch each column."""
-    out = np.zeros(width, dtype=np.int64)
-    for since, until, level in levels:
-        begin = (float(since) - first) / unit
-        end = width - 1.0 if until is None else (float(until) - first) / unit
-        if not (begin < width and end >= 0):
-            continue
-        part = slice(max(0, math.floor(begin)), max(0, min(width - 1, math.floor(end))) + 1)
-        out[part] = np.maximum(out[part], int(level))
-    return out
-
-
-def _paint(
-    ramp: IntArray,
-    kind: IntArray,
-    level: IntArray,
-    *,
-    constant: bool,
-    known: bool,
-    glyphs: GlyphSet,
-) -> list[Span]:
-    """Cells of equal style as spans."""
+def _styled(
+    ramp: IntArray, kind: IntArray, grades: IntArray, constant: bool, known: bool, glyphs: GlyphSet
+) -> Iterator[Span]:
+    """The cells, one by one."""
     base = _SPARK if known else _UNJUDGED
-    spans: list[Span] = []
-    run: list[str] = []
-    look: Style = MUTED
-    for rung, what, grade in zip(ramp.tolist(), kind.tolist(), level.tolist(), strict=True):
-        now: Style
+    for rung, what, grade in zip(ramp.tolist(), kind.tolist(), grades.tolist(), strict=True):
         if what == _BLANK:
-            char, now = " ", MUTED
+            yield " ", MUTED
         elif what == _NAN_START:
-            char, now = glyphs.nan, _NAN
+            yield glyphs.nan, _NAN
         elif what == _NAN_ON:
-            char, now = glyphs.unchanged, _NAN_REST
+            yield glyphs.unchanged, _NAN_REST
         elif constant:
-            char, now = glyphs.unchanged, _FILL.get(Level(grade), MUTED)
+            yield glyphs.unchanged, _FILL.get(grade, MUTED)
         else:
-            char, now = glyphs.ramp[rung], _FILL.get(Level(grade), base)
-        if run and now is not look:
-            spans.append(("".join(run), look))
-            run = []
-        look = now
-        run.append(char)
-    spans.append(("".join(run), look))
-
-    return spans
+            yield glyphs.ramp[rung], _FILL.get(grade, base)
 
 
 class Digest:
@@ -217,46 +166,33 @@ class Digest:
         end = int(np.searchsorted(x, last, side="right"))
         if end <= self._taken:
             return
-        part = slice(self._taken, end)
-        self._gather(x[part], y[part].astype(np.float64))
+        x, values = x[self._taken : end], y[self._taken : end].astype(np.float64)
         self._taken = end
-        self._find_middle(y)
 
-    def _gather(self, x: NDArray[np.generic], y: FloatArray) -> None:
-        bounds = self._bounds(x)
+        # (width + 1,) index of the first new point of each column; the last entry is the end
+        begins = self.first + np.arange(self.width + 1) * self.unit
+        if x.dtype.kind in "iu":
+            begins = np.clip(np.ceil(begins - 1e-9), -9.2e18, 9.2e18).astype(np.int64)
+        bounds = np.searchsorted(x, begins, side="left")
+        bounds[0], bounds[-1] = 0, len(x)
+        bounds = np.maximum.accumulate(bounds)
         filled = np.flatnonzero(bounds[1:] > bounds[:-1])
         starts, ends = bounds[filled], bounds[filled + 1]
-        finite = np.isfinite(y)
-        self.newest[filled] = y[ends - 1]
+
+        finite = np.isfinite(values)
+        self.newest[filled] = values[ends - 1]
         self.count[filled] += ends - starts
-        if finite.all():
-            self.good[filled] += ends - starts
-            high, low = y, y
-        else:
-            self.good[filled] += np.add.reduceat(finite.astype(np.int64), starts)
-            high, low = np.where(finite, y, -np.inf), np.where(finite, y, np.inf)
+        self.good[filled] += np.add.reduceat(finite, starts, dtype=np.int64)
+        high, low = np.where(finite, values, -np.inf), np.where(finite, values, np.inf)
         self.high[filled] = np.maximum(self.high[filled], np.maximum.reduceat(high, starts))
         self.low[filled] = np.minimum(self.low[filled], np.minimum.reduceat(low, starts))
 
-    def _bounds(self, x: NDArray[np.generic]) -> IntArray:
-        """(width + 1,) index of the first point of each column; the last entry is the end."""
-        starts = self.first + np.arange(self.width + 1) * self.unit
-        if x.dtype.kind in "iu":
-            starts = np.clip(np.ceil(starts - 1e-9), -9.2e18, 9.2e18).astype(np.int64)
-        bounds = np.searchsorted(x, starts, side="left")
-        bounds[0], bounds[-1] = 0, len(x)
-        return np.maximum.accumulate(bounds)
-
-    def _find_middle(self, y: NDArray[np.generic]) -> None:
-        """The median of the first 4, 5, 6 or 7 times a power of two points."""
+        # the median of the first 4, 5, 6 or 7 times a power of two points
         many = self._taken - self._begin
-        unit = max(1, 1 << max(0, int(math.log2(many)) - 2))
-        many -= many % unit
-        if many == self._median_of:
-            return
-        self._median_of = many
-        stride = max(1, many // _MEDIAN_SAMPLE)
-        sample = y[self._begin : self._begin + many : stride]
-        sample = sample[np.isfinite(sample)]
-        half = len(sample) // 2
-        self.middle = float(np.partition(sample, half)[half]) if len(sample) else 0.0
+        many -= many % max(1, 1 << max(0, int(math.log2(many)) - 2))
+        if many != self._median_of:
+            self._median_of = many
+            sample = y[self._begin : self._begin + many : max(1, many // _MEDIAN_SAMPLE)]
+            sample = sample[np.isfinite(sample)]
+            half = len(sample) // 2
+            self.middle = float(np.partition(sample, half)[half]) if len(sample) else 0.0

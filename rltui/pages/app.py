@@ -118,8 +118,8 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
 
     def _tell_replaced(self) -> None:
         """Say once that logs are read in another way than was asked for, which moves more."""
-        awaited = [p for p in self.session.logdirs if p not in self._replaced]
-        found = [(p, at) for p in awaited if (at := self.session.reader.instead(p)) is not None]
+        instead = self.session.reader.state.instead
+        found = [(p, at) for p, at in instead.items() if p not in self._replaced]
         if found:
             self._replaced.update(p for p, _ in found)
             more = f", and {len(found) - 1} more alike" if len(found) > 1 else ""
@@ -136,7 +136,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         session, marked = self.session, following(self.view.marked, self.session.views)
         if self._to_mark:
             marked = marked_again(marked, self._to_mark, session.views)
-            awaited = session.reach.searching or session.reader.out_of_reach
+            awaited = session.reach.searching or session.reader.state.out_of_reach
             complete = not awaited and session.reading() is None
             complete = complete and len(session.views) == session.run_count
             for key in list(self._to_mark) if complete else [m.run.key for m in marked]:
@@ -179,7 +179,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         open_comparison(self, self.session, opens, at, grouped=grouped)
 
     def open_help(self, keys: Sequence[Key], place: str, title: str) -> None:
-        from rltui.tui.help import HelpScreen  # imported once it is needed
+        from rltui.tui.overlay import HelpScreen  # imported once it is needed
 
         self.push_screen(HelpScreen(keys, place, title))
 

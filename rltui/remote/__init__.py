@@ -1,10 +1,11 @@
 """Reads logdirs wherever they are: :func:`open_reader` gives one reader for all of them.
 
-What this machine and fsspec can open is read by :class:`rltui.sources.Reader`; ``readers`` joins
-several readers into one.
+What this machine and fsspec can open is read by :class:`rltui.sources.Reader`. Other hosts and the
+nodes of a cluster run ``stream``, and a ``conversation`` with each brings what that has read;
+``joined`` makes one reader of several.
 """
 
-from rltui.remote.part import Wishes
-from rltui.remote.readers import open_reader
+from rltui.remote.opening import open_reader
+from rltui.remote.wishes import Wishes
 
 __all__ = ["Wishes", "open_reader"]

@@ -7,8 +7,11 @@ files, or reading runs again; the latter two end when nothing is asked for a whi
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -16,26 +19,32 @@ from queue import Empty, SimpleQueue
 from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError
-from rltui.remote.part import answer
 from rltui.remote.wire import BatchDecoder, BatchEncoder, Frame, FrameReader, FrameWriter, Kind
+from rltui.remote.wire.codec import WireError, dump, load
 from rltui.remote.wire.framing import OversizeError
 from rltui.remote.wire.messages import (
-    AGAIN,
-    FILES,
+    MOST_NAME_BYTES,
+    MOST_NAMES,
+    MOST_READ,
     Again,
+    Answer,
+    Chosen,
+    Error,
+    Found,
     Hello,
+    Kept,
+    Message,
+    Name,
     Question,
+    Read,
     Request,
+    Sort,
     State,
-    dump_error,
-    dump_found,
-    dump_kept,
-    load_chosen,
-    load_read,
+    What,
+    kind_of,
 )
-from rltui.remote.wire.record import WireError
 from rltui.sources.discovery.log_head import EndSigns
-from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.reader import BUDGET_BYTES, Reader
 from rltui.sources.follow.resume import HandedOver, says_something
 from rltui.version import __version__
 
@@ -47,40 +56,9 @@ IDLE_S = 60.0
 _FRESH_S = 5.0
 
 
-class Outlet:
-    """Writes frames from several threads."""
-
-    def __init__(self, write: Callable[[bytes], object]) -> None:
-        self._writer = FrameWriter(write)
-        self._encoder = BatchEncoder()
-        self._lock = threading.Lock()
-        self._waits = False
-        """Whether batches have not been flushed."""
-
-    def put(self, kind: Kind, payload: bytes = b"") -> None:
-        """Send a frame, and what waits. Raises OSError."""
-        with self._lock:
-            self._writer.put(kind, payload)
-            self._waits = False
-            self._writer.flush()
-
-    def put_batch(self, batch: Batch) -> None:
-        """Send a batch, with the next frame that is flushed. Raises OSError."""
-        with self._lock:
-            self._waits = True
-            for kind, payload in self._encoder.frames(batch):
-                self._writer.put(kind, payload)
-
-    def flush(self) -> None:
-        """Send the batches that wait. Raises OSError."""
-        with self._lock:
-            if self._waits:
-                self._waits = False
-                self._writer.flush()
-
-
 class Stream:
-    """Serves one connection, whose frames arrive by :meth:`take`, in another thread."""
+    """Serves one connection in the thread that calls :meth:`run`; its frames arrive in another
+    one, which calls :meth:`feed`."""
 
     def __init__(
         self,
@@ -89,30 +67,94 @@ class Stream:
         ends: EndSigns | None = None,
         clock: Clock | None = None,
         idle_s: float = IDLE_S,
+        prefix: str = "",
+        budget_bytes: int = BUDGET_BYTES,
     ) -> None:
-        """``idle_s``: how long a connection for questions waits for the next one."""
-        self._idle_s = idle_s
+        """``idle_s``: how long a connection for questions waits for the next one; ``prefix``: only
+        runs whose names begin so exist; ``budget_bytes``: of a log in one batch."""
         self._logdirs = tuple(path.expanduser() for path in logdirs)
-        self._outlet = Outlet(write)
         self._ends = ends
         self._clock = clock or SystemClock()
+        self._idle_s = idle_s
+        self._prefix = prefix
+        self._budget_bytes = budget_bytes
         self._incoming = FrameReader()
-        self._asked: SimpleQueue[Frame] = SimpleQueue()
-        self._answers: SimpleQueue[Frame] = SimpleQueue()
+        self._asked: SimpleQueue[Frame | None] = SimpleQueue()
+        self._writer = FrameWriter(write)
+        self._encoder = BatchEncoder()
+        self._writing = threading.Lock()
+        self._unflushed = False
+        """Whether batches wait for the next flush."""
+        self._state = State()
+        self._choosing = threading.Condition()
+        self._chooses = False
         self._found: list[RunKey] = []
         self._chosen: list[RunKey] = []
-        self._state = State()
+        self._searches = self._answered = 0
+        """Lists of runs that were sent, and the newest one that was answered."""
+        self._closed = False
 
     # -- the thread that listens ------------------------------------------------------------
 
-    def take(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> None:
         """Bytes from the other side. Raises WireError."""
         for frame in self._incoming.feed(data):
-            (self._answers if frame.kind == Kind.CHOSEN else self._asked).put(frame)
+            if frame.kind != Kind.CHOSEN:
+                self._asked.put(frame)
+                continue
+            answer = load(Chosen, frame.record)
+            with self._choosing:
+                if answer.searches == self._searches:  # else it is about an older list
+                    found = self._found
+                    self._chosen = [found[n] for n in answer.chosen if n < len(found)]
+                    self._answered = answer.searches
+                    self._choosing.notify_all()
 
     def beat(self) -> None:
         """A sign of life. Raises OSError."""
-        self._outlet.put(Kind.HEARTBEAT)
+        self._put(Frame(Kind.HEARTBEAT))
+
+    def fail(self, why: str) -> None:
+        """Say why nothing more comes. Raises OSError."""
+        self._send(Error(why))
+
+    def close(self) -> None:
+        """Have :meth:`run` end soon, also where it waits for the other side."""
+        with self._choosing:
+            self._closed = True
+            self._choosing.notify_all()
+        self._asked.put(None)
+
+    # -- sending ------------------------------------------------------------------------------
+
+    def _send(self, message: Message, columns: bytes = b"") -> None:
+        self._put(Frame(kind_of(message), dump(message), columns))
+
+    def _put(self, frame: Frame) -> None:
+        """Send a frame, and all batches before it. Raises OSError."""
+        with self._writing:
+            self._writer.put(frame)
+            self._unflushed = False
+            self._writer.flush()
+
+    def _put_batch(self, batch: Batch) -> None:
+        """Send a batch, with the next frame or flush. Raises OSError."""
+        with self._writing:
+            self._unflushed = True
+            for frame in self._encoder.frames(batch):
+                self._writer.put(frame)
+
+    def _send_state(self, reader: Reader) -> None:
+        """Send what has changed since the last time, and all batches before it."""
+        own = reader.state
+        state = State(reader.progress(), own.run_count, own.notes, own.unclaimed)
+        news, self._state = state.since(self._state), state
+        if news != State():
+            self._send(news)
+        with self._writing:
+            if self._unflushed:
+                self._unflushed = False
+                self._writer.flush()
 
     # -- the main thread --------------------------------------------------------------------
 
@@ -120,28 +162,31 @@ class Stream:
         """Serve: to the end of the logs, for ever, or while something is asked. Raises OSError,
         WireError."""
         try:
-            self._serve()
+            self._send(Hello(__version__, self._logdirs, self._clock.now()))
+            frame = self._next(Kind.REQUEST, Kind.ASK)
+            if frame.kind == Kind.REQUEST:
+                self._read(load(Request, frame.record))
+                return
+            asked: Frame | None = frame
+            while asked is not None:
+                self._send(*answer(load(Question, asked.record)))
+                asked = self._next_or_none(Kind.ASK, timeout=self._idle_s)
         except OversizeError as error:
-            self._outlet.put(Kind.ERROR, dump_error(str(error), bad_path=False))
-
-    def _serve(self) -> None:
-        hello = Hello(__version__, self._logdirs, self._clock.now(), (FILES, AGAIN))
-        self._outlet.put(Kind.HELLO, hello.dump())
-        first = self._next(Kind.REQUEST, Kind.ASK)
-        if first.kind == Kind.ASK:
-            self._answer(first)
-        else:
-            self._read(Request.load(first))
+            self._send(Error(str(error)))
 
     def _read(self, request: Request) -> None:
-        known = HandedOver(self._known(request.known))
+        decoder = BatchDecoder(len(self._logdirs))
+        batches = (decoder.batch_of(self._next(Kind.BATCH)) for _ in range(request.known))
+        known = HandedOver(batch for batch in batches if batch is not None)
+        self._chooses = request.chooses
         reader = Reader(
             self._logdirs,
             clock=self._clock,
             verify=request.verify,
             watch=request.watch,
-            choose=self._choose if request.chooses else None,
+            choose=self._choose if request.chooses or self._prefix else None,
             step_keys=request.step_keys or None,
+            budget_bytes=self._budget_bytes,
             ends=self._ends,
             waits=request.waits,
             handed_over=known,
@@ -149,123 +194,141 @@ class Stream:
         try:
             reader.scan()
         except SourceError as error:
-            self._outlet.put(Kind.ERROR, dump_error(str(error), bad_path=True))
+            self._send(Error(str(error), bad_path=True))
             return
         self._send_state(reader)
-        self._outlet.put(Kind.SCANNED)
+        self._put(Frame(Kind.SCANNED))
         first = self._next(Kind.READ, Kind.AGAIN)
         if first.kind == Kind.AGAIN:
             self._read_again(reader, first)
             return
-        follow = load_read(first)
+
         for batch in known.vanished():
-            self._outlet.put_batch(batch)
-        self._outlet.flush()
-        if follow:
-            self._follow(reader)
-        else:
-            self._read_all(reader)
-
-    def _read_all(self, reader: Reader) -> None:
-        for batch in reader.read_all():
-            self._hand_over(batch)
-        self._send_state(reader)
-        self._outlet.put(Kind.END)
-
-    def _follow(self, reader: Reader) -> None:
+            self._put_batch(batch)
+        if not load(Read, first.record).follow:
+            for batch in filter(says_something, reader.read_all()):
+                self._put_batch(batch)
+            self._send_state(reader)
+            self._put(Frame(Kind.END))
+            return
         try:
             reader.start()
-            while True:
+            self._send_state(reader)
+            while not self._closed:
                 reader.wait(HEARTBEAT_S)
-                for batch in reader.drain():
-                    self._hand_over(batch)
+                for batch in filter(says_something, reader.drain()):
+                    self._put_batch(batch)
                 self._send_state(reader)
         finally:
             reader.stop()
 
-    def _answer(self, first: Frame) -> None:
-        """Answer questions about files."""
-        frame: Frame | None = first
-        while frame is not None:
-            self._outlet.put(Kind.ANSWER, answer(Question.load(frame)).dump())
-            frame = self._next_or_none(Kind.ASK)
-
-    def _read_again(self, reader: Reader, first: Frame) -> None:
+    def _read_again(self, reader: Reader, frame: Frame | None) -> None:
         """Read runs again as far as they are known on the other side."""
         scanned = self._clock.monotonic()
-        frame: Frame | None = first
         while frame is not None:
-            wanted, only_ask = Again.load(frame)
-            batches = _again(reader, wanted)
+            wanted = load(Again, frame.record)
+            files = wanted.files
+            sources = {
+                f.path: SourceInfo(f.path, "", 0, f.offset, f.offset, 0, f.modified) for f in files
+            }
+            finished = {f.path for f in files if f.finished}
+            batches = reader.read_again(wanted.run, sources, (), finished)
             if batches is None and self._clock.monotonic() - scanned > _FRESH_S:
                 with suppress(SourceError):
                     reader.scan()  # its files may be newer than the search
                 scanned = self._clock.monotonic()
-                batches = _again(reader, wanted)
-            self._outlet.put(Kind.KEPT, dump_kept(kept=batches is not None))
-            if batches is not None and not only_ask:
+                batches = reader.read_again(wanted.run, sources, (), finished)
+            self._send(Kept(batches is not None))
+            if batches is not None and not wanted.only_ask:
                 for batch in batches:
-                    self._outlet.put_batch(batch)
-                self._outlet.put(Kind.END)
-            frame = self._next_or_none(Kind.AGAIN)
-
-    def _hand_over(self, batch: Batch) -> None:
-        if says_something(batch):
-            self._outlet.put_batch(batch)
-
-    def _send_state(self, reader: Reader) -> None:
-        """Send what has changed since the last time, and all batches before it."""
-        state = State(reader.progress(), reader.run_count, reader.notes, reader.unclaimed)
-        news, self._state = state.since(self._state), state
-        if news != State():
-            self._outlet.put(Kind.STATE, news.dump())
-        self._outlet.flush()
+                    self._put_batch(batch)
+                self._put(Frame(Kind.END))
+            frame = self._next_or_none(Kind.AGAIN, timeout=self._idle_s)
 
     def _choose(self, keys: Collection[RunKey]) -> Collection[RunKey]:
         """Ask the other side which runs to read, unless they are the same as before."""
-        found = list(keys)
-        if found != self._found:
-            self._outlet.put(Kind.FOUND, dump_found(found))
-            chosen = load_chosen(self._answers.get())
-            self._chosen = [found[n] for n in chosen if n < len(found)]
-            self._found = found
-        return self._chosen
+        found = [key for key in keys if key.name.startswith(self._prefix)]
+        if not self._chooses:
+            return found
+        with self._choosing:
+            news = found != self._found or not self._searches
+            if news:
+                self._found, self._searches = found, self._searches + 1
+        if news:
+            self._send(Found(tuple(found)))
+        with self._choosing:
+            self._choosing.wait_for(lambda: self._closed or self._answered == self._searches)
+            return self._chosen
 
-    def _known(self, count: int) -> Iterator[Batch]:
-        decoder = BatchDecoder(len(self._logdirs))
-        for _ in range(count):
-            batch = decoder.take(self._next(Kind.BATCH))
-            if batch is not None:
-                yield batch
+    # -- frames that are asked ----------------------------------------------------------------
 
     def _next(self, *kinds: Kind) -> Frame:
-        frame = self._asked.get()
-        while frame.kind not in kinds:
-            self._skip(frame, kinds)
-            frame = self._asked.get()
-        return frame
+        """The next frame of these kinds. Raises BrokenPipeError when none comes any more."""
+        found = self._next_or_none(*kinds, timeout=None)
+        assert found is not None
+        return found
 
-    def _next_or_none(self, kind: Kind) -> Frame | None:
-        """None when nothing is asked for long."""
+    def _next_or_none(self, *kinds: Kind, timeout: float | None) -> Frame | None:
+        """None when nothing is asked for so long. Raises WireError for a frame of another kind."""
         while True:
             try:
-                frame = self._asked.get(timeout=self._idle_s)
+                frame = self._asked.get(timeout=timeout)
             except Empty:
                 return None
-            if frame.kind == kind:
+            if frame is None:
+                raise BrokenPipeError
+            if frame.kind in kinds:
                 return frame
-            self._skip(frame, (kind,))
-
-    def _skip(self, frame: Frame, kinds: Sequence[Kind]) -> None:
-        """Pass over a frame that says nothing. Raises WireError for another one."""
-        if frame.kind != Kind.HEARTBEAT and frame.kind in set(Kind):
-            names = " or ".join(kind.name for kind in kinds)
-            raise WireError(f"a frame of kind {names} was expected")
+            if frame.kind != Kind.HEARTBEAT and frame.kind in set(Kind):
+                names = " or ".join(kind.name for kind in kinds)
+                raise WireError(f"a frame of kind {names} was expected")
 
 
-def _again(reader: Reader, wanted: Again) -> Iterator[Batch] | None:
-    sources = {
-        f.path: SourceInfo(f.path, "", 0, f.offset, f.offset, 0, f.modified) for f in wanted.files
-    }
-    finished = {f.path for f in wanted.files if f.finished}
-    return reader.read_again(wanted.run, sources, (), finished)
+def answer(question: Question) -> tuple[Answer, bytes]:
+    """What there is, and the bytes that were asked for; an error of the system is an answer."""
+    try:
+        path = question.path.expanduser()
+        if question.what is What.STATUS:
+            found = path.stat()
+            return Answer(_sort(found.st_mode), found.st_size, found.st_mtime_ns), b""
+        if question.what is What.NAMES:
+            return Answer(Sort.DIRECTORY, names=_names(path)), b""
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a device may do something
+            raise OSError(errno.EINVAL, "is not a regular file")
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):  # it was another one
+                raise OSError(errno.EINVAL, "is not a regular file")
+            data = os.pread(descriptor, min(question.size, MOST_READ), question.begin)
+            return Answer(Sort.FILE, found.st_size, found.st_mtime_ns), data
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        code = errno.errorcode.get(error.errno or 0, "EIO")
+        return Answer(error=code, text=error.strerror or str(error)), b""
+    except (RuntimeError, ValueError) as error:  # no home directory; no name
+        return Answer(error="EINVAL", text=str(error)), b""
+
+
+def _sort(mode: int) -> Sort:
+    if stat.S_ISREG(mode):
+        return Sort.FILE
+    return Sort.DIRECTORY if stat.S_ISDIR(mode) else Sort.OTHER
+
+
+def _names(path: Path) -> tuple[Name, ...]:
+    """The names in a directory. Raises OSError."""
+    found: list[Name] = []
+    size = 0
+    with os.scandir(path) as entries:
+        for entry in entries:
+            sort = Sort.FILE if entry.is_file() else Sort.OTHER
+            if entry.is_dir(follow_symlinks=False):
+                sort = Sort.DIRECTORY
+            found.append(Name(Path(entry.name), sort))
+            size += len(os.fsencode(entry.name))
+            if len(found) > MOST_NAMES or size > MOST_NAME_BYTES:
+                text = f"holds more than {MOST_NAMES:,} names, or very long ones"
+                raise OSError(errno.EFBIG, text)
+    return tuple(found)

@@ -142,14 +142,15 @@ def _there(path: Path, step_keys: Sequence[str], pace_s: float) -> LogdirFacts:
         return _failed(path, "", why, error)
     finally:
         reader.stop()
-    instead = reader.instead(path)
+    state = reader.state
+    instead = state.instead.get(path)
     if isinstance(instead, RemotePath):
         facts = _elsewhere(instead, step_keys, pace_s)
         return replace(
             facts, path=path, why=f"that host has no rltui, so sftp is used; {facts.why}"
         )
     runs = tuple(RunFiles(key, path / key.name, ()) for key in found)
-    return LogdirFacts(path, "", False, why, runs, (), (*reader.notes, *reader.unclaimed))
+    return LogdirFacts(path, "", False, why, runs, (), (*state.notes, *state.unclaimed))
 
 
 def _on_cluster(path: RemotePath, step_keys: Sequence[str]) -> LogdirFacts:
@@ -162,7 +163,7 @@ def _on_cluster(path: RemotePath, step_keys: Sequence[str]) -> LogdirFacts:
         cluster = reader.survey()
     except RltuiError as error:
         return _failed(path, "", why, error)
-    not_read = (*reader.notes, *reader.unclaimed)
+    not_read = (*reader.state.notes, *reader.state.unclaimed)
     wrong = "" if any(h.places for h in cluster.hosts) else "no node of the cluster has this path"
     found = LogdirFacts(path, "", False, why, cluster.runs, cluster.unreadable, not_read)
 

@@ -161,7 +161,7 @@ class Session:
         for a path that cannot be a log, UsageError for a reference that is no run. What is searched
         later, see :class:`Choice`, raises its errors in :meth:`drain`."""
         self.reader.scan()
-        unread = () if self._partial else self.reader.unread
+        unread = () if self._partial else self.reader.state.unread
         if unread:
             self.reader.stop()
             raise SourceError(f"{clean(str(unread[0].path))}: {unread[0].message}")
@@ -273,7 +273,7 @@ class Session:
     def run_count(self) -> int:
         """Runs that are known, read or not."""
         hidden = len(self.run_list.hidden)
-        return max(self.reader.run_count - hidden, len(self.run_list.all) - hidden)
+        return max(self.reader.state.run_count - hidden, len(self.run_list.all) - hidden)
 
     @property
     def faults(self) -> list[str]:
@@ -291,7 +291,7 @@ class Session:
             found.insert(0, Note(self.logdirs[0], None, Level.WATCH, missing))
         failed = [n for n in self.reach.notes if n.level >= Level.WATCH]
         told = {note.path for note in failed}
-        return [*failed, *(n for n in self.reader.unclaimed if n.path not in told), *found]
+        return [*failed, *(n for n in self.reader.state.unclaimed if n.path not in told), *found]
 
 
 def _read_apart(path: Path, config: Config, choice: Choice) -> list[RunView]:
@@ -337,24 +337,25 @@ class Reach:
         """Look who can be reached; returns whether anything that is shown has changed, but for
         :attr:`lost`."""
         noted, self._noted = self._noted, self.notes
-        awaited, self._awaited = self._awaited, bool(self._reader.searching)
-        paths, now = self._reader.out_of_reach, self._clock.now()
-        lost = {n: self._reader.lost_at(p) for n, p in enumerate(self._logdirs) if p in paths}
+        state, now = self._reader.state, self._clock.now()
+        awaited, self._awaited = self._awaited, bool(state.searching)
+        since = state.out_of_reach
+        lost = {n: since[p] for n, p in enumerate(self._logdirs) if p in since}
         self.lost = {n: self.lost.get(n, now) if at is None else at for n, at in lost.items()}
         return noted != self._noted or awaited or self._awaited
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Trouble that concerns no single run, one note for each missing logdir among it."""
-        notes = self._reader.notes
-        told = {note.path for note in notes if note.level >= Level.WATCH}
-        return (*notes, *(note for note in self._reader.unread if note.path not in told))
+        state = self._reader.state
+        told = {note.path for note in state.notes if note.level >= Level.WATCH}
+        return (*state.notes, *(note for note in state.unread if note.path not in told))
 
     @property
     def awaited(self) -> Mapping[Path, Path | None]:
         """The logdirs of this machine that do not exist yet, with what is there under nearly the
         same name."""
-        missing = [n.path for n in self._reader.unread if n.message == MISSING]
+        missing = [n.path for n in self._reader.state.unread if n.message == MISSING]
         for path in missing:
             if path not in self._similar:
                 self._similar[path] = None if is_remote(path) else similar_to(path)
@@ -363,8 +364,6 @@ class Reach:
     @property
     def searching(self) -> tuple[Search, ...]:
         """The logdirs that are being searched for the first time."""
-        found = self._reader.searching
-        if not found:
-            return ()
-        connecting, seconds = self._reader.connecting, self._clock.monotonic() - self._started
-        return tuple(Search(path, path in connecting, seconds) for path in found)
+        state = self._reader.state
+        seconds = self._clock.monotonic() - self._started
+        return tuple(Search(p, p in state.connecting, seconds) for p in state.searching)

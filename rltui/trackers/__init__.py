@@ -1,8 +1,8 @@
 """Experiment trackers that keep their runs in a store of their own.
 
-A new tracker is one module with a class that satisfies :mod:`rltui.trackers.base`, in
-:data:`TRACKERS`. One whose runs are rows of a SQLite table needs only a dialect
-(:mod:`rltui.trackers.sqlite.dialect`).
+A new tracker is one module with a class that derives from :class:`rltui.trackers.base.Tracker`, in
+:data:`TRACKERS`. One whose runs are rows of a SQLite table needs only its tables
+(:class:`rltui.trackers.sqlite.row_follower.RunTables`).
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from rltui.trackers.mlflow_files import MlflowFiles
 from rltui.trackers.sqlite.tracker import RowStore
 
 if TYPE_CHECKING:
-    from rltui.trackers.sqlite.stores import Stores
+    from rltui.trackers.sqlite.row_follower import RunTables
 
 
-def _mlflow() -> Stores:
-    from rltui.trackers.sqlite.mlflow import MLFLOW  # it is imported when there is a database
+def _mlflow() -> RunTables:
+    from rltui.trackers.sqlite.mlflow import MlflowTables  # imported when there is a database
 
-    return MLFLOW
+    return MlflowTables()
 
 
-def _trackio() -> Stores:
-    from rltui.trackers.sqlite.trackio import TRACKIO  # as above
+def _trackio() -> RunTables:
+    from rltui.trackers.sqlite.trackio import TrackioTables  # as above
 
-    return TRACKIO
+    return TrackioTables()
 
 
 #: The first one that claims a store gets it.

@@ -7,6 +7,7 @@ itself, read-only and without locking the writer, and returns the same ``Decoded
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +72,7 @@ class Follower(Protocol):
         Keeps no handle and no lock between two polls."""
 
 
-class Tracker(Protocol):
+class Tracker(ABC):
     """One kind of store."""
 
     name: str
@@ -80,27 +81,33 @@ class Tracker(Protocol):
     """Names of its files, in Markdown, for the documentation."""
     written_by: str
     """Who writes them, for the documentation."""
-    precision_rank: int
+    precision_rank: int = 3
     """As of :class:`rltui.formats.base.Format`."""
-    local_only: bool
+    local_only: bool = False
     """Whether its stores are read from a local disk only."""
 
-    def claims_name(self, name: str) -> bool:
+    def claims_name(self, name: str) -> bool:  # noqa: ARG002
         """Whether a file of this base name may be such a store (cheap, no I/O)."""
+        return False
 
-    def claims_file(self, path: Path) -> bool:
+    def claims_file(self, path: Path) -> bool:  # noqa: ARG002
         """Whether the file is such a store. Raises OSError when it cannot be read."""
+        return False
 
-    def claims_directory(self, path: Path, names: Collection[str]) -> bool:
+    def claims_directory(self, path: Path, names: Collection[str]) -> bool:  # noqa: ARG002
         """Whether a directory that holds these base ``names`` is such a store, which then owns
         all that is below. May read files in it. Never raises."""
+        return False
 
+    @abstractmethod
     def runs(self, path: Path) -> Sequence[TrackedRun]:
-        """The runs of a store, oldest first. Raises OSError when it cannot be read (locked,
-        corrupt: with a message for people in ``strerror``)."""
+        """The runs of a store, oldest first, no two with the same name. Raises OSError when it
+        cannot be read (locked, corrupt: with a message for people in ``strerror``)."""
 
+    @abstractmethod
     def parts(self, path: Path) -> frozenset[str]:
-        """The ``part`` of each run; costs much less than :meth:`runs`. Raises OSError."""
+        """The ``part`` of each run; costs less than :meth:`runs`. Raises OSError."""
 
+    @abstractmethod
     def follow(self, path: Path, part: str) -> Follower:
         """Follow one run from its beginning."""

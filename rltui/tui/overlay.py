@@ -1,8 +1,8 @@
-"""Text over a dimmed screen: what help, explanation and log have in common."""
+"""Text over a dimmed screen: what help, explanation and log have in common, and the first two."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
@@ -13,9 +13,30 @@ from textual.containers import Vertical
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 
-from rltui.draw.line import Entry, Line, Token, fixed, indented, line_width, style
+from rltui.core.level import Level
+from rltui.core.text import pad
+from rltui.draw.glyph import GlyphSet
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    TITLE,
+    Entry,
+    Line,
+    Token,
+    beside,
+    fit_line,
+    fixed,
+    indented,
+    line_width,
+    longest,
+    style,
+)
 from rltui.draw.view import View
-from rltui.tui.keys import OVERLAY, Key, covered
+from rltui.facts.timeline import LEGEND
+from rltui.tui.keys import OVERLAY, PICKER, Key, covered
 from rltui.tui.screen import ListScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
@@ -23,6 +44,9 @@ from rltui.tui.widgets.status import Status
 
 #: The box: cells beside the text (margins, scroll bar), cells that it has at least.
 _FRAME, _LEAST = 4, 44
+#: Groups of keys: what only this screen has stands first, at the left; what every screen has at
+#: the right.
+_LEFT, _RIGHT = ("This screen", "Chart"), ("Move", "Everywhere", "Replay")
 
 
 class _Dimmed(BackgroundScreen):
@@ -33,11 +57,8 @@ class _Dimmed(BackgroundScreen):
         self._dim = dim
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from self._segments(super().__rich_console__(console, options))
-
-    def _segments(self, segments: RenderResult) -> Iterator[Segment]:
         header = True
-        for segment in segments:
+        for segment in super().__rich_console__(console, options):
             assert isinstance(segment, Segment)
             text, _, control = segment
             yield segment if header or control else Segment(text, self._dim)
@@ -149,3 +170,66 @@ class ExplainScreen(Overlay):
 
     def text(self, width: int) -> list[Line]:
         return self._explain(self.shell.view, width)[2:]
+
+
+class HelpScreen(Overlay):
+    """The keys of a screen in two columns, and the legend."""
+
+    def __init__(self, keys: Sequence[Key], place: str, title: str) -> None:
+        """``place`` is the screen that the keys are of, ``title`` its name."""
+        super().__init__()
+        self._keys = keys
+        self._of = place
+        self._title = title
+
+    def action_help(self) -> None:
+        self.action_close()
+
+    def head(self, width: int) -> list[Line]:
+        line: Line = [("Keys ", TITLE), (f"on {self._title}", MUTED)]
+        close = "Esc close"
+        line = [*fit_line(line, max(10, width - len(close))), (close, MUTED)]
+        return [line, [(self.shell.view.glyphs.rule * width, RULE)]]
+
+    def text(self, width: int) -> list[Line]:
+        glyphs = self.shell.view.glyphs
+        left, right = (_key_lines(groups, self._keys, glyphs) for groups in (_LEFT, _RIGHT))
+        left += [*([[]] if left else []), *_legend(self._of, glyphs)]
+        column = max(*map(line_width, left), min(40, width // 2 - 2))
+        return beside(left, right, column, 3, max(len(left), len(right)))
+
+
+def _key_lines(groups: Sequence[str], keys: Sequence[Key], glyphs: GlyphSet) -> list[Line]:
+    """The groups below each other, each under its name."""
+    lines: list[Line] = []
+    for group in groups:
+        rows = [(glyphs.text(k.shown), k.words) for k in keys if k.group == group]
+        if not rows:
+            continue
+        if lines:
+            lines.append([])
+        lines.append([(group, TITLE)])
+        cells = longest([shown for shown, _ in rows]) + 2
+        look = style(Token.ACCENT, bold=True)
+        lines += [[(pad(shown, cells), look), (words, TEXT)] for shown, words in rows]
+    return lines
+
+
+def _legend(place: str, glyphs: GlyphSet) -> list[Line]:
+    if place == PICKER:
+        live: Line = [(glyphs.live, style(Token.OK)), (" written in the last minute", TEXT)]
+        quiet: Line = [(glyphs.stalled, MUTED), (" in use, but quiet", TEXT)]
+        return [[("Signs", TITLE)], live, quiet]
+
+    badges: Line = []
+    words = {Level.OK: "ok", Level.WATCH: "watch", Level.BAD: "bad", Level.UNKNOWN: "not judged"}
+    for level, word in words.items():
+        badges += [(glyphs.badge(level), style(LEVEL_TOKEN[level])), (f" {word}  ", TEXT)]
+    nan, unchanged = (glyphs.nan, style(Token.BAD, bold=True)), (glyphs.unchanged, MUTED)
+    marks: Line = [nan, (" not a number  ", TEXT), unchanged, (" never changed", TEXT)]
+    letters = list(LEGEND.items())
+    below = [
+        [part for k, word in row for part in ((k, STRONG), (f" {word}  ", TEXT))]
+        for row in (letters[:2], letters[2:4], letters[4:])
+    ]
+    return [[("Badges", TITLE)], badges, marks, [("Below charts", TITLE)], *below]

@@ -41,7 +41,7 @@ LATER = (
     "rltui.pages.findings.findings_detail",
     "rltui.pages.metric.lines",
     "rltui.pages.metric.screen",
-    "rltui.tui.help",
+    "rltui.tui.overlay",
     "rltui.pages.log.screen",
     "rltui.pages.comparison.screen",
     "rltui.pages.hyperparameters",

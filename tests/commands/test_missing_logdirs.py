@@ -110,7 +110,9 @@ def test_a_live_session_waits_for_an_empty_file(
     for waits in (True, False):
         session = Session(logdirs, choice=Choice(waits=waits, partial=True))
         session.scan()
-        assert [n.message for n in session.reader.unread] == ([] if waits else ["empty so far"])
+        assert [n.message for n in session.reader.state.unread] == (
+            [] if waits else ["empty so far"]
+        )
         session.stop()
 
 
@@ -123,10 +125,10 @@ def test_a_live_session_shows_the_others_and_waits(
     choice = Choice(waits=True, partial=True)
     session = Session([parse_logdir(p) for p in logdirs], quick, choice=choice)
     session.scan()
-    assert [(str(n.path), n.message) for n in session.reader.unread] == [
+    assert [(str(n.path), n.message) for n in session.reader.state.unread] == [
         (logdirs[1], "no such file or directory")
     ]
-    assert session.reach.notes == session.reader.unread
+    assert session.reach.notes == session.reader.state.unread
     session.start()
     try:
         write_jsonl(missing / "b.jsonl", {"loss": [1.0, 2.0]})
@@ -136,8 +138,8 @@ def test_a_live_session_shows_the_others_and_waits(
     finally:
         session.stop()
     assert [r.key.name for r in session.runs()] == ["a", "b"]
-    assert not session.reader.unread
-    assert not session.reader.out_of_reach
+    assert not session.reader.state.unread
+    assert not session.reader.state.out_of_reach
 
 
 def test_who_serves_says_what_is_missing(

@@ -11,7 +11,16 @@ from typing import IO
 import pytest
 
 from rltui.remote.wire import BatchDecoder, Frame, FrameReader, FrameWriter, Kind
-from rltui.remote.wire.messages import Hello, Request, dump_read, load_error
+from rltui.remote.wire.codec import dump
+from rltui.remote.wire.messages import (
+    Error,
+    Hello,
+    Message,
+    Read,
+    Request,
+    kind_of,
+    message_in,
+)
 
 PATIENCE_S = 60
 
@@ -48,8 +57,8 @@ class Far:
         assert self.process.stdout is not None
         return self.process.stdout
 
-    def send(self, kind: Kind, payload: bytes) -> None:
-        self._writer.put(kind, payload)
+    def send(self, message: Message) -> None:
+        self._writer.put(Frame(kind_of(message), dump(message)))
         self._writer.flush()
 
     def frames(self) -> Iterator[Frame]:
@@ -74,15 +83,16 @@ def far(logdir: Path) -> Iterator[Far]:
 
 
 def test_it_reads_once(far: Far, logdir: Path) -> None:
-    hello = Hello.load(far.until(Kind.HELLO))
+    hello = message_in(far.until(Kind.HELLO))
+    assert isinstance(hello, Hello)
     assert hello.logdirs == (logdir,)
-    far.send(Kind.REQUEST, Request().dump())
+    far.send(Request())
     far.until(Kind.SCANNED)
-    far.send(Kind.READ, dump_read(follow=False))
+    far.send(Read())
     decoder, points = BatchDecoder(1), 0
     for frame in far.frames():
         if frame.kind == Kind.BATCH:
-            batch = decoder.take(frame)
+            batch = decoder.batch_of(frame)
             assert batch is not None
             points += sum(block.points for block in batch.blocks)
         if frame.kind == Kind.END:
@@ -92,8 +102,8 @@ def test_it_reads_once(far: Far, logdir: Path) -> None:
 
 
 def test_it_follows_until_its_input_is_closed(far: Far) -> None:
-    far.send(Kind.REQUEST, Request().dump())
-    far.send(Kind.READ, dump_read(follow=True))
+    far.send(Request())
+    far.send(Read(follow=True))
     far.until(Kind.BATCH)
     assert far.process.poll() is None
     far.input.close()
@@ -101,8 +111,8 @@ def test_it_follows_until_its_input_is_closed(far: Far) -> None:
 
 
 def test_it_ends_when_nobody_reads_its_output(far: Far, logdir: Path) -> None:
-    far.send(Kind.REQUEST, Request().dump())
-    far.send(Kind.READ, dump_read(follow=True))
+    far.send(Request())
+    far.send(Read(follow=True))
     far.until(Kind.BATCH)
     far.output.close()
     with (logdir / "a" / "metrics.jsonl").open("a") as log:
@@ -111,17 +121,18 @@ def test_it_ends_when_nobody_reads_its_output(far: Far, logdir: Path) -> None:
 
 
 def test_garbage_ends_it(far: Far) -> None:
-    far.input.write(b"rltui-stream 1\n" + b"garbage" * 100)
+    far.input.write(b"rltui-stream 2\n" + b"garbage" * 100)
     assert far.end() == 0
 
 
 def test_a_missing_path_is_reported(tmp_path: Path) -> None:
     far = Far(tmp_path / "none")
     try:
-        far.send(Kind.REQUEST, Request().dump())
-        text, bad_path = load_error(far.until(Kind.ERROR))
-        assert "none: no such file" in text
-        assert bad_path
+        far.send(Request())
+        error = message_in(far.until(Kind.ERROR))
+        assert isinstance(error, Error)
+        assert "none: no such file" in error.text
+        assert error.bad_path
     finally:
         far.input.close()
         far.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.draw.chart.render import Chart, Curve, Overlay, render
+from rltui.draw.chart.render import Chart, Curve, render
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import RUN_TOKENS, Line, Token, line_width, plain
 
@@ -34,8 +34,8 @@ def draw(chart: Chart, width: int = 60, height: int = 16, glyphs=BRAILLE) -> lis
 
 
 def test_each_run_has_its_colour_and_the_range_holds_it() -> None:
-    above = Overlay(X, np.full(100, 8.0), Token.RUN_1)
-    below = Overlay(X, np.full(100, -8.0), Token.RUN_2)
+    above = Curve(X, np.full(100, 8.0), Token.RUN_1)
+    below = Curve(X, np.full(100, -8.0), Token.RUN_2)
     lines = draw(Chart(OWN, overlays=[above, below]))
     rows = {t: {r for r, _ in cells_of(lines, t)} for t in (Token.RUN_1, Token.RUN_2)}
     own = {r for r, c in cells_of(lines, Token.SERIES) if c < 50}
@@ -43,16 +43,16 @@ def test_each_run_has_its_colour_and_the_range_holds_it() -> None:
 
 
 def test_the_own_curve_and_the_first_overlay_lie_on_top() -> None:
-    same = [Overlay(X, OWN.y, Token.RUN_1), Overlay(X, OWN.y, Token.RUN_2)]
+    same = [Curve(X, OWN.y, Token.RUN_1), Curve(X, OWN.y, Token.RUN_2)]
     assert not cells_of(draw(Chart(OWN, overlays=same)), Token.RUN_1)
-    moved = [Overlay(X, OWN.y + 5, Token.RUN_1), Overlay(X, OWN.y + 5, Token.RUN_2)]
+    moved = [Curve(X, OWN.y + 5, Token.RUN_1), Curve(X, OWN.y + 5, Token.RUN_2)]
     lines = draw(Chart(OWN, overlays=moved))
     assert cells_of(lines, Token.RUN_1)
     assert not cells_of(lines, Token.RUN_2)
 
 
 def test_x_goes_to_the_end_of_the_longest_run_by_default() -> None:
-    longer = Overlay(np.arange(200), np.full(200, 3.0), Token.RUN_1)
+    longer = Curve(np.arange(200), np.full(200, 3.0), Token.RUN_1)
     columns = {c for _, c in cells_of(draw(Chart(OWN, overlays=[longer])), Token.SERIES)}
     other = {c for _, c in cells_of(draw(Chart(OWN, overlays=[longer])), Token.RUN_1)}
     assert max(other) > 1.5 * max(columns)
@@ -61,7 +61,7 @@ def test_x_goes_to_the_end_of_the_longest_run_by_default() -> None:
 @pytest.mark.parametrize("glyphs", [BRAILLE, ASCII], ids=["braille", "ascii"])
 def test_a_group_has_a_band_fainter_than_the_envelope(glyphs) -> None:
     low, high = (X, np.full(100, -4.0)), (X, np.full(100, 4.0))
-    group = Overlay(X, np.zeros(100), Token.RUN_3, low=low, high=high)
+    group = Curve(X, np.zeros(100), Token.RUN_3, low=low, high=high)
     lines = draw(Chart(OWN, overlays=[group], envelope=(low, high)), glyphs=glyphs)
     assert len({r for r, _ in cells_of(lines, Token.RUN_3_BAND)}) > 5
     assert len({r for r, _ in cells_of(lines, Token.RUN_3)}) == 1, "the line alone"
@@ -83,7 +83,7 @@ def test_an_envelope_without_points_is_left_out() -> None:
 
 
 def test_the_legend_stands_above_the_plot_and_counts_what_has_no_room() -> None:
-    others = [Overlay(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(RUN_TOKENS)]
+    others = [Curve(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(RUN_TOKENS)]
     lines = draw(Chart(OWN, label="mine", overlays=others), width=120)
     names = plain(lines[0]).replace("━", "").split()
     assert names == ["mine", *" ".join(o.label for o in others).split()]
@@ -96,11 +96,11 @@ def test_the_legend_stands_above_the_plot_and_counts_what_has_no_room() -> None:
 def test_names_are_cut_in_a_legend_before_any_is_left_out() -> None:
     names = [f"exp_grpo_qwen_7b_learning_rate_1e-6_s{n}" for n in range(6)]
     others = [
-        Overlay(X, OWN.y + n, t, name, sign=str(n))
+        Curve(X, OWN.y + n, t, name, sign=str(n))
         for n, (t, name) in enumerate(zip(RUN_TOKENS, names[1:], strict=True), 2)
     ]
     nothing = np.zeros(0)
-    rest = Overlay(nothing, nothing, Token.MUTED, "3 more as a band", is_band=True)
+    rest = Curve(nothing, nothing, Token.MUTED, "3 more as a band", is_band=True)
     chart = Chart(Curve(X, OWN.y, sign="1"), label=names[0], overlays=[*others, rest])
     for width, height in ((110, 12), (120, 20), (70, 20)):
         lines = draw(chart, width=width, height=height)
@@ -115,8 +115,7 @@ def test_notes_give_way_before_any_name_is_cut() -> None:
     names = [f"verl_grpo_qwen3_8b_s{n}" for n in range(6)]
     notes = [f"(lr {n + 1}e-6, kl_coef 0.00{n})" for n in range(6)]
     others = [
-        Overlay(X, OWN.y + n, t, names[n], notes[n], str(n + 1))
-        for n, t in enumerate(RUN_TOKENS, 1)
+        Curve(X, OWN.y + n, t, names[n], notes[n], str(n + 1)) for n, t in enumerate(RUN_TOKENS, 1)
     ]
 
     def legend(width: int) -> str:
@@ -134,7 +133,7 @@ def test_notes_give_way_before_any_name_is_cut() -> None:
 
 
 def test_a_high_chart_has_two_lines_for_its_legend() -> None:
-    others = [Overlay(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(RUN_TOKENS)]
+    others = [Curve(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(RUN_TOKENS)]
     lines = draw(Chart(OWN, label="mine", overlays=others), width=60, height=20)
     first, second = plain(lines[0]).split(), plain(lines[1]).split()
     assert first[:2] == ["━", "mine"]
@@ -144,7 +143,7 @@ def test_a_high_chart_has_two_lines_for_its_legend() -> None:
 
 @pytest.mark.parametrize("glyphs", [BRAILLE, ASCII], ids=["braille", "ascii"])
 def test_lines_bear_their_signs(glyphs) -> None:
-    others = [Overlay(X, OWN.y + n, t, f"{n}", sign=str(n)) for n, t in enumerate(RUN_TOKENS, 1)]
+    others = [Curve(X, OWN.y + n, t, f"{n}", sign=str(n)) for n, t in enumerate(RUN_TOKENS, 1)]
     chart = Chart(Curve(X, OWN.y, sign="9"), overlays=others)
     for row in (plain(x).split("◂")[0].split("<")[0] for x in draw(chart, glyphs=glyphs)[1:-2]):
         found = [c for c in row[8:] if c.isdigit()]
@@ -157,7 +156,7 @@ def test_lines_bear_their_signs(glyphs) -> None:
 
 def test_the_band_of_other_runs_is_a_tone_in_the_legend() -> None:
     nothing = np.zeros(0)
-    other = Overlay(nothing, nothing, Token.BAND, "3 more", is_band=True)
+    other = Curve(nothing, nothing, Token.BAND, "3 more", is_band=True)
     first = plain(draw(Chart(OWN, label="a", overlays=[other]))[0])
     assert first.split() == ["━", "a", "⢕", "3", "more"]
     first = plain(draw(Chart(OWN, label="a", overlays=[other]), glyphs=ASCII)[0])
@@ -165,15 +164,15 @@ def test_the_band_of_other_runs_is_a_tone_in_the_legend() -> None:
 
 
 def test_the_legend_is_clean_and_absent_where_nothing_is_named_or_there_is_no_room() -> None:
-    odd = Overlay(X, OWN.y, Token.RUN_1, "a\x1b[31mb\n")
+    odd = Curve(X, OWN.y, Token.RUN_1, "a\x1b[31mb\n")
     assert "\x1b" not in plain(draw(Chart(OWN, overlays=[odd]))[0])
-    unnamed = Overlay(X, OWN.y, Token.RUN_1)
+    unnamed = Curve(X, OWN.y, Token.RUN_1)
     assert "━" not in plain(draw(Chart(OWN, overlays=[unnamed]))[0])
     assert "━" not in plain(draw(Chart(OWN, overlays=[odd]), height=7)[0])
 
 
 def test_overlays_are_smoothed_like_the_curve() -> None:
-    noisy = Overlay(X, np.where(X % 2 == 0, 0.0, 10.0), Token.RUN_1)
+    noisy = Curve(X, np.where(X % 2 == 0, 0.0, 10.0), Token.RUN_1)
     raw = cells_of(draw(Chart(OWN, overlays=[noisy])), Token.RUN_1)
     smooth = cells_of(draw(Chart(OWN, overlays=[noisy], smooth=0.95)), Token.RUN_1)
     assert len(smooth) < len(raw) / 2

@@ -19,7 +19,6 @@ from rltui.draw.chart.render import (
     Curve,
     Limit,
     Mark,
-    reading_at,
     render,
     smooth,
 )
@@ -299,17 +298,16 @@ def test_crosshair_outside_of_the_window_is_not_drawn() -> None:
     assert not find(lines, "┴")
 
 
-def test_readings() -> None:
-    chart = Chart(Curve(X, ENTROPY, low=(X, ENTROPY - 1), high=(X, ENTROPY + 1)), smooth=0.6)
-    found = reading_at(chart, 31.5)
-    assert found is not None
-    assert (found.x, found.value) == (31, 0.176)
-    assert found.before == pytest.approx(2.46)
-    assert found.low == pytest.approx(-0.824)
-    assert found.high == pytest.approx(1.176)
-    assert found.smoothed is not None
-    assert 0.176 < found.smoothed < 2.46
-    assert reading_at(chart, 0) is None
+def test_the_readout_names_the_newest_point_at_or_before_the_crosshair() -> None:
+    curve = Curve(X, ENTROPY, low=(X, ENTROPY - 1), high=(X, ENTROPY + 1))
+    shown = text(render(Chart(curve, smooth=0.6, crosshair=31.5), 80, 20, BRAILLE))
+    assert "value    0.176  was 2.46" in shown
+    assert "min, max -0.824 to 1.18" in shown
+    smoothed = float(shown.split("smoothed")[1].split()[0])
+    assert 0.176 < smoothed < 2.46
+    before = text(render(Chart(curve, first=0, crosshair=0), 80, 20, BRAILLE))
+    assert "step 0" in before
+    assert "value" not in before
 
 
 def test_the_zoom_window_is_all_that_is_seen() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.draw.chart.layers import LETTERS, Stack, bar_line, stack_cells
+from rltui.draw.chart.stack import LETTERS, Stack, bar_line, stack_cells
 from rltui.draw.glyph import ASCII, BRAILLE
 from rltui.draw.line import STAGE_TOKENS, Line, Token, line_width, plain
 

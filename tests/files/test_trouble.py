@@ -10,7 +10,6 @@ import pytest
 from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.files.trouble import (
-    DELETED,
     IS_BACK,
     READABLE,
     VANISHED,
@@ -33,14 +32,6 @@ def test_trouble_is_reported_once_and_its_end_once() -> None:
     assert trouble.over() == ((Level.OK, READABLE),)
     assert trouble.over() == ()
     assert not trouble.message
-
-
-def test_what_was_missing_is_back() -> None:
-    trouble = Trouble()
-    assert trouble.failed(DELETED, gone=True) == ((Level.WATCH, DELETED),)
-    assert trouble.gone
-    assert trouble.over() == ((Level.OK, IS_BACK),)
-    assert not trouble.gone
 
 
 def test_recurring_trouble_is_reported_ever_more_rarely() -> None:
@@ -66,12 +57,6 @@ def test_retries_become_rarer_the_longer_it_lasts() -> None:
     assert pauses[-1] == 5.0
     trouble.over()
     assert not trouble.waits(now)
-
-
-def test_what_is_missing_is_looked_for_at_every_poll() -> None:
-    trouble = Trouble()
-    trouble.failed(DELETED, gone=True, now=1.0)
-    assert not trouble.waits(1.0)
 
 
 @pytest.mark.parametrize(

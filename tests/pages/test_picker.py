@@ -19,7 +19,7 @@ from rltui.pages.picker.lines import (
     suggestions_text,
 )
 from rltui.sources.discovery.processes import LogWriter
-from rltui.sources.discovery.run_files import Candidate
+from rltui.sources.discovery.run_files import LogFile
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.trackers import TRACKERS
 from tests.pages.parts import assert_harmless, drawn
@@ -39,7 +39,15 @@ def an_offer(path: str = "/data/x", age: float = 500.0, **changes: object) -> Su
         "formats": ("tfevents",),
         "modified": NOW - age,
         "partial": False,
-        "newest": (Candidate(Path(path) / "run_7" / "events.1", "run_7", None, 1, NOW - age),),
+        "newest": (
+            LogFile(
+                Path(path) / "run_7" / "events.1",
+                None,
+                size=1,
+                modified=NOW - age,
+                directory="run_7",
+            ),
+        ),
     }
     return Suggestion(**{**given, **changes})  # type: ignore[arg-type]
 
@@ -108,7 +116,13 @@ def test_the_row_at_the_cursor_shows_without_colour() -> None:
 
 def test_the_newest_runs_of_a_place_are_choices() -> None:
     logs = tuple(
-        Candidate(HOME / "proj" / f"run_{n}" / "progress.csv", f"run_{n}", CSV, 1, NOW - 10 * n)
+        LogFile(
+            HOME / "proj" / f"run_{n}" / "progress.csv",
+            CSV,
+            size=1,
+            modified=NOW - 10 * n,
+            directory=f"run_{n}",
+        )
         for n in range(3)
     )
     everything = an_offer("/home/me/proj", 5, runs=3, newest=logs)
@@ -120,11 +134,11 @@ def test_the_newest_runs_of_a_place_are_choices() -> None:
     assert "1 run" in row(listed(found), "run_2")
 
 
-def a_log(name: str, age: float, **changes: object) -> Candidate:
+def a_log(name: str, age: float, **changes: object) -> LogFile:
     """A log of a run of the directory ``runs``, or of a store in it."""
     path = HOME / "proj" / "runs" / name / "progress.csv"
     given = {"path": path, "directory": name, "format": CSV, "size": 1, "modified": NOW - age}
-    return Candidate(**{**given, **changes})  # type: ignore[arg-type]
+    return LogFile(**{**given, **changes})  # type: ignore[arg-type]
 
 
 def test_places_come_first_then_all_runs_newest_first_and_each_once() -> None:

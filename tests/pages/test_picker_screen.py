@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from rltui.pages.picker.lines import PathDisplay
 from rltui.pages.picker.screen import PickerApp, PickerScreen
-from rltui.sources.discovery.run_files import Candidate
+from rltui.sources.discovery.run_files import LogFile
 from rltui.sources.discovery.suggestions import Suggestions
 from tests.clock import ManualClock
 from tests.pages.test_picker import CSV, an_offer, some
@@ -120,7 +120,10 @@ async def test_a_filter_is_typed_kept_and_cleared() -> None:
 
 async def test_the_runs_under_a_place_count_towards_the_total() -> None:
     logs = tuple(
-        Candidate(Path(f"/data/x/run_{n}/progress.csv"), f"run_{n}", CSV, 1, 1.0) for n in range(3)
+        LogFile(
+            Path(f"/data/x/run_{n}/progress.csv"), CSV, size=1, modified=1.0, directory=f"run_{n}"
+        )
+        for n in range(3)
     )
     place = an_offer("/data/x", runs=3, newest=logs)
     async with picking(Suggestions((place, an_offer("/data/y")), ())) as hand:
@@ -201,7 +204,13 @@ async def test_a_long_list_scrolls_with_the_cursor() -> None:
 
 async def test_every_run_of_a_place_can_be_reached() -> None:
     logs = tuple(
-        Candidate(Path(f"/data/x/run_{n}/progress.csv"), f"run_{n}", CSV, 1, 100.0 - n)
+        LogFile(
+            Path(f"/data/x/run_{n}/progress.csv"),
+            CSV,
+            size=1,
+            modified=100.0 - n,
+            directory=f"run_{n}",
+        )
         for n in range(54)
     )
     place = an_offer("/data/x", runs=54, newest=logs)

@@ -14,8 +14,7 @@ from rltui.pages.app import RltuiApp
 from rltui.pages.findings.findings_list import CauseId, FindingId, SkippedId
 from rltui.pages.log.screen import LogScreen
 from rltui.pages.run.chart_screen import TabBar
-from rltui.tui.help import HelpScreen
-from rltui.tui.overlay import ExplainScreen
+from rltui.tui.overlay import ExplainScreen, HelpScreen
 from rltui.tui.remembered import RememberedView
 from rltui.tui.screen import ShellScreen
 from tests.builders import a_batch, a_block, steps

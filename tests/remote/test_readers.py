@@ -12,10 +12,16 @@ import pytest
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
-from rltui.remote.part import Part, Wishes
-from rltui.remote.readers import Readers
+from rltui.remote.joined import JoinedReader, Part
+from rltui.remote.opening import open_one
+from rltui.remote.wishes import Wishes
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
+
+
+def part_of(number: int, path: Path, kind: type[Reader] = Reader) -> Part:
+    """A part whose reader is of some kind."""
+    return Part("", [path], [number], Wishes(), lambda _, paths, __: kind(paths))
 
 
 def log(directory: Path, rows: int) -> None:
@@ -24,14 +30,14 @@ def log(directory: Path, rows: int) -> None:
     (directory / "metrics.jsonl").write_text(text)
 
 
-def readers(groups: Sequence[Sequence[tuple[int, Path]]], wishes: Wishes | None = None) -> Readers:
+def readers(
+    groups: Sequence[Sequence[tuple[int, Path]]], wishes: Wishes | None = None
+) -> JoinedReader:
     """A reader for each group of numbered logdirs."""
-    wishes, parts = wishes or Wishes(), []
-    for group in groups:
-        part = Part([path for _, path in group], [n for n, _ in group], wishes.choose)
-        part.open(Reader([path for _, path in group], choose=part.wishes(wishes).choose))
-        parts.append(part)
-    return Readers(parts)
+    return JoinedReader(
+        Part("", [path for _, path in group], [n for n, _ in group], wishes or Wishes(), open_one)
+        for group in groups
+    )
 
 
 def points(batches: Sequence[Batch]) -> dict[RunKey, int]:
@@ -48,7 +54,7 @@ def test_keys_have_the_numbers_of_all_logdirs(tmp_path: Path) -> None:
     both.scan()
     found = points(list(both.read_all()))
     assert found == {RunKey(0, "run"): 2, RunKey(1, "run"): 3, RunKey(2, "run"): 4}
-    assert both.run_count == 3
+    assert both.state.run_count == 3
     assert both.progress()[0] == both.progress()[1] > 0
 
 
@@ -71,8 +77,8 @@ def test_live_batches_of_all_parts_arrive(tmp_path: Path) -> None:
     assert calls
     assert not both.wait(0)
     assert not both.ended
-    assert not both.notes
-    assert not both.unclaimed
+    assert not both.state.notes
+    assert not both.state.unclaimed
 
 
 class LateReader(Reader):
@@ -88,9 +94,8 @@ class LateReader(Reader):
 
 
 def test_a_call_for_a_batch_that_was_drained_ends_no_wait(tmp_path: Path) -> None:
-    part = Part([tmp_path], [0])
-    part.open(LateReader([tmp_path]))
-    one = Readers([part])
+    part = part_of(0, tmp_path, LateReader)
+    one = JoinedReader([part])
     assert part.reader.on_batch is not None
     part.reader.on_batch()  # for a batch that somebody has drained meanwhile
     assert one.wait(20)
@@ -128,13 +133,11 @@ class BrokenReader(Reader):
         raise SourceError("broken")
 
 
-def with_broken(good: Path, bad: Path) -> Readers:
+def with_broken(good: Path, bad: Path) -> JoinedReader:
     parts = []
     for number, (path, kind) in enumerate(((good, Reader), (bad, BrokenReader))):
-        part = Part([path], [number])
-        part.open(kind([path]))
-        parts.append(part)
-    return Readers(parts)
+        parts.append(part_of(number, path, kind))
+    return JoinedReader(parts)
 
 
 def test_batches_are_handed_over_before_the_error_of_another_part(tmp_path: Path) -> None:
@@ -160,19 +163,18 @@ def test_a_part_that_fails_midway_does_not_end_the_others(tmp_path: Path) -> Non
     log(tmp_path / "a" / "run", 2)
     log(tmp_path / "b" / "run", 3)
     both = with_broken(tmp_path / "b", tmp_path / "a")
-    both = Readers(reversed(both._parts))
+    both = JoinedReader(reversed(both._parts))
     both.scan()
     found = points(list(both.read_all()))
     assert found == {RunKey(0, "run"): 3, RunKey(1, "run"): 2}
-    assert both.out_of_reach == (tmp_path / "a",)
-    assert [(n.path, n.message) for n in both.notes] == [(tmp_path / "a", "broken")]
+    assert [*both.state.out_of_reach] == [tmp_path / "a"]
+    assert [(n.path, n.message) for n in both.state.notes] == [(tmp_path / "a", "broken")]
 
 
 def test_if_all_parts_fail_midway_that_is_an_error(tmp_path: Path) -> None:
     log(tmp_path / "a" / "run", 2)
-    part = Part([tmp_path / "a"], [0])
-    part.open(BrokenReader([tmp_path / "a"]))
-    one = Readers([part])
+    part = part_of(0, tmp_path / "a", BrokenReader)
+    one = JoinedReader([part])
     one.scan()
     batches = one.read_all()
     assert points([next(batches)]) == {RunKey(0, "run"): 2}
@@ -180,17 +182,13 @@ def test_if_all_parts_fail_midway_that_is_an_error(tmp_path: Path) -> None:
         next(batches)
 
 
-def later(*logdirs: Path) -> Readers:
-    return Readers([_part(n, path) for n, path in enumerate(logdirs)], partial=True, later=True)
+def later(*logdirs: Path) -> JoinedReader:
+    return JoinedReader(
+        [part_of(n, path) for n, path in enumerate(logdirs)], partial=True, later=True
+    )
 
 
-def _part(number: int, path: Path) -> Part:
-    part = Part([path], [number])
-    part.open(Reader([path]))
-    return part
-
-
-def until(readers: Readers, count: int) -> dict[RunKey, int]:
+def until(readers: JoinedReader, count: int) -> dict[RunKey, int]:
     found: list[Batch] = []
     while len(points(found)) < count:
         assert readers.wait(20)
@@ -202,12 +200,12 @@ def test_searching_may_be_left_to_threads(tmp_path: Path) -> None:
     log(tmp_path / "a" / "run", 2)
     one = later(tmp_path / "a")
     one.scan()
-    assert one.searching == (tmp_path / "a",)
-    assert one.run_count == 0
+    assert one.state.searching == (tmp_path / "a",)
+    assert one.state.run_count == 0
     one.start()
     try:
         assert until(one, 1) == {RunKey(0, "run"): 2}
-        assert not one.searching
+        assert not one.state.searching
     finally:
         one.stop()
 
@@ -230,13 +228,13 @@ def test_what_is_missing_is_searched_again_while_others_are_read(tmp_path: Path)
     both.start()
     try:
         assert until(both, 1) == {RunKey(0, "run"): 2}
-        while both.searching:
+        while both.state.searching:
             both.wait(0.01)
         missing = Note(tmp_path / "b", None, Level.WATCH, "no such file or directory")
-        assert both.notes == both.unread == (missing,)
+        assert both.state.notes == both.state.unread == (missing,)
         log(tmp_path / "b" / "run", 3)
         assert until(both, 1) == {RunKey(1, "run"): 3}
-        assert both.notes == both.unread == ()
+        assert both.state.notes == both.state.unread == ()
     finally:
         both.stop()
 
@@ -249,15 +247,14 @@ class AwayReader(Reader):
 
 
 def test_a_missing_path_does_not_end_the_wait_for_a_host(tmp_path: Path) -> None:
-    away = Part([tmp_path / "away"], [0])
-    away.open(AwayReader([tmp_path / "away"]))
-    both = Readers([away, _part(1, tmp_path / "b")], partial=True, later=True)
+    away = part_of(0, tmp_path / "away", AwayReader)
+    both = JoinedReader([away, part_of(1, tmp_path / "b")], partial=True, later=True)
     both.start()
     try:
-        while both.searching:
+        while both.state.searching:
             both.wait(0.01)
         assert both.drain() == []
-        assert [note.path for note in both.unread] == [tmp_path / "b"]
+        assert [note.path for note in both.state.unread] == [tmp_path / "b"]
         log(tmp_path / "b" / "run", 3)
         assert until(both, 1) == {RunKey(1, "run"): 3}
     finally:
@@ -265,17 +262,16 @@ def test_a_missing_path_does_not_end_the_wait_for_a_host(tmp_path: Path) -> None
 
 
 def test_a_host_out_of_reach_is_no_end(tmp_path: Path) -> None:
-    part = Part([tmp_path], [0])
-    part.open(AwayReader([tmp_path]))
-    one = Readers([part], partial=True, later=True)
+    part = part_of(0, tmp_path, AwayReader)
+    one = JoinedReader([part], partial=True, later=True)
     one.start()
     try:
-        while one.searching:
+        while one.state.searching:
             one.wait(0.01)
         assert one.drain() == []
-        assert one.out_of_reach == (tmp_path,)
-        assert [n.message for n in one.notes] == ["node7: does not answer"]
-        assert not one.unread
+        assert [*one.state.out_of_reach] == [tmp_path]
+        assert [n.message for n in one.state.notes] == ["node7: does not answer"]
+        assert not one.state.unread
     finally:
         one.stop()
 
@@ -297,8 +293,9 @@ class SlowReader(Reader):
 
 
 def test_nothing_is_started_after_the_end(tmp_path: Path) -> None:
-    part, reader, over = Part([tmp_path], [0]), SlowReader([tmp_path]), threading.Event()
-    part.open(reader)
+    part, over = part_of(0, tmp_path, SlowReader), threading.Event()
+    reader = part.reader
+    assert isinstance(reader, SlowReader)
     reader.stop_from_outside = part.stop  # type: ignore[method-assign]
     part.on_batch = over.set
     part.start()
@@ -318,9 +315,7 @@ class HungReader(Reader):
 def test_hosts_that_hang_are_waited_for_at_once(tmp_path: Path) -> None:
     both, parts = threading.Barrier(2), []
     for number in range(2):
-        reader, part = HungReader([tmp_path]), Part([tmp_path], [number])
-        reader.others = both
-        part.open(reader)
-        parts.append(part)
-    Readers(parts).stop()
+        parts.append(part_of(number, tmp_path, HungReader))
+        parts[-1].reader.others = both  # type: ignore[attr-defined]
+    JoinedReader(parts).stop()
     assert not both.broken

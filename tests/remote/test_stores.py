@@ -134,7 +134,7 @@ class Following:
     def until_noted(self, level: Level) -> str:
         """What is wrong with the server, or over, once that is noted."""
         end = time.monotonic() + _PATIENCE_S
-        while not (found := [n.message for n in self.reader.notes if n.level is level]):
+        while not (found := [n.message for n in self.reader.state.notes if n.level is level]):
             assert time.monotonic() < end, f"no note of level {level}"
             self.reader.wait(0.05)
         return found[0]
@@ -222,7 +222,7 @@ def test_a_log_that_begins_with_settings_goes_on_from_another() -> None:
     shelf.put("exp7_resumed.log", console_log(100, 300))
     reader = Reader([parse_logdir(shelf.address)])
     reader.scan()
-    assert reader.run_count == 1
+    assert reader.state.run_count == 1
 
 
 def test_nothing_there(shelf: Shelf) -> None:
@@ -258,7 +258,7 @@ def test_a_page_of_names_takes_one_request(tmp_path: Path, slashes: bool, reques
         server.slashes = slashes
         reader = Reader([parse_logdir(server.url)])
         reader.scan()
-        assert reader.run_count == 3
+        assert reader.state.run_count == 3
         pages = Counter(path.strip("/") for path in server.asked)
         assert {pages[run] for run in "abc"} == {requests}
 

@@ -35,13 +35,13 @@ class Wire:
         self.flying += data
 
     def send(self, batch: Batch) -> None:
-        for kind, payload in self._encoder.frames(batch):
-            self._writer.put(kind, payload)
+        for frame in self._encoder.frames(batch):
+            self._writer.put(frame)
         self._writer.flush()
 
     def receive(self, size: int) -> list[Batch]:
         data, self.flying = self.flying[:size], self.flying[size:]
-        taken = [self._decoder.take(frame) for frame in self._reader.feed(data)]
+        taken = [self._decoder.batch_of(frame) for frame in self._reader.feed(data)]
         return [batch for batch in taken if batch is not None]
 
 

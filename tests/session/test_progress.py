@@ -15,6 +15,7 @@ from rltui.core.level import Level, RunState
 from rltui.session import Progress, RunView, Session
 from rltui.session.progress import aged
 from rltui.session.session import Choice
+from rltui.sources.follow.queued import ReaderState
 from rltui.sources.follow.reader import Reader
 from tests.builders import LOGDIR, START, Tags, a_batch, a_block, a_source
 from tests.clock import ManualClock
@@ -358,7 +359,7 @@ def test_framework_and_algorithm_of_the_command_line_win() -> None:
 def test_the_fake_reader_has_the_face_of_the_real_one() -> None:
     face = {n for n in vars(FakeReader()) | vars(FakeReader) if not n.startswith("_")}
     extra = {"queue", "share", "running", "calls", "feed", "given", "lost", "replaced"}
-    real = set(dir(Reader)) | set(vars(Reader([])))
+    real = set(dir(Reader)) | set(vars(Reader([]))) | set(dir(ReaderState))
     assert face - extra <= real
 
 

@@ -104,11 +104,11 @@ def test_a_format_that_fails_to_judge_a_file(tmp_path: Path, where: str) -> None
     form = _Broken(where)
     reader = reader_of(tmp_path, form)
     assert steps(list(reader.read_all()), ".jsonl") == [1, 2]
-    assert reader.notes == (Note(path, None, Level.WATCH, GIVEN_UP),)
+    assert reader.state.notes == (Note(path, None, Level.WATCH, GIVEN_UP),)
     asked = form.asked
     reader.scan()
     assert form.asked == asked, "it is not asked again"
-    assert reader.notes == (Note(path, None, Level.WATCH, GIVEN_UP),)
+    assert reader.state.notes == (Note(path, None, Level.WATCH, GIVEN_UP),)
 
 
 def test_a_format_that_fails_to_judge_a_named_file(tmp_path: Path) -> None:

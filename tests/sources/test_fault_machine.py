@@ -83,11 +83,7 @@ class Monitor:
                 for batch in islice(self._reader.read_all(), most):
                     self._take(batch)
             return
-        loop, now = self._reader._loop, self.clock.monotonic()
-        if not loop._search.pause(now, reported=False):
-            loop._search_again()
-        assert loop._poll_due(now)
-        assert loop._read_backlog()
+        self._reader._loop._turn(())
         for batch in self._queue.batches:
             self._take(batch)
         self._queue.batches.clear()

@@ -20,7 +20,6 @@ from rltui.core.block import Block
 from rltui.trackers import Followed, Follower, Tracker
 from rltui.trackers.mlflow_files import MlflowFiles
 from rltui.trackers.sqlite.mlflow import MlflowTables
-from rltui.trackers.sqlite.stores import Stores
 from rltui.trackers.sqlite.tracker import RowStore
 from rltui.trackers.sqlite.trackio import TrackioTables
 from tests.clock import ManualClock
@@ -313,9 +312,9 @@ def tracker_of(writer: object, clock: ManualClock | None = None) -> Tracker:
     """The tracker that reads what the writer writes."""
     clock = clock or ManualClock()
     if isinstance(writer, MlflowDatabase):
-        return RowStore("mlflow", lambda: Stores(MlflowTables()), clock)
+        return RowStore("mlflow", MlflowTables, clock)
     if isinstance(writer, TrackioDatabase):
-        return RowStore("trackio", lambda: Stores(TrackioTables()), clock)
+        return RowStore("trackio", TrackioTables, clock)
     return MlflowFiles(clock)
 
 

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.formats.base import NoteBook
 from rltui.trackers import TRACKERS
 from rltui.trackers.mlflow_files import MlflowFiles
-from rltui.trackers.mlflow_run import MetricFile
 from tests.clock import ManualClock
 from tests.places import FIXTURES
 from tests.trackers.store import (
@@ -214,23 +212,17 @@ def test_a_metric_that_is_written_anew_restarts_the_run(tmp_path: Path) -> None:
     assert len(found["b"]) == 9
 
 
-@given(st.binary(max_size=300))
-def test_any_bytes_as_a_metric(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    path = tmp_path_factory.mktemp("metric") / "m"
-    path.write_bytes(data)
-    whole, pieces = _columns(path, 1000), _columns(path, 1)
-    assert whole == pieces
-
-
-def _columns(path: Path, most: int) -> list[tuple[int, str, str]]:
-    file, notes = MetricFile(path, "m", ManualClock()), NoteBook()
-    points: list[tuple[int, str, str]] = []
-    while True:
-        column, _ = file.read(most, notes, [])
-        if column is not None:
-            arrays = (column.steps, column.walls, column.values)
-            points += [
-                (s, repr(w), repr(v)) for s, w, v in zip(*(a.tolist() for a in arrays), strict=True)
-            ]
-        if not file.more:
-            return points
+@given(st.binary(max_size=300), st.integers(0, 300))
+def test_any_bytes_as_a_metric(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, cut: int
+) -> None:
+    points = []
+    for pieces in ((data,), (data[:cut], data[cut:])):
+        store = MlflowFolder(tmp_path_factory.mktemp("metric"))
+        follower = tracker_of(store).follow(store.path, "")
+        polls = []
+        for piece in pieces:
+            store.append("m", piece)
+            polls += read_all(follower)
+        points.append(repr(points_of(*polls)))
+    assert points[0] == points[1]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.text import cell_width, clean
 from rltui.draw.chart.axis import Scale
-from rltui.draw.chart.trace import Columns, area, cell_of, extents
+from rltui.draw.chart.trace import Columns, cell_of, extents
 from rltui.draw.glyph import GlyphSet
-from rltui.draw.line import TEXT, Line, Style, Token, style
+from rltui.draw.line import TEXT, Line, Style, Token, on_ground, style
 
 CodeArray = NDArray[np.uint32]
 #: Marker -> dots per cell, across and down.
@@ -93,20 +93,13 @@ class Canvas:
         starts = np.flatnonzero(begins)
         wanted = looks.ravel()[starts].tolist()
         cuts = [*starts.tolist(), len(text)]
-        tinted = [_tinted(s) for s in self._styles] if self.tint.any() else []
+        tinted = [s if s.bg or s.reverse else on_ground(s, Token.TINT) for s in self._styles]
         grounds = [tinted if t else self._styles for t in self.tint.tolist()]
         lines: list[Line] = [[] for _ in range(self.height)]
         for look, begin, end in zip(wanted, cuts, cuts[1:], strict=False):
             row = begin // self.width
             lines[row].append((text[begin:end], grounds[row][look]))
         return lines
-
-
-def _tinted(wanted: Style) -> Style:
-    """A style on the ground of the healthy range."""
-    if wanted.bg is not None or wanted.reverse:
-        return wanted
-    return style(wanted.fg, bg=Token.TINT, bold=wanted.bold, underline=wanted.underline)
 
 
 def safe(text: str) -> str:
@@ -169,14 +162,6 @@ def sparse(raster: BoolArray) -> BoolArray:
     return toned
 
 
-def by_cell(raster: BoolArray, marker: str) -> BoolArray:
-    """The (H * down, W * across) raster as (H, W, down, across)."""
-    across, down = RESOLUTION[marker]
-    height, width = raster.shape
-    cells: BoolArray = raster.reshape(height // down, down, width // across, across).swapaxes(1, 2)
-    return cells
-
-
 def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
     """(H, W) code points of the cells of a raster; blank where no dot is set.
 
@@ -211,17 +196,14 @@ def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool
         if before:
             out.append((before, own))
         if at <= column < at + len(part):
-            out.append((text, look if own.bg is None or look.reverse else _on(look, own)))
+            if own.bg is not None and not look.reverse:
+                look = on_ground(look, own.bg)
+            out.append((text, look))
         if after:
             out.append((after, own))
         at += len(part)
 
     return out
-
-
-def _on(look: Style, ground: Style) -> Style:
-    """A look on the ground of another."""
-    return style(look.fg, bg=ground.bg, bold=look.bold, underline=look.underline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +220,13 @@ class Span:
     newest: float | None = None
     """The newest x of the run when the window reaches beyond it: bars end there."""
 
+    def cell(self, x: float) -> int:
+        """The column of ``x`` in the plot; outside of the window its nearest end."""
+        return int(cell_of(np.array([x], dtype=np.float64), self.x0, self.x1, self.cells)[0])
+
     def column(self, x: float) -> int:
-        """The column of ``x`` on the whole line; outside of the window its nearest end."""
-        return self.left + int(cell_of(np.array([x]), self.x0, self.x1, self.cells)[0])
+        """The column of ``x`` on the whole line."""
+        return self.left + self.cell(x)
 
     def holds(self, x: float) -> bool:
         """True when ``x`` is in the window."""
@@ -254,62 +240,54 @@ class Plot:
     canvas: Canvas
     scale: Scale
     glyphs: GlyphSet
-    x0: float
-    x1: float
+    span: Span
+
+    @property
+    def across(self) -> int:
+        """Dots of a cell beside each other."""
+        return RESOLUTION[self.glyphs.marker][0]
 
     @property
     def down(self) -> int:
         """Dots of a cell above each other."""
         return RESOLUTION[self.glyphs.marker][1]
 
-    @property
-    def dot_columns(self) -> int:
-        """Columns that points are gathered in: two per cell, whatever the marker."""
-        return 2 * self.canvas.width
-
     def row(self, value: float) -> int | None:
         """Row from the top of a value, None outside of the range."""
         row = self.scale.row(value, self.down)
         return None if row is None else self.canvas.height - 1 - row
 
-    def cell(self, x: float) -> int:
-        """Column of an x."""
-        return int(cell_of(np.array([x], dtype=np.float64), self.x0, self.x1, self.canvas.width)[0])
+    def extents(self, columns: Columns, *, cut: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest dot (2 * width,) of a line: points are gathered in two columns per
+        cell, whatever the marker."""
+        height = self.down * self.canvas.height
+        return extents(columns, self.scale, 2 * self.canvas.width, height, cut=cut)
 
-    def holds(self, x: float) -> bool:
-        """True when x is in the window."""
-        return self.x0 <= x <= self.x1
-
-
-def _fold(plot: Plot, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Two dot columns per cell made one where the marker has only one."""
-    if RESOLUTION[plot.glyphs.marker][0] == 2:
-        return low, high
-    low, high = low.reshape(-1, 2), high.reshape(-1, 2)
-    return np.fmin(low[:, 0], low[:, 1]), np.fmax(high[:, 0], high[:, 1])
+    def fill(self, low: FloatArray, high: FloatArray) -> BoolArray:
+        """The raster with the dots ``low`` to ``high`` (2 * width,) of each column set."""
+        if self.across == 1:
+            low, high = low.reshape(-1, 2), high.reshape(-1, 2)
+            low, high = np.fmin(low[:, 0], low[:, 1]), np.fmax(high[:, 0], high[:, 1])
+        return fill(low, high, self.down * self.canvas.height)
 
 
 def line_raster(plot: Plot, columns: Columns, *, toned: bool = False) -> BoolArray:
     """The dots of a joined line; ``toned`` makes a tone of what would be a block."""
-    height = plot.down * plot.canvas.height
-    low, high = _fold(plot, *extents(columns, plot.scale, plot.dot_columns, height))
-    raster = fill(low, high, height)
+    raster = plot.fill(*plot.extents(columns))
     if toned and not plot.glyphs.ascii:
-        beside = np.zeros_like(raster)
-        beside[:, 1:] |= raster[:, :-1]
-        beside[:, :-1] |= raster[:, 1:]
-        block = beside & (high - low >= _STEEP)  # a spike that juts out stays solid
+        block = np.zeros_like(raster)
+        block[:, 1:] |= raster[:, :-1]
+        block[:, :-1] |= raster[:, 1:]
+        block &= raster.sum(axis=0) > _STEEP  # a spike that juts out stays solid
         raster &= checkerboard(raster) | ~block
     return raster
 
 
-def paint_band(
-    plot: Plot, low: Columns, high: Columns, look: Style = BAND, *, faint: bool = False
+def paint_tone(
+    plot: Plot, low: FloatArray, high: FloatArray, look: Style = BAND, *, faint: bool = False
 ) -> None:
-    """The area between two lines as a tone; ``faint`` makes it sparser."""
-    height = plot.down * plot.canvas.height
-    bounds = area(low, high, plot.scale, plot.dot_columns, height)
-    raster = fill(*_fold(plot, *bounds), height)
+    """The dots ``low`` to ``high`` (2 * width,) as a tone; ``faint`` makes it sparser."""
+    raster = plot.fill(low, high)
     if faint:
         raster = sparse(raster)
     elif not plot.glyphs.ascii:
@@ -317,14 +295,12 @@ def paint_band(
     plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), look)
 
 
-def paint_outline(plot: Plot, columns: Columns) -> None:
-    """The part of a line within the y range as a tone that owns no cell."""
-    height = plot.down * plot.canvas.height
-    bounds = extents(columns, plot.scale, plot.dot_columns, height, cut=True)
-    raster = fill(*_fold(plot, *bounds), height)
-    if not plot.glyphs.ascii:
-        raster = checkerboard(raster)
-    plot.canvas.paint(encode(raster, plot.glyphs.marker, char=":"), BAND)
+def paint_band(
+    plot: Plot, low: Columns, high: Columns, look: Style = BAND, *, faint: bool = False
+) -> None:
+    """The area between two lines as a tone."""
+    bottom, top = plot.extents(low)[0], plot.extents(high)[1]
+    paint_tone(plot, np.fmin(bottom, top), np.fmax(bottom, top), look, faint=faint)
 
 
 def paint_line(plot: Plot, raster: BoolArray, look: Style, char: str = "*") -> BoolArray:

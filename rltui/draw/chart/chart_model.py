@@ -19,51 +19,34 @@ XY = tuple[Array, Array]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """The line of a chart."""
+    """The line of a run, or the mean of a group of runs."""
 
     x: Array
     """(n,) steps, seconds, tokens...; int or float."""
     y: Array
     """(n,) values as logged."""
-    low: XY | None = None
-    """The points of the family's minimum, with ``high`` the band."""
-    high: XY | None = None
-    levels: Sequence[Episode] = ()
-    """Since, until (None: now), level, in units of x: recolours the line."""
-    known: bool = True
-    """False: no rule judges this metric, its line is grey."""
-    mean: XY | None = None
-    """Means of equal numbers of neighbouring points, where ``y`` is but the outline of them."""
-    old: XY | None = None
-    """Points that a restart superseded: drawn in the colour of the band."""
     token: Token = Token.SERIES
     """Its colour where no level gives it one."""
-    sign: str = ""
-    """One cell that names it on the line itself; empty for none."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlay:
-    """The line of another run, or the mean of a group of runs, in a colour of its own."""
-
-    x: Array
-    """(n,) in units of the chart's x axis."""
-    y: Array
-    """(n,) values in the unit of the chart's curve."""
-    token: Token
     label: str = ""
-    """Its name in the legend; empty keeps it out of there."""
+    """The name of an overlay in the legend; empty keeps it out of there."""
     note: str = ""
-    """What follows the name where the legend has room for it."""
+    """Follows the name where the legend has room for it."""
     sign: str = ""
     """One cell that names it on the line itself; empty for none."""
     low: XY | None = None
-    """The lower end of the group's band, with ``high`` drawn in the same colour."""
+    """The points of the minimum of the family or group, with ``high`` the band."""
     high: XY | None = None
     mean: XY | None = None
     """Means of equal numbers of neighbouring points, where ``y`` is but the outline of them."""
     is_band: bool = False
     """Whether it is no line but the name, in the legend, of all that ``Chart.envelope`` shows."""
+
+    levels: Sequence[Episode] = ()
+    """Since, until (None: now), level, in units of x: recolours the line."""
+    known: bool = True
+    """False: no rule judges this metric, its line is grey."""
+    old: XY | None = None
+    """Points that a restart superseded: drawn in the colour of the band."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +104,12 @@ class Chart:
     label: str = ""
     """The name of the curve in the legend, which a chart with named overlays has."""
     note: str = ""
-    """What follows the name where the legend has room for it."""
-    overlays: Sequence[Overlay] = ()
+    """Follows the name where the legend has room for it."""
+    overlays: Sequence[Curve] = ()
     """Drawn below the curve and above everything else; the y range holds them."""
     envelope: tuple[XY, XY] | None = None
     """Low and high of the reference: a faint band under everything."""
+
     first: float | None = None
     """First and newest x of the run; by default those of the curve and the overlays."""
     last: float | None = None
@@ -136,6 +120,7 @@ class Chart:
     x_kind: str = "step"
     """step, time (seconds since the start), clock (epoch seconds) or number."""
     x_unit: str = "step"
+
     smooth: float = 0.0
     """Weight of a moving average; 0 draws the points as they are, and where they are denser than
     the columns their mean over a band from minimum to maximum."""
@@ -147,9 +132,10 @@ class Chart:
     """The healthy range (None: open), drawn as a tint."""
     limits: Sequence[Limit] = ()
     restarts: Sequence[float] = ()
+
     bars: Sequence[Bar] = ()
     bar_names: bool = True
-    """False leaves the names of bars and marks blank: they stand under a chart beside it."""
+    """False leaves the names of bars and marks blank: the chart above has them."""
     marks: Sequence[Mark] = ()
     marks_title: str = "marks"
     overview: bool = False

@@ -1,26 +1,22 @@
 """Charts as lines of styled cells.
 
 :func:`render` draws a :class:`~rltui.draw.chart.chart_model.Chart` into exactly the given cells,
-whatever the data; :func:`reading_at` returns the values under a crosshair.
+whatever the data.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.core.level import Level
 from rltui.draw.chart.axis import Scale
 from rltui.draw.chart.canvas import Canvas, Plot, Span
-from rltui.draw.chart.chart_model import Bar, Chart, Curve, Limit, Mark, Overlay
+from rltui.draw.chart.chart_model import Bar, Chart, Curve, Limit, Mark
 from rltui.draw.chart.foot import (
     ROWS,
     axis_lines,
-    draw_grounds,
-    draw_overlays,
-    draw_signs,
     foot_lines,
     has_strip,
     label_width,
@@ -30,23 +26,20 @@ from rltui.draw.chart.foot import (
     wanted_rows,
 )
 from rltui.draw.chart.layers import (
-    draw_below,
     draw_continuation,
     draw_crosshair,
-    draw_curve,
+    draw_curves,
     draw_ground,
     draw_marks,
     draw_onsets,
     draw_readout,
     draw_texts,
-    newest_value,
 )
-from rltui.draw.chart.trace import Points, points, smooth
+from rltui.draw.chart.trace import Points, smooth
 from rltui.draw.chart.y_range import (
     LOG_REFUSED,
     Prepared,
     Shown,
-    curve_points,
     prepare,
     show,
     whole_run,
@@ -54,13 +47,20 @@ from rltui.draw.chart.y_range import (
     y_scale,
 )
 from rltui.draw.glyph import GlyphSet
-from rltui.draw.line import MUTED, RULE, STRONG, TEXT, Line, Style, Token, fit_line, style
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    Line,
+    Token,
+    fit_line,
+    style,
+)
 from rltui.facts import numbers
 
-__all__ = [
-    "LOG_REFUSED", "Bar", "Chart", "Curve", "Limit", "Mark", "Overlay", "Reading",
-    "reading_at", "render", "smooth",
-]  # fmt: skip
+__all__ = ["LOG_REFUSED", "Bar", "Chart", "Curve", "Limit", "Mark", "render", "smooth"]
 
 #: Rows and columns reserved for the plot before axes, bars and values get any.
 _MIN_ROWS, _MIN_COLUMNS = 3, 10
@@ -70,104 +70,66 @@ _LABELS, _MARGIN = 4, 7
 _ZOOMED_LABELS = 7
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The values at a place on the x axis (the newest point at or before it)."""
-
-    x: float
-    value: float
-    before: float | None
-    smoothed: float | None
-    """None when nothing is smoothed."""
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """How the cells of a chart are shared out."""
-
-    left: int
-    """Cells of labels and axis line."""
-    margin: int
-    plot_width: int
-    plot_height: int
-    axis_rows: int
-    foot_rows: int
-
-
 def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line]:
     """The chart in exactly ``height`` lines of ``width`` cells."""
     if width <= 0 or height <= 0:
         return [[] for _ in range(max(0, height))]
     ready = prepare(chart)
-    window = x_window(chart, ready)
     named = legend_height(chart, width, height, glyphs)
     strip = ROWS if has_strip(chart, height) else 0
     height -= named + strip
-    frame, shown, scale, note = _layout(chart, ready, window, width, height, glyphs)
-    canvas = Canvas(frame.plot_width, frame.plot_height)
-    plot = Plot(canvas, scale, glyphs, *window)
+    axis = 2 if chart.x_axis and height >= _MIN_ROWS + 2 and width >= _MIN_COLUMNS else 0
+    span, rows, shown, scale, note = _layout(chart, ready, width, height - axis, glyphs)
+    plot = Plot(Canvas(span.cells, rows), scale, glyphs, span)
     cross = chart.crosshair
-    if cross is not None and not plot.holds(cross):
+    if cross is not None and not span.holds(cross):
         cross = None
-    draw_ground(plot, chart)
-    draw_grounds(plot, shown)
-    if chart.ahead is not None:
-        draw_continuation(plot, chart.ahead)
-    draw_below(plot, shown, outlined=not chart.ends)
-    drawn = [*draw_overlays(plot, shown), draw_curve(plot, shown)]
-    draw_signs(plot, drawn)
+
+    draw_ground(plot, chart, shown)
+    draw_continuation(plot, chart.ahead)
+    draw_curves(plot, shown, outlined=not chart.ends)
     draw_marks(plot, shown)
-    if chart.ends:
-        draw_onsets(plot, chart)
+    draw_onsets(plot, chart)
     if cross is not None:
         draw_crosshair(plot, cross)
     draw_texts(plot, chart, note or ("" if len(ready.raw.x) else "no points"))
     if cross is not None:
-        draw_readout(plot, cross, _readout(chart, cross))
-    span = Span(frame.left, frame.plot_width, width, *window, newest=_newest(chart, window))
-    lines = _plot_lines(plot, frame, _margin(plot, shown) if frame.margin else (0, None))
+        draw_readout(plot, cross, _readout(chart, ready, cross))
+
+    lines = _plot_lines(plot, shown, ticked=axis > 0)[:height]
     below: list[Line] = []
-    if frame.axis_rows:
+    if axis:
         label = None if cross is None else _x_text(chart, cross)
         below += axis_lines(chart, span, glyphs, cross, label)
-    below += foot_lines(chart, span, glyphs, frame.foot_rows)
+    below += foot_lines(chart, span, glyphs, height - axis - rows)
     below += [[(" " * width, TEXT)]] * (height - len(lines) - len(below))
-    below = below[: max(0, height - len(lines))]
+    del below[height - len(lines) :]
     if strip:
         below += strip_lines(chart, ready.raw, whole_run(chart, ready), span, glyphs)
     below = [fit_line(line, width, ellipsis=glyphs.ellipsis) for line in below]
 
-    return [*legend_lines(chart, frame.left, width, named, glyphs), *lines[:height], *below]
-
-
-def _newest(chart: Chart, window: tuple[float, float]) -> float | None:
-    """The newest x of the run, when the window reaches beyond it."""
-    return chart.last if chart.last is not None and chart.last < window[1] else None
+    return [*legend_lines(chart, span.left, width, named, glyphs), *lines, *below]
 
 
 def _layout(
-    chart: Chart,
-    ready: Prepared,
-    window: tuple[float, float],
-    width: int,
-    height: int,
-    glyphs: GlyphSet,
-) -> tuple[_Frame, Shown, Scale, str]:
-    """The frame, the curve decimated to it, and the y axis."""
-    axis_rows = 2 if chart.x_axis and height >= _MIN_ROWS + 2 and width >= _MIN_COLUMNS else 0
-    room = height - axis_rows
-    labels = _label_width(chart, whole_run(chart, ready), width, room, glyphs)
+    chart: Chart, ready: Prepared, width: int, room: int, glyphs: GlyphSet
+) -> tuple[Span, int, Shown, Scale, str]:
+    """How ``width`` x ``room`` cells are shared out: columns and rows of the plot, the curve
+    decimated to these, the y axis, and a note about it."""
+    window = x_window(chart, ready)
+    labels = chart.label_width
+    if labels is None:
+        labels = _ZOOMED_LABELS if chart.overview else _LABELS
+        if chart.bar_names and min(room // 3, room - _MIN_ROWS) > 0:
+            whole = whole_run(chart, ready)
+            labels = label_width(chart, whole, width, glyphs, least=labels, margin=_MARGIN)
     rough = Span(labels + 1, max(1, width - labels - 1 - _MARGIN), width, *window)
-    foot = max(0, min(room // 3, wanted_rows(chart, rough), room - _MIN_ROWS))
-    rows = room - foot
-    margin = chart.margin_width
-    if margin is None:
-        margin = _margin_width(chart, ready.raw, window)
+    rows = room - max(0, min(room // 3, wanted_rows(chart, rough), room - _MIN_ROWS))
+    margin = _margin_width(chart, ready.raw, window)
+
     # the y range needs the curve in dot columns, the number of columns needs the labels
     guess = max(1, width - labels - 1 - margin)
-    shown = show(ready, window, 2 * guess)
+    shown = show(chart, ready, window, 2 * guess)
     scale, note = y_scale(chart, shown, window, rows)
     if chart.label_width is None:
         labels = max(labels, max((len(text) for _, text in scale.ticks), default=0))
@@ -178,89 +140,63 @@ def _layout(
         left = 1 if width >= _MIN_COLUMNS else 0
     columns = width - left - margin
     if columns != guess:
-        shown = show(ready, window, 2 * columns)
+        shown = show(chart, ready, window, 2 * columns)
 
-    return _Frame(left, margin, columns, rows, axis_rows, foot), shown, scale, note
-
-
-def _label_width(
-    chart: Chart, whole: tuple[float, float], width: int, rows: int, glyphs: GlyphSet
-) -> int:
-    """Cells of the y labels, before those are known."""
-    if chart.label_width is not None:
-        return chart.label_width
-    least = _ZOOMED_LABELS if chart.overview else _LABELS
-    if not chart.bar_names or min(rows // 3, rows - _MIN_ROWS) <= 0:
-        return least
-    return label_width(chart, whole, width, glyphs, least=least, margin=_MARGIN)
+    newest = chart.last if chart.last is not None and chart.last < window[1] else None
+    return Span(left, columns, width, *window, newest), rows, shown, scale, note
 
 
 def _margin_width(chart: Chart, raw: Points, window: tuple[float, float]) -> int:
     """Cells for the newest value, if it is in view. A chart that one can zoom always has them, also
     for the words of its strip: its columns stay."""
+    if chart.margin_width is not None:
+        return chart.margin_width
     if chart.newest and len(raw.x) and (chart.overview or raw.x[-1] <= window[1]):
         return max(_MARGIN, 1 + len(numbers.value(float(raw.y[-1]))))
     return _MARGIN if chart.overview else 0
 
 
-def _margin(plot: Plot, shown: Shown) -> tuple[int, tuple[str, Style] | None]:
-    """The newest value, and the row at its height."""
-    found = newest_value(shown, plot.x1)
-    if found is None:
-        return 0, None
-    value, look = found
-    bottom = plot.canvas.height - 1
+def _newest_value(plot: Plot, shown: Shown) -> tuple[int, Line]:
+    """The row at the height of the newest value, and what to write there in the margin."""
+    scale, raw, bottom = plot.scale, shown.raw, plot.canvas.height - 1
+    if not len(raw.x) or raw.x[-1] > plot.span.x1:
+        return 0, []
+    x, value = float(raw.x[-1]), float(raw.y[-1])
     row = plot.row(value) if math.isfinite(value) else bottom
     if row is None:
-        row = 0 if value > plot.scale.low and not plot.scale.log else bottom
-    size = 0.0 if plot.scale.log else abs(plot.scale.high) + abs(plot.scale.low)
+        row = 0 if value > scale.low and not scale.log else bottom
 
-    return row, (plot.glyphs.text(numbers.value(numbers.on_scale(value, size))), look)
+    levels = [e[2] for e in shown.curve.levels if e[0] <= x and (e[1] is None or e[1] >= x)]
+    worst = max(levels, default=Level.UNKNOWN)
+    token = LEVEL_TOKEN[worst] if worst >= Level.WATCH else Token.STRONG
+    look = style(token if math.isfinite(value) else Token.BAD, bold=True)
+    size = 0.0 if scale.log else abs(scale.high) + abs(scale.low)
+    text = plot.glyphs.text(numbers.value(numbers.on_scale(value, size)))
+    return row, [(plot.glyphs.newest, STRONG), (text, look)]
 
 
-def _plot_lines(
-    plot: Plot, frame: _Frame, newest: tuple[int, tuple[str, Style] | None]
-) -> list[Line]:
-    """The lines of the plot: label, axis, cells, the newest value in its row."""
-    glyphs, labels = plot.glyphs, dict(plot.scale.ticks)
-    row, value = newest
+def _plot_lines(plot: Plot, shown: Shown, *, ticked: bool) -> list[Line]:
+    """The lines of the plot: label, axis, cells, in the margin the newest value at its height."""
+    glyphs, span, labels = plot.glyphs, plot.span, dict(plot.scale.ticks)
+    margin = span.width - span.left - span.cells
+    row, newest = _newest_value(plot, shown) if margin else (0, [])
+    newest = [(text[: margin - 1], look) for text, look in newest]
     lines = []
     for y, cells in enumerate(plot.canvas.rows()):
         line: Line = []
-        if frame.left:
-            label = labels.get(frame.plot_height - 1 - y)
-            text = glyphs.text(label or "")[: frame.left - 1].rjust(frame.left - 1)
+        if span.left:
+            label = labels.get(plot.canvas.height - 1 - y)
+            text = glyphs.text(label or "")[: span.left - 1].rjust(span.left - 1)
             if text:
                 line.append((text, MUTED))
-            ticked = label is not None and frame.axis_rows > 0
-            line.append((glyphs.tick_left if ticked else glyphs.vertical, RULE))
+            tick = ticked and label is not None
+            line.append((glyphs.tick_left if tick else glyphs.vertical, RULE))
         line += cells
-        if frame.margin:
-            right: Line = []
-            if value is not None and y == row:
-                text, look = value
-                right = [(glyphs.newest, STRONG), (text[: frame.margin - 1], look)]
-            line += fit_line(right, frame.margin, ellipsis=glyphs.ellipsis)
+        if margin:
+            line += fit_line(newest if y == row else [], margin, ellipsis=glyphs.ellipsis)
         lines.append(line)
 
     return lines
-
-
-def reading_at(chart: Chart, x: float) -> Reading | None:
-    """The values at ``x``; None before the first point."""
-    curve, raw = chart.curve, curve_points(chart.curve)
-    at = int(np.searchsorted(raw.x, x, side="right")) - 1
-    if at < 0:
-        return None
-    smoothed = float(smooth(raw.y[: at + 1], chart.smooth)[-1]) if chart.smooth > 0 else None
-    sides = []
-    for side in (curve.low, curve.high):
-        data = points(np.asarray(side[0]), np.asarray(side[1])) if side is not None else None
-        i = int(np.searchsorted(data.x, x, side="right")) - 1 if data is not None else -1
-        sides.append(float(data.y[i]) if data is not None and i >= 0 else None)
-    before = float(raw.y[at - 1]) if at > 0 else None
-
-    return Reading(float(raw.x[at]), float(raw.y[at]), before, smoothed, *sides)
 
 
 def _x_text(chart: Chart, x: float) -> str:
@@ -272,20 +208,26 @@ def _x_text(chart: Chart, x: float) -> str:
     return f"{x:,.0f}" if x == round(x) and abs(x) < 1e15 else numbers.value(x)
 
 
-def _readout(chart: Chart, x: float) -> Sequence[Line]:
-    """The lines of the readout box."""
-    bold = style(Token.STRONG, bold=True)
+def _readout(chart: Chart, ready: Prepared, x: float) -> list[Line]:
+    """The lines of the readout box: the values at ``x``, of the newest point at or before it."""
+    bold, raw = style(Token.STRONG, bold=True), ready.raw
     lines: list[Line] = [[(f"{chart.x_unit} {_x_text(chart, x)}".strip(), bold)]]
-    found = reading_at(chart, x)
-    if found is None:
+    at = int(np.searchsorted(raw.x, x, side="right")) - 1
+    if at < 0:
         return lines
-    lines.append([("value    ", MUTED), (numbers.value(found.value), bold)])
-    if found.before is not None:
-        lines[-1].append((f"  was {numbers.value(found.before)}", MUTED))
-    if found.smoothed is not None:
-        lines.append([("smoothed ", MUTED), (numbers.value(found.smoothed), STRONG)])
-    if found.low is not None and found.high is not None:
-        both = f"{numbers.value(found.low)} to {numbers.value(found.high)}"
-        lines.append([("min, max ", MUTED), (both, STRONG)])
+
+    lines.append([("value    ", MUTED), (numbers.value(float(raw.y[at])), bold)])
+    if at > 0:
+        lines[-1].append((f"  was {numbers.value(float(raw.y[at - 1]))}", MUTED))
+    if chart.smooth > 0:
+        smoothed = float(smooth(raw.y[: at + 1], chart.smooth)[-1])
+        lines.append([("smoothed ", MUTED), (numbers.value(smoothed), STRONG)])
+    ends = []
+    for side in (ready.low, ready.high):
+        i = -1 if side is None else int(np.searchsorted(side.x, x, side="right")) - 1
+        if side is not None and i >= 0:
+            ends.append(numbers.value(float(side.y[i])))
+    if len(ends) == 2:
+        lines.append([("min, max ", MUTED), (" to ".join(ends), STRONG)])
 
     return lines

@@ -72,14 +72,14 @@ def points(x: NDArray[np.generic], y: NDArray[np.generic]) -> Points:
     """Float64 points, sorted stably by x where they are not; points without an x are dropped."""
     n = min(len(x), len(y))
     fx, fy = np.asarray(x[:n], dtype=np.float64), np.asarray(y[:n], dtype=np.float64)
-    if n > 1 and not bool((fx[1:] >= fx[:-1]).all()):
+    ordered = n < 2 or bool((fx[1:] >= fx[:-1]).all())
+
+    if not ordered or (n and not (math.isfinite(fx[0]) and math.isfinite(fx[-1]))):
         known = np.isfinite(fx)
         fx, fy = fx[known], fy[known]
+    if not ordered:
         order = np.argsort(fx, kind="stable")
         fx, fy = fx[order], fy[order]
-    elif n and not (math.isfinite(fx[0]) and math.isfinite(fx[-1])):
-        known = np.isfinite(fx)
-        fx, fy = fx[known], fy[known]
     if len(fx) and (fx[0] < -FAR or fx[-1] > FAR):
         fx = np.clip(fx, -FAR, FAR)
     return Points(fx, fy)
@@ -92,29 +92,22 @@ def smooth(values: FloatArray, weight: float) -> FloatArray:
     """
     if weight <= 0 or not len(values) or bool((values == values[0]).all()):
         return values  # smoothing must leave a constant exactly constant
-    weight = min(weight, 0.999)
     finite = np.isfinite(values)
-    if finite.all():
-        return _smooth_finite(values, weight)
-    out: FloatArray = values.copy()
-    out[finite] = _smooth_finite(values[finite], weight)
-    return out
-
-
-def _smooth_finite(values: FloatArray, weight: float) -> FloatArray:
-    """Blockwise: inside of a block a cumulative sum of weighted values, between blocks a carry."""
-    n = len(values)
+    good = values if finite.all() else values[finite]
+    n = len(good)
     if not n:
         return values
-    biggest = max(float(np.abs(values).max()), 1e-300)
+
+    # inside of a block a cumulative sum of weighted values, between blocks a carry
+    weight = min(weight, 0.999)
+    biggest = max(float(np.abs(good).max()), 1e-300)
     size = min(n, max(1, int(200 / -math.log(weight))))  # weights of a block span e200
     rows = -(-n // size)
     padded = np.zeros(rows * size)
-    padded[:n] = values
+    padded[:n] = good
     padded /= biggest
-    block = padded.reshape(rows, size)
     decay = weight ** np.arange(size, dtype=np.float64)
-    state = np.cumsum(block / decay, axis=1)
+    state = np.cumsum(padded.reshape(rows, size) / decay, axis=1)
     state *= decay * (1 - weight)
     carry, passed = 0.0, weight**size
     carries = np.empty(rows)
@@ -122,12 +115,16 @@ def _smooth_finite(values: FloatArray, weight: float) -> FloatArray:
         carries[i] = carry
         carry = carry * passed + end
     state += carries[:, None] * (decay * weight)
-    out: FloatArray = state.reshape(-1)[:n]
-    young = min(n, int(40 / -math.log(weight)) + 1)
-    out[:young] /= -np.expm1(np.arange(1, young + 1) * math.log(weight))
-    out = np.clip(out, -1.0, 1.0)
-    out *= biggest
 
+    line: FloatArray = state.reshape(-1)[:n]
+    young = min(n, int(40 / -math.log(weight)) + 1)
+    line[:young] /= -np.expm1(np.arange(1, young + 1) * math.log(weight))
+    line = np.clip(line, -1.0, 1.0)
+    line *= biggest
+    if good is values:
+        return line
+    out: FloatArray = values.copy()
+    out[finite] = line
     return out
 
 
@@ -141,13 +138,36 @@ def decimate(data: Points, x0: float, x1: float, width: int) -> Columns:
     if not finite.all():
         index = np.flatnonzero(finite)
         x, y = x[index], y[index]
-    if not len(x):
-        return _NO_COLUMNS
+    bounds = _column_bounds(x, x0, x1, width)
+    filled = np.flatnonzero(bounds[1:] > bounds[:-1])
+
+    # the neighbours beyond the ends lie just before the first point and just after the last one
     unit = (x1 - x0) / max(1, width - 1)
-    return _gather(x, y, index, column_bounds(x, x0, x1, width), (x0, unit))
+    before = [int(bounds[0]) - 1] if unit > 0 and bounds[0] > 0 else []
+    after = [int(bounds[-1])] if unit > 0 and bounds[-1] < len(x) else []
+    starts = np.array([*before, *bounds[filled].tolist(), *after], dtype=np.intp)
+    if not len(starts):
+        return _NO_COLUMNS
+    ends = np.append(starts[1:], bounds[-1] + len(after))
+    at = np.zeros(len(starts))
+    at[len(before) : len(before) + len(filled)] = filled
+    inside = np.ones(len(starts), dtype=np.bool_)
+    for i, place, bound in ((0, before, -0.01), (-1, after, width - 0.99)):
+        if place:
+            with np.errstate(over="ignore"):
+                far = float(np.clip((x[place[0]] - x0) / unit, -1e12, 1e12))
+            at[i] = min(far, bound) if i == 0 else max(far, bound)
+            inside[i] = False
+
+    low = np.minimum.reduceat(y[: ends[-1]], starts)
+    high = np.maximum.reduceat(y[: ends[-1]], starts)
+    broken = np.zeros(len(starts) - 1, dtype=np.bool_)
+    if index is not None:
+        broken = index[starts[1:]] - index[ends[:-1] - 1] > 1
+    return Columns(at, y[starts], y[ends - 1], low, high, broken, inside)
 
 
-def column_bounds(x: FloatArray, x0: float, x1: float, width: int) -> IntArray:
+def _column_bounds(x: FloatArray, x0: float, x1: float, width: int) -> IntArray:
     """(width + 1,) index into ``x`` of the first point of each dot column, and the end."""
     unit = (x1 - x0) / max(1, width - 1)
     bounds = x.searchsorted(x0 + (np.arange(width + 1) - 0.5) * unit, side="left")
@@ -157,41 +177,6 @@ def column_bounds(x: FloatArray, x0: float, x1: float, width: int) -> IntArray:
         bounds[:-1] = bounds[0]
     out: IntArray = np.maximum.accumulate(bounds)
     return out
-
-
-def _gather(
-    x: FloatArray, y: FloatArray, index: IntArray | None, bounds: IntArray,
-    place: tuple[float, float],
-) -> Columns:  # fmt: skip
-    filled = np.flatnonzero(bounds[1:] > bounds[:-1])
-    starts, ends = bounds[filled], bounds[filled + 1]
-    inside_y = y[: bounds[-1]]
-    low = np.minimum.reduceat(inside_y, starts) if len(filled) else NOTHING
-    high = np.maximum.reduceat(inside_y, starts) if len(filled) else NOTHING
-    at, first, last = filled.astype(np.float64), y[starts], y[ends - 1]
-    inside = np.ones(len(filled), dtype=np.bool_)
-    x0, unit = place
-    if unit > 0:
-        for where, i in (("left", int(bounds[0]) - 1), ("right", int(bounds[-1]))):
-            if not 0 <= i < len(x):
-                continue
-            with np.errstate(over="ignore"):
-                position = float(np.clip((x[i] - x0) / unit, -1e12, 1e12))
-            j = 0 if where == "left" else len(at)
-            position = (
-                min(position, -0.01) if where == "left" else max(position, len(bounds) - 1.99)
-            )
-            at = np.insert(at, j, position)
-            first, last = np.insert(first, j, y[i]), np.insert(last, j, y[i])
-            low, high = np.insert(low, j, y[i]), np.insert(high, j, y[i])
-            inside = np.insert(inside, j, False)
-            starts, ends = np.insert(starts, j, i), np.insert(ends, j, i + 1)
-    if index is None:
-        broken = np.zeros(max(0, len(at) - 1), dtype=np.bool_)
-    else:
-        broken = index[starts[1:]] - index[ends[:-1] - 1] > 1
-
-    return Columns(at, first, last, low, high, broken, inside)
 
 
 def extents(
@@ -207,7 +192,19 @@ def extents(
     top = height - 1
     places = np.array([columns.first, columns.last, columns.low, columns.high])
     first, last, *bounds = scale.share(places) * top
-    edge = _edges(columns, first, last, width)
+
+    # height of the line between the columns of dots; NaN where it does not run
+    edge = np.full(width + 1, np.nan)
+    if len(columns.at) > 1:
+        place = np.arange(width + 1) - 0.5
+        begin, end = (int(x) for x in place.searchsorted(columns.at[[0, -1]], side="right"))
+        inner = place[begin:end]
+        s = columns.at.searchsorted(inner, side="left") - 1
+        share = (inner - columns.at[s]) / (columns.at[s + 1] - columns.at[s])
+        line = last[s] + (first[s + 1] - last[s]) * share
+        line[columns.broken[s]] = np.nan
+        edge[begin:end] = line
+
     left, right = edge[:-1], edge[1:]
     low = np.rint((left + right) / 2)
     high = low.copy()
@@ -222,34 +219,6 @@ def extents(
     return np.minimum(np.maximum(low, 0), top), np.minimum(np.maximum(high, 0), top)
 
 
-def _edges(columns: Columns, first: FloatArray, last: FloatArray, width: int) -> FloatArray:
-    """Height of the line (width + 1,) between the columns of dots; NaN where it does not run."""
-    edge = np.full(width + 1, np.nan)
-    if len(columns.at) < 2:
-        return edge
-    place = np.arange(width + 1) - 0.5
-    # the places between the first column and the last one
-    begin, end = (int(x) for x in place.searchsorted(columns.at[[0, -1]], side="right"))
-    inner = place[begin:end]
-    s = columns.at.searchsorted(inner, side="left") - 1
-    share = (inner - columns.at[s]) / (columns.at[s + 1] - columns.at[s])
-    line = last[s] + (first[s + 1] - last[s]) * share
-    if columns.broken.any():
-        line[columns.broken[s]] = np.nan
-    edge[begin:end] = line
-
-    return edge
-
-
-def area(low: Columns, high: Columns, scale: Scale, width: int, height: int) -> tuple[
-    FloatArray, FloatArray
-]:  # fmt: skip
-    """Lowest and highest dot (width,) of a band between two curves; NaN where there is none."""
-    bottom, _ = extents(low, scale, width, height)
-    _, top = extents(high, scale, width, height)
-    return np.fmin(bottom, top), np.fmax(bottom, top)
-
-
 def gap_cells(data: Points, x0: float, x1: float, cells: int) -> IntArray:
     """(cells,) 0: nothing; 1: non-finite values begin here; 2: they continue.
 
@@ -261,22 +230,20 @@ def gap_cells(data: Points, x0: float, x1: float, cells: int) -> IntArray:
     bad = ~np.isfinite(data.y[begin:end])
     if not bad.any():
         return out
-    x = data.x[begin:end]
-    cell = cell_of(x, x0, x1, cells)
+    cell = cell_of(data.x[begin:end], x0, x1, cells)
     count = np.bincount(cell, minlength=cells)
     broken = np.bincount(cell[bad], minlength=cells)
-    onset = bad.copy()
-    onset[1:] &= ~bad[:-1]
-    last_bad = np.zeros(cells, dtype=np.bool_)
+
     # NaN lasts until the next number: empty cells in between are part of it
     tail = np.maximum.accumulate(np.where(count > 0, np.arange(cells), -1))
     newest = np.zeros(cells, dtype=np.bool_)
     newest[cell] = bad
-    last_bad[tail >= 0] = newest[tail[tail >= 0]]
     out[(broken > 0) & (broken == count)] = 2
-    out[(count == 0) & last_bad] = 2
-    out[cell[onset]] = 1
+    out[(count == 0) & (tail >= 0) & newest[tail]] = 2
 
+    onset = bad.copy()
+    onset[1:] &= ~bad[:-1]
+    out[cell[onset]] = 1
     return out
 
 
@@ -310,10 +277,11 @@ def averaged(
     """The averaged line at the columns of ``below``, from the points (or means) ``data``."""
     finite = np.isfinite(data.y)
     x, y = (data.x, data.y) if finite.all() else (data.x[finite], data.y[finite])
-    bounds = column_bounds(x, *window, width)
+    bounds = _column_bounds(x, *window, width)
     filled = np.flatnonzero(bounds[1:] > bounds[:-1])
     if not len(filled) or not len(below.at):
         return below
+
     inside = y[: bounds[-1]]
     size = max(float(np.abs(inside[bounds[0] :]).max()), 1e-300)
     starts = bounds[filled]
@@ -321,29 +289,23 @@ def averaged(
     reach = int(min(_MOST, max(_LEAST, width * _SHARE)))
     cuts = x[starts].searchsorted(np.sort(np.array(restarts, dtype=np.float64)), side="left")
     parts = np.split(means, cuts) if len(cuts) else [means]
-    line = np.concatenate([_smoothed(part, reach) for part in parts]) * size
+    line = np.concatenate([_calmed(part, reach) for part in parts]) * size
     at = np.interp(below.at, filled, line)
 
     return Columns(below.at, at, at, at, at, below.broken, below.inside)
 
 
-def _smoothed(means: FloatArray, reach: int) -> FloatArray:
+def _calmed(means: FloatArray, reach: int) -> FloatArray:
     """Running median and light average of values (n,), reflected at the ends."""
     if len(means) < 3 or bool((means == means[0]).all()):
         return means
     reach = min(reach, len(means) - 1)
-    around = _windows(_reflected(means, reach), 2 * reach + 1)
+    x = _reflected(means, reach)
+    # the windows as rows on the same memory: the checks of sliding_window_view take 15 µs
+    around = np.ndarray((len(means), 2 * reach + 1), x.dtype, x, strides=2 * x.strides)
     middle = np.partition(around, reach, axis=1)[:, reach]
     out: FloatArray = np.convolve(_reflected(middle, 2), _LIGHT, "valid")
     return out
-
-
-def _windows(x: FloatArray, size: int) -> FloatArray:
-    """The windows of ``size`` values as rows on the same memory, not to be written (numpy's
-    sliding_window_view takes 15 µs for its checks)."""
-    (stride,) = x.strides
-    matrix: FloatArray = np.ndarray((len(x) - size + 1, size), x.dtype, x, strides=(stride, stride))
-    return matrix
 
 
 def _reflected(values: FloatArray, by: int) -> FloatArray:
@@ -369,7 +331,7 @@ class Outline:
         self._size = 4
         """Points of a block."""
         self._kept: IntArray = np.zeros(0, dtype=np.int64)
-        """What is kept of the full blocks."""
+        """Indices of the points kept of the full blocks."""
         self._done = 0
         """Points of the full blocks."""
 
@@ -381,32 +343,29 @@ class Outline:
             self._size *= 2
             pairs = self._sums[:, : self._sums.shape[1] // 2 * 2]
             self._sums = pairs.reshape(2, -1, 2).sum(axis=2)
-        if self._done % self._size:
+        size = self._size
+        if self._done % size:
             # blocks of the former size were closed: the last of them is open again
-            self._done -= self._done % self._size
+            self._done -= self._done % size
             self._kept = self._kept[self._kept < self._done]
         if len(self._kept) > 4 * self._most:
-            self._kept = self._kept[_reduced(y, self._kept, self._kept // self._size)]
-        full = n - n % self._size
+            self._kept = _reduced(y, self._kept, size)
+
+        full = n - n % size
         if full > self._done:
-            fresh = np.arange(self._done, full)
-            chosen = fresh[_reduced(y, fresh, fresh // self._size)]
-            self._kept = np.concatenate([self._kept, chosen])
-            self._sums = np.concatenate([self._sums, _sums(y[self._done : full], self._size)], 1)
+            fresh = _reduced(y, np.arange(self._done, full), size)
+            self._kept = np.concatenate([self._kept, fresh])
+            self._sums = np.concatenate([self._sums, _sums(y[self._done : full], size)], 1)
             self._done = full
-        self._take_means(y, n, full)
         self.index = np.concatenate([self._kept, np.arange(full, n)])
 
-    def _take_means(self, y: NDArray[np.generic], n: int, full: int) -> None:
-        """Means of the full blocks, and of what follows them."""
-        sums, size = self._sums, self._size
-        centres = np.arange(sums.shape[1]) * size + size // 2
+        sums = self._sums
+        self.centres = np.arange(sums.shape[1]) * size + size // 2
         if n > full:
             sums = np.concatenate([sums, _sums(y[full:], n - full)], axis=1)
-            centres = np.append(centres, (full + n) // 2)
+            self.centres = np.append(self.centres, (full + n) // 2)
         with np.errstate(invalid="ignore"):
             self.means = sums[0] / sums[1]
-        self.centres = centres
 
 
 def _sums(y: NDArray[np.generic], size: int) -> FloatArray:
@@ -417,31 +376,19 @@ def _sums(y: NDArray[np.generic], size: int) -> FloatArray:
         return np.stack([np.where(finite, values, 0.0).sum(axis=1), finite.sum(axis=1)])
 
 
-def _reduced(y: NDArray[np.generic], places: IntArray, block: IntArray) -> IntArray:
-    """Which of ``places`` (n,) to keep, as indices into it; ``block`` (n,) ascends."""
-    values = y[places].astype(np.float64)
+def _reduced(y: NDArray[np.generic], places: IntArray, size: int) -> IntArray:
+    """The ``places`` (n,) to keep: first, last, lowest and highest of each block of ``size``, and
+    all of a block with a value that is not finite."""
+    values, block = y[places].astype(np.float64), places // size
     starts = np.flatnonzero(np.append(True, block[1:] != block[:-1]))
     ends = np.append(starts[1:], len(places))
     number = np.repeat(np.arange(len(starts)), ends - starts)
-    whole = np.isfinite(values)
-    broken = np.logical_or.reduceat(~whole, starts)
-    low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
-    lowest, highest = (
-        _first_of(values == low[number], number),
-        _first_of(values == high[number], number),
-    )
-    keep = broken[number]
-    for places_kept in (starts, ends - 1, lowest, highest):
-        keep[places_kept] = True
+    keep = np.logical_or.reduceat(~np.isfinite(values), starts)[number]
+    keep[starts] = keep[ends - 1] = True
 
-    return np.flatnonzero(keep)
-
-
-def _first_of(hit: NDArray[np.bool_], number: IntArray) -> IntArray:
-    """The first place of a hit in each block that has one."""
-    at = np.flatnonzero(hit)
-    if not len(at):
-        return at
-    blocks = number[at]
-    first: IntArray = at[np.append(True, blocks[1:] != blocks[:-1])]
-    return first
+    for extreme in (np.minimum, np.maximum):
+        at = np.flatnonzero(values == extreme.reduceat(values, starts)[number])
+        if len(at):  # the first of equal ones
+            blocks = number[at]
+            keep[at[np.append(True, blocks[1:] != blocks[:-1])]] = True
+    return places[keep]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from rltui.formats.tfevents.event_record import (
     SCALARS,
     TENSOR,
     Event,
-    Scalar,
     ScalarSpan,
     StepGroup,
     Value,
@@ -47,8 +47,8 @@ from rltui.formats.tfevents.step_template import StepTemplate, TemplateCache
 
 #: Longer rows are returned in pieces instead of held back until they are complete.
 _MAX_HELD = 1 << 20
-#: A run of fewer scalars is not worth a template.
-_MIN_TEMPLATE = 4
+#: A run of fewer scalars is not worth a template; one of more bytes is read alone anyway.
+_MIN_TEMPLATE, _MAX_TEMPLATE = 4, 1 << 22
 #: Longer records are skipped: no step has that many scalars, but an image may be that large.
 _MAX_RECORD = 1 << 22
 #: Bytes of new data that are joined with the unfinished rest of the previous data.
@@ -65,7 +65,6 @@ _TRUST = 16
 _DTYPES: dict[str, Any] = {FLOAT: np.float32, DOUBLE: np.float64}
 #: Plugins of values that are no scalars.
 _TEXT, _HPARAMS = b"text", b"hparams"
-_MAX_NUMBER_BYTES = 256
 _STRING_VAL = 8
 #: Bytes of the first scan. A further one covers twice as many, or a quarter if most of them were
 #: scanned in vain, so that records which end a scan do not make the whole quadratic.
@@ -108,39 +107,28 @@ class TfEventsDecoder(Decoder):
         if data:
             self._waiting.append(data)
             self._have += len(data)
-
         if self._have < self._need and (more or not self._held):
             return Decoded()
-        self._advance(more)
-        decoded = Decoded(
-            self._sink.take(),
-            tuple(self._texts),
-            self._hparams,
-            self._notes.take(),
-            self._records,
-        )
-        self._texts, self._hparams, self._records = [], {}, 0
-        return decoded
 
-    def _advance(self, more: bool) -> None:
-        """Parse the waiting bytes and keep the rest."""
-        scanning = self._patience <= _PATIENCE_AFTER_SCAN
-        if len(self._waiting) == 2 and len(self._waiting[1]) > 2 * _SEAM and not scanning:
+        waiting, pos, scanning = self._waiting, 0, self._patience <= _PATIENCE_AFTER_SCAN
+        if len(waiting) == 2 and len(waiting[1]) > 2 * _SEAM and not scanning:
             # joining two large pieces costs more than decoding them, so only the seam is joined
-            tail, data = self._waiting
-            used = self._parse(tail + data[:_SEAM], 0, True)
-            if used >= len(tail):
+            tail, data = waiting
+            pos = self._parse(tail + data[:_SEAM], 0, True)
+            if pos >= len(tail):
+                waiting, pos = [data], pos - len(tail)
                 self._offset += len(tail)
-                self._keep(data, self._parse(data, used - len(tail), more))
-                return
 
-        buffer = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
-        self._keep(buffer, self._parse(buffer, 0, more))
-
-    def _keep(self, buffer: bytes, used: int) -> None:
+        buffer = waiting[0] if len(waiting) == 1 else b"".join(waiting)
+        used = self._parse(buffer, pos, more)
         self._offset += used
         rest = buffer[used:]
         self._waiting, self._have = ([rest] if rest else []), len(rest)
+
+        texts, self._texts = tuple(self._texts), []
+        hparams, self._hparams = self._hparams, {}
+        records, self._records = self._records, 0
+        return Decoded(self._sink.take(), texts, hparams, self._notes.take(), records)
 
     def _parse(self, data: bytes, pos: int, more: bool) -> int:
         """Decode as many records as possible from ``pos`` on; returns where it stopped."""
@@ -217,35 +205,42 @@ class TfEventsDecoder(Decoder):
 
     def _by_run(self, data: bytes, first: ScalarSpan, more: bool) -> int:
         """Decode records one by one as long as they belong to the same row."""
-        step_group = self._step_group.next(first.step, first.bits)
-        spans, torn = self._run(data, first, step_group)
+        group = self._step_group.next(first.step, first.bits)
+        spans, torn = self._run(data, first, group)
         size = spans[-1].stop - first.start
         if torn and more and size < _MAX_HELD:
             return 0
-        self._step_group = step_group
+        self._step_group = group
         self._records += len(spans)
-        scalars = [scalar for span in spans for scalar in span.scalars]
+        scalars = list(chain.from_iterable(span.scalars for span in spans))
         if len(scalars) >= _MIN_TEMPLATE and self._learn(data, spans, torn) and self._trust > 0:
             self._trust -= 1
         else:
             self._patience -= len(scalars)
 
-        self._pass(scalars, step_group)
-        return size
-
-    def _pass(self, scalars: list[Scalar], step_group: StepGroup) -> None:
-        """Pass the numbers of a row to the sink."""
-        step, wall = step_group.step, step_group.wall
         if len(scalars) == 1:
             layout = layout_of((scalars[0].tag,), _DTYPES[scalars[0].kind])
-            self._sink.point(layout, step, wall, scalars[0].number)
-            return
-
+            self._sink.point(layout, group.step, group.wall, scalars[0].number)
+            return size
         for kind, dtype in _DTYPES.items():
-            chosen = [s for s in scalars if s.kind == kind]
-            if chosen:
-                layout = layout_of(tuple(s.tag for s in chosen), dtype)
-                self._sink.row(layout, step, wall, [s.number for s in chosen])
+            if own := [s for s in scalars if s.kind == kind]:
+                layout = layout_of(tuple(s.tag for s in own), dtype)
+                self._sink.row(layout, group.step, group.wall, [s.number for s in own])
+        return size
+
+    def _learn(self, data: bytes, spans: list[ScalarSpan], torn: bool) -> bool:
+        """Make a template from a run, unless it may be half a row of a known template."""
+        key, size = spans[0].key, spans[-1].stop - spans[0].start
+        if spans[0].step_width > 8 or size > _MAX_TEMPLATE:  # a step of more bytes is negative
+            return False
+        if self._own.get(key) or self._shared.get(key):
+            seen, self._sizes[key] = self._sizes.get(key), size
+            if torn or seen != size:
+                return False
+
+        template = StepTemplate(data, spans)
+        (self._shared if template.free else self._own).add(key, template)
+        return True
 
     def _run(
         self, data: bytes, span: ScalarSpan, step_group: StepGroup
@@ -271,20 +266,6 @@ class TfEventsDecoder(Decoder):
             span = following
             tags.update(more)
             spans.append(span)
-
-    def _learn(self, data: bytes, spans: list[ScalarSpan], torn: bool) -> bool:
-        """Make a template from a run, unless it may be half a row of a known template."""
-        key, size = spans[0].key, spans[-1].stop - spans[0].start
-        if not StepTemplate.is_possible(spans):
-            return False
-        if self._own.get(key) or self._shared.get(key):
-            seen, self._sizes[key] = self._sizes.get(key), size
-            if torn or seen != size:
-                return False
-
-        template = StepTemplate(data, spans)
-        (self._shared if template.free else self._own).add(key, template)
-        return True
 
     def _by_scan(self, data: bytes, pos: int) -> int | None:
         """Decode the next records in any order; None when that fails too."""
@@ -349,39 +330,26 @@ class TfEventsDecoder(Decoder):
         plugin = self._plugins.get(value.tag, SCALARS)
         if value.plugin:  # the first event of a tag names it for all events
             plugin = self._plugins.setdefault(value.tag, value.plugin)
-        number = None
-        if value.is_number(self._plugins):
-            number = value.number_in(data)
-        elif plugin == _TEXT and value.tensor is not None:
+        number = value.number_in(data) if value.is_number(self._plugins) else None
+        if number is None and plugin == _TEXT and value.tensor is not None:
             text = _text_of(data[slice(*value.tensor)])
             if text is not None:
                 wall = StepGroup(event.step, event.bits).wall
                 self._texts.append(TextPoint(clean_tag(value.tag), event.step, wall, text))
-        elif plugin == _HPARAMS and value.content is not None:
-            self._hparams.update(_hparams_of(data[slice(*value.content)]))
+        elif number is None and plugin == _HPARAMS and value.content is not None:
+            # what reads it takes 20 ms to import, and most files have no such value
+            from rltui.formats.tfevents.protobuf_value import hparams_of
+
+            self._hparams.update(hparams_of(data[slice(*value.content)]))
         elif value.kind == TENSOR and plugin == SCALARS and value.tensor is not None:
-            number = _number_of(data[slice(*value.tensor)])
+            from rltui.formats.tfevents.protobuf_value import number_of  # as above
+
+            number = number_of(data[slice(*value.tensor)])
 
         if number is not None:
             group = self._step_group = self._step_group.next(event.step, event.bits)
             layout = layout_of((value.tag,), _DTYPES.get(value.kind, np.float64))
             self._sink.point(layout, event.step, group.wall, number)
-
-
-def _number_of(tensor: bytes) -> float | None:
-    """The number of a tensor with one real element of any type, or None."""
-    if len(tensor) > _MAX_NUMBER_BYTES:
-        return None
-    # the three take 20 ms, and most files have no such value
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-    from tensorboard.compat.proto.tensor_pb2 import TensorProto  # as above
-    from tensorboard.util.tensor_util import make_ndarray  # as above
-
-    try:
-        array = make_ndarray(TensorProto.FromString(tensor))
-        return float(array.reshape(())) if array.size == 1 and array.dtype.kind in "fiub" else None
-    except (DecodeError, TypeError, ValueError, KeyError, OverflowError):
-        return None
 
 
 def _text_of(tensor: bytes) -> str | None:
@@ -394,24 +362,3 @@ def _text_of(tensor: bytes) -> str | None:
     if not parts:
         return None
     return clean_text(whole[:MAX_TEXT]) + (" …" if len(whole) > MAX_TEXT else "")
-
-
-def _hparams_of(content: bytes) -> dict[str, object]:
-    """Hyperparameters of a ``_hparams_/session_start_info`` record; empty for other records."""
-    # as above
-    from google.protobuf.message import DecodeError
-    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData  # as above
-
-    try:
-        message = HParamsPluginData.FromString(content)
-    except DecodeError:
-        return {}
-
-    found: dict[str, object] = {}
-    for name, value in message.session_start_info.hparams.items():
-        kind = value.WhichOneof("kind")
-        if kind in ("number_value", "bool_value"):
-            found[clean_tag(name)] = getattr(value, kind)
-        elif kind == "string_value":
-            found[clean_tag(name)] = clean_text(value.string_value[:MAX_TEXT])
-    return found

@@ -124,33 +124,27 @@ def next_header(data: bytes, start: int) -> int:
     Only headers whose 12 bytes are in ``data`` are found. Empty payloads are ignored, so that
     a hole of zero bytes is skipped quickly.
     """
-    begin, window = start, _LEAST_WINDOW
+    begin, size = start, _LEAST_WINDOW
     while begin <= len(data) - HEADER_BYTES:
-        stop = min(len(data), begin + window + HEADER_BYTES - 1)
-        found = _first_in(data, begin, stop)
-        if found >= 0:
-            return found
-        begin, window = begin + window, min(2 * window, _MOST_WINDOW)
-    return -1
+        stop = min(len(data), begin + size + HEADER_BYTES - 1)
+        window = np.frombuffer(data, np.uint8, stop - begin, begin)
+        count = len(window) - HEADER_BYTES + 1
+        # MAX_PAYLOAD < 2**29: the upper three bytes of a length are zero
+        high = window[5 : 5 + count] | window[6 : 6 + count] | window[7 : 7 + count]
+        low = window[:count] | window[1 : 1 + count] | window[2 : 2 + count] | window[3 : 3 + count]
+        places = np.flatnonzero((high == 0) & (low != 0))
 
-
-def _first_in(data: bytes, begin: int, stop: int) -> int:
-    window = np.frombuffer(data, np.uint8, stop - begin, begin)
-    count = len(window) - HEADER_BYTES + 1
-    # MAX_PAYLOAD < 2**29: the upper three bytes of a length are zero
-    high = window[5 : 5 + count] | window[6 : 6 + count] | window[7 : 7 + count]
-    low = window[:count] | window[1 : 1 + count] | window[2 : 2 + count] | window[3 : 3 + count]
-    places = np.flatnonzero((high == 0) & (low != 0))
-    crc = np.full(len(places), 0xFFFFFFFF, np.uint32)
-    for offset in range(8):
-        crc = _NP_TABLE[(crc ^ window[places + offset]) & 0xFF] ^ (crc >> 8)
-    crc = masked(crc ^ np.uint32(0xFFFFFFFF))
-    stored = np.zeros(len(places), np.uint32)
-    for offset in range(4):
-        stored |= window[places + 8 + offset].astype(np.uint32) << (8 * offset)
-    for place in places[crc == stored].tolist():
-        if valid_header(data, begin + place) >= 0:
-            return begin + int(place)
+        crc = np.full(len(places), 0xFFFFFFFF, np.uint32)
+        for offset in range(8):
+            crc = _NP_TABLE[(crc ^ window[places + offset]) & 0xFF] ^ (crc >> 8)
+        crc = masked(crc ^ np.uint32(0xFFFFFFFF))
+        stored = np.zeros(len(places), np.uint32)
+        for offset in range(4):
+            stored |= window[places + 8 + offset].astype(np.uint32) << (8 * offset)
+        for place in places[crc == stored].tolist():
+            if valid_header(data, begin + place) >= 0:
+                return begin + int(place)
+        begin, size = begin + size, min(2 * size, _MOST_WINDOW)
 
     return -1
 

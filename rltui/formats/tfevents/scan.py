@@ -66,41 +66,28 @@ class _RecordTable:
         """Tag -> its number."""
         self.doubles: set[bytes] = set()
         """Tags of which a value is a double."""
-        self._records: list[IntArray] = []
-        self._members: list[IntArray] = []
-        self._numbers: list[FloatArray] = []
+        self.points: list[tuple[IntArray, IntArray, FloatArray]] = []
+        """Records, numbers of their tags, and values; arrays of one length."""
 
     def members_of(self, span: ScalarSpan) -> list[int]:
         """The number of the tag of each scalar of a record."""
         self.doubles.update(s.tag for s in span.scalars if s.kind == DOUBLE)
         return [self.tags.setdefault(s.tag, len(self.tags)) for s in span.scalars]
 
-    def add(self, records: IntArray, steps: IntArray, bits: IntArray) -> None:
-        """The step and wall time of records (n,)."""
-        self.step[records], self.bits[records] = steps, bits
-        self.scalars[records] = True
-
-    def add_numbers(self, records: IntArray, members: IntArray, numbers: FloatArray) -> None:
-        """One scalar of each of the records (n,)."""
-        self._records.append(records)
-        self._members.append(members)
-        self._numbers.append(numbers)
-
     def add_one(self, span: ScalarSpan, record: int) -> None:
         """One record with its scalars."""
-        self.add(np.array([record]), np.array([span.step]), np.array([span.bits]))
+        self.step[record], self.bits[record], self.scalars[record] = span.step, span.bits, True
         numbers = np.array([scalar.number for scalar in span.scalars])
-        self.add_numbers(np.full(len(numbers), record), np.array(self.members_of(span)), numbers)
+        records = np.full(len(numbers), record)
+        self.points.append((records, np.array(self.members_of(span)), numbers))
 
     def emit(self, walls: FloatArray, count: int, sink: RowSink) -> None:
         """Pass the points of each tag among the first ``count`` records to the sink, in order of
         first appearance."""
-        members, records = np.concatenate(self._members), np.concatenate(self._records)
+        records, members, numbers = map(np.concatenate, zip(*self.points, strict=True))
         order = np.argsort(members * len(self.step) + records)
-        if count < len(self.step):
-            order = order[records[order] < count]
-        members, records = members[order], records[order]
-        numbers = np.concatenate(self._numbers)[order]
+        order = order[records[order] < count]
+        members, records, numbers = members[order], records[order], numbers[order]
         steps, times = self.step[records], walls[records]
         ends = np.cumsum(np.bincount(members, minlength=len(self.tags))).tolist()
         begins = [0, *ends[:-1]]
@@ -131,15 +118,13 @@ def scan(
     None when nothing could be read.
     """
     places, lengths = _chain(data, pos, min(len(data), pos + limit))
-    if not len(places):
-        return None
-    table = _RecordTable(len(places))
+    count = len(places)
+    table = _RecordTable(count)
     for length in np.unique(lengths).tolist():
         group = np.flatnonzero(lengths == length)
         _read_length(data, places, group, length, plugins, table, verify)
 
     others: list[tuple[int, int]] = []
-    count = len(places)
     for index in np.flatnonzero(~table.scalars).tolist():
         place, length = int(places[index]), int(lengths[index])
         if stops(data, place, length):
@@ -163,10 +148,6 @@ def scan(
 def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
     """Positions and payload lengths of the contiguous records from ``pos`` on."""
     window = np.frombuffer(data, np.uint8, end - pos, pos)
-    span = len(window) - HEADER_BYTES
-    nothing = np.empty(0, np.int64)
-    if span <= 0:
-        return nothing, nothing
     # a payload begins with the wall time's key, and its length is below 2**16
     places = np.flatnonzero(window[HEADER_BYTES:] == 0x09)
     for byte in (2, 3, 4, 5, 6, 7):
@@ -182,13 +163,13 @@ def _chain(data: bytes, pos: int, end: int) -> tuple[IntArray, IntArray]:
     fit = np.array([length_crc(n) for n in known.tolist()], np.int64)[which] == stored
     places, lengths = places[fit], lengths[fit]
     if not len(places) or places[0] != 0:
-        return nothing, nothing
+        return places[:0], lengths[:0]
+
     behind = places + lengths + FRAME_BYTES
     broken = np.flatnonzero(behind[:-1] != places[1:])
     count = int(broken[0]) + 1 if len(broken) else len(places)
     if not is_intact(data, pos + int(places[count - 1]), int(lengths[count - 1])):
         count -= 1
-
     return places[:count] + pos, lengths[:count]
 
 
@@ -204,131 +185,99 @@ def _read_length(
     """Read the records ``group``, all of one length, into the table."""
     window: ByteArray = np.ndarray((len(data) - length + 1, length), np.uint8, data, 0, (1, 1))
     matrix = window[places[group] + HEADER_BYTES]
-    broken = ~checksums_fit(data, places[group], length) if verify else None
-    known: dict[int, tuple[ScalarSpan, _Shape] | None] = {}
+    intact = checksums_fit(data, places[group], length) if verify else np.ones(len(group), bool)
+    known: dict[int, ScalarSpan | None] = {}
 
-    def parsed(row: int) -> tuple[ScalarSpan, _Shape] | None:
+    def parsed(row: int) -> ScalarSpan | None:
         if row not in known:
-            span = scalar_at(data, int(places[group[row]]), length, plugins, verify)
-            known[row] = None if span is None else (span, _shape_of(span))
+            known[row] = scalar_at(data, int(places[group[row]]), length, plugins, verify)
         return known[row]
 
-    for rows in _by_width(matrix):
-        tries = _TRIES
-        while len(rows):
-            first_row = parsed(int(rows[0]))
-            if first_row is None or first_row[0].step_width > 8 or not tries:
-                if first_row is not None:
-                    table.add_one(first_row[0], int(group[rows[0]]))
-                rows = rows[1:]
-                continue
-            shape = first_row[1]
-            part = matrix if len(rows) == len(matrix) else matrix[rows]
-            alike = _shaped_alike(part, shape)
-            if not alike.all():
-                part = part[alike]
-            chosen = rows[alike]
-            first, layout = _by_layout(part, shape)
-            members = np.full((len(first), len(shape.numbers)), -1)
-            for number, row in enumerate(chosen[first].tolist()):
-                other = parsed(row)
-                if other is not None and other[1] == shape:
-                    members[number] = table.members_of(other[0])
-            same = _equal_rows(part, first[layout], shape) & (members[:, 0] >= 0)[layout]
-            if broken is not None:
-                same &= ~broken[chosen]
-            if not same.all():
-                part, layout, chosen = part[same], layout[same], chosen[same]
-                alike[alike] = same
-            _enter(part, group[chosen], shape, members[layout], table)
-            tries -= len(chosen) < _WORTH
-            rows = rows[~alike]
+    rows, tries = np.arange(len(group)), _TRIES
+    while len(rows):
+        span = parsed(int(rows[0]))
+        if span is None or span.step_width > 8 or not tries:
+            if span is not None:
+                table.add_one(span, int(group[rows[0]]))
+            rows = rows[1:]
+            continue
 
+        shape = _Shape.of(span)
+        alike = shape.alike(matrix[rows] if len(rows) < len(matrix) else matrix)
+        chosen = rows[alike]
+        part = matrix[chosen] if len(chosen) < len(matrix) else matrix
+        first, layout, same = shape.layouts(part)
+        members = np.full((len(first), len(shape.numbers)), -1)
+        for number, row in enumerate(chosen[first].tolist()):
+            other = parsed(row)
+            if other is not None and _Shape.of(other) == shape:
+                members[number] = table.members_of(other)
 
-def _enter(
-    part: ByteArray, records: IntArray, shape: _Shape, members: IntArray, table: _RecordTable
-) -> None:
-    """Store rows (n,) of one shape; ``members`` is (n, m)."""
-    step = np.zeros(len(part), np.int64)
-    for byte in range(shape.step_width):
-        step |= (part[:, 10 + byte] & 0x7F).astype(np.int64) << (7 * byte)
-    bits = np.ascontiguousarray(part[:, 1:9]).view("<i8")[:, 0]
-    table.add(records, step, bits)
-    for column, (kind, place) in enumerate(shape.numbers):
-        content = np.ascontiguousarray(part[:, place : place + WIDTH[kind]])
-        numbers = content.view(f"<{kind}")[:, 0].astype(np.float64)
-        table.add_numbers(records, members[:, column], numbers)
+        same &= (members[:, 0] >= 0)[layout] & intact[chosen]
+        if not same.all():
+            part, layout, chosen = part[same], layout[same], chosen[same]
+            alike[alike] = same
+        records = group[chosen]
+        table.step[records] = shape.steps(part)
+        table.bits[records] = np.ascontiguousarray(part[:, 1:9]).view("<i8")[:, 0]
+        table.scalars[records] = True
+        for column, (kind, place) in enumerate(shape.numbers):
+            content = np.ascontiguousarray(part[:, place : place + WIDTH[kind]])
+            numbers = content.view(f"<{kind}")[:, 0].astype(np.float64)
+            table.points.append((records, members[layout, column], numbers))
+        tries -= len(chosen) < _WORTH
+        rows = rows[~alike]
 
 
 class _Shape(NamedTuple):
-    """Two records of one length and shape have their fields at the same offsets."""
+    """Where the fields of a record are: the same in all records of one length and shape."""
 
     step_width: int
     numbers: tuple[tuple[str, int], ...]
     """Kind of each scalar, and its place in the payload."""
 
+    @classmethod
+    def of(cls, span: ScalarSpan) -> _Shape:
+        """The shape of a record."""
+        payload = span.start + HEADER_BYTES
+        return cls(span.step_width, tuple((s.kind, s.pos - payload) for s in span.scalars))
 
-def _shape_of(span: ScalarSpan) -> _Shape:
-    """Where the fields of a record are."""
-    payload = span.start + HEADER_BYTES
-    return _Shape(span.step_width, tuple((s.kind, s.pos - payload) for s in span.scalars))
+    def alike(self, part: ByteArray) -> BoolArray:
+        """(n,) whether each row has a step as wide as row 0, and the same bytes around its
+        numbers: a guess that they have the same shape."""
+        around = {place - 1 for _, place in self.numbers}
+        around |= {place + WIDTH[kind] for kind, place in self.numbers}
+        same: BoolArray = part[:, 9] == part[0, 9]
+        for byte in range(10, 10 + self.step_width):
+            same &= (part[:, byte] ^ part[0, byte]) < 0x80
+        for byte in around & set(range(part.shape[1])):
+            same &= part[:, byte] == part[0, byte]
+        return same
 
+    def layouts(self, part: ByteArray) -> tuple[IntArray, IntArray, BoolArray]:
+        """The first row of each layout (tag, or tags), the number of each row's layout, and
+        whether each row really equals the first one of its layout in all but time, step and value.
 
-def _by_width(matrix: ByteArray) -> list[IntArray]:
-    """Rows grouped by the width of their step and by whether they end in a simple value."""
-    if matrix.shape[1] < 20:
-        return [np.arange(len(matrix))]
-    width = (matrix[:, 9] == 0x10).astype(np.int64)
-    going = width.astype(bool)
-    for byte in range(10, 19):
-        going &= matrix[:, byte] >= 0x80
-        if not going.any():
-            break
-        width += going
+        Layouts are told apart by a hash, hence only guessed.
+        """
+        size = part.shape[1]
+        words = -(-size // 8)
+        mask = np.full(size, 0xFF, np.uint8)
+        mask[1:9] = 0
+        mask[10 : 10 + self.step_width] = 0x80
+        for kind, place in self.numbers:
+            mask[place : place + WIDTH[kind]] = 0
+        padded = np.zeros((len(part), 8 * words), np.uint8)
+        np.bitwise_and(part, mask, out=padded[:, :size])
+        content = padded.view(np.uint64)
+        _, first, layout = np.unique(
+            content @ _WEIGHTS[:words], return_index=True, return_inverse=True
+        )
+        return first, layout, (content == content[first[layout]]).all(axis=1)
 
-    kind = 2 * width + (matrix[:, -5] == 0x15)
-    return [np.flatnonzero(kind == k) for k in np.unique(kind).tolist()]
-
-
-def _shaped_alike(part: ByteArray, shape: _Shape) -> BoolArray:
-    """(n,) whether the bytes around the numbers are those of row 0: a guess that the rows have
-    their numbers at the same places, as records of one number usually have."""
-    if len(shape.numbers) == 1:
-        return np.ones(len(part), bool)
-    around = {place - 1 for _, place in shape.numbers}
-    around |= {place + WIDTH[kind] for kind, place in shape.numbers}
-    columns = sorted(around & set(range(part.shape[1])))
-    alike: BoolArray = np.logical_and.reduce([part[:, c] == part[0, c] for c in columns])
-    return alike
-
-
-def _by_layout(part: ByteArray, shape: _Shape) -> tuple[IntArray, IntArray]:
-    """The first row of each layout (tag, or tags), and the number of each row's layout, by a hash
-    of the bytes behind the step without the values.
-
-    Only a guess: every row is compared afterwards with the first one of its layout.
-    """
-    begin = 9 + (1 + shape.step_width if shape.step_width else 0)
-    words = -(-(part.shape[1] - begin) // 8)
-    padded = np.zeros((len(part), 8 * words), np.uint8)
-    padded[:, : part.shape[1] - begin] = part[:, begin:]
-    for kind, place in shape.numbers:
-        padded[:, place - begin : place - begin + WIDTH[kind]] = 0
-    keys = padded.view(np.uint64) @ _WEIGHTS[:words]
-    _, first, layout = np.unique(keys, return_index=True, return_inverse=True)
-
-    return first, layout
-
-
-def _equal_rows(part: ByteArray, like: IntArray, shape: _Shape) -> BoolArray:
-    """(n,) whether each row equals row ``like`` in all but time, step and value."""
-    mask = np.full(part.shape[1], 0xFF, np.uint8)
-    mask[1:9] = 0
-    mask[10 : 10 + shape.step_width] = 0x80
-    for kind, place in shape.numbers:
-        mask[place : place + WIDTH[kind]] = 0
-    differs = part[like]
-    differs ^= part
-    differs &= mask
-    same: BoolArray = np.logical_not(differs.any(axis=1))
-    return same
+    def steps(self, part: ByteArray) -> IntArray:
+        """(n,) the step of each row."""
+        steps = np.zeros(len(part), np.int64)
+        for byte in range(self.step_width):
+            steps |= (part[:, 10 + byte] & 0x7F).astype(np.int64) << (7 * byte)
+        return steps

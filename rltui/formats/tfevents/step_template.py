@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rltui.core.block import IntArray
-from rltui.formats.row_sink import RowSink, layout_of
+from rltui.core.block import BoolArray, IntArray
+from rltui.formats.row_sink import Layout, RowSink, layout_of
 from rltui.formats.tfevents.event_record import (
     DOUBLE,
     FLOAT,
@@ -29,8 +29,6 @@ from rltui.formats.tfevents.event_record import (
 )
 from rltui.formats.tfevents.framing import FRAME_BYTES, HEADER_BYTES, checksums_fit, is_intact
 
-#: Bytes of a row that can be a template.
-_MAX_BYTES = 1 << 22
 #: Bytes of rows compared at a time, so that they stay in the L2 cache.
 _GROUP_BYTES = 1 << 18
 #: First records with templates, and templates of each.
@@ -41,52 +39,37 @@ class StepTemplate:
     """One logged row. Immutable; shared by the decoders of all runs."""
 
     def __init__(self, data: bytes, spans: Sequence[ScalarSpan]) -> None:
-        start = spans[0].start
-        last = spans[-1]
-        self.size = last.start + last.length + FRAME_BYTES - start
-        """Bytes of one row."""
-        self.count = len(spans)
-        """Records of one row."""
-        self.scalars = sum(len(s.scalars) for s in spans)
-        """Values of one row."""
-        self._last = last.length
-        self.free = all(s.free for s in spans)
-        self._width = last.step_width
-        self._const = np.frombuffer(data, np.uint8, self.size, start).copy()
-        self._mask = np.full(self.size, 0xFF, np.uint8)
-        walls = []
-        for span in spans:
-            payload = span.start - start + HEADER_BYTES
-            walls.append(payload + 1)
-            self._mask[payload + 1 : payload + 9] = 0
-            self._mask[payload + 10 : payload + 10 + self._width] = 0
-            self._mask[payload + span.length : payload + span.length + 4] = 0
-
+        """``spans``: the records of the row in ``data``."""
+        start, last = spans[0].start, spans[-1]
         scalars = [scalar for span in spans for scalar in span.scalars]
-        for scalar in scalars:
-            value = scalar.pos - start
-            self._mask[value : value + WIDTH[scalar.kind]] = 0
-
-        self._const &= self._mask
+        self.size = last.stop - start
+        """Bytes of one row."""
+        self.count, self.scalars = len(spans), len(scalars)
+        """Records and values of one row."""
+        self.free = all(s.free for s in spans)
+        """Whether the records alone show that they have only scalars."""
+        self._last = last.length
+        self._width = last.step_width
         self._starts = np.array([s.start - start for s in spans])
         self._lengths = np.array([s.length for s in spans])
-        self._walls = np.array(walls)
+        self._walls = self._starts + HEADER_BYTES + 1
         self._steps = self._walls + 9
-        self._values = tuple(
-            (
-                layout_of(tuple(s.tag for s in scalars if s.kind == kind), dtype),
-                np.array([s.pos - start for s in scalars if s.kind == kind]),
-                word,
-            )
-            for kind, dtype, word in ((FLOAT, np.float32, "<u4"), (DOUBLE, np.float64, "<u8"))
-            if any(s.kind == kind for s in scalars)
-        )
 
-    @staticmethod
-    def is_possible(spans: Sequence[ScalarSpan]) -> bool:
-        """Whether the records can make a template: not with a step of more than 8 bytes (a
-        negative one), nor as a row that is read alone anyway because of its size."""
-        return spans[0].step_width <= 8 and spans[-1].stop - spans[0].start <= _MAX_BYTES
+        self._mask = np.full(self.size, 0xFF, np.uint8)
+        for span, wall in zip(spans, self._walls.tolist(), strict=True):
+            self._mask[wall : wall + 8] = 0
+            self._mask[wall + 9 : wall + 9 + self._width] = 0
+            self._mask[wall - 1 + span.length : wall + 3 + span.length] = 0
+        for scalar in scalars:
+            place = scalar.pos - start
+            self._mask[place : place + WIDTH[scalar.kind]] = 0
+        self._const = np.frombuffer(data, np.uint8, self.size, start) & self._mask
+
+        self._values: list[tuple[Layout, IntArray, str]] = []
+        for kind, dtype, word in ((FLOAT, np.float32, "<u4"), (DOUBLE, np.float64, "<u8")):
+            if own := [s for s in scalars if s.kind == kind]:
+                layout = layout_of(tuple(s.tag for s in own), dtype)
+                self._values.append((layout, np.array([s.pos - start for s in own]), word))
 
     def read(
         self, data: bytes, pos: int, step_group: StepGroup, verify: bool, sink: RowSink
@@ -120,17 +103,14 @@ class StepTemplate:
     def _equal_rows(self, data: bytes, pos: int, count: int) -> int:
         """How many of the next ``count`` rows equal the template in all constant bytes."""
         rows = np.frombuffer(data, np.uint8, count * self.size, pos).reshape(count, self.size)
-        if count == 1:
-            return int(not ((rows[0] & self._mask) != self._const).any())
-        low = np.bitwise_and.reduce(rows, axis=0)
-        high = np.bitwise_or.reduce(rows, axis=0)
-        low &= self._mask
-        high &= self._mask
-        if np.array_equal(low, self._const) and np.array_equal(high, self._const):
-            return count
-        wrong = ((rows & self._mask) != self._const).any(axis=1)
-
-        return int(wrong.argmax())
+        if count > 1:
+            low = np.bitwise_and.reduce(rows, axis=0)
+            high = np.bitwise_or.reduce(rows, axis=0)
+            low &= self._mask
+            high &= self._mask
+            if np.array_equal(low, self._const) and np.array_equal(high, self._const):
+                return count
+        return _leading((rows & self._mask) == self._const)
 
     def _intact_rows(self, data: bytes, pos: int, count: int) -> int:
         """How many of ``count`` rows from ``pos`` on precede one with a wrong checksum."""
@@ -140,47 +120,38 @@ class StepTemplate:
             places = begins + self._starts[self._lengths == length]
             fit = checksums_fit(data, places.reshape(-1), length)
             intact &= fit.reshape(places.shape).all(axis=1)
-        return count if intact.all() else int(intact.argmin())
+        return _leading(intact[:, None])
 
     def _pass(
         self, data: bytes, pos: int, count: int, step_group: StepGroup, sink: RowSink
     ) -> tuple[int, StepGroup]:
-        """Pass steps, wall times and values of ``count`` equal rows, up to one with mixed steps."""
-        steps, count = self._row_steps(data, pos, count)
-        if not count:
-            return 0, step_group
-        bits = self._gather(data, pos, count, self._walls, "<i8")
-        walls = group_walls(steps[:count], bits[:, 0], step_group)
-        near = (bits - walls[:, None] + (SECOND_BITS - 1)).view(np.uint64) < 2 * SECOND_BITS - 1
-        if not near.all():
-            count = int((~near.all(axis=1)).argmax())
+        """Pass steps, wall times and values of ``count`` equal rows, up to one with mixed steps
+        or with wall times of more than a second."""
+        steps = np.zeros(count, np.int64)
+        if self._width:
+            word, mask = ("<u4", 32) if self._width <= 4 else ("<u8", 64)
+            raw = self._gather(data, pos, count, self._steps, word)
+            if 8 * self._width < mask:
+                raw &= raw.dtype.type((1 << (8 * self._width)) - 1)
+            count = _leading(raw == raw[:, :1])
             if not count:
                 return 0, step_group
+            first, steps = raw[:count, 0].astype(np.int64), steps[:count]
+            for byte in range(self._width):
+                steps |= ((first >> (8 * byte)) & 0x7F) << (7 * byte)
 
-        walls = np.ascontiguousarray(walls[:count])
+        bits = self._gather(data, pos, count, self._walls, "<i8")
+        walls = group_walls(steps, bits[:, 0], step_group)
+        near = (bits - walls[:, None] + (SECOND_BITS - 1)).view(np.uint64) < 2 * SECOND_BITS - 1
+        count = _leading(near)
+        if not count:
+            return 0, step_group
+
+        steps, walls = steps[:count], np.ascontiguousarray(walls[:count])
         for layout, places, word in self._values:
             values = self._gather(data, pos, count, places, word).view(layout.dtype)
-            sink.rows(layout, steps[:count], walls.view(np.float64), values)
-        return count, StepGroup(int(steps[count - 1]), int(walls[-1]))
-
-    def _row_steps(self, data: bytes, pos: int, count: int) -> tuple[IntArray, int]:
-        """Step of each row (count,) and the number of rows before one with mixed steps."""
-        width = self._width
-        if not width:
-            return np.zeros(count, np.int64), count
-        word, size = ("<u4", 4) if width <= 4 else ("<u8", 8)
-        raw = self._gather(data, pos, count, self._steps, word)
-        if width < size:
-            raw &= raw.dtype.type((1 << (8 * width)) - 1)
-        same = raw == raw[:, :1]
-        if not same.all():
-            count = int((~same.all(axis=1)).argmax())
-        first = raw[:count, 0].astype(np.int64)
-        steps = np.zeros(count, np.int64)
-        for byte in range(width):
-            steps |= ((first >> (8 * byte)) & 0x7F) << (7 * byte)
-
-        return steps, count
+            sink.rows(layout, steps, walls.view(np.float64), values)
+        return count, StepGroup(int(steps[-1]), int(walls[-1]))
 
     def _gather(
         self, data: bytes, pos: int, count: int, places: IntArray, word: str
@@ -195,6 +166,12 @@ class StepTemplate:
             (count, self.size - wide + 1), word, data, pos, (self.size, 1)
         )
         return view[:, places]
+
+
+def _leading(wanted: BoolArray) -> int:
+    """How many rows of (n, m) are all true, before the first one that is not."""
+    fit = np.logical_and.reduce(wanted, axis=1)
+    return len(wanted) if fit.all() else int(fit.argmin())
 
 
 class TemplateCache:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rltui.draw.chart.chart_model import XY, Overlay
+from rltui.draw.chart.chart_model import XY
 from rltui.draw.chart.render import Chart, Curve, render
 from rltui.draw.line import MUTED, RULE, RUN_TOKENS, TITLE, Line, Token, beside, indented
 from rltui.draw.view import View, missing_on
@@ -72,7 +72,7 @@ class Curves:
 
     def _chart(self, metric: Column, here: Row | None, view: View) -> Chart:
         words, axis = view.glyphs.text, _axis(self.comparison, metric, here, view)
-        lines: list[Overlay] = []
+        lines: list[Curve] = []
         for row in self.comparison.rows:
             if row is here or row.slot >= len(RUN_TOKENS):
                 continue
@@ -81,7 +81,7 @@ class Curves:
                 sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
                 name, note = map(words, self.labels[row.id])
                 band = (found.low, found.high)
-                lines.append(Overlay(found.x, found.y, token, name, note, sign, *band, found.mean))
+                lines.append(Curve(found.x, found.y, token, name, note, sign, *band, found.mean))
         own = None if here is None else self.of(here, metric, axis, view)
         if own is None:
             own = Curve(np.empty(0), np.empty(0))
@@ -181,4 +181,4 @@ def _curve(
         return None if gathered is None else Curve(gathered.x, gathered.mean)
     below, above = gathered.spread()
 
-    return Curve(gathered.x, gathered.mean, (gathered.x, below), (gathered.x, above))
+    return Curve(gathered.x, gathered.mean, low=(gathered.x, below), high=(gathered.x, above))

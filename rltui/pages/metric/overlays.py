@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rltui.draw.chart.chart_model import XY, Chart, Curve, Overlay
+from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.foot import legend_lines
 from rltui.draw.chart.trace import COARSE, LONG, LONG_COARSE, Outline
 from rltui.draw.line import RUN_TOKENS, Line, Token
@@ -74,7 +74,7 @@ def _labels(run: RunView, view: View) -> list[tuple[str, str]]:
     return kept(run, ("labels", key), lambda: run_labels(Sweep(runs)))
 
 
-def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> list[Overlay]:
+def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> list[Curve]:
     """The other rows of the same run that share a chart with ``tag``, in the first free
     colours."""
     if tag not in view.shared:
@@ -88,7 +88,7 @@ def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> 
         line = trace_of(run, other, view, exact=exact)
         if line is not None and has_own_axis(run, other) == own_axis:
             label, sign = row_label(run, other), slot_sign(view.shared.index(other))
-            lines.append(Overlay(*line.points, token, label, sign=sign, mean=line.mean))
+            lines.append(Curve(*line.points, token, label, sign=sign, mean=line.mean))
 
     return lines
 
@@ -101,7 +101,7 @@ def row_label(run: RunView, tag: str) -> str:
 
 def _marked_lines(
     run: RunView, tag: str, view: View, *, exact: bool
-) -> tuple[list[Overlay], list[Points]]:
+) -> tuple[list[Curve], list[Points]]:
     """The marked runs with a colour as lines, the points of all others."""
     others = [m for m in view.marked if m.run is not run]
     kind = axis_of(run, run.shown(tag), view.axis).kind
@@ -114,7 +114,7 @@ def _marked_lines(
         line = line.scaled(marked.run.infos[found].factor_to(run.infos[tag]))
         if marked.slot < len(RUN_TOKENS):
             sign, token = slot_sign(marked.slot), RUN_TOKENS[marked.slot]
-            lines.append(Overlay(*line.points, token, name, note, sign, mean=line.mean))
+            lines.append(Curve(*line.points, token, name, note, sign, mean=line.mean))
         else:
             rest.append(line.mean or line.points)
 
@@ -156,7 +156,7 @@ def marks_legend(run: RunView, view: View, width: int) -> Line:
     others = [m for m in view.marked if m.run is not run]
     labels, nothing = _labels(run, view), np.empty(0)
     entries = [
-        Overlay(nothing, nothing, RUN_TOKENS[m.slot], *label, slot_sign(m.slot))
+        Curve(nothing, nothing, RUN_TOKENS[m.slot], *label, slot_sign(m.slot))
         for m, label in zip(others, labels[1:], strict=True)
         if m.slot < len(RUN_TOKENS)
     ]
@@ -176,10 +176,10 @@ def _own(run: RunView, view: View) -> tuple[str, Token]:
     return slot_sign(slot), (*RUN_TOKENS, Token.STRONG)[min(slot, len(RUN_TOKENS))]
 
 
-def _band_label(count: int) -> Overlay:
+def _band_label(count: int) -> Curve:
     """The entry of the legend for runs that only the band shows."""
     nothing = np.empty(0)
-    return Overlay(nothing, nothing, Token.BAND, f"{count} more as a band", is_band=True)
+    return Curve(nothing, nothing, Token.BAND, f"{count} more as a band", is_band=True)
 
 
 def band_of(runs: Sequence[Points]) -> tuple[XY, XY] | None:

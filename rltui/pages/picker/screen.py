@@ -139,6 +139,6 @@ class PickerApp(ShellApp[Path], places=(PICKER,)):
         return self._first
 
     def open_help(self, keys: Sequence[Key], place: str, title: str) -> None:
-        from rltui.tui.help import HelpScreen  # imported once it is needed
+        from rltui.tui.overlay import HelpScreen  # imported once it is needed
 
         self.push_screen(HelpScreen(keys, place, title))

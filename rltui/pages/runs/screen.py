@@ -156,8 +156,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         if self._settled or not session.views:
             return
         self._settled = True
-        more = session.reach.searching or session.reader.unread or session.reader.out_of_reach
-        if session.run_count == 1 and not more:
+        state = session.reader.state
+        if session.run_count == 1 and not (state.searching or state.unread or state.out_of_reach):
             self.open_run(next(iter(session.views)))
 
     def open_run(self, key: RunKey) -> None:

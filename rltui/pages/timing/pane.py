@@ -14,7 +14,7 @@ from textual.geometry import Size
 from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.draw.chart.layers import bar_line
+from rltui.draw.chart.stack import bar_line
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,

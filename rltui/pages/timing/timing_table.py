@@ -14,7 +14,7 @@ from rltui.core.text import cell_width, words_match
 from rltui.draw.chart.axis import nice_ceil
 from rltui.draw.chart.canvas import Span as XSpan
 from rltui.draw.chart.foot import axis_lines, foot_lines, label_width
-from rltui.draw.chart.layers import LETTERS, Stack, stack_cells
+from rltui.draw.chart.stack import LETTERS, Stack, stack_cells
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,

@@ -303,8 +303,8 @@ class PlaceReader:
         return PlaceState(
             progress=reader.progress(),
             runs=found or (),
-            notes=reader.notes,
-            unclaimed=() if self._place.prefix else reader.unclaimed,
+            notes=reader.state.notes,
+            unclaimed=() if self._place.prefix else reader.state.unclaimed,
             failure=self._failure,
             ended=ended,
             searched=found is not None,

@@ -5,14 +5,18 @@ from __future__ import annotations
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from rltui.core.address import AUTO, RemotePath
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
-from rltui.core.errors import SourceError, UnreachableError, UsageError
+from rltui.core.errors import SourceError, UnreachableError, UsageError, VanishedError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.remote.ray.driver_process import DriverProcess, LostError
@@ -28,13 +32,12 @@ from rltui.remote.ray.message import (
     Task,
 )
 from rltui.remote.ray.places import Places
-from rltui.remote.ray.rereads import Pieces, Rereads
 from rltui.remote.ray.survey import ClusterFacts, Survey
-from rltui.sources.follow.queued import Arriving, BatchQueue, ThreadedReader
+from rltui.sources.follow.queued import Arriving, BatchQueue, ReaderState, ThreadedReader
 from rltui.version import __version__
 
 if TYPE_CHECKING:
-    from rltui.remote.part import Wishes
+    from rltui.remote.wishes import Wishes
 
 #: Seconds for a driver to connect and to search the nodes.
 _LOOK_S = 180.0
@@ -44,6 +47,8 @@ _SURVEY_S = 60.0
 _RETRY_S, _MOST_RETRY_S = 1.0, 30.0
 #: How often a driver is started again when files are read once.
 _MOST_FAILURES = 3
+#: A node that sends nothing for this many seconds is not waited for.
+_PIECE_S = 60.0
 _UNREACHABLE = "the cluster cannot be reached"
 _MISSING = "no node of the cluster has this path"
 
@@ -289,11 +294,6 @@ class RayReader(ThreadedReader):
         thread."""
         return self._phase
 
-    @property
-    def connecting(self) -> tuple[Path, ...]:
-        """All its logdirs until the cluster has answered."""
-        return () if self._connected else self._logdirs
-
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known) on all nodes, as of their last answers."""
         return self._places.progress
@@ -304,36 +304,23 @@ class RayReader(ThreadedReader):
         return False
 
     @property
-    def notes(self) -> tuple[Note, ...]:
-        """Trouble with nodes and directories."""
-        return self._places.notes
-
-    @property
-    def out_of_reach(self) -> tuple[Path, ...]:
-        """Logdirs that no node reads any more: of the runs of one node nothing is known."""
-        return tuple(self._logdirs[number] for number in sorted(self._places.unread))
-
-    @property
-    def unread(self) -> tuple[Note, ...]:
-        """Logdirs that no node has. Nodes are asked again and again."""
-        if not self._connected or self._phase:
-            return ()
-        return tuple(Note(path, None, Level.WATCH, _MISSING) for path in self._missing)
+    def state(self) -> ReaderState:
+        """How the logdirs are doing; of the runs of one node nothing is known."""
+        places, searched = self._places, self._connected and not self._phase
+        missing = self._missing if searched else ()
+        return ReaderState(
+            notes=places.notes,
+            unread=tuple(Note(path, None, Level.WATCH, _MISSING) for path in missing),
+            unclaimed=places.unclaimed,
+            run_count=places.run_count,
+            connecting=() if self._connected else self._logdirs,
+            out_of_reach={self._logdirs[number]: None for number in sorted(places.unread)},
+        )
 
     @property
     def _missing(self) -> list[RemotePath]:
         there = self._places.logdirs
         return [path for number, path in enumerate(self._logdirs) if number not in there]
-
-    @property
-    def unclaimed(self) -> tuple[Note, ...]:
-        """Files that look like logs and are not read, with the reason."""
-        return self._places.unclaimed
-
-    @property
-    def run_count(self) -> int:
-        """Runs that the nodes found, read or not."""
-        return self._places.run_count
 
 
 def _lost(error: LostError) -> str:
@@ -348,3 +335,121 @@ def _at(authority: str) -> str:
 def _failing(error: UnreachableError) -> Iterator[Batch]:
     raise error
     yield
+
+
+class Pieces:
+    """What comes of one request, in order."""
+
+    def __init__(self, request: Again) -> None:
+        self.request = request
+        self._queue: SimpleQueue[Reread] = SimpleQueue()
+
+    @property
+    def ready(self) -> bool:
+        """Whether one is there."""
+        return not self._queue.empty()
+
+    def put(self, piece: Reread) -> None:
+        """Append one."""
+        self._queue.put(piece)
+
+    def get(self) -> Reread:
+        """The next one. Raises UnreachableError where nobody can read it now or none comes in
+        time, VanishedError where the files do not hold it any more."""
+        try:
+            piece = self._queue.get(timeout=_PIECE_S)
+        except Empty:
+            raise UnreachableError("its node does not answer") from None
+        if piece.lost:
+            raise VanishedError("its files do not hold it any more")
+        if piece.failure:
+            raise UnreachableError(piece.failure)
+        return piece
+
+
+class Rereads:
+    """Of one cluster."""
+
+    def __init__(
+        self,
+        send: Callable[[Again], None],
+        batches_of: Callable[[int, bytes], Iterator[Batch]],
+        wait: Callable[[Pieces], None],
+    ) -> None:
+        """``send`` asks the node, and raises LostError; ``batches_of`` gives those of a piece by
+        the number of its place; ``wait`` is called before a piece is taken."""
+        self._send = send
+        self._batches_of = batches_of
+        self._wait = wait
+        self._ids = count(1)
+        self._open: WeakValueDictionary[int, Pieces] = WeakValueDictionary()
+
+    def batches(self, requests: Sequence[Again]) -> Arriving:
+        """What was read of a run; asked for when somebody first looks whether it is there."""
+        run = _Run(requests, self._ask, self._taken)
+        return Arriving(run.batches(), run.is_ready)
+
+    def take(self, piece: Reread) -> None:
+        """Keep a piece for whoever waits for it."""
+        pieces = self._open.get(piece.id)
+        if pieces is not None:
+            pieces.put(piece)
+
+    def fail(self, why: str) -> None:
+        """Nothing more comes of what was asked for."""
+        for reference in self._open.valuerefs():  # a list: another thread may ask meanwhile
+            pieces = reference()
+            if pieces is not None:
+                pieces.put(Reread(pieces.request.id, failure=why))
+
+    def _ask(self, request: Again) -> Pieces:
+        pieces = Pieces(replace(request, id=next(self._ids)))
+        self._open[pieces.request.id] = pieces
+        try:
+            self._send(pieces.request)
+        except LostError as error:
+            pieces.put(Reread(pieces.request.id, failure=str(error)))
+        return pieces
+
+    def _taken(self, pieces: Pieces) -> tuple[Iterator[Batch], bool]:
+        """The batches of the next piece, and whether another one follows."""
+        self._wait(pieces)
+        piece = pieces.get()
+        return self._batches_of(pieces.request.place, piece.batches), piece.more
+
+
+class _Run:
+    """One run that is read again."""
+
+    def __init__(
+        self,
+        requests: Sequence[Again],
+        ask: Callable[[Again], Pieces],
+        take: Callable[[Pieces], tuple[Iterator[Batch], bool]],
+    ) -> None:
+        self._requests = requests
+        self._ask = ask
+        self._take = take
+        self._asked: deque[Pieces] | None = None
+        self._here: deque[Batch] = deque()
+
+    def is_ready(self) -> bool:
+        """Whether the next batch, or the end, is there."""
+        asked = self._begun()
+        return bool(self._here) or not asked or asked[0].ready
+
+    def batches(self) -> Iterator[Batch]:
+        """All of them."""
+        asked = self._begun()
+        while asked:
+            found, more = self._take(asked[0])
+            self._here.extend(found)
+            if not more:
+                asked.popleft()
+            while self._here:
+                yield self._here.popleft()
+
+    def _begun(self) -> deque[Pieces]:
+        if self._asked is None:
+            self._asked = deque(map(self._ask, self._requests))
+        return self._asked

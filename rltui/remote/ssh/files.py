@@ -20,9 +20,10 @@ from rltui.core.batch import Note
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.remote.status import RemoteStatus
-from rltui.remote.ssh.link import Link, LinkLostError
-from rltui.remote.wire import Kind, WireError
-from rltui.remote.wire.messages import FILES, MOST_READ, Answer, Hello, Question, Sort, What
+from rltui.remote.conversation import Conversation, LinkLostError
+from rltui.remote.ssh.link import SshLink, SshPaths
+from rltui.remote.wire.messages import MOST_READ, Answer, Question, Sort, What
+from rltui.remote.wishes import Wishes
 
 #: Seconds until an answer must have come, and until a host that did not answer is asked again.
 _PATIENCE_S, _PAUSE_S = 60.0, 5.0
@@ -31,6 +32,7 @@ _TOGETHER = 100
 #: Bytes of a file that is read whole.
 MOST_WHOLE = 64 << 20
 _MODES = {Sort.FILE: stat.S_IFREG, Sort.DIRECTORY: stat.S_IFDIR, Sort.OTHER: stat.S_IFIFO}
+_Answered = tuple[Answer, bytes]
 
 
 class SshFiles:
@@ -43,8 +45,8 @@ class SshFiles:
         self._command = tuple(command)
         self._clock = clock
         self._lock = threading.Lock()
-        self._link: Link | None = None
-        self._expected: dict[Question, Answer] = {}
+        self._talk: Conversation | None = None
+        self._expected: dict[Question, _Answered] = {}
         """Answers to what will be asked next."""
         self._closes = 0
         """How often it was closed."""
@@ -56,15 +58,15 @@ class SshFiles:
 
     def status(self, path: Path) -> RemoteStatus:
         """Of a file or directory, links followed."""
-        found = self._ask(Question(What.STATUS, _place(path)))
+        found, _ = self._ask(Question(What.STATUS, _place(path)))
         mode, device = _MODES[found.sort], -1 - abs(hash(path.parts[:2]))
         return RemoteStatus(mode, device, hash(str(path)), found.size, found.modified_ns)
 
     def entries(self, path: Path) -> list[FarEntry]:
         """The names in a directory."""
-        found = self._ask(Question(What.NAMES, _place(path)))
+        found, _ = self._ask(Question(What.NAMES, _place(path)))
         return [
-            FarEntry(name, str(path / name), sort, partial(self.status, path / name))
+            FarEntry(str(name), str(path / name), sort, partial(self.status, path / name))
             for name, sort in found.names
         ]
 
@@ -77,17 +79,15 @@ class SshFiles:
         ends."""
         if end is None and (size := self.status(path).st_size) - begin > MOST_WHOLE:
             raise OSError(errno.EFBIG, f"is too large to be sent: {size >> 20} MiB")
-        return b"".join(self._pieces(_place(path), begin, end))
-
-    def _pieces(self, place: str, begin: int, end: int | None) -> Iterator[bytes]:
         last = begin + MOST_WHOLE if end is None else end
-        while begin < last:
-            size = min(MOST_READ, last - begin)
-            data = self._ask(Question(What.BYTES, place, begin, size)).data
-            yield data[:size]
-            begin += len(data)
+        found = bytearray()
+        while (at := begin + len(found)) < last:
+            size = min(MOST_READ, last - at)
+            data = self._ask(Question(What.BYTES, _place(path), at, size))[1][:size]
+            found += data
             if len(data) < size:
-                return
+                break
+        return bytes(found)
 
     def expect(self, directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:  # noqa: ARG002 - as of Store
         """These directories will be listed next: asks for all of them on one way there and back.
@@ -104,9 +104,7 @@ class SshFiles:
     @property
     def notes(self) -> tuple[Note, ...]:
         """Why the host did not answer the last question; nothing when it did."""
-        if not self._why:
-            return ()
-        return (Note(self._root, None, Level.WATCH, self._why),)
+        return (Note(self._root, None, Level.WATCH, self._why),) if self._why else ()
 
     def is_spent(self, *, begins: bool = False) -> bool:  # noqa: ARG002 - as of Store
         """False: the user's own host makes nothing up."""
@@ -120,62 +118,56 @@ class SshFiles:
     def close(self) -> None:
         """End the connection, from any thread; a question that waits fails."""
         self._closes += 1
-        link = self._link
-        if link is not None:
-            link.close()
+        talk = self._talk
+        if talk is not None:
+            talk.close()
         if self._lock.acquire(blocking=False):  # else the one that asks hangs up
             try:
                 self._hang_up()
             finally:
                 self._lock.release()
 
-    def _ask(self, question: Question) -> Answer:
+    def _ask(self, question: Question) -> _Answered:
         found = self._expected.pop(question, None) or self._ask_all([question])[0]
-        if found.error is not None:
-            raise found.error
+        answer = found[0]
+        if answer.error:
+            code = getattr(errno, answer.error, errno.EIO)
+            raise OSError(code if isinstance(code, int) else errno.EIO, answer.text)
         return found
 
-    def _ask_all(self, questions: Sequence[Question]) -> list[Answer]:
+    def _ask_all(self, questions: Sequence[Question]) -> list[_Answered]:
         with self._lock:
             now, refused = self._clock.monotonic(), self._refused_at
             if refused is not None and now - refused < _PAUSE_S:
                 raise OSError(errno.EHOSTUNREACH, self._why)
+            closes, found = self._closes, None
             try:
-                found = self._answers(questions)
-            except (LinkLostError, WireError) as error:
+                if self._talk is not None:
+                    try:
+                        found = list(self._answers(self._talk, questions))
+                    except LinkLostError:
+                        self._hang_up()  # nobody had asked for a while, or it was lost
+                        if self._closes != closes:
+                            raise
+                if found is None:
+                    link, wishes = SshLink(self._command), Wishes(clock=self._clock)
+                    self._talk = Conversation(link, 1, wishes, partial(SshPaths, [self._root]))
+                    found = list(self._answers(self._talk, questions))
+            except LinkLostError as error:
                 self._hang_up()
                 self._refused_at, self._why = now, str(error)
                 raise OSError(errno.EHOSTUNREACH, self._why) from None
             self._refused_at, self._why = None, ""
         return found
 
-    def _answers(self, questions: Sequence[Question]) -> list[Answer]:
-        """Raises LinkLostError and WireError."""
-        closes = self._closes
-        if self._link is not None:
-            try:
-                return list(self._asked(self._link, questions))
-            except LinkLostError:
-                self._hang_up()  # nobody had asked for a while, or it was lost
-                if self._closes != closes:
-                    raise
-        self._link = Link(self._command)
-        return list(self._asked(self._link, questions))
-
-    def _asked(self, link: Link, questions: Sequence[Question]) -> Iterator[Answer]:
-        """The answers, in order."""
-        for question in questions:
-            link.send(Kind.ASK, question.dump(), flush=False)
-        link.flush()
+    def _answers(self, talk: Conversation, questions: Sequence[Question]) -> Iterator[_Answered]:
+        """The answers, in order. Raises LinkLostError."""
+        talk.send(*questions)
         missing, end = len(questions), self._clock.monotonic() + _PATIENCE_S
         while True:
-            for frame in link.receive():
-                if frame.kind == Kind.HELLO:
-                    why = Hello.load(frame).lacks(FILES)
-                    if why:
-                        raise LinkLostError(why)
-                elif frame.kind == Kind.ANSWER:
-                    yield Answer.load(frame)
+            for event in talk.arriving():
+                if isinstance(event, tuple):
+                    yield event
                     missing, end = missing - 1, self._clock.monotonic() + _PATIENCE_S
                     if not missing:
                         return
@@ -183,10 +175,10 @@ class SshFiles:
                 raise LinkLostError("it does not answer")
 
     def _hang_up(self) -> None:
-        link, self._link = self._link, None
-        if link is not None:
-            link.close()
-            link.release()
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.close()
+            talk.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +189,8 @@ class FarEntry:
     path: str
     """Its address."""
     sort: Sort
-    _status: Callable[[], RemoteStatus]
+    stat: Callable[[], RemoteStatus]
+    """Asks for its status."""
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as of DirEntry
         """Whether it is a directory, and no link to one."""
@@ -211,11 +204,7 @@ class FarEntry:
         """False: links are followed there."""
         return False
 
-    def stat(self) -> RemoteStatus:
-        """Asks for its status."""
-        return self._status()
 
-
-def _place(path: Path) -> str:
+def _place(path: Path) -> Path:
     assert isinstance(path, RemotePath)
-    return path.place
+    return Path(path.place)

@@ -8,68 +8,63 @@ goes on from there, so that nothing is lost and nothing comes twice.
 from __future__ import annotations
 
 import os
-import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rltui.core.address import RemotePath
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.files.disk import offer
-from rltui.files.trouble import Notes
-from rltui.remote.part import NotInstalledError
-from rltui.remote.ssh.conversation import Conversation
+from rltui.files.trouble import Notes, Trouble
+from rltui.remote.conversation import Conversation, LinkLostError, Paths, clock_note
+from rltui.remote.rereading import Rereading
 from rltui.remote.ssh.files import SshFiles
-from rltui.remote.ssh.link import FarPaths, LinkLostError, Outage, ssh_command
-from rltui.remote.ssh.rereading import Rereading
+from rltui.remote.ssh.link import SshLink, SshPaths, ssh_command
 from rltui.remote.wire.messages import Again, KnownFile, State
+from rltui.remote.wishes import NotInstalledError, Wishes
 from rltui.sources.discovery.run_files import EMPTY
-from rltui.sources.follow.queued import BatchQueue, QueuedReader
+from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
-
-if TYPE_CHECKING:
-    from rltui.remote.part import Wishes
 
 #: Seconds until a lost connection is tried again: the first time, and at most.
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.5, 30.0
 #: Attempts of a headless command to go on after its connection was lost.
 _ATTEMPTS = 3
-#: Seconds by which the clocks of two hosts may differ.
-_SKEW_S = 60.0
-_STOP_TIMEOUT_S = 2.0
+#: A connection that is lost for fewer seconds is not worth a note on every run.
+_NOTED_S = 10.0
 
 
-class SshReader(QueuedReader):
-    """A :class:`~rltui.sources.follow.reading.Reading` of one host."""
+class SshReader(ThreadedReader):
+    """A :class:`~rltui.sources.follow.queued.Reading` of one host."""
 
     def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
         """Raises UsageError for what is not a host."""
         self._logdirs = tuple(logdirs)
         self._host = logdirs[0].authority
+        super().__init__(BatchQueue(), f"rltui-ssh-{self._host}")
         self._command = ssh_command(self._host, [p.place for p in logdirs], os.environ)
         # an empty file is then no error there, but one missing path does not hide the others
         partial = wishes.partial and len(logdirs) > 1
         self._wishes = replace(wishes, waits=True) if partial else wishes
         self._waits = wishes.waits
         self._known = HandedOver()
-        super().__init__(BatchQueue())
         self._finished: set[Path] = set()
         """Files whose last line was read without its end."""
         root = RemotePath(*logdirs[0].parts[:2])
         self._files = SshFiles(root, ssh_command(self._host, ["~"], os.environ), wishes.clock)
         offer(root, self._files)
         self._rereading = Rereading(self._connected_again, self._on_news, wishes.clock)
-        self._thread: threading.Thread | None = None
-        self._stopped = threading.Event()
-        self._outage = Outage(wishes.clock)
+        self._outage = Outage(wishes)
         self._talk: Conversation | None = None
         self._last = State()
         """What the far side said last, before the present connection."""
-        self._paths: FarPaths
-        self._skew_s = 0.0
+        self._paths: Paths
+        self._ahead_s = 0.0
+        """Seconds by which the host's clock is ahead."""
         self._tried = False
         """Whether it was searched, with whatever success."""
         self._searching = False
@@ -90,14 +85,12 @@ class SshReader(QueuedReader):
             self._outage.begin(str(error))
             raise UnreachableError(f"{self._host}: {error}") from None
         except SourceError as error:
-            raise SourceError(self._named(str(error))) from None
-
-    def _named(self, text: str) -> str:
-        """What the far side says about a path there, with the logdir in its place."""
-        for logdir in self._logdirs:
-            if text.startswith(f"{logdir.place}: "):
-                return f"{logdir}: {text.removeprefix(f'{logdir.place}: ')}"
-        return f"{self._host}: {text}"
+            text = str(error)  # names a path there: the logdir takes its place
+            for logdir in self._logdirs:
+                if text.startswith(f"{logdir.place}: "):
+                    rest = text.removeprefix(f"{logdir.place}: ")
+                    raise SourceError(f"{logdir}: {rest}") from None
+            raise SourceError(f"{self._host}: {text}") from None
 
     def read_all(self) -> Iterator[Batch]:
         """Every source to its end. What cannot be had because the connection is lost, and lost
@@ -105,19 +98,16 @@ class SshReader(QueuedReader):
         if not self._tried:
             self.scan()
         for attempt in range(_ATTEMPTS):
-            yield from self._read_once()
+            try:
+                for batch in self._connected().read(follow=False):
+                    yield self._received(batch)
+            except LinkLostError as error:
+                self._outage.begin(str(error))
+            finally:
+                self._hang_up()
             if not self._outage.message:
                 return
-            self._stopped.wait(_LEAST_PAUSE_S * 2**attempt)
-
-    def _read_once(self) -> Iterator[Batch]:
-        try:
-            for batch in self._connected().read(follow=False):
-                yield self._taken(batch)
-        except LinkLostError as error:
-            self._outage.begin(str(error))
-        finally:
-            self._hang_up()
+            self._stopping.wait(_LEAST_PAUSE_S * 2**attempt)
 
     def read_again(
         self,
@@ -127,9 +117,7 @@ class SshReader(QueuedReader):
     ) -> Iterator[Batch] | None:
         """What was read of a run, once more, over a connection of its own; None where one of its
         files was written anew."""
-        if any(generations):
-            return None
-        return self._rereading.read(self._wanted(key, sources))
+        return None if any(generations) else self._rereading.read(self._wanted(key, sources))
 
     def rereadable(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
@@ -138,20 +126,15 @@ class SshReader(QueuedReader):
         asked; a headless command waits."""
         if any(generations) or self._outage.message:
             return False
-        return self._rereading.keeps(self._wanted(key, sources), wait=self._thread is None)
+        wanted = replace(self._wanted(key, sources), only_ask=True)
+        return self._rereading.keeps(wanted, wait=self._thread is None)
 
     def _wanted(self, key: RunKey, sources: Mapping[Path, SourceInfo]) -> Again:
-        files = [
-            KnownFile(self._paths.there(path), s.offset, s.modified, path in self._finished)
-            for path, s in sources.items()
-            if isinstance(path, RemotePath)
-        ]
-        return Again(key, tuple(files))
+        return Again(key, known_files(self._paths, sources, self._finished))
 
     def _connected_again(self) -> Conversation:
         """Another connection, after a search. Raises LinkLostError and SourceError."""
-        wishes = replace(self._wishes, choose=None)
-        talk = Conversation(self._command, self._logdirs, wishes, State())
+        talk = self._conversation(replace(self._wishes, choose=None), State())
         try:
             talk.search(self._known)
         except BaseException:
@@ -161,38 +144,53 @@ class SshReader(QueuedReader):
         return talk
 
     def _on_news(self) -> None:
-        call = self.on_batch
-        if call is not None:
-            call()
+        if self.on_batch is not None:
+            self.on_batch()
 
     # -- live ---------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Begin to read in a thread. Raises SourceError for bad paths."""
-        if self._thread is not None:
-            return
+    def _prepare(self) -> None:
         if not self._tried:
             self.scan()
-        self._stopped.clear()
-        self._queue.open()
-        name = f"rltui-ssh-{self._host}"
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
 
-    def stop(self) -> None:
-        """End the connection and the thread; batches in the queue can still be drained."""
-        self._stopped.set()
-        self._queue.close()
+    def _interrupt(self) -> None:
         self._rereading.close()
         self._files.close()
-        talk, thread = self._talk, self._thread
+        talk = self._talk
         if talk is not None:
             talk.close()
-        self._thread = None
-        if thread is not None:
-            thread.join(_STOP_TIMEOUT_S)
-        elif not self._searching:  # else the search ends with an error, and hangs up
+        if self._thread is None and not self._searching:  # a search ends with an error
             self._hang_up()
+
+    def _follow(self) -> None:
+        """Read until stopped; the body of the thread."""
+        pause = _LEAST_PAUSE_S
+        try:
+            while not self._stopping.is_set():
+                try:
+                    talk = self._connected()
+                    pause = _LEAST_PAUSE_S
+                    for batch in talk.read(follow=True):
+                        if not self._queue.put(self._received(batch)):
+                            break
+                except LinkLostError as error:
+                    if not self._stopping.is_set():
+                        self._outage.begin(str(error))
+                except SourceError as error:
+                    self._outage.begin(str(error), what="cannot be read")
+                self._hang_up()
+                self._note_runs(self._outage.for_runs())
+                self._stopping.wait(pause)
+                pause = min(2 * pause, _MOST_PAUSE_S)
+        finally:
+            self._hang_up()
+
+    def _note_runs(self, notes: Notes) -> None:
+        """Queue notes for every run."""
+        logdir = self._logdirs[0]
+        found = tuple(Note(logdir, None, level, message) for level, message in notes)
+        for _, batches in self._known.by_run() if found else ():
+            self._queue.put(replace(self._paths.batch(batches[-1]), notes=found))
 
     # -- state --------------------------------------------------------------------------------
 
@@ -203,115 +201,58 @@ class SshReader(QueuedReader):
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known) on the far side."""
-        return self._state.progress or (0, 0)
+        return self._far_state.progress or (0, 0)
 
     @property
-    def run_count(self) -> int:
-        """Runs that the newest search found, read or not."""
-        return self._state.run_count or 0
-
-    @property
-    def unclaimed(self) -> tuple[Note, ...]:
-        """Files that look like logs and are not read, with the reason."""
-        return self._state.unclaimed or ()
-
-    @property
-    def out_of_reach(self) -> tuple[Path, ...]:
-        """All its logdirs while the host cannot be reached."""
-        return tuple(self._logdirs) if self._outage.message else ()
-
-    def lost_at(self, logdir: Path) -> float | None:
-        """When the host got out of reach."""
-        return self._outage.since if logdir in self._logdirs else None
-
-    @property
-    def connecting(self) -> tuple[Path, ...]:
-        """All its logdirs until the far side has introduced itself."""
-        talk = self._talk
-        return () if talk is not None and talk.introduced else self._logdirs
-
-    @property
-    def unread(self) -> tuple[Note, ...]:
-        """Logdirs that the far side cannot search, with the reason."""
-        if self._outage.message:
-            return ()
-        state = self._state
-        failed = [n for n in state.notes or () if n.level >= Level.WATCH]
-        found = (n for n in (*failed, *(state.unclaimed or ())) if n.path in self._logdirs)
-        return tuple(
-            replace(n, level=Level.WATCH) for n in found if not (self._waits and n.message == EMPTY)
-        )
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """Trouble that concerns no file of a run; that the host cannot be reached."""
-        found = self._state.notes or ()
-        if self._outage.message:
-            lost = Note(self._logdirs[0], None, Level.WATCH, self._outage.message)
-            return (lost, *(n for n in found if n.path != lost.path))
-        if abs(self._skew_s) < _SKEW_S:
-            return found
-        side = "ahead of" if self._skew_s > 0 else "behind"
-        text = f"the clock of {self._host} is {abs(self._skew_s):.0f} s {side} the one here"
-        return (Note(self._logdirs[0], None, Level.WATCH, text), *found)
-
-    @property
-    def _state(self) -> State:
+    def _far_state(self) -> State:
         talk = self._talk
         return self._last if talk is None else talk.state
 
-    # -- the thread ---------------------------------------------------------------------------
+    @property
+    def state(self) -> ReaderState:
+        """That of the far side, and whether it can be reached."""
+        far, talk, lost = self._far_state, self._talk, self._outage.message
+        notes, unclaimed = far.notes or (), far.unclaimed or ()
+        if lost:
+            first = Note(self._logdirs[0], None, Level.WATCH, lost)
+            notes = (first, *(n for n in notes if n.path != first.path))
+        else:
+            ahead_s = self._ahead_s
+            notes = (*clock_note(self._logdirs[0], self._host, ahead_s, ahead_s), *notes)
+        return ReaderState(
+            notes=notes,
+            unread=() if lost else self._unread(far),
+            unclaimed=unclaimed,
+            run_count=far.run_count or 0,
+            connecting=() if talk is not None and talk.paths is not None else self._logdirs,
+            out_of_reach=dict.fromkeys(self._logdirs, self._outage.since) if lost else {},
+        )
 
-    def _run(self) -> None:
-        """Read until stopped; the body of the thread."""
-        pause = _LEAST_PAUSE_S
-        try:
-            while not self._stopped.is_set():
-                if self._follow():
-                    pause = _LEAST_PAUSE_S
-                self._hang_up()
-                self._note_runs(self._outage.for_runs())
-                self._stopped.wait(pause)
-                pause = min(2 * pause, _MOST_PAUSE_S)
-        except BaseException as error:  # noqa: BLE001 - raised on the main thread at the next drain
-            self._queue.fail(error)
-        finally:
-            self._hang_up()
-
-    def _follow(self) -> bool:
-        """Read until the connection is lost; whether there was one."""
-        connected = False
-        try:
-            talk = self._connected()
-            connected = True
-            for batch in talk.read(follow=True):
-                if not self._queue.put(self._taken(batch)):
-                    break
-        except LinkLostError as error:
-            if not self._stopped.is_set():
-                self._outage.begin(str(error))
-        except SourceError as error:
-            self._outage.begin(str(error), what="cannot be read")
-        return connected
-
-    def _note_runs(self, notes: Notes) -> None:
-        """Queue notes for every run."""
-        logdir = self._logdirs[0]
-        found = tuple(Note(logdir, None, level, message) for level, message in notes)
-        for _, batches in self._known.by_run() if found else ():
-            self._queue.put(replace(self._paths.batch(batches[-1]), notes=found))
+    def _unread(self, far: State) -> tuple[Note, ...]:
+        """Logdirs that the far side cannot search, with the reason."""
+        failed = (n for n in far.notes or () if n.level >= Level.WATCH)
+        return tuple(
+            replace(note, level=Level.WATCH)
+            for note in (*failed, *(far.unclaimed or ()))
+            if note.path in self._logdirs and not (self._waits and note.message == EMPTY)
+        )
 
     # -- the connection -----------------------------------------------------------------------
+
+    def _conversation(self, wishes: Wishes, state: State) -> Conversation:
+        """Raises LinkLostError where the command cannot be run."""
+        paths_of = partial(SshPaths, self._logdirs)
+        return Conversation(SshLink(self._command), len(self._logdirs), wishes, paths_of, state)
 
     def _connected(self) -> Conversation:
         """The connection, after a search. Raises LinkLostError, and SourceError for bad paths."""
         if self._talk is not None:
             return self._talk
-        talk = Conversation(self._command, self._logdirs, self._wishes, self._last)
+        talk = self._conversation(self._wishes, self._last)
         self._searching = True
         self._talk = talk  # stop() ends it from now on
         try:
-            if self._stopped.is_set():
+            if self._stopping.is_set():
                 raise LinkLostError("stopped")
             talk.search(self._known)
         except BaseException:
@@ -319,7 +260,8 @@ class SshReader(QueuedReader):
             raise
         finally:
             self._searching = False
-        self._paths, self._skew_s = talk.paths, talk.ahead_s
+        assert talk.paths is not None
+        self._paths, self._ahead_s = talk.paths, talk.ahead_s
         self._note_runs(self._outage.end())
         return talk
 
@@ -330,7 +272,7 @@ class SshReader(QueuedReader):
             talk.close()
             talk.release()
 
-    def _taken(self, batch: Batch) -> Batch:
+    def _received(self, batch: Batch) -> Batch:
         self._known.take(batch)
         found = self._paths.batch(batch)
         if found.finished:
@@ -338,3 +280,48 @@ class SshReader(QueuedReader):
         else:
             self._finished.discard(found.source.path)
         return found
+
+
+def known_files(
+    paths: Paths, sources: Mapping[Path, SourceInfo], finished: set[Path]
+) -> tuple[KnownFile, ...]:
+    """How far files have come, with their paths on the other side; the last lines of those that
+    are ``finished`` were read without their ends."""
+    return tuple(
+        KnownFile(paths.there(path), s.offset, s.modified, path in finished)
+        for path, s in sources.items()
+    )
+
+
+class Outage:
+    """Of one host."""
+
+    def __init__(self, wishes: Wishes) -> None:
+        self._clock = wishes.clock
+        self._trouble = Trouble()
+        self._began = 0.0
+        self.since: float | None = None
+        """When it was found to be out of reach, seconds since the epoch; None while it is not."""
+        self.message = ""
+        """Why it cannot be reached, and since when; empty while it can. Stands behind a path,
+        which names the host."""
+
+    def begin(self, why: str, what: str = "not reachable") -> None:
+        """An attempt has failed."""
+        if self.since is None:
+            self.since = self._clock.now()
+            self._began = self._clock.monotonic()
+        at = time.strftime("%H:%M:%S", time.localtime(self.since))
+        self.message = f"{what} since {at}: {why}"
+
+    def for_runs(self) -> Notes:
+        """What its runs are to be noted about an outage that lasts, once."""
+        lasted = self._clock.monotonic() - self._began
+        if self.since is None or lasted < _NOTED_S or self._trouble.message:
+            return ()
+        return self._trouble.failed(self.message)
+
+    def end(self) -> Notes:
+        """It can be reached again; returns what its runs are to be noted."""
+        self.since, self.message = None, ""
+        return self._trouble.over()

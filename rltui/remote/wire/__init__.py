@@ -5,8 +5,8 @@ are unknown are skipped, and whatever is malformed raises :class:`WireError`.
 """
 
 from rltui.remote.wire.batches import BatchDecoder, BatchEncoder
+from rltui.remote.wire.codec import WireError
 from rltui.remote.wire.framing import VERSION, Frame, FrameReader, FrameWriter, Kind, VersionError
-from rltui.remote.wire.record import WireError
 
 __all__ = [
     "VERSION",

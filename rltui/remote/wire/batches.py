@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 
 from rltui.core.batch import Batch, Joined, LogTail, Note, Restart, RunKey, SourceInfo, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.remote.wire.columns import _INT64, pack_columns, unpack_columns
-from rltui.remote.wire.framing import MOST_PAYLOAD, Frame, Kind
-from rltui.remote.wire.record import (
+from rltui.remote.wire.codec import (
     MOST_SETTINGS,
-    MOST_WHOLE_SETTING,
-    Record,
+    Bounds,
+    Int64,
+    Signed,
     WireError,
-    dump,
-    list_of,
-    long_text_of,
-    note_of,
-    note_row,
-    number_of,
-    row_of,
-    text_of,
-    whole_of,
+    dump_json,
+    load_json,
+    message_of,
+    plain,
+    record_of,
 )
+from rltui.remote.wire.columns import pack_columns, unpack_columns
+from rltui.remote.wire.framing import MOST_PAYLOAD, Frame, Kind
 
-_SIZE = struct.Struct("<I")
 #: Bytes after which a frame ends; rows of a larger block are divided.
 PART_BYTES = 4 << 20
 #: Characters of a text; each may take 12 bytes.
 MOST_TEXT = 2 << 20
-_FLAGS = ("gone", "more", "replaced", "document", "sampled", "finished")
 #: What a record does without, rather than be too large.
 _SPARE = {"hparams": "settings", "tail": "its last lines", "notes": "notes"}
 #: Kinds of things that a note about them names.
@@ -51,10 +47,74 @@ _MOST_TABLE_BYTES = 1 << 29
 _MOST_FILE_BYTES = 1 << 29
 _TEXT_BYTES = 64
 MOST_TAGS = 1 << 17
-_ABOUT = (
-    *("logdir", "name", "run_path", "path", "format", "order", "rank", "row_numbers"),
-    *("guessed", "joined", "alone", "part"),
-)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What stays the same from batch to batch of a file; sent once, with the next number."""
+
+    run: RunKey
+    run_path: Path
+    path: Path
+    format: str
+    order: Signed
+    precision_rank: Signed
+    steps_are_row_numbers: bool
+    guessed: frozenset[str]
+    joined: Joined
+    alone: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A block, whose columns follow the record, or a restart."""
+
+    rows: Annotated[int, Bounds(0, 1 << 28)] = 0
+    tags: Annotated[tuple[str, ...], Bounds(0, MOST_TAGS)] = ()
+    table: Annotated[int, Bounds(0, _MOST_TABLES)] | None = None
+    """Number of the list of tags, where it came before."""
+    absent: bool = False
+    narrow: object = None
+    digits: Annotated[tuple[Signed, ...], Bounds(0, MOST_TAGS)] | None = None
+    restart: Int64 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The rest of a batch, whose fields have its names."""
+
+    file: Annotated[int, Bounds(0, _MOST_FILES)]
+    at: tuple[int, int, int, float]
+    """Size, offset, records and modification time of the file."""
+    about: _File | None = None
+    items: Annotated[tuple[object, ...], Bounds(0, 1 << 24)] = ()
+    texts: tuple[TextPoint, ...] = ()
+    hparams: dict[str, object] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    generation: int = 0
+    gone: bool = False
+    more: bool = False
+    waiting: int = 0
+    replaced: bool = False
+    document: bool = False
+    tail: LogTail | None = None
+    exit_code: Int64 | None = None
+    sampled: bool = False
+    checksum: int | None = None
+    finished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a frame of kind PART has of a batch."""
+
+    items: Annotated[tuple[object, ...], Bounds(0, 1 << 24)] = ()
+    texts: tuple[TextPoint, ...] = ()
+
+
+_FILE_FIELDS = tuple(f.name for f in fields(_File))
+_SHARED = tuple(f.name for f in fields(_Record)[5:])
 
 
 class BatchEncoder:
@@ -63,25 +123,25 @@ class BatchEncoder:
     def __init__(self) -> None:
         self._tables: dict[tuple[str, ...], int] = {}
         self._room = Room()
-        self._files: dict[tuple[object, ...], int] = {}
+        self._files: dict[_File, int] = {}
 
-    def frames(self, batch: Batch) -> Iterator[tuple[Kind, bytes]]:
+    def frames(self, batch: Batch) -> Iterator[Frame]:
         """The frames of a batch: parts, if it is large, and its end. A note says what was left
         out because no frame can hold it."""
         missing: dict[str, None] = {}
         part = _Part()
         for name, head, columns in self._content(batch, missing):
             if part.size and part.size + ITEM_BYTES + len(head) + len(columns) > PART_BYTES:
-                yield Kind.PART, part.payload({})
+                yield part.frame(Kind.PART, {})
                 part = _Part()
             part.add(name, head, columns)
         record = self._record(batch)
         _leave_out(record, batch, missing)
-        end = part.payload(record)
-        if len(end) > MOST_PAYLOAD:
-            yield Kind.PART, part.payload({})
-            end = _Part().payload(record)
-        yield Kind.BATCH, end
+        end = part.frame(Kind.BATCH, record)
+        if len(end.record) + len(end.columns) > MOST_PAYLOAD:
+            yield part.frame(Kind.PART, {})
+            end = _Part().frame(Kind.BATCH, record)
+        yield end
 
     def _content(
         self, batch: Batch, missing: dict[str, None]
@@ -90,7 +150,7 @@ class BatchEncoder:
         for item in batch.items:
             for piece in _pieces(item):
                 if isinstance(piece, Restart):
-                    yield "items", dump({"restart": piece.step}), b""
+                    yield "items", dump_json({"restart": piece.step}), b""
                     continue
                 about, columns = pack_columns(piece)
                 head = self._with_tags(about, piece.tags)
@@ -101,14 +161,14 @@ class BatchEncoder:
         for text in batch.texts:
             if len(text.text) > MOST_TEXT:
                 missing[f"the end of a text of {len(text.text):,} characters"] = None
-            yield "texts", _text_row(text), b""
+            yield "texts", dump_json(plain(replace(text, text=text.text[:MOST_TEXT]))), b""
 
     def _with_tags(self, about: dict[str, object], tags: tuple[str, ...]) -> bytes | None:
         """The description of a block as JSON; None where it has too many tags, or too long ones."""
         number = self._tables.get(tags)
         if number is not None:
-            return dump({**about, "table": number})
-        head = dump({**about, "tags": list(tags)})
+            return dump_json({**about, "table": number})
+        head = dump_json({**about, "tags": list(tags)})
         if len(tags) > MOST_TAGS or len(head) > MOST_PAYLOAD - 2 * PART_BYTES:
             return None
         if self._room.takes(tags):
@@ -117,37 +177,13 @@ class BatchEncoder:
 
     def _record(self, batch: Batch) -> dict[str, object]:
         source = batch.source
-        record: dict[str, object] = {}
-        about = (
-            *(batch.run.logdir, batch.run.name, str(batch.run_path), str(source.path)),
-            *(source.format, source.order, source.precision_rank, source.steps_are_row_numbers),
-            *(sorted(source.guessed), source.joined.value, source.alone, source.part),
-        )
-        identity = tuple(tuple(x) if isinstance(x, list) else x for x in about)
-        number = self._files.get(identity)
-        if number is None:
-            number = self._files[identity] = len(self._files)
-            record["about"] = list(about)
-        record["file"] = number
-        record["at"] = [source.size, source.offset, source.records, source.modified]
-        record |= {name: True for name in _FLAGS if getattr(batch, name)}
-        record |= {
-            name: value
-            for name, value in (
-                ("waiting", batch.waiting),
-                ("generation", batch.generation),
-                ("hparams", {n: _plain(v) for n, v in batch.hparams.items()}),
-                ("notes", [note_row(n) for n in batch.notes]),
-            )
-            if value
-        }
-        if batch.tail is not None:
-            record["tail"] = [list(batch.tail.lines), batch.tail.after_row]
-        if batch.exit_code is not None:
-            record["exit"] = batch.exit_code
-        if batch.checksum is not None:
-            record["checksum"] = batch.checksum
-        return record
+        known = {name: getattr(source, name) for name in _FILE_FIELDS[2:]}
+        file = _File(batch.run, batch.run_path, **known)
+        new = file not in self._files
+        number = self._files.setdefault(file, len(self._files))
+        at = source.size, source.offset, source.records, source.modified
+        shared = {name: getattr(batch, name) for name in _SHARED}
+        return record_of(_Record(number, at, file if new else None, **shared))
 
 
 class _Part:
@@ -164,12 +200,11 @@ class _Part:
         self._columns.append(columns)
         self.size += ITEM_BYTES + len(entry) + len(columns)
 
-    def payload(self, record: dict[str, object]) -> bytes:
+    def frame(self, kind: Kind, record: dict[str, object]) -> Frame:
         """A record with the lists, and all columns."""
-        fields = [dump(record)[1:-1]] if record else []
-        fields += [b'"%b":[%b]' % (n.encode(), b",".join(x)) for n, x in self._lists.items()]
-        head = b"{%b}" % b",".join(fields)
-        return b"".join((_SIZE.pack(len(head)), head, *self._columns))
+        texts = [dump_json(record)[1:-1]] if record else []
+        texts += [b'"%b":[%b]' % (n.encode(), b",".join(x)) for n, x in self._lists.items()]
+        return Frame(kind, b"{%b}" % b",".join(texts), b"".join(self._columns))
 
 
 def _leave_out(record: dict[str, object], batch: Batch, missing: dict[str, None]) -> None:
@@ -177,7 +212,7 @@ def _leave_out(record: dict[str, object], batch: Batch, missing: dict[str, None]
     if len(batch.hparams) > MOST_SETTINGS:
         del record["hparams"]
         missing[_SPARE["hparams"]] = None
-    sizes = {name: len(dump({name: record[name]})) for name in _SPARE if name in record}
+    sizes = {name: len(dump_json({name: record[name]})) for name in _SPARE if name in record}
     while sum(sizes.values()) > MOST_PAYLOAD - PART_BYTES:
         largest = max(sizes, key=lambda name: sizes[name])
         del sizes[largest], record[largest]
@@ -188,7 +223,7 @@ def _leave_out(record: dict[str, object], batch: Batch, missing: dict[str, None]
         note = Note(batch.source.path, None, Level.WATCH, message)
         known = record.get("notes", [])
         assert isinstance(known, list)
-        record["notes"] = [*known, note_row(note)]
+        record["notes"] = [*known, plain(note)]
 
 
 def _pieces(item: Block | Restart) -> Iterator[Block | Restart]:
@@ -204,17 +239,6 @@ def _pieces(item: Block | Restart) -> Iterator[Block | Restart]:
         yield Block(item.tags, item.steps[part], times, item.values[part], absent)
 
 
-def _text_row(text: TextPoint) -> bytes:
-    row = [text.tag, text.step, text.wall_time, text.text[:MOST_TEXT]]
-    return dump(row)
-
-
-def _plain(value: object) -> object:
-    """A setting, or its digits where they are too many for a number of the protocol."""
-    large = isinstance(value, int) and abs(value) >= MOST_WHOLE_SETTING
-    return f"{value:#x}" if large else value
-
-
 class BatchDecoder:
     """Of one stream."""
 
@@ -223,117 +247,79 @@ class BatchDecoder:
         self._logdirs = logdirs
         self._tables: list[tuple[str, ...]] = []
         self._room = Room()
-        self._files: list[Batch] = []
+        self._files: list[_File] = []
         self._file_bytes = 0
         self._items: list[Block | Restart] = []
         self._texts: list[TextPoint] = []
         self._waiting = 0
 
-    def take(self, frame: Frame) -> Batch | None:
+    def batch_of(self, frame: Frame) -> Batch | None:
         """The batch that a frame of kind BATCH completes; None for a PART. Raises WireError."""
-        record, columns = _parsed(frame.payload)
-        for about in list_of(record.get("items") or [], 1 << 24):
-            item, used = self._item(Record(about), columns)
+        record = load_json(frame.record)
+        found: _Content | _Record
+        if frame.kind == Kind.PART:
+            found = message_of(_Content, record)
+        else:
+            found = message_of(_Record, record)
+        columns = memoryview(frame.columns)
+        for about in found.items:
+            item, used = self._item(about, columns)
             columns = columns[used:]
             self._items.append(item)
             self._wait_with(item.nbytes if isinstance(item, Block) else 0)
-        for text in record.items("texts", _text_point):
+        for text in found.texts:
             self._texts.append(text)
             self._wait_with(len(text.tag) + len(text.text))
-        if frame.kind == Kind.PART:
+        if not isinstance(found, _Record):
             return None
-        batch = self._batch(record)
-        batch = replace(batch, items=tuple(self._items), texts=tuple(self._texts))
+
+        file = self._file(found)
+        size, offset, records, modified = found.at
+        known = {name: getattr(file, name) for name in _FILE_FIELDS[2:]}
+        source = SourceInfo(size=size, offset=offset, records=records, modified=modified, **known)
+        shared = {name: getattr(found, name) for name in _SHARED}
+        items, texts = tuple(self._items), tuple(self._texts)
         self._items, self._texts, self._waiting = [], [], 0
-        return batch
+        return Batch(file.run, file.run_path, source, items, texts, **shared)
 
     def _wait_with(self, size: int) -> None:
         self._waiting += ITEM_BYTES + size
         if self._waiting > _MOST_WAITING:
             raise WireError("a batch is too large")
 
-    def _item(self, about: Record, columns: memoryview) -> tuple[Block | Restart, int]:
-        if "restart" in about:
-            return Restart(about.whole("restart", low=-_INT64, high=_INT64 - 1)), 0
-        if "table" in about:
-            number = about.whole("table", high=_MOST_TABLES)
-            if number >= len(self._tables):
+    def _item(self, record: Any, columns: memoryview) -> tuple[Block | Restart, int]:
+        if not isinstance(record, dict):
+            raise WireError("an item is not an object")
+        about = message_of(_Item, record)
+        if about.restart is not None:
+            return Restart(about.restart), 0
+        tags = about.tags
+        if about.table is not None:
+            if about.table >= len(self._tables):
                 raise WireError("no such list of tags")
-            tags = self._tables[number]
-        else:
-            tags = about.items("tags", text_of, MOST_TAGS)
-            if not tags or len(set(tags)) < len(tags):
-                raise WireError("tags are missing or repeated")
-            if self._room.takes(tags):
-                self._tables.append(tags)
-        return unpack_columns(about, tags, columns)
+            tags = self._tables[about.table]
+        elif not tags or len(set(tags)) < len(tags):
+            raise WireError("tags are missing or repeated")
+        elif self._room.takes(tags):
+            self._tables.append(tags)
+        shape = about.rows, about.absent, about.narrow, about.digits
+        return unpack_columns(tags, columns, *shape)
 
-    def _batch(self, record: Record) -> Batch:
-        size, offset, records, modified = row_of(record.get("at"), 4)
-        plain = self._file(record)
-        source = replace(
-            plain.source,
-            size=whole_of(size, 0, _INT64),
-            offset=whole_of(offset, 0, _INT64),
-            records=whole_of(records, 0, _INT64),
-            modified=number_of(modified),
-        )
-        return replace(
-            plain,
-            source=source,
-            hparams=record.settings("hparams"),
-            notes=record.items("notes", note_of),
-            tail=_log_tail(record.get("tail")),
-            exit_code=record.maybe_whole("exit", low=-_INT64, high=_INT64),
-            waiting=record.whole("waiting"),
-            generation=record.whole("generation"),
-            checksum=record.maybe_whole("checksum", high=1 << 32),
-            gone=record.flag("gone"),
-            more=record.flag("more"),
-            replaced=record.flag("replaced"),
-            document=record.flag("document"),
-            sampled=record.flag("sampled"),
-            finished=record.flag("finished"),
-        )
-
-    def _file(self, record: Record) -> Batch:
-        """A batch without content of the file that a record is about."""
-        number = record.whole("file", high=_MOST_FILES)
-        if "about" in record:
-            if number != len(self._files):
+    def _file(self, record: _Record) -> _File:
+        """The file that a record is about."""
+        file = record.about
+        if file is not None:
+            if record.file != len(self._files):
                 raise WireError("a file has the wrong number")
-            row = row_of(record.get("about"), 12)
-            self._file_bytes += len(str(row))
+            if file.run.logdir >= self._logdirs:
+                raise WireError("a run is of no logdir")
+            self._file_bytes += len(str(file))
             if self._file_bytes > _MOST_FILE_BYTES:
                 raise WireError("there are too many files")
-            self._files.append(self._new_file(row))
-        if number >= len(self._files):
+            self._files.append(file)
+        if record.file >= len(self._files):
             raise WireError("no such file")
-        return self._files[number]
-
-    def _new_file(self, row: list[object]) -> Batch:
-        about = Record(dict(zip(_ABOUT, row, strict=True)))
-        key = RunKey(about.whole("logdir", high=self._logdirs - 1), about.text("name"))
-        try:
-            joined = Joined(about.get("joined"))
-        except ValueError:
-            raise WireError("no such relation of a file to its run") from None
-        source = SourceInfo(
-            about.path("path"),
-            about.text("format"),
-            about.whole("order", low=-1),
-            0,
-            0,
-            0,
-            0.0,
-            about.whole("rank", low=-(1 << 20), high=1 << 20),
-            about.flag("row_numbers"),
-            frozenset(about.items("guessed", text_of)),
-            joined,
-            about.text("alone"),
-            about.text("part"),
-        )
-        return Batch(key, about.path("run_path"), source)
+        return self._files[record.file]
 
 
 class Room:
@@ -342,37 +328,10 @@ class Room:
     def __init__(self) -> None:
         self._lists = self._bytes = 0
 
-    def takes(self, tags: tuple[str, ...]) -> bool:
+    def takes(self, tags: Sequence[str]) -> bool:
         """Whether this list is kept, which then counts."""
-        size = self._bytes + size_of(tags)
+        size = self._bytes + sum(map(len, tags)) + _TEXT_BYTES * len(tags)
         if self._lists >= _MOST_TABLES or size > _MOST_TABLE_BYTES:
             return False
         self._lists, self._bytes = self._lists + 1, size
         return True
-
-
-def size_of(tags: Sequence[str]) -> int:
-    """What some tags take in memory, about."""
-    return sum(map(len, tags)) + _TEXT_BYTES * len(tags)
-
-
-def _parsed(payload: bytes) -> tuple[Record, memoryview]:
-    if len(payload) < _SIZE.size:
-        raise WireError("a batch is cut off")
-    end = _SIZE.size + _SIZE.unpack_from(payload)[0]
-    if end > len(payload):
-        raise WireError("a batch is cut off")
-    return Record.load(payload[_SIZE.size : end]), memoryview(payload)[end:]
-
-
-def _text_point(value: object) -> TextPoint:
-    tag, step, time, text = row_of(value, 4)
-    whole = whole_of(step, -_INT64, _INT64 - 1)
-    return TextPoint(text_of(tag), whole, number_of(time, finite=False), long_text_of(text))
-
-
-def _log_tail(value: object) -> LogTail | None:
-    if value is None:
-        return None
-    lines, after = row_of(value, 2)
-    return LogTail(tuple(map(text_of, list_of(lines, 10_000))), whole_of(after, 0, _INT64))

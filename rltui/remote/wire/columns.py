@@ -7,20 +7,14 @@ bytes, then all second ones, and so on.
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rltui.core.block import Block
-from rltui.remote.wire.record import (
-    Record,
-    WireError,
-    whole_of,
-)
+from rltui.remote.wire.codec import WireError
 
-_MOST_ROWS = 1 << 28
 #: Digits behind the point that are tried; few, so that they are the same in block after block.
 _DIGITS = (0, 3, 6, 9, 12)
 #: Whole numbers below it are exact as float64.
@@ -28,8 +22,6 @@ _EXACT = 2.0**53
 #: Rows that tell most columns of other numbers.
 _GLANCE = 8
 _Array = NDArray[Any]
-_SIZE = struct.Struct("<I")
-_INT64 = 1 << 63
 
 
 def pack_columns(block: Block) -> tuple[dict[str, object], bytes]:
@@ -56,55 +48,46 @@ def pack_columns(block: Block) -> tuple[dict[str, object], bytes]:
     return about, b"".join(parts)
 
 
-def unpack_columns(about: Record, tags: tuple[str, ...], data: memoryview) -> tuple[Block, int]:
-    """The block, and the bytes of it. Raises WireError."""
-    rows, count = about.whole("rows", high=_MOST_ROWS), len(tags)
+def unpack_columns(
+    tags: tuple[str, ...],
+    data: memoryview,
+    rows: int,
+    has_absent: bool,
+    narrow: object,
+    digits: tuple[int, ...] | None,
+) -> tuple[Block, int]:
+    """The block that a description is of, and the bytes of it. Raises WireError."""
+    count = len(tags)
     source = _Source(data)
-    steps = _sums(source.take("<i8", rows, 1)[0])
-    times = _sums(source.take("<i8", rows, 1)[0]).view("<f8")
+    steps = _sums(source.array("<i8", rows, 1)[0])
+    times = _sums(source.array("<i8", rows, 1)[0]).view("<f8")
     absent = None
-    if about.flag("absent"):
+    if has_absent:
         absent = source.bits(rows * count).reshape(count, rows).T.copy()
-    if "narrow" in about:
-        narrow = _narrow_columns(about.get("narrow"), count)
-        wide = int((~narrow).sum())
-        digits = np.array(about.items("digits", _digits_of, wide) if "digits" in about else (), int)
-        values = _mixed(source, rows, narrow, digits)
-    else:
-        values = source.take("<f4", rows, count).T.copy()
-    return Block(tags, steps, times, values, absent), source.taken
+    if narrow is None:
+        values = source.array("<f4", rows, count).T.copy()
+        return Block(tags, steps, times, values, absent), source.used
 
+    is_narrow = np.full(count, narrow is True)
+    if narrow is not True:
+        if not isinstance(narrow, list) or len(narrow) > count:
+            raise WireError("a list of columns was expected")
+        if not all(type(column) is int and 0 <= column < count for column in narrow):
+            raise WireError("no such column")
+        is_narrow[narrow] = True
+    wide = np.flatnonzero(~is_narrow)
+    places = np.full(len(wide), -1) if digits is None else np.array(digits, int)
+    if len(places) != len(wide) or not ((places >= -1) & (places <= _DIGITS[-1])).all():
+        raise WireError("the number of columns or digits is wrong")
 
-def _narrow_columns(value: object, count: int) -> NDArray[np.bool_]:
-    if value is True:
-        return np.ones(count, bool)
-    narrow = np.zeros(count, bool)
-    if not isinstance(value, list) or len(value) > count:
-        raise WireError("a list of columns was expected")
-    for column in value:
-        narrow[whole_of(column, 0, count - 1)] = True
-    return narrow
-
-
-def _digits_of(value: object) -> int:
-    return whole_of(value, -1, _DIGITS[-1])
-
-
-def _mixed(source: _Source, rows: int, narrow: NDArray[np.bool_], digits: _Array) -> _Array:
-    """``digits``: of each column that is not narrow; empty where all are float64."""
-    wide = np.flatnonzero(~narrow)
-    if not len(digits):
-        digits = np.full(len(wide), -1)
-    elif len(digits) != len(wide):
-        raise WireError("the number of columns is wrong")
-    decimal = digits >= 0
-    values = np.empty((rows, len(narrow)))
-    values[:, narrow] = source.take("<f4", rows, int(narrow.sum())).T
-    whole = source.take("<i8", rows, int(decimal.sum()))
+    decimal = places >= 0
+    values = np.empty((rows, count))
+    values[:, is_narrow] = source.array("<f4", rows, int(is_narrow.sum())).T
+    whole = source.array("<i8", rows, int(decimal.sum()))
     whole = (whole >> 1 & np.int64(2**63 - 1)) ^ -(whole & 1)
-    values[:, wide[decimal]] = whole.T / 10.0 ** digits[decimal]
-    values[:, wide[~decimal]] = source.take("<f8", rows, int((~decimal).sum())).T
-    return values
+    values[:, wide[decimal]] = whole.T / 10.0 ** places[decimal]
+    values[:, wide[~decimal]] = source.array("<f8", rows, int((~decimal).sum())).T
+    return Block(tags, steps, times, values, absent), source.used
 
 
 class _Source:
@@ -112,9 +95,9 @@ class _Source:
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
-        self.taken = 0
+        self.used = 0
 
-    def take(self, kind: str, rows: int, columns: int) -> _Array:
+    def array(self, kind: str, rows: int, columns: int) -> _Array:
         """(columns, rows) of a shuffled array."""
         size = np.dtype(kind).itemsize
         raw = self._bytes(rows * columns * size).reshape(size, rows * columns)
@@ -125,10 +108,10 @@ class _Source:
         return np.unpackbits(self._bytes((count + 7) // 8), count=count).view(bool)
 
     def _bytes(self, size: int) -> NDArray[np.uint8]:
-        piece = self._data[self.taken : self.taken + size]
+        piece = self._data[self.used : self.used + size]
         if len(piece) < size:
             raise WireError("a column is cut off")
-        self.taken += size
+        self.used += size
         return np.frombuffer(piece, np.uint8)
 
 

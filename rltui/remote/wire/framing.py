@@ -1,7 +1,8 @@
 """Frames in a compressed stream of bytes. Does no I/O.
 
 A stream is a line ``rltui-stream VERSION``, then one zlib stream of frames. A frame is the size of
-its payload (4 bytes, little endian), its kind (1 byte), and the payload.
+its payload (4 bytes, little endian), its kind (1 byte), the size of the record with which the
+payload begins (4 bytes), and the payload: the record, and what belongs to it.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
-from rltui.remote.wire.record import WireError
+from rltui.remote.wire.codec import WireError
 
 #: Of the stream. Only what an older reader cannot skip makes a new one.
-VERSION = 1
+VERSION = 2
 #: Largest payload of a frame, bytes.
 MOST_PAYLOAD = 32 << 20
 #: Bytes before the first line: what the login scripts of the other side print.
 _MOST_NOISE = 1 << 16
 _PIECE = 1 << 18
-_HEADER = struct.Struct("<IB")
+_HEADER = struct.Struct("<IBI")
 _HELLO = re.compile(rb"rltui-stream (\d{1,6})\n")
 
 
@@ -31,7 +32,6 @@ class VersionError(WireError):
 
     def __init__(self, version: int) -> None:
         super().__init__(f"version {version} of the protocol, not {VERSION}")
-        self.version = version
 
 
 class OversizeError(WireError):
@@ -63,7 +63,10 @@ class Frame(NamedTuple):
     """One message."""
 
     kind: int
-    payload: bytes
+    record: bytes = b""
+    """JSON."""
+    columns: bytes = b""
+    """What follows it."""
 
 
 class FrameWriter:
@@ -75,13 +78,15 @@ class FrameWriter:
         self._begun = False
         self._held = b""
 
-    def put(self, kind: Kind, payload: bytes = b"") -> None:
+    def put(self, frame: Frame) -> None:
         """Append a frame; it may wait for the next :meth:`flush`. Raises OSError, and
         OversizeError for a payload that is too large."""
-        if len(payload) > MOST_PAYLOAD:
-            raise OversizeError(f"too much for one frame of kind {kind.name}")
-        out = self._deflate.compress(_HEADER.pack(len(payload), kind))
-        self._held += out + self._deflate.compress(payload)
+        kind, record, columns = frame
+        size = len(record) + len(columns)
+        if size > MOST_PAYLOAD:
+            raise OversizeError(f"too much for one frame of kind {Kind(kind).name}")
+        out = self._deflate.compress(_HEADER.pack(size, kind, len(record)))
+        self._held += out + self._deflate.compress(record) + self._deflate.compress(columns)
         if len(self._held) >= _PIECE:
             self._send()
 
@@ -102,19 +107,26 @@ class FrameReader:
     """Finds the frames in the bytes of a stream."""
 
     def __init__(self) -> None:
-        self.noise = b""
-        """What came before the stream began."""
         self.begun = False
         """Whether the first line has come."""
+        self._before = b""
+        """What came before it."""
         self._inflate = zlib.decompressobj()
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Frame]:
         """The frames that ``data`` completes. Raises WireError."""
         if not self.begun:
-            data = self._begin(data)
-            if not data:
+            self._before += data
+            found = _HELLO.search(self._before)
+            if found is None:
+                if len(self._before) > _MOST_NOISE:
+                    raise WireError("no stream begins")
                 return
+            if int(found[1]) != VERSION:
+                raise VersionError(int(found[1]))
+            data, self.begun = self._before[found.end() :], True
+
         full = True
         while data or full:
             try:
@@ -127,28 +139,17 @@ class FrameReader:
             if self._inflate.eof:
                 raise WireError("the stream ended itself")
 
-    def _begin(self, data: bytes) -> bytes:
-        self.noise += data
-        found = _HELLO.search(self.noise)
-        if found is None:
-            if len(self.noise) > _MOST_NOISE:
-                raise WireError("no stream begins")
-            return b""
-        if int(found[1]) != VERSION:
-            raise VersionError(int(found[1]))
-        data, self.noise = self.noise[found.end() :], self.noise[: found.start()]
-        self.begun = True
-        return data
-
     def _frames(self) -> Iterator[Frame]:
         buffer, begin = self._buffer, 0
         while len(buffer) - begin >= _HEADER.size:
-            size, kind = _HEADER.unpack_from(buffer, begin)
-            if size > MOST_PAYLOAD:
+            size, kind, record_size = _HEADER.unpack_from(buffer, begin)
+            if size > MOST_PAYLOAD or record_size > size:
                 raise WireError("a frame is too large")
+            middle = begin + _HEADER.size + record_size
             end = begin + _HEADER.size + size
             if len(buffer) < end:
                 break
-            yield Frame(kind, bytes(buffer[begin + _HEADER.size : end]))
+            record = bytes(buffer[begin + _HEADER.size : middle])
+            yield Frame(kind, record, bytes(buffer[middle:end]))
             begin = end
         del buffer[:begin]

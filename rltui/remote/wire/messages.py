@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-import errno
-import math
-import os
-import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 from rltui.core.batch import Note, RunKey
-from rltui.remote.wire.framing import Frame
-from rltui.remote.wire.record import (
-    Record,
-    WireError,
-    dump,
-    key_of,
-    note_of,
-    note_row,
-    number_of,
-    path_of,
-    row_of,
-    text_of,
-    whole_of,
-)
-from rltui.sources.follow.schedule import Intervals, Watching
+from rltui.remote.wire.codec import Bounds, LongText, WireError, load
+from rltui.remote.wire.framing import Frame, Kind
+from rltui.sources.follow.schedule import Intervals
 
-#: What a far side may be able to do, see :attr:`Hello.can`: answer ASK, and AGAIN.
-FILES, AGAIN = "files", "again"
 #: Notes about directories and files of no run.
 MOST_NOTES = 1000
-_MOST_RUNS = 1 << 20
 #: Names of a directory, bytes of all of them, and bytes of one read, at most.
 MOST_NAMES, MOST_NAME_BYTES, MOST_READ = 50_000, 2 << 20, 1 << 20
-_MOST_FILES = 1 << 20
-_MOST_WHOLE = 1 << 62
-_SIZE = struct.Struct("<I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +29,6 @@ class Hello:
     """The paths that it was given, with the home directory in place of ``~``."""
     now: float
     """What its clock says, seconds since the epoch."""
-    can: tuple[str, ...] = ()
-    """What it answers beside the first version of the protocol: :data:`FILES`, :data:`AGAIN`."""
-
-    def dump(self) -> bytes:
-        """As a payload."""
-        logdirs = list(map(str, self.logdirs))
-        record = {"rltui": self.rltui, "logdirs": logdirs, "now": self.now}
-        return dump({**record, "can": list(self.can)})
-
-    @staticmethod
-    def load(frame: Frame) -> Hello:
-        """From a payload. Raises WireError."""
-        record = Record.load(frame.payload)
-        logdirs = record.items("logdirs", path_of, 1 << 16)
-        can = record.items("can", text_of, 1 << 8)
-        return Hello(record.text("rltui"), logdirs, record.number("now"), can)
-
-    def lacks(self, ability: str) -> str:
-        """Why something cannot be asked of it; empty where it can."""
-        if ability in self.can:
-            return ""
-        why = f"rltui {self.rltui} there is too old for this"
-        return f"{why}: install the same version on both sides"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,47 +39,35 @@ class Request:
     verify: bool = False
     waits: bool = False
     chooses: bool = False
-    """Whether runs are chosen among those found, see FOUND and CHOSEN."""
-    watch: Watching = field(default_factory=Intervals)
+    """Whether runs are chosen among those found, see :class:`Found`."""
+    watch: Intervals = field(default_factory=Intervals)
     known: int = 0
     """How many batches without content follow."""
 
-    def dump(self) -> bytes:
-        """As a payload."""
-        watch = self.watch
-        return dump(
-            {
-                "step_keys": list(self.step_keys),
-                "verify": self.verify,
-                "waits": self.waits,
-                "chooses": self.chooses,
-                "watch": [watch.fast_s, watch.slow_s, watch.rescan_s, bool(watch.inotify)],
-                "known": self.known,
-            }
-        )
 
-    @staticmethod
-    def load(frame: Frame) -> Request:
-        """From a payload. Raises WireError."""
-        record = Record.load(frame.payload)
-        return Request(
-            record.items("step_keys", text_of, 1 << 12),
-            record.flag("verify"),
-            record.flag("waits"),
-            record.flag("chooses"),
-            _intervals(record.get("watch")),
-            record.whole("known"),
-        )
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The runs that a search has found, if they are others than before."""
+
+    runs: tuple[RunKey, ...]
 
 
-def _intervals(value: object) -> Intervals:
-    if not isinstance(value, list) or len(value) != 4:
-        raise WireError("intervals were expected")
-    numbers = [x for x in value[:3] if isinstance(x, (int, float)) and 0.01 <= x < math.inf]
-    if len(numbers) < 3:
-        raise WireError("an interval is out of bounds")
-    fast_s, slow_s, rescan_s = map(float, numbers)
-    return Intervals(fast_s, slow_s, rescan_s, inotify=bool(value[3]))
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which of them are to be read."""
+
+    chosen: tuple[int, ...]
+    """Positions in the newest list."""
+    searches: int = 0
+    """How many lists had come: the far side waits for an answer to its newest one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Begin to read."""
+
+    follow: bool = False
+    """Whether to go on at the end of the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,98 +81,31 @@ class State:
     unclaimed: tuple[Note, ...] | None = None
 
     def since(self, before: State) -> State:
-        """What has changed."""
+        """What has changed, with as many notes as anybody will read."""
         return State(
             self.progress if self.progress != before.progress else None,
             self.run_count if self.run_count != before.run_count else None,
-            self.notes if self.notes != before.notes else None,
-            self.unclaimed if self.unclaimed != before.unclaimed else None,
-        )
-
-    def dump(self) -> bytes:
-        """As a payload."""
-        record: dict[str, object] = {}
-        if self.progress is not None:
-            record["progress"] = list(self.progress)
-        if self.run_count is not None:
-            record["runs"] = self.run_count
-        if self.notes is not None:
-            record["notes"] = _note_rows(self.notes)
-        if self.unclaimed is not None:
-            record["unclaimed"] = _note_rows(self.unclaimed)
-        return dump(record)
-
-    @staticmethod
-    def load(frame: Frame) -> State:
-        """From a payload. Raises WireError."""
-        record = Record.load(frame.payload)
-        progress = None
-        if "progress" in record:
-            read, known = row_of(record.get("progress"), 2)
-            progress = _size(read), _size(known)
-        return State(
-            progress,
-            record.maybe_whole("runs"),
-            record.items("notes", note_of) if "notes" in record else None,
-            record.items("unclaimed", note_of) if "unclaimed" in record else None,
+            _first(self.notes or ()) if self.notes != before.notes else None,
+            _first(self.unclaimed or ()) if self.unclaimed != before.unclaimed else None,
         )
 
 
-def _note_rows(notes: Sequence[Note]) -> list[list[object]]:
+def _first(notes: Sequence[Note]) -> tuple[Note, ...]:
     """As many notes as anybody will read, and how many others there are."""
-    rows = [note_row(note) for note in notes[:MOST_NOTES]]
+    first = tuple(notes[:MOST_NOTES])
     if len(notes) > MOST_NOTES:
         last, more = notes[MOST_NOTES], len(notes) - MOST_NOTES
-        rows.append(note_row(replace(last, offset=None, message=f"and {more:,} more such notes")))
-    return rows
+        first += (replace(last, offset=None, message=f"and {more:,} more such notes"),)
+    return first
 
 
-def dump_found(keys: Sequence[RunKey]) -> bytes:
-    """The runs that a search has found."""
-    return dump({"runs": [[key.logdir, key.name] for key in keys]})
+@dataclass(frozen=True, slots=True)
+class Error:
+    """Why nothing more comes."""
 
-
-def load_found(frame: Frame, logdirs: int) -> tuple[RunKey, ...]:
-    """The runs that a search of so many logdirs has found. Raises WireError."""
-    found = Record.load(frame.payload).items("runs", key_of, _MOST_RUNS)
-    if any(key.logdir >= logdirs for key in found):
-        raise WireError("a run is of no logdir")
-    return found
-
-
-def dump_chosen(numbers: Sequence[int]) -> bytes:
-    """Which of them are to be read, by their positions."""
-    return dump({"chosen": list(numbers)})
-
-
-def load_chosen(frame: Frame) -> tuple[int, ...]:
-    """Which of them are to be read. Raises WireError."""
-    return Record.load(frame.payload).items("chosen", _size, _MOST_RUNS)
-
-
-def dump_error(text: str, *, bad_path: bool) -> bytes:
-    """Why nothing more comes; ``bad_path``: a path is missing or no log."""
-    return dump({"text": text, "bad_path": bad_path})
-
-
-def load_error(frame: Frame) -> tuple[str, bool]:
-    """Why nothing more comes, and whether a path is missing or no log. Raises WireError."""
-    record = Record.load(frame.payload)
-    return record.text("text"), record.flag("bad_path")
-
-
-def dump_read(*, follow: bool) -> bytes:
-    """Begin to read; ``follow``: go on at the end of the files."""
-    return dump({"follow": follow})
-
-
-def load_read(frame: Frame) -> bool:
-    """Whether to follow. Raises WireError."""
-    return Record.load(frame.payload).flag("follow")
-
-
-def _size(value: object) -> int:
-    return whole_of(value, 0, 1 << 62)
+    text: str
+    bad_path: bool = False
+    """Whether a path is missing or no log."""
 
 
 class What(Enum):
@@ -253,91 +130,41 @@ class Question:
     """About one path there, which may begin with ``~``."""
 
     what: What
-    path: str
+    path: Path
     begin: int = 0
-    size: int = 0
-    """Of the bytes that are wanted, at most :data:`MOST_READ`."""
+    size: Annotated[int, Bounds(0, MOST_READ)] = 0
+    """Of the bytes that are wanted."""
 
-    def dump(self) -> bytes:
-        """As a payload."""
-        record = {"what": self.what.value, "path": self.path}
-        return dump({**record, "begin": self.begin, "size": self.size})
 
-    @staticmethod
-    def load(frame: Frame) -> Question:
-        """From a payload. Raises WireError."""
-        record = Record.load(frame.payload)
-        try:
-            what = What(record.get("what"))
-        except ValueError:
-            raise WireError("no such question") from None
-        path = os.fspath(record.path("path"))
-        size = record.whole("size", high=MOST_READ)
-        return Question(what, path, record.whole("begin"), size)
+class Name(NamedTuple):
+    """A name in a directory, of any bytes."""
+
+    name: Path
+    sort: Sort
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Of one question; what it does not concern is empty."""
+    """Of one question; what it does not concern is empty. Bytes follow it in its frame."""
 
     sort: Sort = Sort.OTHER
     size: int = 0
     """Of the file, bytes."""
-    modified_ns: int = 0
+    modified_ns: Annotated[int, Bounds(-(1 << 62), 1 << 62)] = 0
     """Nanoseconds since the epoch."""
-    names: Sequence[tuple[str, Sort]] = ()
-    data: bytes = b""
-    error: OSError | None = None
+    names: Annotated[tuple[Name, ...], Bounds(0, MOST_NAMES)] = ()
+    error: str = ""
+    """Name of an error of the system, as ``ENOENT``; empty for none."""
+    text: LongText = ""
+    """What the error says."""
 
-    def dump(self) -> bytes:
-        """As a payload: a record, and the bytes that were asked for."""
-        record: dict[str, object] = {"sort": self.sort.value}
-        if self.error is not None:
-            code = errno.errorcode.get(self.error.errno or 0, "EIO")
-            record = {"error": code, "text": self.error.strerror or str(self.error)}
-        else:
-            record |= {"size": self.size, "modified": self.modified_ns}
-            record["names"] = [[name, sort.value] for name, sort in self.names]
-        head = dump(record)
-        return b"".join((_SIZE.pack(len(head)), head, self.data))
-
-    @staticmethod
-    def load(frame: Frame) -> Answer:
-        """From a payload. Raises WireError."""
-        payload = frame.payload
-        end = _SIZE.size + (_SIZE.unpack_from(payload)[0] if len(payload) >= _SIZE.size else 0)
-        if len(payload) < end or len(payload) < _SIZE.size:
-            raise WireError("an answer is cut off")
-        record = Record.load(payload[_SIZE.size : end])
-        if "error" in record:
-            number = getattr(errno, record.text("error"), errno.EIO)
-            code = number if isinstance(number, int) else errno.EIO
-            return Answer(error=OSError(code, record.text("text")))
-        return Answer(
-            _sort_of(record.get("sort")),
-            record.whole("size"),
-            record.whole("modified", low=-_MOST_WHOLE),
-            record.items("names", _name_of, MOST_NAMES),
-            payload[end:],
-        )
+    def __post_init__(self) -> None:
+        for name, _ in self.names:
+            if len(name.parts) != 1 or name.parts[0] in ("..", "/"):
+                raise WireError("a name was expected")
 
 
-def _sort_of(value: object) -> Sort:
-    try:
-        return Sort(value)
-    except ValueError:
-        raise WireError("no such sort of file") from None
-
-
-def _name_of(value: object) -> tuple[str, Sort]:
-    name, sort = row_of(value, 2)
-    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise WireError("a name was expected")
-    return name, _sort_of(sort)
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFile:
+class KnownFile(NamedTuple):
     """How far a file was read."""
 
     path: Path
@@ -354,34 +181,41 @@ class Again:
 
     run: RunKey
     files: tuple[KnownFile, ...]
-
-    def dump(self, *, only_ask: bool) -> bytes:
-        """As a payload; ``only_ask``: nothing is read yet."""
-        files = [[str(f.path), f.offset, f.modified, f.finished] for f in self.files]
-        run = [self.run.logdir, self.run.name]
-        return dump({"run": run, "files": files, "only_ask": only_ask})
-
-    @staticmethod
-    def load(frame: Frame) -> tuple[Again, bool]:
-        """From a payload, and whether nothing is to be read yet. Raises WireError."""
-        record = Record.load(frame.payload)
-        files = record.items("files", _known_file_of, _MOST_FILES)
-        return Again(key_of(record.get("run")), files), record.flag("only_ask")
+    only_ask: bool = False
+    """Whether nothing is read yet."""
 
 
-def _known_file_of(value: object) -> KnownFile:
-    path, offset, modified, finished = row_of(value, 4)
-    if not isinstance(finished, bool):
-        raise WireError("neither true nor false")
-    return KnownFile(path_of(path), whole_of(offset, 0, _MOST_WHOLE), number_of(modified), finished)
-
-
-def dump_kept(*, kept: bool) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Kept:
     """Whether the files still hold all that was read."""
-    record: Mapping[str, object] = {"kept": kept}
-    return dump(record)
+
+    kept: bool
 
 
-def load_kept(frame: Frame) -> bool:
-    """Whether the files still hold all that was read. Raises WireError."""
-    return Record.load(frame.payload).flag("kept")
+Message = Hello | Request | Found | Chosen | Read | State | Error | Question | Answer | Again | Kept
+_KINDS: dict[type, Kind] = {
+    Hello: Kind.HELLO,
+    Request: Kind.REQUEST,
+    Found: Kind.FOUND,
+    Chosen: Kind.CHOSEN,
+    Read: Kind.READ,
+    State: Kind.STATE,
+    Error: Kind.ERROR,
+    Question: Kind.ASK,
+    Answer: Kind.ANSWER,
+    Again: Kind.AGAIN,
+    Kept: Kind.KEPT,
+}
+_CLASSES: dict[int, type[Message]] = {kind: cls for cls, kind in _KINDS.items()}
+
+
+def kind_of(message: Message) -> Kind:
+    """The kind of the frame that holds a message."""
+    return _KINDS[type(message)]
+
+
+def message_in(frame: Frame) -> Message | None:
+    """The message that a frame holds; None for batches and for kinds that have none. Raises
+    WireError."""
+    cls = _CLASSES.get(frame.kind)
+    return None if cls is None else load(cls, frame.record)

@@ -18,14 +18,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from rltui.core.batch import Joined
 from rltui.core.text import clean
 from rltui.formats import Belonging
-from rltui.sources.discovery.run_files import Candidate
+from rltui.sources.discovery.run_files import LogFile, parents_of
 
 #: Levels that a log may lie above its run (verl: tensorboard_log/PROJECT/RUN).
 _LEVELS = 4
@@ -62,8 +63,10 @@ class Unit:
     """Where it lies, relative to the logdir."""
     name: str
     """What the run is called by itself: the path of the directory or file, no suffix."""
-    files: list[Candidate]
-    joined: dict[str, tuple[Joined, str]] = field(default_factory=dict)
+    files: list[LogFile]
+    rank: int
+    """Of several units the one with the lowest gives the run its name."""
+    joined: dict[Path, tuple[Joined, str]] = field(default_factory=dict)
     """Key of a file that does not make the run -> why it is here, its name as a run of its own."""
     crowded: bool = False
     """Whether one of its files is one of several of its format in a directory, each of which
@@ -72,7 +75,7 @@ class Unit:
     @property
     def kinds(self) -> set[str]:
         """Names of the log formats."""
-        return {c.kind for c in self.files}
+        return {file.kind for file in self.files}
 
     @property
     def shown_name(self) -> str:
@@ -86,74 +89,64 @@ class Unit:
 
     def join(self, other: Unit, why: Joined) -> None:
         """Take the files of another unit in."""
-        for candidate in other.files:
-            known = other.joined.get(str(candidate.key), (why, other.shown_name))
-            stronger = Joined.MAYBE if Joined.MAYBE in (why, known[0]) else Joined.SURELY
-            self.joined[str(candidate.key)] = stronger, known[1]
+        for file in other.files:
+            before, name = other.joined.get(file.key, (why, other.shown_name))
+            surely = Joined.MAYBE not in (why, before)
+            self.joined[file.key] = Joined.SURELY if surely else Joined.MAYBE, name
         self.files += other.files
         self.crowded = self.crowded or other.crowded
 
     def go_on(self, other: Unit, first: int, *, surely: bool) -> None:
         """Take the files of another unit in, which go on at step ``first``."""
         self.files += [replace(f, begin=first) for f in other.files]
-        if surely:
-            self.name = _common(self.name, other.name)
-        else:  # the store finds the one whose values it continues
-            self.joined |= {str(f.key): (Joined.MAYBE, other.shown_name) for f in other.files}
+        if not surely:  # the store finds the one whose values it continues
+            self.joined |= {f.key: (Joined.MAYBE, other.shown_name) for f in other.files}
+        elif not self.name.startswith(other.name):  # train_v2.first and train_v2_resumed
+            pairs = enumerate(zip(self.name, other.name, strict=False))
+            size = next((i for i, (a, b) in pairs if a != b), len(other.name))
+            self.name = self.name[:size].rstrip("._- ") or self.name
 
 
-def units(candidates: Iterable[Candidate], owner: Mapping[str, str]) -> list[Unit]:
-    """The units before anything is joined; ``owner``: directory of an event file -> of its run."""
+def units(files: Iterable[LogFile], rank: Mapping[str, int]) -> list[Unit]:
+    """The units before anything is joined; ``rank``: of each format and tracker by its name."""
     directories: dict[str, Unit] = {}
     named: list[Unit] = []
     errors: list[Unit] = []
-    count: dict[tuple[str, str], int] = defaultdict(int)
-    for candidate in candidates:
-        where = candidate.directory
-        if candidate.belonging is Belonging.DIRECTORY:
-            where = owner.get(str(candidate.path), where)
-            unit = directories.get(where)
-            if unit is None:
-                unit = directories[where] = Unit(where, where, [])
-            unit.files.append(candidate)
-        else:
-            kind = (
-                errors if candidate.rowless and _ERRORS.fullmatch(candidate.path.suffix) else named
-            )
-            kind.append(Unit(where, name_of(candidate), [candidate]))
+    outputs: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    for file in files:
+        where, order = file.directory, rank[file.kind]
+        if file.belonging is Belonging.DIRECTORY:
+            unit = directories.setdefault(where, Unit(where, where, [], order))
+            unit.files.append(file)
+            unit.rank = min(unit.rank, order)
+            continue
 
-    named += _without_output(errors, named)
-    for unit in named:
-        count[unit.directory, unit.files[0].kind] += 1
+        unit = Unit(where, name_of(file), [file], order)
+        is_errors = _ERRORS.fullmatch(file.path.suffix) is not None
+        (errors if is_errors and file.rowless else named).append(unit)
+        if not (is_errors or file.rowless):
+            outputs[where, unit.name].append(unit)
+
+    for unit in errors:  # slurm-7.err is of slurm-7.out, if that has rows
+        found = [o for o in outputs[unit.directory, unit.name] if o.kinds == unit.kinds]
+        if len(found) == 1:
+            found[0].join(unit, Joined.SURELY)
+        else:
+            named.append(unit)
+
+    count = Counter((unit.directory, unit.files[0].kind) for unit in named)
     for unit in named:
         unit.crowded = count[unit.directory, unit.files[0].kind] > 1
     return [*directories.values(), *named]
 
 
-def _without_output(errors: Sequence[Unit], named: Sequence[Unit]) -> list[Unit]:
-    """The logs of errors for which no output of their job has rows; the others join it:
-    ``slurm-7.err`` is of ``slurm-7.out``."""
-    outputs: dict[tuple[str, str], list[Unit]] = defaultdict(list)
-    for unit in named:
-        if not (_ERRORS.fullmatch(unit.files[0].path.suffix) or unit.files[0].rowless):
-            outputs[unit.directory, unit.name].append(unit)
-    left = []
-    for unit in errors:
-        found = [o for o in outputs[unit.directory, unit.name] if o.kinds == unit.kinds]
-        if len(found) == 1:
-            found[0].join(unit, Joined.SURELY)
-        else:
-            left.append(unit)
-
-    return left
-
-
-def continued(found: list[Unit], span: Callable[[Candidate], Span | None]) -> list[Unit]:
+def continued(found: list[Unit], span: Callable[[LogFile], Span | None]) -> list[Unit]:
     """The units, joined where one log continues another."""
     crowds: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for unit in found:
         if unit.crowded and unit.files[0].tracker is None:
             crowds[unit.directory, unit.files[0].kind].append(unit)
+
     gone: set[int] = set()
     for crowd in crowds.values():
         if len(crowd) <= _CROWD:
@@ -161,7 +154,7 @@ def continued(found: list[Unit], span: Callable[[Candidate], Span | None]) -> li
     return [u for u in found if id(u) not in gone]
 
 
-def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) -> list[Unit]:
+def _chained(crowd: Sequence[Unit], span: Callable[[LogFile], Span | None]) -> list[Unit]:
     """Join each log with one that it may continue; returns the units that were taken in."""
     spans = [(s, u) for u in crowd if (s := span(u.files[0])) is not None]
     spans.sort(key=lambda entry: (entry[0], entry[1].name))
@@ -172,6 +165,7 @@ def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) ->
         if not before:
             heads.append(((first, last), unit))
             continue
+
         named = [(s, u) for s, u in before if unit.stem.startswith(u.stem)]
         # runs are read in this order: the others are there when the last one is compared
         (start, end), head = chosen = max(named or before, key=lambda b: b[1].name)
@@ -185,89 +179,77 @@ def _chained(crowd: Sequence[Unit], span: Callable[[Candidate], Span | None]) ->
     return taken
 
 
-def _common(name: str, other: str) -> str:
-    """Common beginning of two names: ``train_v2`` of ``train_v2.first``, ``train_v2_resumed``."""
-    size = next((i for i, (a, b) in enumerate(zip(name, other)) if a != b), len(name))  # noqa: B905
-    return name[:size].rstrip("._- ") or name
-
-
 def _akin(stem: str, other: str) -> bool:
     """Whether two names begin alike: ``train_v2``, ``train_v2_resume_from100``."""
     needed = min(_ALIKE, len(stem), len(other))
     return stem[:needed] == other[:needed]
 
 
-def joined(found: Sequence[Unit], rank: Mapping[str, int]) -> list[Unit]:
-    """The units, joined where they are of one training; the kind with the lowest ``rank`` gives
-    the run its name."""
+def joined(found: Sequence[Unit]) -> list[Unit]:
+    """The units, joined where they are of one training, from the deepest directory upwards."""
     tops: dict[str, list[Unit]] = defaultdict(list)
-    for unit in _by_name(list(found), rank):
+    for unit in _by_name(found):
         tops[unit.directory].append(unit)
+
+    directories = {""}.union(tops, *(parents_of(directory) for directory in tops))
     below: dict[str, list[Unit]] = defaultdict(list)
-    for directory in sorted(_with_parents(tops), key=lambda d: (-_depth(d), d)):
-        own = _beside(tops.get(directory, []), rank)
-        there = _above(directory, own, below.pop(directory, []), rank)
-        _name_after(directory, there)
-        if not directory:
-            return there
+    there: list[Unit] = []
+    for directory in sorted(directories, key=lambda d: (-_depth(d), d)):
+        there = _above(directory, _together(tops[directory]), below.pop(directory, []))
+        if len(there) == 1 and not there[0].crowded and there[0].stem.lower() in NAMELESS:
+            # the only run, if its logs lie in a ``tb`` or ``logs``, is called like this directory
+            (unit,) = there
+            is_directory = unit.files[0].belonging is Belonging.DIRECTORY
+            if is_directory and unit.name.rpartition("/")[0] == directory:
+                unit.name = directory
         below[directory.rpartition("/")[0]] += there
 
-    return []
+    return there
 
 
-def _by_name(found: list[Unit], rank: Mapping[str, int]) -> list[Unit]:
+def _by_name(found: Sequence[Unit]) -> list[Unit]:
     """Join units whose names end alike, if that can mean only one training."""
     buckets: dict[str, list[Unit]] = defaultdict(list)
     for unit in found:
         buckets[unit.stem].append(unit)
     out = []
     for stem, bucket in buckets.items():
-        named = any(c.belonging is Belonging.NAME for u in bucket for c in u.files)
+        named = any(f.belonging is Belonging.NAME for u in bucket for f in u.files)
         if stem and named and len(bucket) > 1 and _disjoint(bucket):
-            out.append(_merged(bucket, rank, Joined.SURELY))
+            out.append(_merged(bucket, Joined.SURELY))
         else:
             out += bucket
 
     return out
 
 
-def _beside(own: Sequence[Unit], rank: Mapping[str, int]) -> list[Unit]:
+def _together(own: Sequence[Unit]) -> list[Unit]:
     """Join what lies in one directory."""
     free = [u for u in own if not u.crowded]
     if len(free) < 2 or not _disjoint(free):
         return list(own)
     home = any(u.name == u.directory for u in free)
-    whole = _merged(free, rank, Joined.SURELY if home else Joined.MAYBE)
+    whole = _merged(free, Joined.SURELY if home else Joined.MAYBE)
     return [whole, *(u for u in own if u.crowded and u is not whole)]
 
 
-def _above(
-    directory: str, own: Sequence[Unit], below: Sequence[Unit], rank: Mapping[str, int]
-) -> list[Unit]:
+def _above(directory: str, own: Sequence[Unit], below: Sequence[Unit]) -> list[Unit]:
     """Join what lies in a directory with what lies below it."""
     everything = [*own, *below]
     if any(u.crowded for u in everything) or not _disjoint(everything):
         return everything
     if len(own) == 1 and len(below) == 1:
         far = _depth(below[0].directory) - _depth(directory) > _LEVELS
-        return [_merged([*below, *own], rank, Joined.MAYBE if far else Joined.SURELY)]
-    if 1 < len(everything) <= _MANY:
-        return [_merged(everything, rank, Joined.MAYBE)]
+        return [_merged([*below, *own], Joined.MAYBE if far else Joined.SURELY)]
 
+    if 1 < len(everything) <= _MANY:
+        return [_merged(everything, Joined.MAYBE)]
     return everything
 
 
-def _name_after(directory: str, found: Sequence[Unit]) -> None:
-    """Name the only run in a directory after it, if its logs lie in a ``tb`` or ``logs``."""
-    if len(found) == 1 and found[0].stem.lower() in NAMELESS and not found[0].crowded:
-        parent = found[0].name.rpartition("/")[0]
-        if parent == directory and found[0].files[0].belonging is Belonging.DIRECTORY:
-            found[0].name = directory
-
-
-def _merged(found: Sequence[Unit], rank: Mapping[str, int], why: Joined) -> Unit:
-    """One unit of several; the one whose best kind ranks lowest gives the name."""
-    first, *others = sorted(found, key=lambda u: min(rank[k] for k in u.kinds))
+def _merged(found: Sequence[Unit], why: Joined) -> Unit:
+    """One unit of several; the one that ranks lowest gives the name."""
+    first, *others = sorted(found, key=lambda u: u.rank)
     for other in others:
         first.join(other, why)
     return first
@@ -278,47 +260,38 @@ def _disjoint(found: Sequence[Unit]) -> bool:
     return len(kinds) == len(set(kinds))
 
 
-def name_of(candidate: Candidate) -> str:
+def name_of(file: LogFile) -> str:
     """Name of a run that one file, or one run of a store, makes."""
-    name = candidate.path.name
-    if candidate.title:
-        name = candidate.title
-    elif candidate.format is not None:
+    name = file.path.name
+    if file.title:
+        name = file.title
+    elif file.format is not None:
         name = os.path.splitext(name.removesuffix(".gz"))[0]  # noqa: PTH122
-    return f"{candidate.directory}/{name}" if candidate.directory else name
+    return f"{file.directory}/{name}" if file.directory else name
 
 
-def shown_name(name: str, candidate: Candidate) -> str:
-    """What people read as ``name``, the one of a run that begins with ``candidate``: cleaned,
-    ``.`` for the logdir itself. The title that a tracker gives is clean already."""
-    title = candidate.title
+def shown_name(name: str, file: LogFile) -> str:
+    """What people read as ``name``, the one of a run that begins with ``file``: cleaned, ``.`` for
+    the logdir itself. The title that a tracker gives is clean already."""
+    title = file.title
     return clean(name.removesuffix(title)) + title or "."
 
 
 def is_free(unit: Unit, directories: Container[str]) -> bool:
     """Whether none of the ``directories`` has the name of a run that is a file, but for its own."""
     here = unit.files[0].belonging is Belonging.DIRECTORY
-    inside = any(c.directory == unit.name for c in unit.files)
+    inside = any(f.directory == unit.name for f in unit.files)
     return here or inside or unit.name not in directories
 
 
-def stands_alone(unit: Unit, candidates: Iterable[Candidate]) -> bool:
+def stands_alone(unit: Unit, files: Iterable[LogFile]) -> bool:
     """Whether a unit is the log of a job that died, without a row that could be compared, and
     no other log was written just before its end: it is of no other training then."""
-    if not all(c.rowless and c.belonging is Belonging.NAME for c in unit.files):
+    if not all(f.rowless and f.belonging is Belonging.NAME for f in unit.files):
         return False
-    end = max(c.modified for c in unit.files)
-    others = (c.modified for c in candidates if not c.rowless)
+    end = max(f.modified for f in unit.files)
+    others = (f.modified for f in files if not f.rowless)
     return not any(end - _SAME_END_S <= at <= end + _LATE_S for at in others)
-
-
-def _with_parents(directories: Iterable[str]) -> set[str]:
-    out = {""}
-    for directory in directories:
-        while directory not in out:
-            out.add(directory)
-            directory = directory.rpartition("/")[0]
-    return out
 
 
 def _depth(directory: str) -> int:

@@ -112,96 +112,17 @@ _UNKNOWN = Claim()
 
 
 @dataclass(slots=True, eq=False)
-class Searched:
-    """How far one file has been searched."""
+class _Searched:
+    """How far one file has been searched for a row between its beginning and its end."""
 
     identity: tuple[int, int]
+    """Device and inode."""
     size: int = 0
     """Bytes of the file that were searched, left out or are waiting."""
     waiting: list[tuple[int, int]] = field(default_factory=list)
     """What is still to be searched, in bytes from the beginning."""
     rows: RowSearch | None = None
     """The search, which may go on within a line and with the first of two rows."""
-
-    def grew(self, size: int, most: int) -> None:
-        """The file has ``size`` bytes now: note what of that is to be searched."""
-        begin, self.size = self.size, size
-        if size - begin <= most:
-            self.waiting.append((begin, size))
-        elif not begin:
-            self.waiting += [(0, most - HEAD_BYTES), (size - HEAD_BYTES, size)]
-        else:
-            self.waiting.append((size - most, size))
-
-
-class FurtherSearch:
-    """Owned by one reader of heads; not thread-safe."""
-
-    def __init__(self) -> None:
-        self._kept: deque[Searched] = deque()
-        """Files whose search may go on, the one that was searched last at the end."""
-        self._left = SEARCH_BYTES
-        self._in_vain = 0
-        """Bytes that were searched below directories without finding a row, all in all."""
-        self.unfinished = False
-        """Whether the last search has left something for the next one."""
-        self.bytes_read = 0
-        """Bytes that were searched, all in all."""
-
-    def turn(self) -> None:
-        """A search of all logdirs begins."""
-        self._left, self.unfinished = SEARCH_BYTES, False
-
-    def finds(
-        self, form: Format, path: Path, searched: Searched, size: int, *, named: bool
-    ) -> bool:
-        """Whether a file holds a row in what has not been searched yet. Raises OSError."""
-        grown = size > searched.size > 0
-        if size > searched.size:
-            searched.grew(size, NAMED_BYTES if named else FILE_BYTES)
-        if not named and self._in_vain >= ALL_BYTES:  # only what is new
-            searched.waiting = searched.waiting[-1:] if grown else []
-        if not searched.waiting:
-            return False
-        rows, before = self._take_rows(searched) or form.row_search(), self._left
-        found = self._search(path, rows, searched, named=named)
-        if found:
-            self._left = before  # only what is searched in vain is bounded
-            return True
-
-        self._in_vain += before - self._left
-        searched.rows = rows
-        self._kept.append(searched)
-        if len(self._kept) > _KEPT:
-            self._kept.popleft().rows = None
-        return False
-
-    def _take_rows(self, searched: Searched) -> RowSearch | None:
-        rows, searched.rows = searched.rows, None
-        if rows is not None:
-            self._kept.remove(searched)
-        return rows
-
-    def _search(self, path: Path, rows: RowSearch, searched: Searched, *, named: bool) -> bool:
-        with opened(path) as read:
-            while searched.waiting:
-                begin, end = searched.waiting[0]
-                length = min(_PIECE, end - begin)
-                if not named and length > self._left:
-                    self.unfinished = True
-                    break
-                data = read(length, begin)
-                self._left -= 0 if named else length
-                self.bytes_read += len(data)
-                if data and rows.found(data):
-                    return True
-                if begin + length < end:
-                    searched.waiting[0] = (begin + length, end)
-                    continue
-                searched.waiting.pop(0)
-                if searched.waiting and searched.waiting[0][0] != end:
-                    rows.found(b"\n")  # what is left out parts two lines
-        return False
 
 
 class HeadReader:
@@ -211,7 +132,10 @@ class HeadReader:
         """``ends``: logs without rows that end like this are logs of runs, too."""
         self.opens = 0
         """Files that were opened to learn whether a format claims them."""
-        self.further = FurtherSearch()
+        self.unfinished = False
+        """Whether the last search has left parts of logs for the next one."""
+        self.searched_bytes = 0
+        """Bytes between beginning and end that were searched, all in all."""
         self._options = options
         self._ends = ends
         self._newest: tuple[tuple[str, int, int, int, int], bytes] | None = None
@@ -219,7 +143,12 @@ class HeadReader:
         self._claims: Recent[tuple[str, str], tuple[tuple[int, int], int, Claim]] = Recent()
         """By format and path: device, inode and size of the file, and the answer."""
         self._spans: Recent[Path, tuple[int, Span | None]] = Recent()
-        self._searched: Recent[Path, Searched] = Recent()
+        self._searched: Recent[Path, _Searched] = Recent()
+        self._kept: deque[_Searched] = deque()
+        """Files whose search may go on, the one that was searched last at the end."""
+        self._left = SEARCH_BYTES
+        self._in_vain = 0
+        """Bytes that were searched below directories without finding a row, all in all."""
 
     @property
     def known(self) -> int:
@@ -227,10 +156,10 @@ class HeadReader:
         return len(self._claims) + len(self._spans) + len(self._searched)
 
     def turn(self) -> None:
-        """A search begins: forget files that the last one did not see."""
+        """Begin a search of all logdirs: forget files that the last one did not see."""
         for known in (self._claims, self._spans, self._searched):
             known.turn()
-        self.further.turn()
+        self._left, self.unfinished = SEARCH_BYTES, False
 
     def format_of(
         self, forms: Iterable[Format], path: Path, status: Status, *, named: bool = False
@@ -267,14 +196,16 @@ class HeadReader:
         size, identity = status.st_size, (status.st_dev, status.st_ino)
         if size <= HEAD_BYTES or (is_remote(path) and not named):
             return None
+
         for form in forms:
             if not form.anywhere or self.answer(form, path).own:
                 continue
+
             searched = self._searched.get(path)
             if searched is None or searched.identity != identity or searched.size > size:
-                searched = self._searched[path] = Searched(identity)
+                searched = self._searched[path] = _Searched(identity)
             with self._given_up_once(form, path, status):
-                found = self.further.finds(form, path, searched, size, named=named)
+                found = self._finds(form, path, searched, size, named=named)
             if found:
                 self._claims[form.name, str(path)] = identity, size, Claim(True, True)
                 return form
@@ -298,22 +229,22 @@ class HeadReader:
                 if claim.failed:
                     raise GivenUpError(claim.reason)
                 return claim.claimed
+
         with self._given_up_once(form, path, status):
             found = judge(form)
         self._claims[key] = identity, status.st_size, found
-
         return found.claimed
 
     @contextmanager
     def _given_up_once(self, form: Format, path: Path, status: Status) -> Iterator[None]:
-        """A format that fails on a file is asked no more about it."""
+        """Ask a format that fails on a file no more about it."""
         try:
             with contained():
                 yield
         except GivenUpError as error:
-            identity, claim = (status.st_dev, status.st_ino), Claim(False, True, str(error))
-            failed = identity, status.st_size, claim._replace(failed=True)
-            self._claims[form.name, str(path)] = failed
+            failed = Claim(False, True, str(error), failed=True)
+            identity = status.st_dev, status.st_ino
+            self._claims[form.name, str(path)] = identity, status.st_size, failed
             raise
 
     def _judge(self, form: Format, path: Path, status: Status, named: bool) -> Claim:
@@ -321,6 +252,7 @@ class HeadReader:
         own = own_output(head)
         if own:
             return Claim(False, True, own, own=True)
+
         claimed = form.claims(path, head, self._options)
         rowless, end = False, head
         if not claimed and form.anywhere:
@@ -333,6 +265,7 @@ class HeadReader:
 
         if claimed or rowless:
             return Claim(True, True, rowless=rowless)
+
         found = form.refusal(head, self._options)
         if not found.lost and end is not head:
             at_end = form.refusal(end, self._options)
@@ -357,13 +290,79 @@ class HeadReader:
             self._newest = state, read_head(path)
         return self._newest[1]
 
+    # -- between beginning and end ------------------------------------------------------------
+
+    def _finds(
+        self, form: Format, path: Path, searched: _Searched, size: int, *, named: bool
+    ) -> bool:
+        """Whether a file holds a row in what has not been searched yet. Raises OSError."""
+        begin, most = searched.size, NAMED_BYTES if named else FILE_BYTES
+        if size > begin:
+            searched.size = size
+            if size - begin <= most:
+                searched.waiting.append((begin, size))
+            elif begin:
+                searched.waiting.append((size - most, size))
+            else:
+                searched.waiting += [(0, most - HEAD_BYTES), (size - HEAD_BYTES, size)]
+
+        if not named and self._in_vain >= ALL_BYTES:  # only what is new
+            searched.waiting = searched.waiting[-1:] if size > begin > 0 else []
+        if not searched.waiting:
+            return False
+
+        rows, searched.rows = searched.rows, None
+        if rows is not None:
+            self._kept.remove(searched)
+
+        rows, before = rows or form.row_search(), self._left
+        if self._search(path, rows, searched, named=named):
+            self._left = before  # only what is searched in vain is bounded
+            return True
+
+        self._in_vain += before - self._left
+        searched.rows = rows
+        self._kept.append(searched)
+        if len(self._kept) > _KEPT:
+            self._kept.popleft().rows = None
+        return False
+
+    def _search(self, path: Path, rows: RowSearch, searched: _Searched, *, named: bool) -> bool:
+        with opened(path) as read:
+            while searched.waiting:
+                begin, end = searched.waiting[0]
+                length = min(_PIECE, end - begin)
+                if not named and length > self._left:
+                    self.unfinished = True
+                    break
+
+                data = read(length, begin)
+                self._left -= 0 if named else length
+                self.searched_bytes += len(data)
+                if data and rows.found(data):
+                    return True
+                if begin + length < end:
+                    searched.waiting[0] = (begin + length, end)
+                    continue
+                searched.waiting.pop(0)
+                if searched.waiting and searched.waiting[0][0] != end:
+                    rows.found(b"\n")  # what is left out parts two lines
+        return False
+
+    # -- steps --------------------------------------------------------------------------------
+
     def span(self, path: Path, form: Format) -> Span | None:
         """First and last step of a text log, by its beginning and its end; None when they show
         none, or when it cannot be read."""
         known = self._spans.get(path)
         try:
             size = status_of(path).st_size
-            if known is None or (known[0] != size and not _shows_no_more(path, size, known)):
+            if known is not None and known[0] != size and known[1] is None and is_remote(path):
+                # without a step so far: wait until it doubles, or all of its beginning was read
+                waits = size < 2 * known[0] or known[0] >= _SPAN_BYTES
+                if waits and known[0] < size:
+                    return None
+            if known is None or known[0] != size:
                 known = self._spans[path] = size, self._read_span(path, form, size, known)
         except OSError:
             return None
@@ -374,16 +373,17 @@ class HeadReader:
     ) -> Span | None:
         """See :meth:`span`. Of a file elsewhere little is read, more only if that shows no step:
         many trainings print all settings first. If it has grown, only the end is read again."""
-        before = known[1] if known is not None and known[0] < size and is_remote(path) else None
-        least = _REMOTE_SPAN_BYTES if is_remote(path) else _SPAN_BYTES
-        if before is not None:
+        remote = is_remote(path)
+        least = _REMOTE_SPAN_BYTES if remote else _SPAN_BYTES
+        if known is not None and known[1] is not None and known[0] < size and remote:
+            before = known[1]
             found = self._span_in([_read_end(path, size, least)], path, form)
             return before if found is None else (before[0], max(before[1], found[1]))
+
         for head in (least, _SPAN_BYTES) if least < min(size, _SPAN_BYTES) else (least,):
             found = self._span_in(_ends(path, size, head, least), path, form)
             if found is not None:
                 return found
-
         return None
 
     def _span_in(self, pieces: Iterable[bytes], path: Path, form: Format) -> Span | None:
@@ -396,14 +396,6 @@ class HeadReader:
                     return None
                 steps += [int(s) for b in blocks for s in (b.steps[0], b.steps[-1])]
         return (steps[0], max(steps)) if steps else None
-
-
-def _shows_no_more(path: Path, size: int, known: tuple[int, Span | None]) -> bool:
-    """Whether a file elsewhere that showed no step is not read again: it has not doubled since, or
-    all that may be read of its beginning was."""
-    before, found = known
-    waits = size < 2 * before or before >= _SPAN_BYTES
-    return found is None and is_remote(path) and before < size and waits
 
 
 def _ends(path: Path, size: int, head: int, end: int) -> Iterator[bytes]:

@@ -34,7 +34,7 @@ from rltui.files.disk import listing, trouble
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, VANISHED
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
-from rltui.sources.discovery.event_places import EventPlaces, format_of
+from rltui.sources.discovery.event_places import EventPlaces
 from rltui.sources.discovery.grouping import (
     Unit,
     continued,
@@ -47,8 +47,6 @@ from rltui.sources.discovery.grouping import (
 )
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import (
-    MAX_REFUSED,
-    Candidate,
     Discovery,
     EmptyLogError,
     LogdirError,
@@ -56,7 +54,7 @@ from rltui.sources.discovery.run_files import (
     RunFiles,
     Tree,
 )
-from rltui.sources.discovery.walk import Walker, why
+from rltui.sources.discovery.walk import Walk, Walker, why
 from rltui.trackers import TRACKERS, Tracker
 
 #: Vanished files of a run that are remembered: they may come back as what they were.
@@ -92,13 +90,17 @@ class RunFinder:
         bad logdir is no error while another one is good; ``absent``: nor is one that does not exist
         yet; ``stopped``: whether a search is to end by SearchStoppedError."""
         self._logdirs = tuple(logdirs)
+        self._waits, self._partial, self._absent = waits, partial or waits, absent
         self._walker = Walker(formats, trackers, options or Options(), ends, stopped)
         naming = [f.name for f in formats if f.names_run]
         others = [f.name for f in formats if not f.names_run]
         kinds = [*naming, *(t.name for t in trackers), *others]
         self._rank = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
         self._orders: dict[RunKey, dict[Path, int]] = {}
-        self._names = RunNames()
+        self._names: dict[tuple[int, str], str] = {}
+        """By number of the logdir and path (or key of a file): the name of a run, for ever."""
+        self._given: set[tuple[int, str]] = set()
+        """Names by number of the logdir."""
         self._places = EventPlaces()
         self._owners: dict[Path, RunKey] = {}
         """Key of a file -> the run that it was given to."""
@@ -109,20 +111,25 @@ class RunFinder:
         """Key of a file that the last search found -> its run."""
         self._gone: dict[RunKey, dict[Path, None]] = {}
         """Keys of files that vanished, by run, the longest gone first."""
-        count = len(self._logdirs)
-        self._unread = UnreadLogdirs(count, waits=waits, partial=partial, absent=absent)
+        self._has_found = False
+        """Whether a search has succeeded."""
+        self._good: set[int] = set()
+        """Numbers of the logdirs that could be searched once."""
 
     def recall(self, run: RunKey, path: Path, files: Iterable[SourceInfo]) -> None:
         """Before the first search: what another process found out about a run at ``path``."""
         self._paths.setdefault(run, path)
         orders = self._orders.setdefault(run, {})
+        identities = [str(path)]
         for file in sorted(files, key=lambda f: f.order):
             key = file.path / file.part if file.part else file.path
             self._owners[key], orders[key] = run, file.order
             if file.joined is not Joined.OWN:
                 self._joins[key] = file.joined, file.alone
-            self._names.recall(run.logdir, str(key), run.name)
-        self._names.recall(run.logdir, str(path), run.name)
+            identities.append(str(key))
+
+        self._names.update(((run.logdir, identity), run.name) for identity in identities)
+        self._given.add((run.logdir, run.name))
 
     def stores_changed(self) -> bool:
         """Whether a database that the last search found may hold new runs."""
@@ -131,7 +138,7 @@ class RunFinder:
     @property
     def unfinished(self) -> bool:
         """Whether the last search left parts of logs for the next one."""
-        return self._walker.heads.further.unfinished
+        return self._walker.heads.unfinished
 
     @property
     def needs_checks(self) -> bool:
@@ -145,40 +152,69 @@ class RunFinder:
         Raises SourceError for a bad logdir, but only in the first search that succeeds otherwise;
         later a bad one is noted and the others are searched.
         """
-        seen: set[tuple[int, int]] = set()
+        tree = Tree()
         runs: list[RunFiles] = []
         singles: list[RunFiles] = []
-        trees: list[Tree] = []
+        errors: list[LogdirError] = []
         self._walker.turn()
-        self._places.turn()
-        self._unread.turn()
+        self._places.roles.turn()
         for number, logdir in enumerate(self._logdirs):
-            try:
-                found, tree, is_file = self._find_in(number, logdir, seen)
-                self._unread.good(number)
-            except LogdirError as error:
-                found, tree, is_file = [], self._unread.bad(number, logdir, error), False
-            (singles if is_file else runs).extend(found)
-            trees.append(tree)
+            errors += self._tried(number, logdir, tree, runs, singles)
 
-        self._unread.all_tried()
+        if not self._has_found and errors and len(errors) == len(self._logdirs):
+            raise next((e for e in errors if not isinstance(e, UnreachableError)), errors[0])
+
+        self._has_found = True
         whole = tuple(self._with_singles(runs, singles))
         self._forget({f.key: r.key for r in whole for f in r.files})
         return Discovery(
             whole,
-            tuple(n for t in trees for n in t.notes),
-            tuple(d for t in trees for d in t.directories),
-            tuple(p for t in trees for p in t.unclaimed),
-            tuple([n for t in trees for n in t.refused][:MAX_REFUSED]),
-            sum(t.refused_count for t in trees),
-            self._unread.notes,
+            tuple(tree.notes),
+            tuple(tree.directories),
+            tuple(tree.unclaimed),
+            tuple(tree.refused),
+            tree.refused_count,
+            tuple(tree.unread),
         )
+
+    def _tried(
+        self,
+        number: int,
+        logdir: Path,
+        tree: Tree,
+        runs: list[RunFiles],
+        singles: list[RunFiles],
+    ) -> list[LogdirError]:
+        """Search one logdir; the error, if it cannot be searched and should."""
+        try:
+            self._find_in(number, logdir, tree, runs, singles)
+        except LogdirError as error:
+            waits = self._waits and isinstance(error, EmptyLogError)
+            errors = [] if waits else self._failed(logdir, error, tree)
+            _try_again(logdir, error, tree, vanished=number in self._good)
+            return errors
+
+        self._good.add(number)
+        return []
+
+    def _failed(self, logdir: Path, error: LogdirError, tree: Tree) -> list[LogdirError]:
+        """The error of a logdir that cannot be searched, none where it may be absent; raises it
+        where a bad logdir is one."""
+        away = any(note.level >= Level.WATCH for note in trouble((logdir,)))
+        found = AwayLogdirError(logdir, error.reason) if away else error
+        expected = self._absent and error.reason == MISSING and not is_remote(logdir)
+        if not (self._has_found or self._partial or expected):
+            raise found from error
+        if not away:
+            tree.unread.append(Note(logdir, None, Level.WATCH, error.reason))
+        return [] if expected else [found]
 
     def _forget(self, seen: dict[Path, RunKey]) -> None:
         """Forget the files that vanished longest ago: rotating logs go on for weeks. To which
         run a path was given, and the names of runs, stay."""
         for key in seen.keys() - self._seen.keys():
             self._gone.get(seen[key], {}).pop(key, None)
+
         for key in self._seen.keys() - seen.keys():
             run = self._seen[key]
             gone, orders = self._gone.setdefault(run, {}), self._orders.get(run, {})
@@ -188,50 +224,52 @@ class RunFinder:
                 del gone[oldest]
                 if oldest != next(reversed(orders), None):  # its number is not given again
                     orders.pop(oldest, None)
-                self._places.forget(oldest)
+                self._places.known.pop(oldest, None)
                 self._joins.pop(oldest, None)
         self._seen = seen
 
     def _find_in(
-        self, number: int, logdir: Path, seen: set[tuple[int, int]]
-    ) -> tuple[list[RunFiles], Tree, bool]:
+        self,
+        number: int,
+        logdir: Path,
+        tree: Tree,
+        runs: list[RunFiles],
+        singles: list[RunFiles],
+    ) -> None:
+        """Add the runs of a directory to ``runs``, or those of a file to ``singles``."""
         known = self._singles.get(number)
         if logdir == PIPE:
-            return known or self._pipe(number), Tree(), True
+            if known is None:
+                key = RunKey(number, self._name(number, str(PIPE), PIPE_NAME))
+                known = self._singles[number] = [RunFiles(key, PIPE, (LogFile(PIPE),))]
+            singles += known
+            return
+
         try:
             status = status_of(logdir)
         except (OSError, ValueError) as error:
-            if known is not None:  # its feed reports what happened to it
-                return known, Tree(), True
-            raise LogdirError(logdir, why(error)) from error
+            if known is None:
+                raise LogdirError(logdir, why(error)) from error
+            singles += known  # its feed reports what happened to it
+            return
 
         if stat.S_ISDIR(status.st_mode):
-            tree = self._walker.walk(logdir, seen)
-            return self._runs(number, logdir, tree), tree, False
-
+            walk = Walk(self._walker, logdir, tree)
+            walk.run()
+            runs += self._runs(number, logdir, walk)
+            return
         if not stat.S_ISREG(status.st_mode):
             raise LogdirError(logdir, "is not a regular file")
-        candidates = self._walker.single(logdir, status)
-        have = {f.key for r in known or () for f in r.files}
-        new = [c for c in candidates if c.key not in have]
-        if known is None or new:  # what vanished is reported by its feed
-            known = [*(known or ()), *self._single(number, logdir, new)]
-            self._singles[number] = known
-        return known, Tree(), True
 
-    def _pipe(self, number: int) -> list[RunFiles]:
-        """The run that comes through standard input."""
-        key = RunKey(number, self._names.give(number, str(PIPE), PIPE_NAME))
-        runs = self._singles[number] = [RunFiles(key, PIPE, (LogFile(PIPE),))]
-        return runs
-
-    def _single(self, number: int, path: Path, candidates: list[Candidate]) -> list[RunFiles]:
-        runs = []
-        for candidate in candidates:
-            wanted = candidate.title or clean(path.name)
-            key = RunKey(number, self._names.give(number, str(candidate.key), wanted))
-            runs.append(RunFiles(key, path, self._files(key, [candidate])))
-        return runs
+        files = self._walker.single(logdir, status)
+        known = self._singles.setdefault(number, [])
+        have = {f.key for r in known for f in r.files}
+        for file in files:  # what vanished is reported by its feed
+            if file.key not in have:
+                wanted = file.title or clean(logdir.name)
+                key = RunKey(number, self._name(number, str(file.key), wanted))
+                known.append(RunFiles(key, logdir, self._files(key, [file])))
+        singles += known
 
     def _with_singles(
         self, runs: list[RunFiles], singles: Iterable[RunFiles]
@@ -257,7 +295,7 @@ class RunFinder:
             taken.setdefault(key, []).append(file)
 
         for run in runs:
-            files = sorted((*run.files, *taken.pop(run.key, ())), key=_order)
+            files = sorted((*run.files, *taken.pop(run.key, ())), key=lambda f: f.order)
             yield replace(run, files=tuple(files))
 
         for key, files in taken.items():  # the directory has vanished
@@ -266,218 +304,127 @@ class RunFinder:
 
     # -- runs of a directory ----------------------------------------------------------------
 
-    def _runs(self, number: int, logdir: Path, tree: Tree) -> list[RunFiles]:
-        known = self._places.locate(tree.candidates)
-        found = continued(units(known, self._places.owners()), self._span)
-        single = [u for u in found if stands_alone(u, known)]
-        found = [*joined([u for u in found if u not in single], self._rank), *single]
+    def _runs(self, number: int, logdir: Path, walk: Walk) -> list[RunFiles]:
+        files = self._places.locate(walk.files)
+        found = continued(units(files, self._rank), self._span)
+        single = [u for u in found if stands_alone(u, files)]
+        found = [*joined([u for u in found if u not in single]), *single]
         stems = Counter(u.name for u in found)
-        members: dict[RunKey, list[Candidate]] = {}
+        members: dict[RunKey, list[LogFile]] = {}
         for unit in found:
-            alone = stems[unit.name] == 1 and is_free(unit, tree.names)
-            self._assign(number, logdir, unit, members, alone=alone)
+            alone = stems[unit.name] == 1 and is_free(unit, walk.names)
+            for file, owner in self._owned(number, logdir, unit, alone=alone):
+                members.setdefault(owner, []).append(file)
+
         runs = [RunFiles(k, self._paths[k], self._files(k, m)) for k, m in members.items()]
         return sorted(runs, key=lambda r: r.key)
 
-    def _span(self, candidate: Candidate) -> tuple[int, int] | None:
-        return self._walker.heads.span(candidate.path, format_of(candidate))
+    def _owned(
+        self, number: int, logdir: Path, unit: Unit, *, alone: bool
+    ) -> list[tuple[LogFile, RunKey]]:
+        """The files of a unit and their run: the one that has some of them, or a new one."""
+        owners = [self._owners.get(f.key) for f in unit.files]
+        for file in unit.files:
+            if file.key in unit.joined:
+                self._joins.setdefault(file.key, unit.joined[file.key])
 
-    def _assign(
-        self,
-        number: int,
-        logdir: Path,
-        unit: Unit,
-        members: dict[RunKey, list[Candidate]],
-        *,
-        alone: bool,
-    ) -> None:
-        """Give the files of a unit to the run that has some of them already, or to a new one."""
-        for candidate in unit.files:
-            if str(candidate.key) in unit.joined:
-                why_here, name = unit.joined[str(candidate.key)]
-                self._joins.setdefault(candidate.key, (why_here, name))
-        owners = [self._owners.get(c.key) for c in unit.files]
         key = next((o for o in owners if o is not None), None)
         if key is None:
             key = self._new_key(number, logdir, unit, alone=alone)
         else:
             self._mark_late(logdir, unit, key)
-        for candidate, owner in zip(unit.files, owners, strict=True):
-            owner = self._owners.setdefault(candidate.key, owner or key)
-            members.setdefault(owner, []).append(candidate)
+        return [(file, self._owners.setdefault(file.key, key)) for file in unit.files]
+
+    def _span(self, file: LogFile) -> tuple[int, int] | None:
+        assert file.format is not None
+        return self._walker.heads.span(file.path, file.format)
 
     def _mark_late(self, logdir: Path, unit: Unit, key: RunKey) -> None:
-        """A log that appears beside a run that is there must show that it is of that run, also
-        where it would have made the run had it been there first."""
-        for candidate in unit.files:
-            if candidate.key in self._owners or candidate.key in self._joins:
+        """Note that a log appeared beside a run that was there: it must show that it is of that
+        run, also where it would have made the run had it been there first."""
+        for file in unit.files:
+            if file.key in self._owners or file.key in self._joins:
                 continue
-            path, name = candidate.path, name_of(candidate)
-            if candidate.belonging is Belonging.DIRECTORY:
-                name = self._places.get(candidate).owner
-                path = logdir / name
+            path, name = file.path, name_of(file)
+            if file.belonging is Belonging.DIRECTORY:
+                path, name = logdir / file.directory, file.directory
             if path != self._paths.get(key):
-                self._joins[candidate.key] = Joined.SURELY, shown_name(name, candidate)
+                self._joins[file.key] = Joined.SURELY, shown_name(name, file)
 
     def _new_key(self, number: int, logdir: Path, unit: Unit, *, alone: bool) -> RunKey:
-        first = unit.files[0]
-        is_directory = first.belonging is Belonging.DIRECTORY
-        wanted = unit.shown_name
-        if is_directory:
+        first, wanted = unit.files[0], unit.shown_name
+        if first.belonging is Belonging.DIRECTORY:
             path, names = logdir / unit.name, [wanted, f"{wanted}/"]
+            identity = str(path)
         else:
             whole = wanted
             if not first.title:
                 whole = clean(f"{first.directory}/{first.path.name}".lstrip("/"))
             path, names = first.path, [wanted, whole] if alone else [whole]
-        identity = str(path if is_directory else first.key)
-        key = RunKey(number, self._names.give(number, identity, *names))
-        self._paths[key] = path
+            identity = str(first.key)
 
+        key = RunKey(number, self._name(number, identity, *names))
+        self._paths[key] = path
         return key
 
-    def _files(self, key: RunKey, candidates: list[Candidate]) -> tuple[LogFile, ...]:
+    def _name(self, number: int, identity: str, *wanted: str) -> str:
+        """The name that a run of a logdir (by number) has, or the first free one of ``wanted``;
+        a number is added to the last of them when none is free."""
+        known = self._names.get((number, identity))
+        if known is None:
+            numbered = (f"{wanted[-1]}~{n}" for n in itertools.count(2))
+            names = itertools.chain(wanted, numbered)
+            known = next(name for name in names if (number, name) not in self._given)
+            self._names[number, identity] = known
+            self._given.add((number, known))
+        return known
+
+    def _files(self, key: RunKey, files: Iterable[LogFile]) -> tuple[LogFile, ...]:
         """Oldest first by the time in the name, then change time, then name.
 
         An order that was given stays: change times move while files are being written.
         """
-        known = self._orders.setdefault(key, {})
-        for candidate in sorted(candidates, key=_age):
-            _number_of(known, candidate.key)
-        return tuple(sorted((self._file(known[c.key], c) for c in candidates), key=_order))
-
-    def _file(self, order: int, candidate: Candidate) -> LogFile:
-        place = self._places.get(candidate)
-        why_here, alone = self._joins.get(candidate.key, (Joined.OWN, ""))
-        return LogFile(
-            candidate.path,
-            candidate.format,
-            order,
-            place.series,
-            place.hparams_only,
-            candidate.size,
-            candidate.modified,
-            candidate.tracker,
-            candidate.part,
-            why_here,
-            alone,
-        )
-
-
-def _order(file: LogFile) -> int:
-    return file.order
-
-
-def _age(candidate: Candidate) -> tuple[str, int, int, float, str]:
-    """Order of the files of a run within a log format."""
-    stamp = _STAMP.search(candidate.path.name)
-    began = int(stamp.group(1)) if stamp else int(candidate.modified)
-    key = candidate.key.as_posix()
-    return candidate.kind, candidate.begin, began, candidate.modified, key
-
-
-def _number_of(known: dict[Path, int], key: Path) -> int:
-    """The number of a file within its run: the one that it has, or the next one."""
-    return known.setdefault(key, next(reversed(known.values()), -1) + 1)
-
-
-class RunNames:
-    """The names of runs, given for ever."""
-
-    def __init__(self) -> None:
-        self._given: dict[tuple[int, str], str] = {}
-        self._taken: set[tuple[int, str]] = set()
-
-    def give(self, number: int, identity: str, *wanted: str) -> str:
-        """The name that a run of a logdir (by number) has, or the first free one of ``wanted``;
-        a number is added to the last of them when none is free."""
-        known = self._given.get((number, identity))
-        if known is None:
-            free = (n for n in wanted if (number, n) not in self._taken)
-            numbered = (f"{wanted[-1]}~{n}" for n in itertools.count(2))
-            more = (n for n in numbered if (number, n) not in self._taken)
-            known = self._given[number, identity] = next(itertools.chain(free, more))
-            self._taken.add((number, known))
-        return known
-
-    def recall(self, number: int, identity: str, name: str) -> None:
-        """Give the name that a run had when another process searched."""
-        self._given[number, identity] = name
-        self._taken.add((number, name))
-
-
-# -- logdirs that cannot be searched ------------------------------------------------------------
+        known, found = self._orders.setdefault(key, {}), []
+        for file in sorted(files, key=_age):
+            order = _number_of(known, file.key)
+            why_here, alone = self._joins.get(file.key, (Joined.OWN, ""))
+            found.append(replace(file, order=order, joined=why_here, alone=alone))
+        return tuple(sorted(found, key=lambda f: f.order))
 
 
 class AwayLogdirError(LogdirError, UnreachableError):
     """The server of a logdir cannot be reached or used now."""
 
 
-class UnreadLogdirs:
-    """Knows of some numbered logdirs which could be searched, and when."""
-
-    def __init__(self, count: int, *, waits: bool, partial: bool, absent: bool = False) -> None:
-        """``waits``: an empty file is no error, nor is with it or ``partial`` a bad logdir while
-        another one is good, nor with ``absent`` one that does not exist."""
-        self._count = count
-        self._waits = waits
-        self._partial = partial or waits
-        self._absent = absent
-        self._found = False
-        """Whether a search has succeeded."""
-        self._good: set[int] = set()
-        """Numbers of the logdirs that could be searched once."""
-        self._errors: list[LogdirError] = []
-        self.notes: tuple[Note, ...] = ()
-        """Logdirs that the last search could not search, though their servers can be reached."""
-
-    def turn(self) -> None:
-        """A search begins."""
-        self._errors, self.notes = [], ()
-
-    def good(self, number: int) -> None:
-        """A logdir was searched."""
-        self._good.add(number)
-
-    def bad(self, number: int, logdir: Path, error: LogdirError) -> Tree:
-        """A logdir cannot be searched: what there is of it. Raises LogdirError."""
-        if not (self._waits and isinstance(error, EmptyLogError)):
-            away = any(note.level >= Level.WATCH for note in trouble((logdir,)))
-            found = AwayLogdirError(logdir, error.reason) if away else error
-            expected = self._absent and error.reason == MISSING and not is_remote(logdir)
-            if not expected:
-                self._errors.append(found)
-            if not (self._found or self._partial or expected):
-                raise found from error
-            if not away:
-                self.notes += (Note(logdir, None, Level.WATCH, error.reason),)
-        return _tree(logdir, error, vanished=number in self._good)
-
-    def all_tried(self) -> None:
-        """A search is over. Raises LogdirError when no logdir is good."""
-        if not self._found and self._errors and len(self._errors) == self._count:
-            raise next(
-                (e for e in self._errors if not isinstance(e, UnreachableError)), self._errors[0]
-            )
-        self._found = True
-
-
-def _tree(logdir: Path, error: LogdirError, *, vanished: bool) -> Tree:
-    """A logdir that cannot be searched now: tried again when it appears, as a file when it
+def _try_again(logdir: Path, error: LogdirError, tree: Tree, *, vanished: bool) -> None:
+    """Have a logdir that cannot be searched now tried again when it appears, as a file when it
     grows. ``vanished``: it could be searched before."""
     try:
-        found = logdir.parent, status_of(logdir.parent).st_mtime_ns
+        above = logdir.parent, status_of(logdir.parent).st_mtime_ns
         named = stat.S_ISREG(status_of(logdir).st_mode)
     except (OSError, ValueError):
         named = False
-    if not named:
-        tree = Tree(directories=[(logdir, -1)])
-        tree.trouble(logdir, VANISHED if vanished and error.reason == MISSING else error.reason)
-        return tree
-    tree = Tree(directories=[found], unclaimed=[logdir])
-    tree.refuse(logdir, error.reason)
 
-    return tree
+    if named:
+        tree.directories.append(above)
+        tree.unclaimed.append(logdir)
+        tree.refuse(logdir, error.reason)
+    else:
+        tree.directories.append((logdir, -1))
+        gone = vanished and error.reason == MISSING
+        tree.trouble(logdir, VANISHED if gone else error.reason)
+
+
+def _age(file: LogFile) -> tuple[str, int, int, float, str]:
+    """Order of the files of a run within a log format."""
+    stamp = _STAMP.search(file.path.name)
+    began = int(stamp.group(1)) if stamp else int(file.modified)
+    return file.kind, file.begin, began, file.modified, file.key.as_posix()
+
+
+def _number_of(known: dict[Path, int], key: Path) -> int:
+    """The number of a file within its run: the one that it has, or the next one."""
+    return known.setdefault(key, next(reversed(known.values()), -1) + 1)
 
 
 def similar_to(path: Path) -> Path | None:
@@ -486,6 +433,7 @@ def similar_to(path: Path) -> Path | None:
     above = path
     while not above.parent.exists():
         above = above.parent
+
     try:
         found = nearest(above.name, (entry.name for entry in listing(above.parent)))
     except (OSError, ValueError):

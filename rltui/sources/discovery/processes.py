@@ -19,7 +19,7 @@ import re
 import socket
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,9 +102,18 @@ def command_of(arguments: Sequence[str]) -> str:
     """
     if not arguments:
         return ""
+
     words = [_base(arguments)]
-    if _PYTHON.fullmatch(words[0]):
-        words += _script(arguments[1:])
+    rest = iter(arguments[1:] if _PYTHON.fullmatch(words[0]) else ())
+    for word in rest:
+        if word in _VALUED:
+            next(rest, None)
+        elif word in ("-m", "-c"):
+            words += [word, next(rest, "")] if word == "-m" else [word]
+            break
+        elif not word.startswith("-"):
+            words.append(word.rpartition("/")[2])
+            break
     return clean(" ".join(words))[:_MOST_COMMAND]
 
 
@@ -113,21 +122,10 @@ def _base(arguments: Sequence[str]) -> str:
     if not rest:
         # A process may have set its title: "ray::main_task.run() /tmp/x" in place of all words.
         path, *rest = _ARGUMENT.split(path, maxsplit=1)
+
     base = path.rpartition("/")[2]
     is_path = path.startswith(("/", ".")) or _PYTHON.fullmatch(base)
     return base if is_path or " " not in arguments[0] else arguments[0]
-
-
-def _script(arguments: Sequence[str]) -> list[str]:
-    rest = iter(arguments)
-    for word in rest:
-        if word in _VALUED:
-            next(rest, None)
-        elif word in ("-m", "-c"):
-            return [word, *([next(rest, "")] if word == "-m" else [])]
-        elif not word.startswith("-"):
-            return [word.rpartition("/")[2]]
-    return []
 
 
 class Processes:
@@ -145,6 +143,7 @@ class Processes:
                     with suppress(OSError):
                         if entry.stat().st_uid == user:
                             found.append(int(entry.name))
+
         self._mine = frozenset(found) - {os.getpid()}
         self.pids = tuple(sorted(self._mine, reverse=True))
         """Of this user, without this process, the youngest (by number) first."""
@@ -161,13 +160,13 @@ class Processes:
             raw = (here / "cmdline").read_bytes()[:65536]
         except OSError:
             return None
+
         if found is None:
             return None
-        words = tuple(os.fsdecode(w) for w in raw.rstrip(b"\0").split(b"\0"))
         executable = ""
         with suppress(OSError):  # of a process that may not be examined
             executable = (here / "exe").readlink().name.removesuffix(" (deleted)")
-
+        words = tuple(os.fsdecode(w) for w in raw.rstrip(b"\0").split(b"\0"))
         return Process(pid, found.parent, words, found.started, executable)
 
     def working_directories(self) -> Iterator[tuple[Process, Path]]:
@@ -192,37 +191,33 @@ class Processes:
             if stop():
                 break
             for path in _written_by(self._proc, pid, named):
-                process = self.get(pid)
-                if process is None:
-                    continue
-                process = self._responsible(process)
-                if process.python or process.program in _PLUMBING:
+                process = self._responsible(pid)
+                if process and (process.python or process.program in _PLUMBING):
                     found.setdefault(path, {})[process.pid] = process
-        return {path: _first(processes) for path, processes in found.items()}
 
-    def _responsible(self, process: Process) -> Process:
+        first = {}
+        for path, candidates in found.items():
+            able = [p for p in candidates.values() if p.python] or list(candidates.values())
+            first[path] = min(able, key=lambda p: (p.parent in candidates, p.started, p.pid))
+        return first
+
+    def _responsible(self, pid: int) -> Process | None:
         """The Python process that started a helper such as wandb's, else the process itself."""
-        above: Process | None = process
+        process = above = self.get(pid)
         for _ in range(3):
-            if above is None or above.python:
-                break
-            above = self.get(above.parent)
+            if above is not None and not above.python:
+                above = self.get(above.parent)
         return above if above is not None and above.python else process
 
-    def writer_of(self, event_file: str, host: str) -> Process | None:
-        """The process whose id is in an event file's name, if it runs on this ``host``."""
+    def writer_of(self, event_file: str) -> Process | None:
+        """The process whose id is in an event file's name, if it runs on this host."""
         found = _EVENT_NAME.fullmatch(event_file)
-        if found is None or found["host"] != host:
+        if found is None or found["host"] != socket.gethostname():
             return None
         process = self.get(int(found["pid"]))
         if process is None or process.started > float(found["time"]) + _SLACK_S:
             return None  # its id belongs to another process by now
         return process
-
-
-def _first(processes: Mapping[int, Process]) -> Process:
-    able = [p for p in processes.values() if p.python] or list(processes.values())
-    return min(able, key=lambda p: (p.parent in processes, p.started, p.pid))
 
 
 class _Stat(NamedTuple):
@@ -317,24 +312,24 @@ class OpenFiles:
         """Whether a process has a file open for writing; False for one elsewhere."""
         if is_remote(path):
             return False
+
         try:
             status = path.stat()
         except (OSError, ValueError):
             return False
+
         begin = time.monotonic()
         # not the time of change, which anybody may set
         if begin > self._until or status.st_ctime > self._looked - self._TICK_S:
             self._looked = time.time()
-            self._open = frozenset(self._look())
+            found: set[tuple[int, int]] = set()
+            for pid in _pids(self._proc):
+                with suppress(OSError):
+                    opened = open_files(self._proc, pid, lambda _: True)
+                    found.update(_file_id(status) for _, status in opened)
+            self._open = frozenset(found)
             self._until = begin + self._SHARE * (time.monotonic() - begin)
-
         return _file_id(status) in self._open
-
-    def _look(self) -> Iterator[tuple[int, int]]:
-        for pid in _pids(self._proc):
-            with suppress(OSError):
-                for _, status in open_files(self._proc, pid, lambda _: True):
-                    yield _file_id(status)
 
 
 # -- who holds a log ---------------------------------------------------------------------------
@@ -354,71 +349,72 @@ class Hold:
 def look(files: Mapping[Path, str], proc: Path = PROC) -> dict[Path, Hold]:
     """Who holds the files (path -> name of the format), by one look at all processes. Nothing is
     said of a file elsewhere, on a network file system, or where there is no /proc."""
-    if not (proc / "self" / "fd").exists():
-        return {}
-    mounts, seen = Mounts(proc / "self" / "mountinfo"), _Visible(proc)
-    found: dict[Path, os.stat_result] = {}
-    for path in files:
-        if path != PIPE and not is_remote(path) and seen.shows(mounts, path):
-            with suppress(OSError, ValueError):
-                found[path] = path.stat()
-
+    found = _visible(files, proc) if (proc / "self" / "fd").exists() else {}
     if not found:
         return {}
-    held = seen.held(found)
+
+    names, ids = {path.name for path in found}, {_file_id(s): path for path, s in found.items()}
+    held: set[Path] = set()
+    hidden: set[int] = set()
+    boot = _boot_time(proc)
+    for pid in _pids(proc):
+        opened = _opened(proc, pid, names)
+        if opened is not None:
+            held.update(ids[one] for one in opened if one in ids)
+        elif _started_at(proc, pid, boot) is not None:
+            hidden.update(_numbers(proc, pid, "Uid"))
+
+    unheld = _Unheld(proc, boot, hidden)
     return {
-        path: Hold(True, True) if path in held else seen.not_held(path, status, files[path])
+        path: Hold(True, True) if path in held else unheld.hold(path, status, files[path])
         for path, status in found.items()
     }
 
 
-class _Visible:
-    """The processes that can be seen from here."""
+def _opened(proc: Path, pid: int, names: Container[str]) -> list[tuple[int, int]] | None:
+    """The files of some names that a process has open for writing; None where it may not be looked
+    into."""
+    try:
+        return [_file_id(s) for _, s in open_files(proc, pid, names.__contains__)]
+    except PermissionError:
+        return None
+    except OSError:
+        return []  # it has ended meanwhile
 
-    def __init__(self, proc: Path) -> None:
-        self._proc = proc
-        self._boot = _boot_time(proc)
+
+def _visible(files: Iterable[Path], proc: Path) -> dict[Path, os.stat_result]:
+    """The files whose writers would be seen. A container sees its own processes, and those alone
+    write what lies in its own layer, not what is mounted into it."""
+    mounts, found = Mounts(proc / "self" / "mountinfo"), {}
+    try:
+        whole_machine = str((proc / "self/ns/pid").readlink()) == _WHOLE_MACHINE
+    except OSError:
+        whole_machine = False
+
+    for path in files:
+        if path == PIPE or is_remote(path) or not mounts.reports_writes(path.parent):
+            continue
+        if whole_machine or mounts.mount_of(path.parent) == ("/", "overlay"):
+            with suppress(OSError, ValueError):
+                found[path] = path.stat()
+    return found
+
+
+class _Unheld:
+    """Says what it means that no process has a file open, as of one look."""
+
+    def __init__(self, proc: Path, boot: float, hidden: Container[int]) -> None:
+        """``hidden``: users of whom some process cannot be looked into."""
+        self._proc, self._boot, self._hidden = proc, boot, hidden
         self._host = socket.gethostname()
-        self._hidden: set[int] = set()
-        """Users of whom some process cannot be looked into."""
         self._started: dict[int, float] | None = None
         """When the first process of an id was started, in whatever namespace it has that id."""
-        try:
-            self._whole_machine = str((proc / "self/ns/pid").readlink()) == _WHOLE_MACHINE
-        except OSError:
-            self._whole_machine = False
 
-    def shows(self, mounts: Mounts, path: Path) -> bool:
-        """Whether whoever writes a file would be seen. A container sees its own processes, and
-        those alone write what lies in its own layer, not what is mounted into it."""
-        if not mounts.reports_writes(path.parent):
-            return False
-        return self._whole_machine or mounts.mount_of(path.parent) == ("/", "overlay")
-
-    def held(self, files: Mapping[Path, os.stat_result]) -> set[Path]:
-        """Those of the files that a process has open for writing."""
-        names = {path.name for path in files}
-        by_id = {_file_id(status): path for path, status in files.items()}
-        held: set[Path] = set()
-        for pid in _pids(self._proc):
-            held.update(by_id[one] for one in self._opened(pid, names) if one in by_id)
-        return held
-
-    def _opened(self, pid: int, names: set[str]) -> list[tuple[int, int]]:
-        """The files of some names that a process has open for writing."""
-        try:
-            return [_file_id(s) for _, s in open_files(self._proc, pid, names.__contains__)]
-        except PermissionError:
-            if self._started_at(pid) is not None:
-                self._hidden.update(self._numbers(pid, "Uid"))
-        except OSError:
-            pass  # it has ended meanwhile
-        return []
-
-    def not_held(self, path: Path, status: os.stat_result, kind: str) -> Hold:
-        """What it means that no process has a file of a format open."""
+    def hold(self, path: Path, status: os.stat_result, kind: str) -> Hold:
+        """The answer for a file of a format."""
         if os.geteuid() not in (0, status.st_uid) or status.st_uid in self._hidden:
             return Hold(None, False)
+
         named, keeps_open = _EVENT_NAME.fullmatch(path.name), kind in _KEPT_OPEN
         host = _host_in_metadata(path) if named is None and keeps_open else None
         if named is not None:
@@ -435,25 +431,28 @@ class _Visible:
         if self._started is None:
             self._started = {}
             for number in _pids(self._proc):
-                if (started := self._started_at(number)) is None:
+                if (started := _started_at(self._proc, number, self._boot)) is None:
                     continue
-                for known in (number, *self._numbers(number, "NSpid")):
+                for known in (number, *_numbers(self._proc, number, "NSpid")):
                     self._started[known] = min(started, self._started.get(known, math.inf))
         return self._started.get(pid, math.inf) <= begun + _SLACK_S
 
-    def _started_at(self, pid: int) -> float | None:
-        """When a process was started; None for one that has ended, if only its parent has not
-        taken note of that."""
-        found = _stat_of(self._proc, pid, self._boot)
-        return None if found is None or found.state in (b"Z", b"X") else found.started
 
-    def _numbers(self, pid: int, name: str) -> Iterable[int]:
-        try:
-            status = (self._proc / str(pid) / "status").read_text("ascii", "replace")
-        except OSError:
-            return ()
-        found = re.search(rf"^{name}:([\s\d]+)$", status, re.MULTILINE)
-        return map(int, found[1].split()) if found else ()
+def _started_at(proc: Path, pid: int, boot: float) -> float | None:
+    """When a process was started; None for one that has ended, if only its parent has not taken
+    note of that."""
+    found = _stat_of(proc, pid, boot)
+    return None if found is None or found.state in (b"Z", b"X") else found.started
+
+
+def _numbers(proc: Path, pid: int, name: str) -> Iterable[int]:
+    """The numbers in one line of the status of a process."""
+    try:
+        status = (proc / str(pid) / "status").read_text("ascii", "replace")
+    except OSError:
+        return ()
+    found = re.search(rf"^{name}:([\s\d]+)$", status, re.MULTILINE)
+    return map(int, found[1].split()) if found else ()
 
 
 def _host_in_metadata(path: Path) -> str | None:

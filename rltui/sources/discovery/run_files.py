@@ -1,9 +1,10 @@
-"""What a search finds: files, the runs that they make, and what cannot be read. Does no I/O."""
+"""What a search finds: files and stores, the runs that they make, and what cannot be read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -33,16 +34,38 @@ CHECKPOINT = re.compile(r"checkpoint-(\d{1,18})")
 CHECKPOINT_LOG = "trainer_state.json"
 
 
-class Keyed:
-    """A file, or one run of a tracker's store."""
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One file of a run, or one run of a tracker's store."""
 
-    __slots__ = ()
     path: Path
-    format: Format | None
-    tracker: Tracker | None
-    """The tracker whose store it is; then ``format`` is None."""
-    part: str
+    format: Format | None = None
+    """None for the run of a store, and for a pipe."""
+    order: int = 0
+    """Position among the files of the run, oldest first; never changes once given."""
+    series: tuple[str, str] | None = None
+    """(main tag, series) of an ``add_scalars`` file: its tag ``main`` means ``main/series``."""
+    hparams_only: bool = False
+    """Whether only hyperparameters are taken from it."""
+    size: int = 0
+    """Bytes when it was found."""
+    modified: float = 0.0
+    """Change time when it was found, seconds since the epoch."""
+    tracker: Tracker | None = None
+    """The tracker whose store it is."""
+    part: str = ""
     """Names the run within a tracker's store."""
+    joined: Joined = Joined.OWN
+    alone: str = ""
+    """Name of the run that it would be by itself, if it is not what makes the run."""
+    directory: str = ""
+    """Where it belongs, relative to the logdir; ``""`` for the logdir itself."""
+    title: str = ""
+    """Name that the tracker gives to the run."""
+    begin: int = 0
+    """First step, where that decides which of several files was written first."""
+    rowless: bool = False
+    """Whether it is a log only because it ends like that of a job that died."""
 
     @property
     def key(self) -> Path:
@@ -55,31 +78,13 @@ class Keyed:
         owner = self.format or self.tracker
         return "" if owner is None else owner.name
 
-
-@dataclass(frozen=True, slots=True)
-class LogFile(Keyed):
-    """One file of a run, or one run of a tracker's store."""
-
-    path: Path
-    format: Format | None = None
-    order: int = 0
-    """Position among the files of the run, oldest first; never changes once given."""
-    series: tuple[str, str] | None = None
-    """(main tag, series) of an ``add_scalars`` file: its tag ``main`` means ``main/series``."""
-    hparams_only: bool = False
-    """Whether only hyperparameters are taken from it."""
-    size: int = 0
-    """Bytes when it was found."""
-    modified: float = 0.0
-    """Change time when it was found, seconds since the epoch."""
-    tracker: Tracker | None = None
-    part: str = ""
-    joined: Joined = Joined.OWN
-    alone: str = ""
-    """Name of the run that it would be by itself, if it is not what makes the run."""
+    @property
+    def belonging(self) -> Belonging:
+        """How it belongs to its directory."""
+        return Belonging.NAME if self.format is None else self.format.belonging(self.path.name)
 
     def __reduce__(self) -> tuple[Callable[..., LogFile], tuple[object, ...]]:
-        """Another process has formats and trackers of its own."""
+        """Pickle without format and tracker: another process has its own."""
         form = None if self.format is None else ALL_FORMATS.index(self.format)
         tracker = None if self.tracker is None else TRACKERS.index(self.tracker)
         bare = replace(self, format=None, tracker=None)
@@ -143,31 +148,6 @@ def parents_of(name: str) -> Iterator[str]:
         yield name
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate(Keyed):
-    """A file, or one run of a tracker's store, that belongs to some run."""
-
-    path: Path
-    directory: str
-    """Where it belongs, relative to the logdir; ``""`` for the logdir itself."""
-    format: Format | None
-    size: int
-    modified: float
-    tracker: Tracker | None = None
-    part: str = ""
-    title: str = ""
-    """Name that the tracker gives to the run."""
-    begin: int = 0
-    """First step, where that decides which of several files was written first."""
-    rowless: bool = False
-    """Whether it is a log only because it ends like that of a job that died."""
-
-    @property
-    def belonging(self) -> Belonging:
-        """How it belongs to its directory."""
-        return Belonging.NAME if self.format is None else self.format.belonging(self.path.name)
-
-
 class LogdirError(SourceError):
     """A logdir that cannot be searched."""
 
@@ -188,36 +168,21 @@ class SearchStoppedError(Exception):
 
 
 @dataclass(slots=True)
-class Place:
-    """A directory to be searched."""
-
-    path: Path
-    name: str
-    """Relative to the logdir."""
-    depth: int
-    logs: int = 0
-    """Logs that were found in it."""
-    opened: dict[str, int] = field(default_factory=dict)
-    """Suffix -> files that were opened."""
-    claimed: set[str] = field(default_factory=set)
-    """Suffixes of files that are logs."""
-
-
-@dataclass(slots=True)
 class Tree:
-    """What a walk through one logdir found."""
+    """What a search of all logdirs found, beside files of runs."""
 
-    candidates: list[Candidate] = field(default_factory=list)
+    seen: set[tuple[int, int]] = field(default_factory=set)
+    """Device and inode of directories and files that belong to a logdir."""
     notes: list[Note] = field(default_factory=list)
     directories: list[tuple[Path, int]] = field(default_factory=list)
     """Every directory that was read, and its change time (ns) just before."""
     unclaimed: list[Path] = field(default_factory=list)
     """Files that may become logs when they grow."""
-    names: set[str] = field(default_factory=set)
-    """Relative names of all directories."""
     refused: list[Note] = field(default_factory=list)
     """Files that look like logs and are not read: the first few, with the reason."""
     refused_count: int = 0
+    unread: list[Note] = field(default_factory=list)
+    """Logdirs that cannot be searched though their servers can be reached."""
 
     def trouble(self, path: Path, reason: str) -> None:
         """Note what cannot be read."""
@@ -250,24 +215,19 @@ class _Store:
 
 
 class FoundStores:
-    """Remembers stores from one search to the next. Not thread-safe."""
+    """Remembers the stores of trackers from one search to the next. Not thread-safe."""
 
     def __init__(self) -> None:
         self._known: Recent[Path, _Store] = Recent()
 
     def turn(self) -> None:
-        """A search begins: forget the stores that the last one did not find."""
+        """Begin a search: forget the stores that the last one did not find."""
         self._known.turn()
 
     @property
     def found(self) -> bool:
         """Whether the last search found any."""
         return bool(self._known.items())
-
-    def changed(self) -> bool:
-        """Whether a store that the last search found has a new run, or can be read at last.
-        Costs two ``stat`` calls for a store that was not written."""
-        return any(self._has_news(path, store) for path, store in self._known.items())
 
     def claims(self, tracker: Tracker, path: Path) -> bool:
         """Whether a file is a store of the tracker. Raises OSError when it cannot be read."""
@@ -281,8 +241,7 @@ class FoundStores:
         """The runs of a store, read again when there are new ones. Raises OSError."""
         stamp, known = _stamp(path), self._known.get(path)
         if known is None or not known.stamp or known.tracker is not tracker:
-            known = _Store(tracker)
-            self._known[path] = known
+            known = self._known[path] = _Store(tracker)
         if known.stamp != stamp:
             parts = tracker.parts(path)
             if parts != known.parts or not known.stamp:
@@ -290,34 +249,38 @@ class FoundStores:
             known.stamp, known.parts, known.settled = stamp, parts, False
         return known.runs
 
-    def _has_news(self, path: Path, store: _Store) -> bool:
-        """Whether to walk again because of a store that is a file."""
-        stamp = _stamp(path)
-        same = stamp == store.stamp
-        if (same and store.settled) or not store.tracker.claims_name(path.name):
-            return False
-        try:
-            if not store.stamp:  # it could not be read: whose it is may not be known
-                if store.tracker.claims_file(path):
-                    store.tracker.runs(path)  # raises for damage that shows only now
-                return bool(stamp)
-            parts = store.tracker.parts(path)
-        except OSError:
-            return False
+    def changed(self) -> bool:
+        """Whether a store that the last search found has a new run, or can be read at last.
+        Costs two ``stat`` calls for a store that was not written."""
+        return any(_has_news(path, store) for path, store in self._known.items())
 
-        changed = not parts <= store.parts
-        store.stamp, store.settled = () if changed else stamp, same
-        return changed
+
+def _has_news(path: Path, store: _Store) -> bool:
+    """Whether to walk again because of a store that is a file."""
+    stamp = _stamp(path)
+    same = stamp == store.stamp
+    if (same and store.settled) or not store.tracker.claims_name(path.name):
+        return False
+
+    try:
+        if not store.stamp:  # it could not be read: whose it is may not be known
+            if store.tracker.claims_file(path):
+                store.tracker.runs(path)  # raises for damage that shows only now
+            return bool(stamp)
+        parts = store.tracker.parts(path)
+    except OSError:
+        return False
+
+    changed = not parts <= store.parts
+    store.stamp, store.settled = () if changed else stamp, same
+    return changed
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """Changes when a store does; databases in WAL mode write into a file beside."""
+    """Changes when a store does; databases in WAL mode write into a file of their own."""
     found = []
-    beside = () if is_remote(path) else (path.with_name(path.name + "-wal"),)
-    for file in (path, *beside):
-        try:
+    for file in (path,) if is_remote(path) else (path, path.with_name(path.name + "-wal")):
+        with suppress(OSError):
             status = status_of(file)
-        except OSError:
-            continue
-        found += [status.st_ino, status.st_size, status.st_mtime_ns]
+            found += [status.st_ino, status.st_size, status.st_mtime_ns]
     return tuple(found)

@@ -12,9 +12,8 @@ which files make one run is found out when they are read.
 from __future__ import annotations
 
 import os
-import socket
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,11 +22,11 @@ from urllib.parse import unquote, urlsplit
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.text import clean
-from rltui.files.disk import Entry, Status
+from rltui.files.disk import Entry
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.processes import PROC, LogWriter, Processes
-from rltui.sources.discovery.run_files import Candidate, LogdirError, Place, parents_of
-from rltui.sources.discovery.walk import Walk, Walker
+from rltui.sources.discovery.run_files import LogdirError, LogFile, Tree, parents_of
+from rltui.sources.discovery.walk import Directory, Found, Walk, Walker
 from rltui.trackers import TRACKERS, Tracker
 
 #: Seconds for everything, for what processes write, and for the first scan of one place.
@@ -59,15 +58,8 @@ _SYSTEM = (
 _PACE = 64
 #: Newest files and stores that are kept.
 _NEWEST = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Where to search."""
-
-    path: Path
-    origin: str
-    """Why, for people: ``$TENSORBOARD_DIR``, ``working directory``."""
+#: Entries of directories, all in all, and files whose beginning is read, in one scan.
+MOST_ENTRIES, MOST_OPENED = 4000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +69,19 @@ class Suggestion:
     path: Path
     """Absolute; a directory, or a log file."""
     origin: str
-    """Why it was searched, for people; cleaned."""
+    """Why it was searched, for people; cleaned: ``$TENSORBOARD_DIR``, ``working directory``."""
     here: bool
     """Whether it is the working directory or below it."""
     runs: int
     """About how many."""
     formats: tuple[str, ...]
-    """The most frequent first."""
+    """Names of formats and trackers, the most frequent first."""
     modified: float
     """Newest change of a log, seconds since the epoch."""
     partial: bool
-    """Whether there may be more runs: the scan was cut short."""
-    newest: tuple[Candidate, ...] = ()
-    """The logs that changed last, newest first."""
+    """Whether there may be more of everything: the scan was cut short."""
+    newest: tuple[LogFile, ...] = ()
+    """The logs that changed last, newest first; of a store all runs or none."""
     writers: tuple[LogWriter, ...] = ()
     """Running processes that write here."""
     single: bool = False
@@ -129,119 +121,113 @@ class LogdirFinder:
         self._clock = clock or SystemClock()
         self._proc = proc
         self._walker = Walker(formats, trackers, Options())
+        self._found: dict[str, Suggestion] = {}
+        """By path without links."""
 
     def find(self) -> Suggestions:
         """Search once. Never raises: what cannot be read is not suggested."""
         end = self._clock.monotonic() + _TOTAL_S
-        found: dict[str, Suggestion] = {}
+        found = self._found = {}
         every = list(self.places())
-        here = {_real(p.path): p for p in reversed(every) if p.path.exists()}
+        here = {_real(path): (path, origin) for path, origin in reversed(every) if path.exists()}
         # First a short scan of every place, so that a large one does not hide the others; then the
         # rest of the time for those that were cut short: what is known is passed quickly.
         for most in (_PLACE_S, _TOTAL_S):
-            for real, place in reversed(here.items()):
+            for real, (path, origin) in reversed(here.items()):
                 left = min(most, end - _PROCESSES_S - self._clock.monotonic())
                 if real not in found or found[real].partial:
-                    self._scan(place, real, left, found)
+                    self._scan(path, origin, left)
 
-        self._add_writers(found, end)
+        self._add_writers(end)
         kept = sorted(_merged(found), key=lambda s: (-s.modified, str(s.path)))
-        searched = tuple(dict.fromkeys(clean(p.origin) for p in every))
+        searched = tuple(dict.fromkeys(clean(origin) for _, origin in every))
         return Suggestions(tuple(kept[:_MOST_SUGGESTIONS]), searched)
 
-    def places(self) -> Iterator[Spot]:
-        """Where logs may be, whether or not there is anything."""
-        here = self._directory
+    def places(self) -> Iterator[tuple[Path, str]]:
+        """Where logs may be, whether or not there is anything, and why, for people."""
+        here, environment = self._directory, self._environment
         base = here or Path("/")
         for name in VARIABLES:
-            if value := self._environment.get(name):
-                yield Spot(base / value, f"${name}")
+            if value := environment.get(name):
+                yield base / value, f"${name}"
 
-        uri = self._environment.get(_MLFLOW)
-        if uri and (store := _local(uri)):
-            yield Spot(base / store, f"${_MLFLOW}")
+        if store := _local(environment.get(_MLFLOW, "")):
+            yield base / store, f"${_MLFLOW}"
         if here is not None:
             for name in NAMED:
-                yield Spot(here / name, name)
-            yield Spot(here, "working directory")
+                yield here / name, name
+            yield here, "working directory"
 
         if self._home is not None:
-            yield Spot(self._home / "ray_results", "~/ray_results")
-            cache = self._environment.get("HF_HOME") or self._home / ".cache" / "huggingface"
-            yield Spot(Path(cache) / "trackio", "Trackio's own directory")
-        yield Spot(_MLFLOW_DEFAULT, str(_MLFLOW_DEFAULT))
+            yield self._home / "ray_results", "~/ray_results"
+            cache = environment.get("HF_HOME") or self._home / ".cache" / "huggingface"
+            yield Path(cache) / "trackio", "Trackio's own directory"
+        yield _MLFLOW_DEFAULT, str(_MLFLOW_DEFAULT)
 
-    def _scan(self, place: Spot, real: str, seconds: float, found: dict[str, Suggestion]) -> None:
-        result = self._quick_scan(place.path, seconds)
+    def _scan(self, path: Path, origin: str, seconds: float) -> None:
+        """Suggest a place, if there are logs."""
+        result = self._quick_scan(path, seconds)
         if result.runs:
+            real = _real(path)
             here = self._directory is not None and _inside(real, _real(self._directory))
-            found[real] = Suggestion(
-                *(place.path, clean(place.origin), here, result.runs, result.formats),
-                *(result.modified, result.partial, result.newest),
-            )
+            self._found[real] = replace(result, origin=clean(origin), here=here)
 
-    def _quick_scan(self, path: Path, seconds: float) -> ScanResult:
+    def _quick_scan(self, path: Path, seconds: float) -> Suggestion:
         return quick_scan(self._walker, path, self._clock.monotonic, max(0.0, seconds))
 
     # -- processes -------------------------------------------------------------------------
 
-    def _add_writers(self, found: dict[str, Suggestion], end: float) -> None:
+    def _add_writers(self, end: float) -> None:
         """Add who writes what was found, and what is written elsewhere."""
         processes = Processes(os.getuid(), self._proc) if hasattr(os, "getuid") else None
         if processes is None or not processes.pids:
             return
-        host = socket.gethostname()
-        written = processes.written(
-            self._walker.claims_name, lambda: self._clock.monotonic() >= end
-        )
+
+        def left() -> float:
+            return end - self._clock.monotonic()
+
+        written = processes.written(self._walker.claims_name, lambda: left() <= 0)
         for path, process in written.items():
-            if self._clock.monotonic() >= end:
+            if left() <= 0:
                 return
-            self._written(path, process.writer, found)
-
-        for log in [log for suggestion in found.values() for log in suggestion.newest]:
-            owner = processes.writer_of(log.path.name, host)
+            self._written(path, process.writer)
+        for log in [log for suggestion in self._found.values() for log in suggestion.newest]:
+            owner = processes.writer_of(log.path.name)
             if owner is not None:
-                _attach(found, _real(log.path), owner.writer)
-        self._elsewhere(processes, host, found, end)
+                self._attach(_real(log.path), owner.writer)
+        self._elsewhere(processes, left)
 
-    def _written(self, path: Path, writer: LogWriter, found: dict[str, Suggestion]) -> None:
-        """A file that is open for writing: part of what was found, or a suggestion of its own."""
-        logs = self._quick_scan(path, _PLACE_S).newest
-        if not logs:
-            return
-        real = _real(path)
-        if not _attach(found, real, writer):
-            whole = logs[0].belonging is Belonging.DIRECTORY
-            place = Spot(path.parent if whole else path, "running process")
-            self._scan(place, _real(place.path), _PLACE_S, found)
-            _attach(found, real, writer)
-
-    def _elsewhere(
-        self, processes: Processes, host: str, found: dict[str, Suggestion], end: float
-    ) -> None:
-        """Event files below the working directories of Python processes, if they write them."""
+    def _elsewhere(self, processes: Processes, left: Callable[[], float]) -> None:
+        """Event files below the working directories of Python processes, if they write them, as
+        long as seconds are ``left``."""
         done: set[Path] = set()
         for _, directory in processes.working_directories():
-            left = end - self._clock.monotonic()
-            if len(done) >= _MOST_DIRECTORIES or left <= 0:
+            if len(done) >= _MOST_DIRECTORIES or left() <= 0:
                 return
-            if directory in done or _real(directory) in found:
+            if directory in done or _real(directory) in self._found:
                 continue
             done.add(directory)
-            for log in self._quick_scan(directory, min(_PLACE_S, left)).newest:
-                process = processes.writer_of(log.path.name, host)
-                if process is not None:
-                    self._written(log.path, process.writer, found)
+            for log in self._quick_scan(directory, min(_PLACE_S, left())).newest:
+                owner = processes.writer_of(log.path.name)
+                if owner is not None:
+                    self._written(log.path, owner.writer)
 
+    def _written(self, path: Path, writer: LogWriter) -> None:
+        """A file that is open for writing: part of what was found, or a suggestion of its own."""
+        logs = self._quick_scan(path, _PLACE_S).newest
+        if logs and not self._attach(_real(path), writer):
+            whole = logs[0].belonging is Belonging.DIRECTORY
+            self._scan(path.parent if whole else path, "running process", _PLACE_S)
+            self._attach(_real(path), writer)
 
-def _attach(found: dict[str, Suggestion], real: str, writer: LogWriter) -> bool:
-    """Add the writer of a file to every suggestion that holds it; whether there is any."""
-    inside = [key for key in found if _inside(real, key)]
-    for key in inside:
-        known = found[key]
-        found[key] = replace(known, writers=tuple(sorted({*known.writers, writer})))
-    return bool(inside)
+    def _attach(self, real: str, writer: LogWriter) -> bool:
+        """Add the writer of a file to every suggestion that holds it; whether there is any."""
+        inside = [key for key in self._found if _inside(real, key)]
+        for key in inside:
+            known = self._found[key]
+            writers = tuple(sorted({*known.writers, writer}))
+            self._found[key] = replace(known, writers=writers)
+        return bool(inside)
 
 
 def _merged(found: Mapping[str, Suggestion]) -> list[Suggestion]:
@@ -275,49 +261,19 @@ def _local(uri: str) -> str | None:
         parts = urlsplit(uri)
     except ValueError:
         return None
+
     if parts.scheme == "":
         return uri
     if parts.scheme == "file":
         return unquote(parts.path)
     if parts.scheme == "sqlite":  # sqlite:///relative.db, sqlite:////absolute.db
         return unquote(parts.path[1:]) or None
-
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much one scan may cost."""
-
-    entries: int = 4000
-    """Directory entries, all in all."""
-    opened: int = 100
-    """Files whose beginning is read."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScanResult:
-    """What was found."""
-
-    runs: int = 0
-    """About how many; 0 when there is no log."""
-    formats: tuple[str, ...] = ()
-    """Names of formats and trackers, the most frequent first."""
-    modified: float = 0.0
-    """Newest change time of a log, seconds since the epoch; 0 without logs."""
-    partial: bool = False
-    """Whether a bound was reached: there may be more of everything."""
-    newest: tuple[Candidate, ...] = ()
-    """The logs that changed last, newest first; of a store all runs or none."""
-
-
 def quick_scan(
-    walker: Walker,
-    path: Path,
-    clock: Callable[[], float],
-    seconds: float,
-    bounds: Bounds | None = None,
-) -> ScanResult:
+    walker: Walker, path: Path, clock: Callable[[], float], seconds: float
+) -> Suggestion:
     """Search a directory, or examine a file, for about ``seconds``. Never raises.
 
     ``clock`` returns seconds from any origin.
@@ -325,30 +281,29 @@ def quick_scan(
     found, partial, end = [], False, clock() + seconds
     with suppress(LogdirError, OSError, ValueError):
         if path.is_dir():
-            walk = _QuickWalk(walker, path, lambda: clock() >= end, bounds or Bounds())
-            found, partial = walk.run().candidates, walk.partial
+            walk = _QuickWalk(walker, path, lambda: clock() >= end)
+            walk.run()
+            found, partial = walk.files, walk.partial
         else:
             found = walker.single(path, path.stat(), named=False)
 
-    found.sort(key=lambda c: c.modified, reverse=True)
-    kept = set(islice(dict.fromkeys(c.path for c in found), _NEWEST))
-    newest = [c for c in found if c.path in kept]
-    kinds = Counter(c.kind for c in found).most_common()
-    modified = newest[0].modified if newest else 0.0
-    formats = tuple(kind for kind, _ in kinds)
-    return ScanResult(estimated_runs(found), formats, modified, partial, tuple(newest))
-
-
-def estimated_runs(found: Iterable[Candidate]) -> int:
-    """About how many runs the files make: directories within a run are parts of it."""
-    named, directories = 0, set()
-    for candidate in found:
-        if candidate.belonging is Belonging.NAME:
-            named += 1
-        else:
-            directories.add(candidate.directory)
-    whole = [d for d in directories if not any(p in directories for p in parents_of(d))]
-    return named + len(whole)
+    found.sort(key=lambda f: f.modified, reverse=True)
+    kept = set(islice(dict.fromkeys(f.path for f in found), _NEWEST))
+    kinds = Counter(f.kind for f in found).most_common()
+    # directories within a run are parts of it
+    named = sum(f.belonging is Belonging.NAME for f in found)
+    directories = {f.directory for f in found if f.belonging is not Belonging.NAME}
+    whole = [d for d in directories if directories.isdisjoint(parents_of(d))]
+    return Suggestion(
+        path,
+        "",
+        here=False,
+        runs=named + len(whole),
+        formats=tuple(kind for kind, _ in kinds),
+        modified=found[0].modified if found else 0.0,
+        partial=partial,
+        newest=tuple(f for f in found if f.path in kept),
+    )
 
 
 class _QuickWalk(Walk):
@@ -358,19 +313,17 @@ class _QuickWalk(Walk):
     most_alike = 4
     knows_strangers = False
 
-    def __init__(
-        self, walker: Walker, path: Path, is_late: Callable[[], bool], bounds: Bounds
-    ) -> None:
-        super().__init__(walker, path, set())
+    def __init__(self, walker: Walker, path: Path, is_late: Callable[[], bool]) -> None:
+        super().__init__(walker, path, Tree())
         self._is_late = is_late
-        self._entries_left = bounds.entries
-        self._most_opens = walker.heads.opens + bounds.opened
-        self._costly: list[tuple[Path, Status, list[Format]]] = []
+        self._entries_left = MOST_ENTRIES
+        self._most_opens = walker.heads.opens + MOST_OPENED
+        self._costly: list[Found] = []
         self.partial = False
         """Whether a bound was reached."""
 
     def _search_further(self) -> None:
-        """A scan judges logs by their beginning and end alone."""
+        """Judge logs by their beginning and end alone."""
 
     def _is_over(self) -> bool:
         over = self._entries_left <= 0 or self._is_late()
@@ -403,27 +356,24 @@ class _QuickWalk(Walk):
             not entry.name.startswith(".") and entry.path not in _SYSTEM and super()._enters(entry)
         )
 
-    def _search(self, place: Place) -> None:
-        super()._search(place)
+    def _search(self, directory: Directory) -> None:
+        super()._search(directory)
         costly, self._costly = self._costly, []
-        if not place.logs:
-            for path, status, forms in costly:
-                super()._file(place, path, status, forms)
+        for found in () if directory.logs else costly:
+            super()._file(found)
 
-    def _file(self, place: Place, path: Path, status: Status, forms: list[Format]) -> None:
+    def _file(self, found: Found) -> None:
         """To know a console log costs the most: it is left out where there is a better log."""
-        if all(f.anywhere for f in forms):
-            self._costly.append((path, status, forms))
+        if all(f.anywhere for f in found.forms):
+            self._costly.append(found)
         else:
-            super()._file(place, path, status, forms)
+            super()._file(found)
 
-    def _claim(
-        self, place: Place, path: Path, status: Status, forms: list[Format]
-    ) -> Format | None:
-        suffix = path.suffix
-        if place.opened.get(suffix, 0) >= self.most_alike:
-            return forms[0] if suffix in place.claimed else None
+    def _claim(self, found: Found) -> Format | None:
+        directory, suffix, forms = found.directory, found.path.suffix, found.forms
+        if directory.opened[suffix] >= self.most_alike:
+            return forms[0] if suffix in directory.claimed else None
         if self._walker.heads.opens >= self._most_opens:
             self.partial = True
-            forms = [f for f in forms if f.name_decides]
-        return super()._claim(place, path, status, forms)
+            found = replace(found, forms=[f for f in forms if f.name_decides])
+        return super()._claim(found)

@@ -16,7 +16,8 @@ import stat
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 
 from rltui.core.address import is_remote
@@ -29,16 +30,15 @@ from rltui.sources.discovery.log_head import EndSigns, HeadReader
 from rltui.sources.discovery.run_files import (
     CHECKPOINT,
     CHECKPOINT_LOG,
-    Candidate,
     EmptyLogError,
     FoundStores,
     LogdirError,
-    Place,
+    LogFile,
     SearchStoppedError,
     Tree,
     pruned,
 )
-from rltui.trackers import Tracker
+from rltui.trackers import TrackedRun, Tracker
 
 #: Files whose names say nothing, of one directory and suffix, and of one walk, that are opened
 #: without being logs.
@@ -51,7 +51,7 @@ _ELSEWHERE = "looks like a database of a tracker, which is read from a local dis
 
 
 class Walker:
-    """Walks trees again and again and remembers what it has learned. Not thread-safe."""
+    """Remembers from one walk to the next what was learned about files. Not thread-safe."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Walker:
         self.stores = FoundStores()
 
     def turn(self) -> None:
-        """A search of all logdirs begins: forget files that the last one did not see."""
+        """Begin a search of all logdirs: forget files that the last one did not see."""
         self.heads.turn()
         self.stores.turn()
 
@@ -80,18 +80,10 @@ class Walker:
 
     def claims_name(self, name: str) -> bool:
         """Whether a file of this name may be a log or a store."""
-        return any(f.claims_name(name) for f in self.formats) or any(
-            t.claims_name(name) for t in self.trackers
-        )
+        owners: tuple[Format | Tracker, ...] = (*self.formats, *self.trackers)
+        return any(owner.claims_name(name) for owner in owners)
 
-    def walk(self, logdir: Path, seen: set[tuple[int, int]]) -> Tree:
-        """Walk a tree, except what was ``seen`` (device, inode) already.
-
-        Raises LogdirError when the logdir itself cannot be read.
-        """
-        return Walk(self, logdir, seen).run()
-
-    def single(self, path: Path, status: Status, *, named: bool = True) -> list[Candidate]:
+    def single(self, path: Path, status: Status, *, named: bool = True) -> list[LogFile]:
         """What a single file is; it is searched further when the user has ``named`` it.
 
         Raises LogdirError when it is no log.
@@ -101,43 +93,83 @@ class Walker:
         try:
             for tracker in self.trackers:
                 if tracker.claims_name(path.name) and self.stores.claims(tracker, path):
-                    return [
-                        Candidate(path, "", None, r.size, r.modified, tracker, r.part, r.name)
-                        for r in self.stores.runs_of(path, tracker)
-                    ]
+                    return [_run_of(path, tracker, r) for r in self.stores.runs_of(path, tracker)]
             found = self.heads.format_of((*forms, *others), path, status, named=named)
             if found is None and named:  # the user may have called a console log anything
                 found = self.heads.format_further((*forms, *others), path, status, named=True)
-            if found is not None:
-                return [Candidate(path, "", found, status.st_size, status.st_mtime)]
-            raise self._not_understood(path, forms, others)
+            if found is None:
+                raise self._not_understood(path, forms, others)
         except OSError as error:
             raise LogdirError(path, reason_of(error)) from error
+        return [LogFile(path, found, size=status.st_size, modified=status.st_mtime)]
 
     def _not_understood(
         self, path: Path, forms: Sequence[Format], others: Sequence[Format]
     ) -> LogdirError:
         """The error for a file that the user names and no format reads: what it holds, and what was
         tried, the formats of its name first. Raises OSError."""
-        answers = [(form.name, self.heads.answer(form, path)) for form in reversed(forms)]
         own = (self.heads.answer(form, path) for form in self.formats)
         if reason := next((answer.reason for answer in own if answer.own), ""):
             return LogdirError(path, reason)
         found = _content(path)
         if not found:
             return EmptyLogError(path)
+
+        answers = [(form.name, self.heads.answer(form, path).reason) for form in reversed(forms)]
         with opened(path) as read:
             figures = figure_lines(read(HEAD_BYTES, 0))
-        if figures is not None and not any("became no rows" in a.reason for _, a in answers):
-            found = f"{found}; {figures.lost(NO_ROWS)}"
-        names = [f"{name} ({a.reason})" if a.reason else name for name, a in answers]
-        tried = ", ".join([*names, *(form.name for form in others)])
 
+        if figures is not None and not any("became no rows" in reason for _, reason in answers):
+            found = f"{found}; {figures.lost(NO_ROWS)}"
+        names = [f"{name} ({reason})" if reason else name for name, reason in answers]
+        tried = ", ".join([*names, *(form.name for form in others)])
         return LogdirError(path, f"{found}; formats tried: {tried}")
 
 
+def _run_of(path: Path, tracker: Tracker, run: TrackedRun, directory: str = "") -> LogFile:
+    return LogFile(
+        path,
+        size=run.size,
+        modified=run.modified,
+        tracker=tracker,
+        part=run.part,
+        directory=directory,
+        title=run.name,
+    )
+
+
+# -- one walk -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Directory:
+    """A directory to be searched."""
+
+    path: Path
+    name: str
+    """Relative to the logdir."""
+    depth: int
+    logs: int = 0
+    """Logs that were found in it."""
+    opened: Counter[str] = field(default_factory=Counter)
+    """Suffix -> files that were opened."""
+    claimed: set[str] = field(default_factory=set)
+    """Suffixes of files that are logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A regular file that may be a log by its name."""
+
+    directory: Directory
+    path: Path
+    status: Status
+    forms: list[Format]
+    """The formats that claim its name."""
+
+
 class Walk:
-    """One walk through one tree."""
+    """One walk through the directories below one logdir, except what was seen already."""
 
     most_depth = 64
     #: Of files of one directory and suffix this many are opened, the newest; if there are more,
@@ -146,40 +178,47 @@ class Walk:
     #: Whether files whose names say nothing are opened.
     knows_strangers = True
 
-    def __init__(self, walker: Walker, logdir: Path, seen: set[tuple[int, int]]) -> None:
-        self.tree = Tree()
+    def __init__(self, walker: Walker, logdir: Path, tree: Tree) -> None:
+        """``tree`` takes up what is found, beside files and names."""
+        self.files: list[LogFile] = []
+        self.names: set[str] = set()
+        """Of all directories, relative to the logdir."""
+        self.tree = tree
         self._walker = walker
-        self._seen = seen
-        self._pending = deque([Place(logdir, "", 0)])
-        self._linked: deque[Place] = deque()
+        self._pending = deque([Directory(logdir, "", 0)])
+        self._linked: deque[Directory] = deque()
         """Directories behind links come last, so that a real path gives the name."""
         self._kernel: dict[int, bool] = {}
         """Device -> whether it is a file system of the kernel."""
-        self._later: list[tuple[Place, Path, Status, list[Format]]] = []
+        self._later: list[Found] = []
         """Logs by their names whose rows may lie further than where they were searched."""
         self._strangers: Counter[tuple[Path, str]] = Counter()
         """Files whose names say nothing that were opened in vain, by directory and suffix."""
 
-    def run(self) -> Tree:
+    def run(self) -> None:
         """Walk; raises LogdirError when the logdir itself cannot be read."""
         while (self._pending or self._linked) and not self._is_over():
             self._search(self._pending.popleft() if self._pending else self._linked.popleft())
         self._search_further()
-        return self.tree
 
     def _search_further(self) -> None:
         """Search the logs without rows so far, the one that changed last first."""
-        later = sorted(self._later, key=lambda entry: entry[2].st_mtime, reverse=True)
-        for place, path, status, forms in later:
+        for found in sorted(self._later, key=lambda f: f.status.st_mtime, reverse=True):
             self._walker.go_on()
-            form = None
-            if (status.st_dev, status.st_ino) in self._seen:
+            if self._was_seen(found.status):
                 continue
+            form = None
             try:
-                form = self._walker.heads.format_further(forms, path, status)
+                form = self._walker.heads.format_further(found.forms, found.path, found.status)
             except OSError as error:
-                self.tree.trouble(path, reason_of(error))
-            self._claimed(place, path, status, forms, form)
+                self.tree.trouble(found.path, reason_of(error))
+            self._judged(found, form)
+
+    def _was_seen(self, status: Status) -> bool:
+        return (status.st_dev, status.st_ino) in self.tree.seen
+
+    def _note_seen(self, status: Status) -> None:
+        self.tree.seen.add((status.st_dev, status.st_ino))
 
     # -- how much of it; a bounded walk does less ---------------------------------------------
 
@@ -195,24 +234,15 @@ class Walk:
         kinds: dict[str, list[Entry]] = {}
         for entry in entries:
             kinds.setdefault(_suffix(entry.name), []).append(entry)
-        out = []
+
         for kind in kinds.values():
             if len(kind) > self.most_alike and self._walker.claims_name(kind[0].name):
                 kind.sort(key=_modified, reverse=True)
-            out += kind
-        return out
+        return chain.from_iterable(kinds.values())
 
     def _enters(self, entry: Entry) -> bool:
         """Whether to search a directory."""
         return not pruned(entry.name)
-
-    def _claim(
-        self, place: Place, path: Path, status: Status, forms: list[Format]
-    ) -> Format | None:
-        """The format that claims a file of a fitting name. Raises OSError."""
-        suffix = _suffix(path.name)
-        place.opened[suffix] = place.opened.get(suffix, 0) + 1
-        return self._walker.heads.format_of(forms, path, status)
 
     def _is_kernel(self, path: Path, device: int) -> bool:
         """Whether a link or a mount leads into the kernel, whose files may have no end."""
@@ -221,47 +251,51 @@ class Walk:
             known = self._kernel[device] = not is_remote(path) and Mounts().is_kernel(path)
         return known
 
+    def _claim(self, found: Found) -> Format | None:
+        """The format that claims a file of a fitting name. Raises OSError."""
+        found.directory.opened[_suffix(found.path.name)] += 1
+        return self._walker.heads.format_of(found.forms, found.path, found.status)
+
     # -- one directory ------------------------------------------------------------------------
 
-    def _search(self, place: Place) -> None:
+    def _search(self, directory: Directory) -> None:
         self._walker.go_on()
-        entries = self._listed(place)
+        path, entries = directory.path, self._listed(directory)
         if entries is None:
             return
+
         names = {e.name for e in entries}
-        trackers = self._walker.trackers
-        if is_remote(place.path):
-            trackers = tuple(t for t in trackers if not t.local_only)
-        tracker = next((t for t in trackers if t.claims_directory(place.path, names)), None)
-        if tracker is not None:
-            self._store(place.path, place.name, tracker, within=False)
-            return
+        remote = is_remote(path)
+        for tracker in self._walker.trackers:
+            if not (remote and tracker.local_only) and tracker.claims_directory(path, names):
+                self._store(path, directory.name, tracker, within=False)
+                return
 
         for entry in self._in_order(entries):
-            self._visit(place, entry)
+            self._visit(directory, entry)
         if CHECKPOINT_LOG not in names:
-            self._checkpoint(place, names)
+            self._checkpoint(directory, names)
 
-    def _listed(self, place: Place) -> list[Entry] | None:
+    def _listed(self, directory: Directory) -> list[Entry] | None:
         """The names in a directory; None when it is not to be searched, or cannot be read."""
-        path = place.path
-        if is_spent(path, begins=not place.depth) and place.depth:
+        path, within = directory.path, directory.depth > 0
+        if is_spent(path, begins=not within) and within:
             return None
         if is_remote(path):
-            following = (p.path for p in islice(self._pending, _EXPECTED))
-            expect([path, *following], self._reads_head)
+            following = (d.path for d in islice(self._pending, _EXPECTED))
+            formats = [f for f in self._walker.formats if not f.name_decides]
+            expect([path, *following], lambda name: any(f.claims_name(name) for f in formats))
 
         try:
             status = status_of(path)
-            identity = (status.st_dev, status.st_ino)
-            if identity in self._seen:
+            if self._was_seen(status):
                 return None
-            self._seen.add(identity)
-            if place.depth and self._is_kernel(path, status.st_dev):
+            self._note_seen(status)
+            if within and self._is_kernel(path, status.st_dev):
                 return None
             entries = self._entries(path)
         except OSError as error:
-            if not place.depth:
+            if not within:
                 raise LogdirError(path, why(error)) from error
             if not isinstance(error, FileNotFoundError):  # else deleted since it was listed
                 self.tree.trouble(path, reason_of(error))
@@ -270,65 +304,68 @@ class Walk:
         self.tree.directories.append((path, status.st_mtime_ns))
         return entries
 
-    def _reads_head(self, name: str) -> bool:
-        """Whether the beginning of a file of this name is read to know what it is."""
-        return any(f.claims_name(name) and not f.name_decides for f in self._walker.formats)
-
-    def _visit(self, place: Place, entry: Entry) -> None:
-        """Sort one directory entry into the tree, or note why it cannot be read."""
+    def _visit(self, directory: Directory, entry: Entry) -> None:
+        """Sort one entry of a directory into the tree, or note why it cannot be read."""
         self._walker.go_on()
-        if is_spent(place.path):
+        path, name = directory.path / entry.name, directory.name
+        if is_spent(directory.path):
             return
+
         try:
-            if entry.is_dir():
-                self._enter(place, entry)
-            else:
-                self._sort(place, entry)
+            if not entry.is_dir():
+                self._sort(directory, path, entry)
+            elif directory.depth < self.most_depth and self._enters(entry):
+                child = f"{name}/{entry.name}" if name else entry.name
+                self.names.add(child)
+                later = self._linked if entry.is_symlink() else self._pending
+                later.append(Directory(path, child, directory.depth + 1))
         except OSError as error:
             # a name without a file was deleted since it was listed; a link leads nowhere
             if not isinstance(error, FileNotFoundError) or entry.is_symlink():
-                self.tree.trouble(place.path / entry.name, reason_of(error))
+                self.tree.trouble(path, reason_of(error))
 
-    def _enter(self, place: Place, entry: Entry) -> None:
-        """Search a directory later, unless it cannot hold logs of its own."""
-        if place.depth < self.most_depth and self._enters(entry):
-            child = f"{place.name}/{entry.name}" if place.name else entry.name
-            self.tree.names.add(child)
-            later = self._linked if entry.is_symlink() else self._pending
-            later.append(Place(place.path / entry.name, child, place.depth + 1))
-
-    def _sort(self, place: Place, entry: Entry) -> None:
-        name, path = entry.name, place.path / entry.name
-        forms = [f for f in self._walker.formats if f.claims_name(name)]
-        trackers = [t for t in self._walker.trackers if t.claims_name(name)]
+    def _sort(self, directory: Directory, path: Path, entry: Entry) -> None:
+        name, walker = entry.name, self._walker
+        forms = [f for f in walker.formats if f.claims_name(name)]
+        trackers = [t for t in walker.trackers if t.claims_name(name)]
         if not forms and not trackers:
-            if self.knows_strangers:
-                self._stranger(place, entry)
+            if self.knows_strangers and not is_remote(path):
+                self._stranger(directory, path, entry)
             return
 
         suffix = _suffix(name)
-        if place.opened.get(suffix, 0) >= self.most_alike and suffix not in place.claimed:
+        if directory.opened[suffix] >= self.most_alike and suffix not in directory.claimed:
             self.tree.refused_count += not all(f.common for f in forms)
             return
 
-        if trackers and is_remote(path):
-            if not forms:
-                self.tree.refuse(path, _ELSEWHERE)
-                return
-            trackers = []
-
         status = entry.stat()
-        if stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) not in self._seen:
-            self._log_or_store(place, path, status, forms, trackers)
+        if stat.S_ISREG(status.st_mode) and not self._was_seen(status):
+            self._log_or_store(Found(directory, path, status, forms), trackers)
 
-    def _stranger(self, place: Place, entry: Entry) -> None:
+    def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:
+        """A regular file whose name fits some formats or ``trackers``."""
+        path, walker = found.path, self._walker
+        here = () if is_remote(path) else trackers
+        tracker = next((t for t in here if walker.stores.claims(t, path)), None)
+        if tracker is not None:
+            self._note_seen(found.status)
+            self._store(path, found.directory.name, tracker, within=True)
+        elif found.forms:
+            self._file(found)
+        else:
+            names = " or ".join(t.name for t in trackers)
+            damaged = f"is no database of {names}, or damaged"
+            self.tree.refuse(path, damaged if here else _ELSEWHERE)
+
+    def _stranger(self, directory: Directory, path: Path, entry: Entry) -> None:
         """A file whose name says nothing: a log if it plainly is one. What cannot be read is
         nobody's loss as long as nothing says that it is a log."""
         forms = [f for f in self._walker.formats if f.may_have_name(entry.name)]
-        kind, path = (place.path, _suffix(entry.name)), place.path / entry.name
+        kind = directory.path, _suffix(entry.name)
         spent = self._strangers.total() >= MOST_STRANGERS
-        if spent or self._strangers[kind] >= MOST_ALIKE_STRANGERS or not forms or is_remote(path):
+        if spent or self._strangers[kind] >= MOST_ALIKE_STRANGERS or not forms:
             return
+
         form = None
         with suppress(OSError):
             status = entry.stat()
@@ -338,79 +375,60 @@ class Walk:
 
         if form is None:
             self._strangers[kind] += 1
-        elif (status.st_dev, status.st_ino) not in self._seen:
-            self._claimed(place, path, status, [form], form)
+        elif not self._was_seen(status):
+            self._judged(Found(directory, path, status, [form]), form)
 
-    def _log_or_store(
-        self,
-        place: Place,
-        path: Path,
-        status: Status,
-        forms: list[Format],
-        trackers: Sequence[Tracker],
-    ) -> None:
-        """A regular file of a name that fits ``forms`` or ``trackers``."""
-        stores = self._walker.stores
-        tracker = next((t for t in trackers if stores.claims(t, path)), None)
-        if tracker is not None:
-            self._seen.add((status.st_dev, status.st_ino))
-            self._store(path, place.name, tracker, within=True)
-        elif not forms:
-            names = " or ".join(t.name for t in trackers)
-            self.tree.refuse(path, f"is no database of {names}, or damaged")
+    def _file(self, found: Found) -> None:
+        form = self._claim(found)
+        anywhere = any(f.anywhere for f in found.forms)
+        if form is None and found.status.st_size > HEAD_BYTES and anywhere:
+            self._later.append(found)
         else:
-            self._file(place, path, status, forms)
+            self._judged(found, form)
 
-    def _file(self, place: Place, path: Path, status: Status, forms: list[Format]) -> None:
-        form = self._claim(place, path, status, forms)
-        if form is None and status.st_size > HEAD_BYTES and any(f.anywhere for f in forms):
-            self._later.append((place, path, status, forms))
-        else:
-            self._claimed(place, path, status, forms, form)
-
-    def _claimed(
-        self,
-        place: Place,
-        path: Path,
-        status: Status,
-        forms: list[Format],
-        form: Format | None,
-    ) -> None:
-        """Sort a file into the tree that ``form`` claims, or none of ``forms``."""
+    def _judged(self, found: Found, form: Format | None) -> None:
+        """Sort a file into the tree that ``form`` claims, or no format."""
+        directory, path, status = found.directory, found.path, found.status
         if form is not None:
-            self._seen.add((status.st_dev, status.st_ino))
-            place.logs += 1
-            place.claimed.add(_suffix(path.name))
-            self._add(place, path, form, status)
-        elif forms:
-            found = [(form, self._walker.heads.answer(form, path)) for form in reversed(forms)]
-            said = [a for form, a in found if a.lost or a.own or not form.common]
-            said.sort(key=lambda answer: not answer.lost)
-            if said and said[0].reason:
-                self.tree.refuse(path, said[0].reason, lost=said[0].lost)
-            if not all(answer.decided for _, answer in found):
-                self.tree.unclaimed.append(path)
+            self._note_seen(status)
+            directory.logs += 1
+            directory.claimed.add(_suffix(path.name))
+            self._add(directory, path, form, status)
+            return
 
-    def _add(self, place: Place, path: Path, form: Format, status: Status) -> None:
-        home = form.home(place.name, path)
-        rowless = self._walker.heads.answer(form, path).rowless
-        size, modified = status.st_size, status.st_mtime
-        found = Candidate(path, home, form, size, modified, rowless=rowless)
-        self.tree.candidates.append(found)
+        answers = [(f, self._walker.heads.answer(f, path)) for f in reversed(found.forms)]
+        said = [a for f, a in answers if a.lost or a.own or not f.common]
+        said.sort(key=lambda answer: not answer.lost)
+        if said and said[0].reason:
+            self.tree.refuse(path, said[0].reason, lost=said[0].lost)
+        if not all(answer.decided for _, answer in answers):
+            self.tree.unclaimed.append(path)
 
-    def _checkpoint(self, place: Place, names: set[str]) -> None:
+    def _add(self, directory: Directory, path: Path, form: Format, status: Status) -> None:
+        self.files.append(
+            LogFile(
+                path,
+                form,
+                size=status.st_size,
+                modified=status.st_mtime,
+                directory=form.home(directory.name, path),
+                rowless=self._walker.heads.answer(form, path).rowless,
+            )
+        )
+
+    def _checkpoint(self, directory: Directory, names: set[str]) -> None:
         """The state of the training in its newest checkpoint."""
         matches = (CHECKPOINT.fullmatch(n) for n in names)
         forms = [f for f in self._walker.formats if f.claims_name(CHECKPOINT_LOG)]
         for number in sorted((int(m.group(1)) for m in matches if m), reverse=True):
-            path = place.path / f"checkpoint-{number}" / CHECKPOINT_LOG
+            path = directory.path / f"checkpoint-{number}" / CHECKPOINT_LOG
             try:
                 status = status_of(path)
                 form = self._walker.heads.format_of(forms, path, status)
             except OSError:
                 continue  # being written, or one of another framework
             if form is not None:
-                self._add(place, path, form, status)
+                self._add(directory, path, form, status)
                 return
 
     def _store(self, path: Path, directory: str, tracker: Tracker, *, within: bool) -> None:
@@ -420,12 +438,11 @@ class Walk:
         except OSError as error:
             self.tree.trouble(path, reason_of(error))
             return
+
         above = directory if within else directory.rpartition("/")[0]
         for run in runs:
             where = above if within or run.name else directory
-            self.tree.candidates.append(
-                Candidate(path, where, None, run.size, run.modified, tracker, run.part, run.name)
-            )
+            self.files.append(_run_of(path, tracker, run, where))
 
 
 def why(error: OSError | ValueError) -> str:
@@ -459,5 +476,6 @@ def _content(path: Path) -> str:
     lines += not ended
     if blank:
         return ""
+
     word = "line" if lines == 1 else "lines"
     return f"{more}{lines:,} {word} of text, no row with a step and numbers was recognised"

@@ -24,9 +24,15 @@ class Feed(ABC):
     the epoch) are those of the last read, before the first one those of the search.
     """
 
-    def __init__(self, run: RunFiles, file: LogFile) -> None:
+    def __init__(self, run: RunFiles, file: LogFile, owner: Format | Tracker | None) -> None:
+        """``owner``: the format or tracker that reads the source; None while that is not known."""
         self.run = run
         self.file = file
+        self.owner = owner
+        self.paths: tuple[Path, ...] = (file.path,)
+        """Files whose changes mean that there is something to read."""
+        self.rotates = False
+        """Whether a newer file of the run takes the place of this one and holds all of it."""
         self.offset = 0
         self.size = file.size
         self.modified = file.modified
@@ -54,16 +60,6 @@ class Feed(ABC):
         """Whether it holds more than what was read, as of the last read."""
         return not self._begun or self._more
 
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """Files whose changes mean that there is something to read."""
-        return (self.file.path,)
-
-    @property
-    def rotates(self) -> bool:
-        """Whether a newer file of the run takes the place of this one and holds all of it."""
-        return False
-
     def still(self) -> bool:
         """Whether :meth:`read` would certainly return None; at most one ``stat``."""
         return False
@@ -82,13 +78,8 @@ class Feed(ABC):
         None when nothing is new; the first call always returns a batch. Never raises OSError.
         """
 
-    @property
-    @abstractmethod
-    def _owner(self) -> Format | Tracker | None:
-        """The format or tracker that reads the source; None while that is not known."""
-
     def _advance(self, *, more: bool) -> None:
-        """A read has succeeded; ``more``: it has not come to the end."""
+        """Note that a read has succeeded; ``more``: it has not come to the end."""
         self._begun, self._more = True, more
         self.read_once = self.read_once or not more
 
@@ -97,6 +88,7 @@ class Feed(ABC):
         from then on."""
         if self.given_up:
             return Decoded()
+
         try:
             with contained():
                 return decode()
@@ -110,9 +102,10 @@ class Feed(ABC):
         self._steps_are_row_numbers = before or decoded.steps_are_row_numbers
         self._guessed |= decoded.guessed
 
-    def _source(self) -> SourceInfo:
-        owner, file = self._owner, self.file
-        return SourceInfo(
+    def _batch(self, decoded: Decoded, notes: Notes = ()) -> Batch:
+        """What was decoded, as of now; ``notes`` concern the source as a whole."""
+        owner, file = self.owner, self.file
+        source = SourceInfo(
             file.path,
             "" if owner is None else owner.name,
             file.order,
@@ -127,17 +120,13 @@ class Feed(ABC):
             file.alone,
             file.part,
         )
-
-    def _batch(self, decoded: Decoded, notes: Notes = ()) -> Batch:
-        """What was decoded, as of now; ``notes`` concern the source as a whole."""
-        path = self.file.path
-        found = [Note(path, None, level, message) for level, message in notes]
-        found += [Note(path, n.offset, n.level, n.message) for n in decoded.notes]
+        found = [Note(file.path, None, level, message) for level, message in notes]
+        found += [Note(file.path, n.offset, n.level, n.message) for n in decoded.notes]
 
         return Batch(
             self.run.key,
             self.run.path,
-            self._source(),
+            source,
             decoded.items,
             decoded.texts,
             decoded.hparams,
@@ -149,28 +138,26 @@ class Feed(ABC):
 
 
 class TrackerFeed(Feed):
-    """Follows a run that a tracker keeps."""
+    """Follows a run that a tracker keeps.
 
-    def __init__(self, run: RunFiles, file: LogFile) -> None:
+    ``known``: the newest batch that another reader has handed over. All rows come again then and
+    replace those.
+    """
+
+    def __init__(self, run: RunFiles, file: LogFile, known: Batch | None = None) -> None:
         assert file.tracker is not None
-        super().__init__(run, file)
-        self._tracker = file.tracker
-        self._follower = file.tracker.follow(file.path, file.part)
-        self._generation = 0
-
-    @property
-    def _owner(self) -> Tracker:
-        return self._tracker
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The store and its ``-wal``: a database in WAL mode is written beside itself."""
-        path = self.file.path
-        return path, path.with_name(f"{path.name}-wal")
+        super().__init__(run, file, file.tracker)
+        path = file.path
+        # a database in WAL mode is written beside itself
+        self.paths = (path, path.with_name(f"{path.name}-wal"))
+        self._follower = file.tracker.follow(path, file.part)
+        self._generation = 0 if known is None else known.generation
+        self._replacing = known is not None
 
     def read(self, budget_bytes: int) -> Batch | None:
         """Read the rows that are new."""
-        followed = self._follower.poll(budget_bytes)
+        follower = self._follower
+        followed = follower.poll(budget_bytes)
         if not followed.changed and self._begun and followed.more == self._more:
             return None
         if followed.restarted:
@@ -179,27 +166,30 @@ class TrackerFeed(Feed):
 
         self._advance(more=followed.more)
         self._count(followed.decoded)
-        follower = self._follower
         self.offset, self.size = follower.offset, follower.size
         self.modified = follower.modified or self.modified
+        replacing = self._replacing and bool(followed.decoded.items)
+        self._replacing = self._replacing and not replacing
+
         return replace(
             self._batch(followed.decoded, followed.notes),
             generation=self._generation,
             gone=followed.gone,
-            replaced=followed.restarted,
+            replaced=followed.restarted or replacing,
         )
 
 
 class Feeds:
-    """Owned by the reader. Feeds of files that vanished stay, so that their end is reported."""
+    """All feeds by the keys of their files. Those of files that vanished stay, so that their end
+    is reported. Owned by the reader."""
 
     def __init__(
         self, open_feed: Callable[[RunFiles, LogFile], Feed], logdirs: Sequence[Path]
     ) -> None:
         self._open = open_feed
         self._logdirs = frozenset(logdirs)
-        self._feeds: dict[Path, Feed] = {}
-        """By key of the file (:attr:`LogFile.key`)."""
+        self.by_key: dict[Path, Feed] = {}
+        """By :attr:`LogFile.key`."""
         self.readers: dict[Path, tuple[Path, ...]] = {}
         """File -> keys of the feeds that read it."""
         self._runs: dict[RunKey, RunFiles] = {}
@@ -213,45 +203,37 @@ class Feeds:
         """(bytes read, bytes known) over all feeds, as of their last reads."""
 
     def __iter__(self) -> Iterator[Feed]:
-        return iter(list(self._feeds.values()))
+        return iter(list(self.by_key.values()))
 
     @property
     def ended(self) -> bool:
         """Whether the last batch of each of them has been handed over."""
-        return bool(self._feeds) and self._ended >= self._feeds.keys()
+        return bool(self.by_key) and self._ended >= self.by_key.keys()
 
     def handed_over(self, feed: Feed) -> None:
-        """What was read of a feed so far has been handed over."""
+        """Note that what was read of a feed so far has been handed over."""
         if feed.ended:
             self._ended |= {feed.file.key}
-
-    def get(self, key: Path) -> Feed | None:
-        """The feed of a file."""
-        return self._feeds.get(key)
 
     def adopt(self, found: Discovery) -> bool:
         """Take in what a search found; returns whether there are new feeds."""
         self.directories = dict(found.directories)
         self._runs = {run.key: run for run in found.runs}
-        fresh = False
+        before = len(self.by_key)
         for run in found.runs:
             for file in run.files:
-                known = self._feeds.get(file.key)
-                if known is not None:
-                    known.file = file  # another log may have turned out to be of the same run
-                else:
-                    fresh = True
-                    self._add(self._open(run, file))
+                if file.key in self.by_key:
+                    # another log may have turned out to be of the same run
+                    self.by_key[file.key].file = file
+                    continue
 
-        return fresh
+                feed = self.by_key[file.key] = self._open(run, file)
+                for path in feed.paths:
+                    self.readers[path] = (*self.readers.get(path, ()), file.key)
+                self._unread[run.key] = self._unread.get(run.key, 0) + 1
+                self.progress = self.progress[0], self.progress[1] + feed.size
 
-    def _add(self, feed: Feed) -> None:
-        self._feeds[feed.file.key] = feed
-        for path in feed.paths:
-            self.readers[path] = (*self.readers.get(path, ()), feed.file.key)
-        self._unread[feed.run.key] = self._unread.get(feed.run.key, 0) + 1
-        read, known = self.progress
-        self.progress = (read, known + feed.size)
+        return len(self.by_key) > before
 
     def poll(self, feed: Feed, budget_bytes: int) -> Batch | None:
         """One budgeted read, counted."""
@@ -262,6 +244,7 @@ class Feeds:
         key = feed.run.key
         if feed.read_once and not again:
             self._unread[key] -= 1
+
         waiting = self._unread[key] - (not feed.read_once)
         return replace(batch, waiting=waiting) if batch is not None and waiting else batch
 
@@ -269,15 +252,11 @@ class Feeds:
         """Feeds that have not been read to their end (or all): of the run that changed last
         first, within a run the oldest file first."""
         newest: dict[RunKey, float] = {}
-        for feed in self._feeds.values():
+        for feed in self.by_key.values():
             key = feed.run.key
             newest[key] = max(newest.get(key, 0.0), feed.modified)
-        return deque(
-            sorted(
-                (f for f in self._feeds.values() if everything or f.behind),
-                key=lambda f: (-newest[f.run.key], f.run.key, f.file.order),
-            )
-        )
+        chosen = (f for f in self.by_key.values() if everything or f.behind)
+        return deque(sorted(chosen, key=lambda f: (-newest[f.run.key], f.run.key, f.file.order)))
 
     def has_successor(self, feed: Feed) -> bool:
         """Whether the last search found other files of the run and format, but not this one."""
@@ -287,11 +266,10 @@ class Feeds:
 
     def directories_by_change(self) -> list[Path]:
         """The logdirs, then the directories where something was written last; those here."""
-        local = {p: ns for p, ns in self.directories.items() if not is_remote(p)}
-        times = {path: max(0.0, ns / 1e9) for path, ns in local.items()}
-        for feed in self._feeds.values():
-            parent = feed.file.path.parent
-            if is_remote(parent):
-                continue
-            times[parent] = max(times.get(parent, 0.0), feed.modified)
+        changes = [(path, ns / 1e9) for path, ns in self.directories.items()]
+        changes += [(feed.file.path.parent, feed.modified) for feed in self.by_key.values()]
+        times: dict[Path, float] = {}
+        for path, changed in changes:
+            if not is_remote(path):
+                times[path] = max(0.0, changed, times.get(path, 0.0))
         return sorted(times, key=lambda p: (p not in self._logdirs, -times[p]))

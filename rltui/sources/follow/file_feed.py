@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -27,7 +27,7 @@ import numpy as np
 
 from rltui.core.address import is_remote
 from rltui.core.batch import Batch, Restart, SourceInfo
-from rltui.core.block import Block, IntArray
+from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.files import tail_of
 from rltui.files.disk import opened, status
@@ -42,34 +42,12 @@ _OPEN = OpenFiles()
 #: Bytes per batch when a run is read again.
 _AGAIN_BYTES = 2 << 20
 _HALF_ROW = "last row is not complete yet, left out"
-#: ``read(position, size)`` returns the bytes of a file there, fewer at its end.
-Read = Callable[[int, int], bytes]
-#: Bytes read to learn how long a step is.
-_HEAD_BYTES = 1 << 20
-#: Steps that a window should hold.
-_STEPS = 3
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What sampling one file may cost."""
-
-    windows: int = 100
-    window_bytes: int = 1 << 16
-    """Bytes of a window; more where a step is longer than that."""
-    most_bytes: int = 16 << 20
-    """Bytes that are read in total; fewer windows where they are longer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """The sample of one file."""
-
-    blocks: tuple[Block, ...] = ()
-    """Whole rows in the order of the file; rows of equal tags that follow each other joined."""
-    bytes_read: int = 0
-    size: int = 0
-    """Bytes of the file."""
+#: What sampling one file may cost: bytes that are read in total, windows, and bytes of a window;
+#: more of them where a step is longer, and fewer windows then.
+_MOST_BYTES, _WINDOWS, _WINDOW_BYTES = 16 << 20, 100, 1 << 16
+#: Bytes read to learn how long a step is, and steps that a window should hold.
+_HEAD_BYTES, _STEPS = 1 << 20, 3
 
 
 class FileFeed(Feed):
@@ -86,11 +64,13 @@ class FileFeed(Feed):
     ) -> None:
         """``summed``: batches have a checksum."""
         assert file.format is not None
-        super().__init__(run, file)
+        super().__init__(run, file, file.format)
         self._format = file.format
         self._options = options
         self._whole = file.format.document
         self._rewritten = not (file.format.restarts or self._whole)
+        # the HF Trainer deletes old checkpoints (``save_total_limit``), the newest holds them all
+        self.rotates = self._whole and in_checkpoint(file.path)
         self._has_own_tail = tail is None
         self._tail = tail or self._new_tail(summed=summed)
         self._decoder = file.format.decoder(options, file.path)
@@ -105,16 +85,6 @@ class FileFeed(Feed):
         whole, rewritten = self._whole, self._rewritten
         return tail_of(self.file.path, whole=whole, rewritten=rewritten, summed=summed)
 
-    @property
-    def _owner(self) -> Format:
-        return self._format
-
-    @property
-    def rotates(self) -> bool:
-        """True for a document in a checkpoint: the HF Trainer deletes old ones
-        (``save_total_limit``), and the newest holds all of them."""
-        return self._whole and in_checkpoint(self.file.path)
-
     def still(self) -> bool:
         """Whether :meth:`read` would certainly return None; costs one ``stat``."""
         if self.given_up:
@@ -123,42 +93,47 @@ class FileFeed(Feed):
             return False
         return not self.behind and self._tail.still() and not self._decoder.holds_row
 
-    def sample(self, limits: Limits | None = None) -> Batch | None:
+    def sample(self) -> Batch | None:
         """Rows from many places of a large file, under their tags in the run."""
         if self._whole:
             return None
+
         try:
             with contained():
-                found = overview(self.file.path, self._format, self._options, limits)
+                found = overview(self.file.path, self._format, self._options)
         except OSError:
             return None
 
         if found is None:
             return None
-        decoded = Decoded(found.blocks)
-        batch = self._batch(decoded)
-        source = replace(batch.source, size=found.size)
-        items = self._items(decoded)
-        return replace(batch, source=source, items=items, more=True, sampled=True)
+
+        blocks, size = found
+        batch = self._batch(Decoded(self._items(blocks)))
+        return replace(batch, source=replace(batch.source, size=size), more=True, sampled=True)
 
     def read(self, budget_bytes: int) -> Batch | None:
         """Read what was appended."""
         if self.given_up:
             return None
+
         begin, polled = self.offset, self._tail.poll(budget_bytes)
         if polled.changed:
             self._grows |= self.finished and self._decoder.open_line
             self.finished = self._left_out = False
 
-        ends = self.final and not (self.finished or (self._left_out and not self.wait))
+        waits = self.finished or (self._left_out and not self.wait)
+        ends = self.final and not waits
         if not (polled.changed or self.behind or self._decoder.holds_row or ends):
             return None
+
         decoded = self._fed(polled, begin)
         if self._decoder.torn:
             return self._start_anew(budget_bytes)
+
         more = polled.more or self._decoder.holds_row  # a packed file is unpacked in pieces
         if ends and not more:
             decoded = decoded.then(self._contained(self._end, self._tail.offset))
+
         self._count(decoded)
         return self._news(polled, decoded, more=more)
 
@@ -172,10 +147,11 @@ class FileFeed(Feed):
         return self._contained(lambda: self._decoder.feed(polled.data, more=polled.more), begin)
 
     def _news(self, polled: Polled, decoded: Decoded, *, more: bool) -> Batch | None:
-        """What was read, if anything is new."""
-        tail, news = self._tail, polled.changed or bool(decoded.items or decoded.notes)
-        if not (news or more or not self._begun or more != self._more):
+        """The batch of what was read, if anything is new."""
+        tail, news = self._tail, polled.changed or decoded.items or decoded.notes
+        if not (news or more or self.behind):
             return None
+
         self._advance(more=more and not self.given_up)
         self.offset = tail.offset
         self.size = tail.offset if tail.gone or self.given_up else tail.size
@@ -183,14 +159,21 @@ class FileFeed(Feed):
 
         return replace(
             self._batch(decoded, polled.notes),
-            items=self._items(decoded),
+            items=self._items(decoded.items),
             generation=0 if self._whole or self._rewritten else tail.generation,
             gone=tail.gone,
             replaced=self._replaces(polled, decoded),
             document=self._whole,
-            checksum=self._checksum,
+            checksum=self._checksum(),
             finished=self.finished,
         )
+
+    def _checksum(self) -> int | None:
+        """By which another reader that has read as many bytes can go on from here."""
+        tail = self._tail
+        if not (isinstance(tail, Tail) and tail.summed) or self._decoder.holds_row:
+            return None
+        return None if self.given_up else tail.checksum
 
     def _end(self) -> Decoded:
         """The last row, if only the end of its line is missing and nobody is writing it."""
@@ -199,6 +182,7 @@ class FileFeed(Feed):
         self.finished = not self._left_out
         if self.finished:
             return self._decoder.finish()
+
         half = copy.deepcopy(self._decoder).finish()
         if not (self.wait and any(isinstance(item, Block) for item in half.items)):
             return Decoded()
@@ -208,15 +192,15 @@ class FileFeed(Feed):
         """Whether a process has the file open for writing, or it has changed since it was found."""
         if not isinstance(self._tail, Tail) or not self._has_own_tail:
             return False
-        read = self._tail.size, self._tail.modified
+
         try:
             now = status(self.file.path)
         except OSError:
             return False
-        looks = {read, (now.st_size, now.st_mtime)}
+
+        looks = {(self._tail.size, self._tail.modified), (now.st_size, now.st_mtime)}
         if self.file.size and not self.read_once:
             looks.add((self.file.size, self.file.modified))
-
         return len(looks) > 1 or _OPEN.has(self.file.path)
 
     def _start_anew(self, budget_bytes: int) -> Batch | None:
@@ -229,14 +213,6 @@ class FileFeed(Feed):
         self._anew = True
         return self.read(budget_bytes)
 
-    @property
-    def _checksum(self) -> int | None:
-        """By which another reader that has read as many bytes can go on from here."""
-        tail = self._tail
-        if not (isinstance(tail, Tail) and tail.summed) or self._decoder.holds_row:
-            return None
-        return None if self.given_up else tail.checksum
-
     def _replaces(self, polled: Polled, decoded: Decoded) -> bool:
         """Whether the points of a batch take the place of all older ones of the file."""
         if self._whole:
@@ -244,20 +220,24 @@ class FileFeed(Feed):
         anew, self._anew = self._anew, False
         return anew or decoded.replaces or (self._rewritten and polled.restarted)
 
-    def _items(self, decoded: Decoded) -> tuple[Block | Restart, ...]:
+    def _items(self, items: tuple[Block | Restart, ...]) -> tuple[Block | Restart, ...]:
         """The items under the tags that they have in the run."""
         if self.file.hparams_only:
             return ()
         if self.file.series is None:
-            return decoded.items
+            return items
+
         main, series = self.file.series
-        return tuple(_renamed(i, main, f"{main}/{series}") for i in decoded.items)
+        name = f"{main}/{series}"
+        return tuple(
+            item
+            if isinstance(item, Restart) or main not in item.tags or name in item.tags
+            else replace(item, tags=tuple(name if t == main else t for t in item.tags))
+            for item in items
+        )
 
 
-def _renamed(item: Block | Restart, tag: str, name: str) -> Block | Restart:
-    if isinstance(item, Restart) or tag not in item.tags or name in item.tags:
-        return item
-    return replace(item, tags=tuple(name if t == tag else t for t in item.tags))
+# -- once more ----------------------------------------------------------------------------------
 
 
 def read_again(
@@ -277,8 +257,7 @@ def read_again(
         known = sources.get(file.path)
         if known is None or not known.offset:
             continue
-        prefix = _Prefix(file.path, known)
-        feed = FileFeed(run, file, options or Options(), prefix)
+        feed = FileFeed(run, file, options or Options(), _Prefix(file.path, known))
         feed.final = file.path in finished
         while (batch := feed.read(budget_bytes)) is not None:
             yield batch
@@ -289,14 +268,10 @@ def read_again(
 def rereadable(sources: Iterable[SourceInfo], generations: Iterable[int]) -> bool:
     """Whether the files still hold at least as many bytes as were read, and were never
     rewritten (``generations`` of their newest batches)."""
-    return not any(generations) and all(_size(s.path) >= s.offset for s in sources)
-
-
-def _size(path: Path) -> int:
     try:
-        return status(path).st_size
+        return not any(generations) and all(status(s.path).st_size >= s.offset for s in sources)
     except OSError:
-        return -1
+        return False
 
 
 class _Prefix(Tail):
@@ -310,110 +285,86 @@ class _Prefix(Tail):
         """The next piece."""
         if 0 < self.size <= self.offset:
             return Polled()
+
         try:
             with opened(self.path) as read:
                 data = read(min(budget_bytes, self.size - self.offset), self.offset)
+            failure = "" if data else "cannot be read again: it has become shorter"
         except OSError as error:
-            return _failed(reason_of(error, "cannot be read again"))
-        if not data:
-            return _failed("cannot be read again: it has become shorter")
+            failure = reason_of(error, "cannot be read again")
+
+        if failure:
+            return Polled(notes=((Level.WATCH, failure),), changed=True)
         self.offset += len(data)
 
         return Polled(data, self.offset < self.size, changed=True)
 
 
-def _failed(message: str) -> Polled:
-    return Polled(notes=((Level.WATCH, message),), changed=True)
+# -- a sample -----------------------------------------------------------------------------------
 
 
-def overview(
-    path: Path, form: Format, options: Options | None = None, limits: Limits | None = None
-) -> Overview | None:
-    """Sample a file; None when reading it whole costs no more, or when it cannot be sampled.
+def overview(path: Path, form: Format, options: Options) -> tuple[tuple[Block, ...], int] | None:
+    """Whole rows from many places of a large file, in its order, and its size in bytes; rows of
+    equal tags that follow each other are joined.
 
-    Raises OSError.
+    None when reading it whole costs no more, or when it cannot be sampled. Raises OSError.
     """
-    if form.sampler() is None or is_remote(path):
+    make = form.sampler()
+    if make is None or is_remote(path):
         return None  # many small ranges of a server take as long as all of it
+
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         size = os.fstat(descriptor).st_size
+        if size <= _MOST_BYTES:
+            return None
         if hasattr(os, "posix_fadvise"):
             # reading ahead would read the whole file
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
-        return sample(lambda pos, n: os.pread(descriptor, n, pos), size, form, options, limits)
+
+        head = os.pread(descriptor, min(_HEAD_BYTES, _MOST_BYTES // 4), 0)
+        sampler = make(head, options)
+        wide = max(_WINDOW_BYTES, _STEPS * sampler.step_bytes)
+        count = min(_WINDOWS, max(1, (_MOST_BYTES - len(head)) // wide))
+        first, last = len(head[:wide]), size - wide
+        starts = [max(first, last)]
+        if last > first and count > 1:  # evenly, none overlapping
+            stride = max(wide, (last - first) // (count - 1))
+            starts = [*range(first, last - wide + 1, stride), last]
+
+        blocks = _window_rows(sampler, head[:wide], first=True, last=False)
+        for start in starts:
+            data = os.pread(descriptor, wide, start)
+            blocks += _window_rows(sampler, data, first=False, last=start + len(data) >= size)
     finally:
         os.close(descriptor)
+    return _joined(blocks), size
 
 
-def sample(
-    read: Read,
-    size: int,
-    form: Format,
-    options: Options | None = None,
-    limits: Limits | None = None,
-) -> Overview | None:
-    """Sample ``size`` bytes that ``read`` returns; None when all of them may be read."""
-    limits = limits or Limits()
-    if size <= limits.most_bytes:
-        return None
-    make = form.sampler()
-    if make is None:
-        return None
-    head = read(0, min(_HEAD_BYTES, limits.most_bytes // 4))
-    sampler = make(head, options or Options())
-    wide = max(limits.window_bytes, _STEPS * sampler.step_bytes)
-    count = min(limits.windows, max(1, (limits.most_bytes - len(head)) // wide))
-    first = head[:wide]
-    blocks = _decode(sampler, first, first=True, last=False)
-    taken = len(head)
-    for start in _places(size, wide, count, len(first)):
-        data = read(start, wide)
-        taken += len(data)
-        blocks += _decode(sampler, data, first=False, last=start + len(data) >= size)
-
-    return Overview(_joined(blocks), taken, size)
-
-
-def _places(size: int, wide: int, count: int, begin: int) -> list[int]:
-    """Where windows begin: evenly behind ``begin``, the last one at the end; none overlap."""
-    last = size - wide
-    if last <= begin or count < 2:
-        return [max(begin, last)]
-    stride = max(wide, (last - begin) // (count - 1))
-    return [*range(begin, last - wide + 1, stride), last]
-
-
-def _decode(sampler: Sampler, window: bytes, *, first: bool, last: bool) -> list[Block]:
+def _window_rows(sampler: Sampler, window: bytes, *, first: bool, last: bool) -> list[Block]:
     """The rows of one window. Where rows may be cut, the first and the last step are left out,
     except where the file ends."""
     begin, end, whole = sampler.rows_in(window, first=first, last=last)
     if begin < 0:
         return []
+
     decoded = sampler.decoder().feed(window[begin:end])
     if decoded.steps_are_row_numbers:  # of the window, not of the file
         return []
+
     blocks = [i for i in decoded.items if isinstance(i, Block) and len(i.steps)]
     if not blocks or whole:
         return blocks
+
     low = min(int(b.steps.min()) for b in blocks)
     high = max(int(b.steps.max()) for b in blocks)
     kept = []
-    for block in blocks:
-        rows = block.steps != low
-        if not last:
-            rows &= block.steps != high
-        if rows.all():
-            kept.append(block)
-        elif rows.any():
-            kept.append(_rows_of(block, rows.nonzero()[0]))
-
+    for b in blocks:
+        rows = (b.steps != low) & (last | (b.steps != high))
+        if rows.any():
+            absent = None if b.absent is None else b.absent[rows]
+            kept.append(Block(b.tags, b.steps[rows], b.wall_times[rows], b.values[rows], absent))
     return kept
-
-
-def _rows_of(block: Block, rows: IntArray) -> Block:
-    absent = None if block.absent is None else block.absent[rows]
-    return Block(block.tags, block.steps[rows], block.wall_times[rows], block.values[rows], absent)
 
 
 def _joined(blocks: Iterable[Block]) -> tuple[Block, ...]:

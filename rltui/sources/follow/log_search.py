@@ -35,7 +35,10 @@ Wants = Callable[[RunKey], bool]
 
 
 class LogSearch:
-    """Owned by the reader. Walks the directories, and decides when a walk is worth it."""
+    """Walks the directories, and decides when a walk is worth it. Owned by the reader.
+
+    Names that change all the time must not keep the reader busy, however large the tree is.
+    """
 
     def __init__(
         self,
@@ -51,17 +54,23 @@ class LogSearch:
         self._finder = finder
         self._logdirs = logdirs
         self._clock = clock
+        self._watching = watching
         self._choose = choose
         self._wants = wants
-        self._pace = SearchPace(watching)
         self._times: dict[Path, int] = {}
         """Change times (ns) of the directories, by which they show that they got or lost a name."""
         self._sizes: dict[Path, int] = {}
         """Bytes of files that may become logs."""
         self._trouble = TroubledPaths()
-        self._last = self._walked = -math.inf
+        self._last = self._walked = self._next_walk = -math.inf
+        """Monotonic times: of the last check or walk, of the end of the last walk, and of the
+        next one that is allowed out of turn."""
+        self._check_s = self._walk_s = 0.0
+        """How long the last check and the last walk took."""
         self._reported = False
         """Whether the system reports everything that is new since the last walk."""
+        self._patience = 1
+        """How many times rarer than usual checks are."""
         self.walks = 0
         """How often the directories were walked."""
         self.run_count = 0
@@ -82,27 +91,52 @@ class LogSearch:
 
     def walk(self) -> Discovery:
         """Search now. Raises SourceError, see :meth:`RunFinder.find`."""
-        self._last = self._clock.monotonic()
+        self._last = begin = self._clock.monotonic()
         found = self._finder.find()
         self._walked = self._clock.monotonic()
+        if self.walks:  # the first one finds nothing in the caches of the system
+            self._walk_s = self._walked - begin
+            self._next_walk = self._walked + _WALK_SHARE * self._walk_s
         self.walks += 1
+
         self._trouble.update(found.notes, {path for path, _ in found.directories})
         self._times = dict(found.directories)
-        self._sizes = {p: self._sizes.get(p, _size(p)) for p in found.unclaimed}
-        self.refused, self.unread = self._refused(found), found.unread
-        runs = self._chosen(found.runs)
-        self.run_count, self.found = len(runs), runs
+        sizes = self._sizes
+        self._sizes = {p: sizes.get(p, _status_of(p, "st_size")) for p in found.unclaimed}
+        self.refused, self.unread = found.refused, found.unread
+        if (more := found.refused_count - len(found.refused)) > 0:
+            files = "file is" if more == 1 else "files are"
+            note = Note(self._logdirs[0], None, Level.OK, f"{more} more {files} not read")
+            self.refused = (*found.refused, note)
 
+        runs = found.runs
+        if self._choose is not None:
+            chosen = self._choose([run.key for run in runs])
+            runs = tuple(r for r in runs if r.key in chosen or self._holds_wanted(r))
+
+        self.run_count, self.found = len(runs), runs
         return replace(found, runs=runs)
+
+    def _holds_wanted(self, run: RunFiles) -> bool:
+        """Whether one of the logs that are joined to a run is wanted."""
+        if self._wants is None:
+            return False
+        alone = {file.alone for file in run.files if file.joined is not Joined.OWN and file.alone}
+        return any(self._wants(RunKey(run.key.logdir, name)) for name in alone)
 
     def pause(self, now: float, *, reported: bool) -> float:
         """Seconds until the next check; ``reported``: the system has reported new names."""
-        return max(0.0, self._last + self._pace.gap(reported=reported) - now)
+        usual = self._watching.rescan_s * self._patience
+        gap = max(
+            _WALK_SHARE * max(self._walk_s, self._check_s),
+            min(usual, _REPORTED_GAP_S) if reported else usual,
+        )
+        return max(0.0, self._last + gap - now)
 
     def rely_on(self, notifier: Notifier) -> None:
         """Check rarely if every change that matters is reported, but once more before: something
         may have changed after the walk and before the system reported anything."""
-        self._pace.relies = False
+        self._patience = 1
         self._reported = (
             bool(self._times)
             and not self._finder.needs_checks
@@ -112,108 +146,32 @@ class LogSearch:
 
     def check(self, *, reported: bool) -> Discovery | None:
         """Search again if something may be new."""
-        self._last = now = self._clock.monotonic()
-        if reported or self._changed() or self._pace.must_walk(now - self._walked):
-            return self.walk_again()
-        self._pace.relies = self._reported
-        return None
+        self._last = begin = self._clock.monotonic()
+        changed = reported
+        if not reported:
+            times = {path: _status_of(path, "st_mtime_ns") for path in self._times}
+            sizes = {path: _status_of(path, "st_size") for path in self._sizes}
+            changed = (times, sizes) != (self._times, self._sizes)
+            self._times, self._sizes = times, sizes
+            changed = self._finder.stores_changed() or changed or self._finder.unfinished
+            self._check_s = self._clock.monotonic() - begin
 
-    def walk_again(self) -> Discovery:
-        """Search out of turn."""
-        begin = self._clock.monotonic()
-        found = self.walk()
-        self._pace.walked(begin, self._clock.monotonic())
-        return found
+        idle = max(_FULL_WALK * self._watching.rescan_s, _IDLE_SHARE * self._walk_s)
+        if changed or begin - self._walked >= idle * self._patience:
+            return self.walk()
+
+        self._patience = _RELIANCE if self._reported else 1
+        return None
 
     def may_walk(self) -> bool:
         """Whether enough time has passed for a search out of turn."""
-        return self._pace.may_walk(self._clock.monotonic())
-
-    def _changed(self) -> bool:
-        begin = self._clock.monotonic()
-        times = {path: _time(path) for path in self._times}
-        sizes = {path: _size(path) for path in self._sizes}
-        files = times != self._times or sizes != self._sizes
-        self._times, self._sizes = times, sizes
-        stores = self._finder.stores_changed()
-        self._pace.checked(begin, self._clock.monotonic())
-        return files or stores or self._finder.unfinished
-
-    def _chosen(self, runs: tuple[RunFiles, ...]) -> tuple[RunFiles, ...]:
-        if self._choose is None:
-            return runs
-        chosen = self._choose([run.key for run in runs])
-        return tuple(run for run in runs if run.key in chosen or self._holds_wanted(run))
-
-    def _holds_wanted(self, run: RunFiles) -> bool:
-        """Whether one of the logs that are joined to a run is wanted."""
-        if self._wants is None:
-            return False
-        alone = {file.alone for file in run.files if file.joined is not Joined.OWN and file.alone}
-        return any(self._wants(RunKey(run.key.logdir, name)) for name in alone)
-
-    def _refused(self, found: Discovery) -> tuple[Note, ...]:
-        more = found.refused_count - len(found.refused)
-        if more <= 0:
-            return found.refused
-        files = "file is" if more == 1 else "files are"
-        note = Note(self._logdirs[0], None, Level.OK, f"{more} more {files} not read")
-        return (*found.refused, note)
+        return self._clock.monotonic() >= self._next_walk
 
 
-class SearchPace:
-    """How often to check for new files. Knows no clock: monotonic times are arguments.
-
-    Names that change all the time must not keep the reader busy, however large the tree is.
-    """
-
-    def __init__(self, watching: Watching) -> None:
-        self._watching = watching
-        self._walk_s = 0.0
-        self._check_s = 0.0
-        self._next_walk = -math.inf
-        self.relies = False
-        """Whether the system reports everything that is new, so that checks may be rare."""
-
-    def checked(self, begin: float, end: float) -> None:
-        """A check whether there may be new files is over."""
-        self._check_s = end - begin
-
-    def walked(self, begin: float, end: float) -> None:
-        """A walk through all directories is over."""
-        self._walk_s = end - begin
-        self._next_walk = end + _WALK_SHARE * self._walk_s
-
-    def gap(self, *, reported: bool) -> float:
-        """Seconds from one check to the next; fewer when the system has reported new names."""
-        usual = self._watching.rescan_s * self._patience
-        least = _WALK_SHARE * max(self._walk_s, self._check_s)
-        return max(least, min(usual, _REPORTED_GAP_S) if reported else usual)
-
-    def may_walk(self, now: float) -> bool:
-        """Whether the directories may be walked out of turn."""
-        return now >= self._next_walk
-
-    def must_walk(self, since_s: float) -> bool:
-        """Whether the directories are to be walked although nothing seems to be new, ``since_s``
-        seconds after the last time."""
-        least = max(_FULL_WALK * self._watching.rescan_s, _IDLE_SHARE * self._walk_s)
-        return since_s >= least * self._patience
-
-    @property
-    def _patience(self) -> int:
-        return _RELIANCE if self.relies else 1
-
-
-def _time(path: Path) -> int:
+def _status_of(path: Path, field: str) -> int:
+    """A field of the status of a path; -1 where it cannot be had."""
     try:
-        return status(path).st_mtime_ns
+        value: int = getattr(status(path), field)
     except OSError:
         return -1
-
-
-def _size(path: Path) -> int:
-    try:
-        return status(path).st_size
-    except OSError:
-        return -1
+    return value

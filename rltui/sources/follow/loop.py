@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rltui.core.batch import Batch
 from rltui.core.clock import Clock
-from rltui.sources.discovery.run_files import Discovery, pruned
+from rltui.sources.discovery.run_files import Discovery, SearchStoppedError, pruned
 from rltui.sources.follow.feed import Feed, Feeds
 from rltui.sources.follow.log_search import LogSearch
 from rltui.sources.follow.notifier import Notifier
@@ -45,7 +45,8 @@ class WakeUps:
         self._unclaimed: Collection[Path] = ()
         self._directories: Collection[Path] = ()
         self._lock = threading.Condition()
-        self._changed: set[Path] = set()
+        self.changed: set[Path] = set()
+        """Keys of the feeds that have something new and were not polled yet."""
         self.names_changed = False
         """Whether there may be new logs."""
         self.stopped = False
@@ -57,59 +58,51 @@ class WakeUps:
         unclaimed: Collection[Path],
         directories: Collection[Path],
     ) -> None:
-        """What concerns the reader: ``feeds`` (file -> keys of the feeds that read it), files
+        """Say what concerns the reader: ``feeds`` (file -> keys of the feeds that read it), files
         that may become logs, and the directories that were searched."""
         with self._lock:
             self._feeds, self._unclaimed = feeds, unclaimed
             self._directories = directories
-
-    @property
-    def changed(self) -> frozenset[Path]:
-        """Keys of the feeds that have something new and were not polled yet."""
-        return frozenset(self._changed)
 
     def notify(self, path: str, structural: bool = False, directory: bool = False) -> None:
         """A file was written, or (``structural``) a name appeared or vanished."""
         name = Path(path)
         with self._lock:
             if name in self._feeds:
-                self._changed.update(self._feeds[name])
-            elif self.names_changed or not (
-                name in self._unclaimed or (structural and self._concerns(name, directory))
-            ):
+                self.changed.update(self._feeds[name])
+            elif self.names_changed:
                 return
-            else:
+            elif name in self._unclaimed or (structural and name in self._directories):
                 self.names_changed = True
+            elif structural and name.parent in self._directories:
+                concerns = not pruned(name.name) if directory else self._claims_name(name.name)
+                if not concerns:
+                    return
+                self.names_changed = True
+            else:
+                return
             self._lock.notify_all()
 
     def lost(self) -> None:
-        """Reports were lost: anything may have changed."""
+        """Take everything for changed: reports were lost."""
         with self._lock:
-            self._changed.update(*self._feeds.values())
+            self.changed.update(*self._feeds.values())
             self.names_changed = True
             self._lock.notify_all()
 
-    def _concerns(self, name: Path, directory: bool) -> bool:
-        """Whether a name that appeared or vanished may be a log or hold some."""
-        if name in self._directories:
-            return True
-        if name.parent not in self._directories:
-            return False
-        return not pruned(name.name) if directory else self._claims_name(name.name)
-
-    def wait(self, timeout: float, *, names_changed: bool) -> set[Path] | None:
-        """Keys of the changed feeds, once each; None when stopped.
+    def wait(self, timeout: float, *, names_changed: bool) -> set[Path]:
+        """Keys of the changed feeds, once each. Raises SearchStoppedError when stopped.
 
         Returns early when anything is reported; ``names_changed`` is what the caller knows.
         """
         with self._lock:
             self._lock.wait_for(
-                lambda: self.stopped or self._changed or self.names_changed != names_changed,
+                lambda: self.stopped or self.changed or self.names_changed != names_changed,
                 timeout,
             )
             if self.stopped:
-                return None
-            changed, self._changed = self._changed, set()
+                raise SearchStoppedError
+            changed, self.changed = self.changed, set()
             return changed
 
     def take_names_changed(self) -> bool:
@@ -117,11 +110,6 @@ class WakeUps:
         with self._lock:
             changed, self.names_changed = self.names_changed, False
             return changed
-
-    def start(self) -> None:
-        """Let :meth:`wait` wait (again)."""
-        with self._lock:
-            self.stopped = False
 
     def stop(self) -> None:
         """End :meth:`wait`."""
@@ -131,7 +119,10 @@ class WakeUps:
 
 
 class FollowLoop:
-    """Wakes when a file is due, or when the system reports a change; a full queue blocks it."""
+    """Wakes when a file is due, or when the system reports a change; a full queue blocks it.
+
+    Its methods raise SearchStoppedError when the reader is to end.
+    """
 
     def __init__(
         self,
@@ -163,11 +154,11 @@ class FollowLoop:
 
     def adopt(self, found: Discovery) -> None:
         """Follow what a search found."""
-        if self._feeds.adopt(found):
-            self._backlog = self._feeds.in_reading_order()
         feeds = self._feeds
-        unclaimed = frozenset(found.unclaimed)
-        self._wake_ups.expect(feeds.readers, unclaimed, feeds.directories)
+        if feeds.adopt(found):
+            self._backlog = feeds.in_reading_order()
+
+        self._wake_ups.expect(feeds.readers, frozenset(found.unclaimed), feeds.directories)
         now = self._clock.monotonic()
         for run in found.runs:
             # a training that goes on would write the newest of each format
@@ -177,46 +168,48 @@ class FollowLoop:
                 self._schedule.add(file.key, now, quiet, newest=file.key in newest)
 
     def run(self) -> None:
-        """Read until stopped; the body of the thread."""
+        """Read until stopped: first all there is, newest run first, then what is new."""
         try:
-            self._follow()
+            self._backlog = self._feeds.in_reading_order()
+            self._read_backlog()
+            if self._watching.inotify:
+                self._notifier.start(self._feeds.directories_by_change())
+                self._rely_on_reports()
+            while True:
+                if not self._backlog:
+                    self.listening.set()
+                self._turn(self._wait())
         finally:
             self._notifier.stop()
 
-    def _follow(self) -> None:
-        """Alternate between first reading, newest run first, and polling what was read."""
-        self._backlog = self._feeds.in_reading_order()
-        if not self._read_backlog():
-            return
-        if self._watching.inotify:
-            self._notifier.start(self._feeds.directories_by_change())
-            self._rely_on_reports()
-
-        while True:
-            if not self._backlog:
-                self.listening.set()
-            changed = self._pause()
-            if changed is None:
-                return
-            now = self._clock.monotonic()
-            for path in changed:
-                self._schedule.wake(path, now)
-            if not self._search.pause(now, reported=self._wake_ups.names_changed):
-                self._search_again()
-            if not self._poll_due(now) or not self._read_backlog():
-                return
-
-    def _pause(self) -> set[Path] | None:
-        """Wait until something is due; the feeds that changed, None when stopped."""
+    def _wait(self) -> set[Path]:
+        """Wait until something is due; the keys of the feeds that changed."""
         now, reported = self._clock.monotonic(), self._wake_ups.names_changed
         pause = min(self._schedule.next_due(now), self._search.pause(now, reported=reported))
         return self._wake_ups.wait(0 if self._backlog else pause, names_changed=reported)
 
-    def _search_again(self) -> None:
-        self._notifier.refresh()
-        found = self._search.check(reported=self._wake_ups.take_names_changed())
-        if found is not None:
-            self._follow_found(found)
+    def _turn(self, changed: Collection[Path]) -> None:
+        """Do what is due, and go on with the backlog."""
+        now = self._clock.monotonic()
+        for path in changed:
+            self._schedule.wake(path, now)
+
+        if not self._search.pause(now, reported=self._wake_ups.names_changed):
+            self._notifier.mounts.refresh()
+            found = self._search.check(reported=self._wake_ups.take_names_changed())
+            if found is not None:
+                self._follow_found(found)
+
+        for path in self._schedule.due(now):
+            feed = self._feeds.by_key.get(path)
+            if feed is None or feed.behind:
+                continue
+            feed.final = self._is_final(feed)
+            if feed.still():
+                self._schedule.polled(path, now, grew=False)
+            else:
+                self._poll(feed)
+        self._read_backlog()
 
     def _follow_found(self, found: Discovery) -> None:
         self.adopt(found)
@@ -228,27 +221,16 @@ class FollowLoop:
         self.watches = len(self._notifier.watched)
         self._search.rely_on(self._notifier)
 
-    def _poll_due(self, now: float) -> bool:
-        """Poll the files whose time has come; False when stopped."""
-        for path in self._schedule.due(now):
-            feed = self._feeds.get(path)
-            if feed is None or feed.behind:
-                continue
-            self._mark_final(feed)
-            if feed.still():
-                self._schedule.polled(path, now, grew=False)
-            elif not self._poll(feed):
-                return False
-        return True
+    def _poll(self, feed: Feed) -> None:
+        """Read what is new in a source, if it is not too much."""
+        batch, rotated = self._feeds.poll(feed, self._budget), False
+        if batch is not None and batch.gone and feed.rotates:
+            if not self._feeds.has_successor(feed) and self._search.may_walk():
+                self._follow_found(self._search.walk())  # one may be newer than the last search
+            rotated = self._feeds.has_successor(feed)
+            batch = replace(batch, notes=()) if rotated else batch
+        self._hand_over(feed, batch)
 
-    def _poll(self, feed: Feed) -> bool:
-        """Read what is new in a source, if it is not too much; False when stopped."""
-        batch = self._feeds.poll(feed, self._budget)
-        rotated = batch is not None and batch.gone and self._is_rotated(feed)
-        if batch is not None and rotated:
-            batch = replace(batch, notes=())
-        if not self._hand_over(feed, batch):
-            return False
         if rotated:
             self._schedule.remove(feed.file.key)
         elif feed.behind:
@@ -257,52 +239,38 @@ class FollowLoop:
             grew = batch is not None and not batch.gone
             self._schedule.polled(feed.file.key, self._clock.monotonic(), grew=grew)
 
-        return True
-
-    def _is_rotated(self, feed: Feed) -> bool:
-        """Whether a newer file has taken the place of one that vanished."""
-        if not feed.rotates:
-            return False
-        if not self._feeds.has_successor(feed) and self._search.may_walk():
-            self._follow_found(self._search.walk_again())  # it may be newer than the last search
-        return self._feeds.has_successor(feed)
-
-    def _read_backlog(self) -> bool:
-        """Go on with what has not been read to its end; False when stopped."""
+    def _read_backlog(self) -> None:
+        """Go on for a while with what has not been read to its end."""
         spent = 0
         while self._backlog and spent < TURN_BYTES:
             feed = self._backlog[0]
             before, again = feed.offset, feed.read_once
-            if not self._put_sample(feed):
-                return False
-            self._mark_final(feed)
-            if not self._hand_over(feed, self._feeds.poll(feed, self._budget)):
-                return False
+            if feed.size >= _SAMPLED_BYTES and not (before or again):
+                self._put_sample(feed)
+            feed.final = self._is_final(feed)
+            self._hand_over(feed, self._feeds.poll(feed, self._budget))
             spent += max(_FILE_BYTES, feed.offset - before)
             if not feed.behind:
                 self._backlog.popleft()
                 self._schedule.polled(feed.file.key, self._clock.monotonic(), grew=again)
-        return True
 
-    def _mark_final(self, feed: Feed) -> None:
-        """Note whether nothing more is expected of a file: then it may end without a newline."""
-        feed.final = self._clock.now() - feed.modified > _ENDED_S
+    def _is_final(self, feed: Feed) -> bool:
+        """Whether nothing more is expected of a file: then it may end without a newline."""
+        return self._clock.now() - feed.modified > _ENDED_S
 
-    def _hand_over(self, feed: Feed, batch: Batch | None) -> bool:
-        """Queue what was read, if anything; False when stopped."""
+    def _hand_over(self, feed: Feed, batch: Batch | None) -> None:
+        """Queue what was read, if anything."""
         if batch is not None and not self._queue.put(batch):
-            return False
+            raise SearchStoppedError
         self._feeds.handed_over(feed)  # not before: who sees the end expects to drain all of it
-        return True
 
-    def _put_sample(self, feed: Feed) -> bool:
-        """Queue a sample of a large file before it is read; False when stopped."""
-        if feed.offset or feed.read_once or feed.size < _SAMPLED_BYTES:
-            return True
+    def _put_sample(self, feed: Feed) -> None:
+        """Queue a sample of a large file before it is read."""
         sample = feed.sample()
         if sample is None:
-            return True
-        if self._sampled:
-            return self._queue.put(sample)
-        self._sampled = True  # leave the processor to the first paint, but never for long
-        return self._queue.put_and_wait(sample, _SHOWN_DRAINS, _SHOWN_S)
+            return
+
+        # the first one leaves the processor to the first paint, but never for long
+        drains, self._sampled = 0 if self._sampled else _SHOWN_DRAINS, True
+        if not self._queue.put_and_wait(sample, drains, _SHOWN_S):
+            raise SearchStoppedError

@@ -1,8 +1,11 @@
-"""Wakes the reader when the system reports a change, by whatever means the system has."""
+"""Wakes the reader as soon as Linux reports a change, by inotify(7). Other systems are only polled.
+
+Single directories are watched, not what is below them: there may be a home directory or thousands
+of checkpoints below.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import itertools
@@ -11,19 +14,16 @@ import select
 import stat
 import struct
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from rltui.files.disk import Mounts
 
-#: Directories that inotify watches: this part of what all programs of a user may have, which is
-#: 8,192 on old systems and grows with the memory on newer ones. A watch takes about 1 KB there.
+#: Directories that are watched: this part of what all programs of a user may have, which is 8,192
+#: on old systems and grows with the memory on newer ones. A watch takes about 1 KB there.
 _SHARE, _USUAL_LIMIT, _MOST_WATCHES = 4, 8192, 100_000
 _LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
-#: Directories that watchdog watches: it takes a thread or two for each.
-MAX_WATCHES = 64
 
 # bits of inotify(7)
 _MODIFY, _ATTRIBUTES, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
@@ -37,15 +37,13 @@ _HEAD = struct.Struct("=iIII")
 _BUFFER = 1 << 16
 #: A busy writer makes one event for each write: they are taken together this often.
 _GAP_S = 0.01
-#: Files of which it is remembered whether every write to them is reported.
-_MOST_KNOWN = 100_000
-#: ``wake(path, structural, directory)`` is called in a thread of the watches: a file was written,
-#: or (``structural``) a name or its permissions changed, perhaps those of a ``directory``.
+#: ``wake(path, structural, directory)`` is called in the notifier's thread: a file was written, or
+#: (``structural``) a name or its permissions changed, perhaps those of a ``directory``.
 Wake = Callable[[str, bool, bool], None]
 
 
 def most_watches(limit: Path = _LIMIT) -> int:
-    """How many directories inotify watches at most; the others are polled."""
+    """How many directories are watched at most; the others are polled."""
     try:
         granted = int(limit.read_text())
     except (OSError, ValueError):
@@ -53,75 +51,31 @@ def most_watches(limit: Path = _LIMIT) -> int:
     return min(_MOST_WATCHES, granted // _SHARE)
 
 
-class Watches(ABC):
-    """Watches single directories, not what is below them: there may be a home directory or
-    thousands of checkpoints below.
+class Notifier:
+    """Listens by one descriptor and one thread, which sleeps while nothing is written.
 
-    Best effort: where it does not work (other systems, too many watches, network file systems),
-    polling alone does the work.
+    Knows, too, of which files and directories the system reports every change: a directory must be
+    watched and lie on a file system that only this host writes to.
     """
 
-    def __init__(self, wake: Wake) -> None:
-        self._wake = wake
-        self._watches: dict[Path, Any] = {}
+    def __init__(self, wake: Wake, lost: Callable[[], None] = lambda: None) -> None:
+        """``lost()`` is called when there were more events than the system keeps: any file may
+        have changed."""
+        self.mounts = Mounts()
+        self._wake, self._lost = wake, lost
+        self._library: Any = None
+        self._descriptor = self._stop_read = self._stop_write = -1
         self._lock = threading.RLock()
+        self._watches: dict[Path, int] = {}
+        self._paths: dict[int, frozenset[Path]] = {}
+        """By watch: several paths may lead to one directory."""
+        self._thread: threading.Thread | None = None
 
     @property
     def watched(self) -> frozenset[Path]:
         """The directories whose changes are reported."""
         with self._lock:
             return frozenset(self._watches)
-
-    def watches(self, directory: Path) -> bool:
-        """Whether changes of a directory are reported."""
-        return directory in self._watches
-
-    def update(self, directories: Iterable[Path]) -> None:
-        """Watch these directories, as many as the system grants, and no others."""
-        wanted = dict.fromkeys(itertools.islice(directories, self._most()))
-        with self._lock:
-            for path in [p for p in self._watches if p not in wanted]:
-                self._forget(path)
-            for path in wanted:
-                if path not in self._watches and not self._watch(path):
-                    break
-
-    @abstractmethod
-    def start(self, directories: Iterable[Path]) -> bool:
-        """Begin to listen, the most important directories first; False if that is impossible."""
-
-    @abstractmethod
-    def stop(self) -> None:
-        """Stop listening and wait for the threads."""
-
-    @abstractmethod
-    def _most(self) -> int:
-        """How many directories are watched at most."""
-
-    @abstractmethod
-    def _watch(self, path: Path) -> bool:
-        """Watch a directory, if it is there; False when the system gives no more."""
-
-    @abstractmethod
-    def _forget(self, path: Path) -> None:
-        """Watch a directory no longer."""
-
-
-class InotifyWatches(Watches):
-    """For Linux: inotify(7), by way of the C library.
-
-    One descriptor and one thread for all directories, which sleeps while nothing is written.
-    """
-
-    def __init__(self, wake: Wake, lost: Callable[[], None] = lambda: None) -> None:
-        """``lost()`` is called when there were more events than the system keeps."""
-        super().__init__(wake)
-        self._lost = lost
-        self._library: Any = None
-        self._descriptor = self._stop_read = self._stop_write = -1
-        self._paths: dict[int, frozenset[Path]] = {}
-        """By watch: several paths may lead to one directory."""
-        self._thread: threading.Thread | None = None
 
     def start(self, directories: Iterable[Path]) -> bool:
         """Begin to listen, the most important directories first; False if that is impossible."""
@@ -133,39 +87,68 @@ class InotifyWatches(Watches):
 
         if descriptor < 0:  # usually 128 instances for a user
             return False
+
         self._descriptor = descriptor
         self._stop_read, self._stop_write = os.pipe()
-        self.update(directories)
         self._thread = threading.Thread(target=self._listen, name="rltui-inotify", daemon=True)
         self._thread.start()
+        self.update(directories)
         if not self._watches:
             self.stop()
-        return bool(self._watches)
+            return False
+        return True
+
+    def update(self, directories: Iterable[Path]) -> None:
+        """Watch these directories, as many as the system grants, and no others."""
+        if self._thread is None:
+            return
+
+        wanted = dict.fromkeys(itertools.islice(directories, most_watches()))
+        with self._lock:
+            for path in [p for p in self._watches if p not in wanted]:
+                self._forget(path)
+
+            for path in wanted:
+                if path in self._watches:
+                    continue
+                name = os.fsencode(path)
+                watch = self._library.inotify_add_watch(self._descriptor, name, _WANTED)
+                if watch >= 0:
+                    self._watches[path] = watch
+                    self._paths[watch] = self._paths.get(watch, frozenset()) | {path}
+                elif ctypes.get_errno() in (errno.ENOSPC, errno.ENOMEM):
+                    return  # else that one is not there
 
     def stop(self) -> None:
         """Stop listening and wait for the thread."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
+
         os.close(self._stop_write)
         if thread is not threading.current_thread():
             thread.join()
+
         with self._lock:
             self._watches, self._paths = {}, {}
             os.close(self._stop_read)
             os.close(self._descriptor)
-            self._descriptor = -1
 
-    def _most(self) -> int:
-        return most_watches()
+    def reports_names_in(self, directory: Path) -> bool:
+        """Whether every new name in a directory is reported."""
+        return directory in self._watches and self.mounts.reports_writes(directory)
 
-    def _watch(self, path: Path) -> bool:
-        watch = self._library.inotify_add_watch(self._descriptor, os.fsencode(path), _WANTED)
-        if watch < 0:
-            return ctypes.get_errno() not in (errno.ENOSPC, errno.ENOMEM)
-        self._watches[path] = watch
-        self._paths[watch] = self._paths.get(watch, frozenset()) | {path}
-        return True
+    def reports_writes_to(self, path: Path) -> bool:
+        """Whether every write to a file is reported. What is written by way of another name, in
+        a directory that is not watched, is not."""
+        if not self.reports_names_in(path.parent):
+            return False
+
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return False
+        return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
     def _forget(self, path: Path) -> None:
         watch = self._watches.pop(path)
@@ -177,11 +160,11 @@ class InotifyWatches(Watches):
 
     def _listen(self) -> None:
         """The body of the thread."""
-        events = select.poll()
+        events, gap = select.poll(), select.poll()
         events.register(self._descriptor, select.POLLIN)
-        events.register(self._stop_read, select.POLLIN | select.POLLHUP)
-        gap = select.poll()
-        gap.register(self._stop_read, select.POLLIN | select.POLLHUP)
+        for waiting in (events, gap):
+            waiting.register(self._stop_read, select.POLLIN | select.POLLHUP)
+
         while all(ready != self._stop_read for ready, _ in events.poll()):
             for path, mask in dict.fromkeys(self._read()):
                 if mask & _OVERFLOW:
@@ -215,136 +198,3 @@ class InotifyWatches(Watches):
                         self._forget(path)
             for path in paths:
                 yield os.path.join(path, os.fsdecode(name)) if name else str(path), mask  # noqa: PTH118
-
-
-class WatchdogWatches(Watches):
-    """For systems without inotify. The only user of watchdog."""
-
-    _observer: Any = None
-    _handler: Any = None
-
-    def start(self, directories: Iterable[Path]) -> bool:
-        """Begin to listen, the most important directories first; False if that is impossible."""
-        try:
-            # needed on few systems, and it imports much
-            from watchdog.events import FileSystemEventHandler
-            from watchdog.observers import Observer  # as above
-        except ImportError:
-            return False
-
-        wake = self._wake
-
-        class Handler(FileSystemEventHandler):
-            def on_any_event(self, event: Any) -> None:
-                if event.event_type in ("created", "moved", "deleted"):
-                    for path in (event.src_path, event.dest_path):
-                        if path:
-                            wake(os.fsdecode(path), True, event.is_directory)
-                elif event.event_type == "modified" and not event.is_directory:
-                    wake(os.fsdecode(event.src_path), False, False)
-
-        try:
-            observer = Observer()
-            observer.start()
-        except (OSError, RuntimeError):
-            return False
-
-        self._observer, self._handler = observer, Handler()
-        self.update(directories)
-        if not self._watches:
-            self.stop()
-        return bool(self._watches)
-
-    def stop(self) -> None:
-        """Stop listening and wait for the threads."""
-        observer, self._observer = self._observer, None
-        self._watches = {}
-        if observer is not None:
-            observer.stop()
-            if observer.ident != threading.get_ident():
-                observer.join(timeout=5)
-
-    def _most(self) -> int:
-        return MAX_WATCHES
-
-    def _watch(self, path: Path) -> bool:
-        if self._observer is None:
-            return False
-        try:
-            self._watches[path] = self._observer.schedule(self._handler, str(path), recursive=False)
-        except FileNotFoundError:
-            pass
-        except (OSError, RuntimeError, ValueError):
-            return False
-        return True
-
-    def _forget(self, path: Path) -> None:
-        with contextlib.suppress(OSError, RuntimeError, KeyError):
-            self._observer.unschedule(self._watches.pop(path))
-
-
-class Notifier:
-    """inotify where there is one: one descriptor and one thread for thousands of directories.
-    watchdog elsewhere: it knows all systems, and takes threads for each directory.
-
-    Knows, too, of which files and directories the system reports every change: a directory must be
-    watched and lie on a file system that only this host writes to.
-    """
-
-    def __init__(self, wake: Wake, lost: Callable[[], None] = lambda: None) -> None:
-        """``lost()`` is called when there were more events than the system keeps: any file may
-        have changed."""
-        self._means: tuple[Watches, ...] = (InotifyWatches(wake, lost), WatchdogWatches(wake))
-        self._used: Watches | None = None
-        self._mounts = Mounts()
-        self._single: dict[Path, bool] = {}
-        """Whether a path is the only one that leads to its file."""
-
-    @property
-    def watched(self) -> frozenset[Path]:
-        """The directories whose changes are reported."""
-        return self._used.watched if self._used else frozenset()
-
-    def start(self, directories: Iterable[Path]) -> bool:
-        """Begin to listen, the most important directories first; False if that is impossible."""
-        wanted = list(directories)
-        self._used = next((means for means in self._means if means.start(wanted)), None)
-        return self._used is not None
-
-    def update(self, directories: Iterable[Path]) -> None:
-        """Watch these directories, as many as the system grants, and no others."""
-        if self._used is not None:
-            self._used.update(directories)
-
-    def refresh(self) -> None:
-        """Notice file systems that were mounted since."""
-        self._mounts.refresh()
-
-    def stop(self) -> None:
-        """Stop listening and wait for the threads."""
-        if self._used is not None:
-            self._used.stop()
-            self._used = None
-
-    def reports_names_in(self, directory: Path) -> bool:
-        """Whether every new name in a directory is reported."""
-        watched = self._used is not None and self._used.watches(directory)
-        return watched and self._mounts.reports_writes(directory)
-
-    def reports_writes_to(self, path: Path) -> bool:
-        """Whether every write to a file is reported. What is written by way of another name, in
-        a directory that is not watched, is not."""
-        if not self.reports_names_in(path.parent):
-            return False
-        single = self._single.get(path)
-        if single is None:
-            if len(self._single) >= _MOST_KNOWN:
-                self._single = {}
-            try:
-                status = os.lstat(path)
-                single = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-            except OSError:
-                single = False
-            self._single[path] = single
-
-        return single

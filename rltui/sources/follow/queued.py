@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -43,6 +44,7 @@ class BatchQueue:
             first = not self._batches
             self._batches.append(batch)
             self._lock.notify_all()
+
         if first and self.on_batch is not None:
             self.on_batch()
         return True
@@ -77,6 +79,7 @@ class BatchQueue:
             if not batches:
                 error, self._error = self._error, None
             self._lock.notify_all()
+
         if error is not None:
             raise error
         return batches
@@ -99,6 +102,31 @@ class BatchQueue:
         with self._lock:
             self._closed = True
             self._lock.notify_all()
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderState:
+    """How the logdirs of a reader are doing."""
+
+    notes: tuple[Note, ...] = ()
+    """Trouble that concerns no file of a run: one note for each path, level OK when it is over."""
+    unread: tuple[Note, ...] = ()
+    """Logdirs that cannot be searched though their servers can be reached, with the reason:
+    missing, no log."""
+    unclaimed: tuple[Note, ...] = ()
+    """Files that look like logs and are not read, with the reason."""
+    run_count: int = 0
+    """Runs that the newest search found and that are to be read."""
+    searching: tuple[Path, ...] = ()
+    """Logdirs that have not been searched once: a thread does that."""
+    connecting: tuple[Path, ...] = ()
+    """Logdirs whose hosts have not answered yet."""
+    out_of_reach: Mapping[Path, float | None] = field(default_factory=dict)
+    """Logdirs on hosts and servers that cannot be reached now, whose runs may go on -> since when,
+    in seconds since the epoch; None where nobody noted it."""
+    instead: Mapping[Path, Path] = field(default_factory=dict)
+    """Logdirs that are read by another address than their own, because their host lacks what that
+    needs -> that address."""
 
 
 class QueuedReader(ABC):
@@ -127,29 +155,6 @@ class QueuedReader(ABC):
     ) -> bool | None:
         """Whether :meth:`read_again` would give all of a run; None while that is being asked."""
         return self.read_again(key, sources, generations) is not None
-
-    def lost_at(self, logdir: Path) -> float | None:  # noqa: ARG002 - as of Reading
-        """None: nobody notes it."""
-        return None
-
-    def instead(self, logdir: Path) -> Path | None:  # noqa: ARG002 - as of Reading
-        """None: each is read by its own address."""
-        return None
-
-    @property
-    def unread(self) -> tuple[Note, ...]:
-        """None, unless the reader knows better."""
-        return ()
-
-    @property
-    def searching(self) -> tuple[Path, ...]:
-        """None: the caller has waited for the first search."""
-        return ()
-
-    @property
-    def connecting(self) -> tuple[Path, ...]:
-        """None, unless the reader knows better."""
-        return ()
 
     def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
         """Batches that are there, oldest first. Raises what broke the thread, once."""
@@ -293,46 +298,6 @@ class Reading(Protocol):
         ...
 
     @property
-    def notes(self) -> tuple[Note, ...]:
-        """Trouble that concerns no file of a run."""
-        ...
-
-    @property
-    def out_of_reach(self) -> tuple[Path, ...]:
-        """Logdirs on hosts and servers that cannot be reached now: their runs may go on."""
-        ...
-
-    def lost_at(self, logdir: Path) -> float | None:
-        """When a logdir got out of reach, seconds since the epoch; None where nobody noted it."""
-        ...
-
-    def instead(self, logdir: Path) -> Path | None:
-        """The address by which a logdir is read in the place of its own, because its host lacks
-        what that needs; None for its own."""
-        ...
-
-    @property
-    def unread(self) -> tuple[Note, ...]:
-        """Logdirs that cannot be searched though their servers can be reached, with the reason:
-        missing, no log."""
-        ...
-
-    @property
-    def searching(self) -> tuple[Path, ...]:
-        """Logdirs that have not been searched once: a thread does that."""
-        ...
-
-    @property
-    def connecting(self) -> tuple[Path, ...]:
-        """Logdirs whose hosts have not answered yet."""
-        ...
-
-    @property
-    def unclaimed(self) -> tuple[Note, ...]:
-        """Files that look like logs and are not read, with the reason."""
-        ...
-
-    @property
-    def run_count(self) -> int:
-        """Runs that the newest search found, read or not."""
+    def state(self) -> ReaderState:
+        """How its logdirs are doing. Does no I/O."""
         ...

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rltui.core.address import PIPE
-from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.files.disk import connect, trouble
@@ -21,7 +21,7 @@ from rltui.sources.follow.feed import Feed, Feeds, TrackerFeed
 from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
 from rltui.sources.follow.log_search import Choose, LogSearch, Wants
 from rltui.sources.follow.loop import FollowLoop, WakeUps
-from rltui.sources.follow.queued import BatchQueue, ThreadedReader
+from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
 from rltui.sources.follow.schedule import Intervals, Watching
 
@@ -83,6 +83,7 @@ class Reader(ThreadedReader):
         self._handed_over = handed_over
         for run, files in (handed_over or HandedOver()).by_run():
             finder.recall(run, files[0].run_path, [f.source for f in files])
+
         self._search = LogSearch(finder, logdirs, self._clock, watch, choose, wants)
         self._feeds = Feeds(self._open, logdirs)
         super().__init__(BatchQueue(on_batch), "rltui-reader")
@@ -102,6 +103,7 @@ class Reader(ThreadedReader):
 
             pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
             return StdinFeed(run, file, self._options, self._formats, pipe, self._clock, self._ends)
+
         if self._handed_over is not None:
             return self._handed_over.feed(run, file, self._options)
         if file.tracker is not None:
@@ -168,6 +170,7 @@ class Reader(ThreadedReader):
             return None
         if not rereadable(sources.values(), generations):
             return None
+
         run = RunFiles(key, files[0].path.parent, tuple(files))
         finished = {*finished, *(f.file.path for f in self._feeds if f.finished)}
         return read_again(run, sources, self._options, self._budget, finished)
@@ -175,7 +178,7 @@ class Reader(ThreadedReader):
     # -- live ---------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        self._wake_ups.start()
+        self._wake_ups.stopped = False
         self._scan_unless_fresh()
 
     def _follow(self) -> None:
@@ -197,33 +200,17 @@ class Reader(ThreadedReader):
         return self._feeds.progress
 
     @property
-    def notes(self) -> tuple[Note, ...]:
-        """Trouble that concerns no file of a run: unreadable directories, vanished logdirs.
-
-        One note for each path, the newest; level OK when it is over.
-        """
-        return self._search.notes
-
-    @property
-    def out_of_reach(self) -> tuple[Path, ...]:
-        """Logdirs on servers that cannot be reached now. Does no I/O."""
-        return tuple(p for p in self._logdirs if any(n.level >= Level.WATCH for n in trouble((p,))))
-
-    @property
-    def unread(self) -> tuple[Note, ...]:
-        """Logdirs that the last search could not search, with the reason."""
-        return self._search.unread
-
-    @property
-    def unclaimed(self) -> tuple[Note, ...]:
-        """Files that look like logs and are not read, with the reason; the first few, then one
-        note with the number of the others. As of the last search."""
-        return self._search.refused
-
-    @property
-    def run_count(self) -> int:
-        """Runs that the newest search found, read or not."""
-        return self._search.run_count
+    def state(self) -> ReaderState:
+        """How its logdirs are doing. Does no I/O."""
+        search = self._search
+        wrong = (p for p in self._logdirs if any(n.level >= Level.WATCH for n in trouble((p,))))
+        return ReaderState(
+            notes=search.notes,
+            unread=search.unread,
+            unclaimed=search.refused,
+            run_count=search.run_count,
+            out_of_reach=dict.fromkeys(wrong),
+        )
 
     @property
     def walks(self) -> int:

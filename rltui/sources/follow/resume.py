@@ -18,7 +18,7 @@ from rltui.files.trouble import DELETED
 from rltui.formats import Decoded, Options
 from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow.feed import Feed, TrackerFeed
-from rltui.sources.follow.file_feed import FileFeed, Limits
+from rltui.sources.follow.file_feed import FileFeed
 
 #: Polls that must find a file shorter than it was until it counts as written anew.
 _PATIENCE = 8
@@ -52,7 +52,7 @@ class HandedOver:
     def take(self, batch: Batch) -> None:
         """Note a batch that was handed over."""
         if not batch.sampled:
-            key = _key(batch)
+            key = batch.run, str(batch.source.path)
             self._batches.pop(key, None)  # the newest is the last
             self._batches[key] = self._awaited[key] = without_content(batch)
 
@@ -67,7 +67,7 @@ class HandedOver:
         """What follows a file, from where it was read."""
         known = self._awaited.pop((run.key, str(file.path)), None)
         if file.tracker is not None:
-            return TrackerFeed(run, file) if known is None else ResumedTracker(run, file, known)
+            return TrackerFeed(run, file, known)
         if known is None or not known.source.offset or known.document:
             return FileFeed(run, file, options, summed=True)
         return ResumedFile(run, file, options, known)
@@ -84,10 +84,6 @@ class HandedOver:
         return lost
 
 
-def _key(batch: Batch) -> tuple[RunKey, str]:
-    return batch.run, str(batch.source.path)
-
-
 class ResumedFile(FileFeed):
     """A log file on this machine of which a part was handed over before."""
 
@@ -102,9 +98,9 @@ class ResumedFile(FileFeed):
             self._tail.generation = known.generation
             self._known = None
 
-    def sample(self, limits: Limits | None = None) -> Batch | None:
+    def sample(self) -> Batch | None:
         """None while its points are known."""
-        return None if self._known is not None else super().sample(limits)
+        return None if self._known is not None else super().sample()
 
     def still(self) -> bool:
         """Whether :meth:`read` would certainly return None."""
@@ -115,90 +111,69 @@ class ResumedFile(FileFeed):
         known = self._known
         if known is None:
             return super().read(budget_bytes)
+
         tail, end = self._tail, known.source.offset
         polled = tail.poll(min(budget_bytes, end - tail.offset))
         if polled.restarted:
             return self._read_anew(known, budget_bytes)
         if not polled.data:
             return self._wait(known, polled, budget_bytes)
+
         self._fruitless = 0
         self.offset, self.size = tail.offset, tail.size
-        self._pass_over(polled.data)
-        if tail.offset < end:
-            self._advance(more=True)
-            return replace(known, more=True)
-
-        if tail.checksum != known.checksum:
-            return self._read_anew(known, budget_bytes)
-        return self._go_on(known, budget_bytes)
-
-    def _pass_over(self, data: bytes) -> None:
-        """Bring the decoder into its state after bytes whose rows are known.
-
-        It must not hold back a row, in the hope of its rest: that row would come again.
-        """
-        self._count(self._contained(lambda: self._decoder.feed(data), 0))
+        self._count(self._contained(lambda: self._decoder.feed(polled.data), 0))
+        # a row that the decoder holds back in the hope of its rest would come again
         while self._decoder.holds_row and not self.given_up:
             self._count(self._contained(lambda: self._decoder.feed(b""), 0))
 
-    def _go_on(self, known: Batch, budget_bytes: int) -> Batch | None:
+        if tail.offset < end:
+            self._advance(more=True)
+            return replace(known, more=True)
+        if tail.checksum != known.checksum:
+            return self._read_anew(known, budget_bytes)
+
         self._known = None
-        self._tail.generation = known.generation
+        tail.generation = known.generation
         if known.finished:
-            self._count(self._contained(self._decoder.finish, self._tail.offset))
+            self._count(self._contained(self._decoder.finish, tail.offset))
             self.finished = True
+
         self._begun = False  # the next batch says how far it is, whatever it brings
         return super().read(budget_bytes)
 
     def _wait(self, known: Batch, polled: Polled, budget_bytes: int) -> Batch | None:
-        """It cannot be read now, or is shorter than it was: an NFS client may show an old size."""
+        """Wait for a file that cannot be read now, or is shorter than it was: an NFS client may
+        show an old size."""
         self._fruitless += not polled.changed
         if self._fruitless >= _PATIENCE and not self._tail.troubled:
             return self._read_anew(known, budget_bytes)
+
         begun = self._begun
         self._advance(more=False)
         if begun and not polled.changed:
             return None
+
         path = self.file.path
         notes = tuple(Note(path, None, level, message) for level, message in polled.notes)
         return replace(known, more=False, gone=self._tail.gone, notes=notes)
 
     def _read_anew(self, known: Batch, budget_bytes: int) -> Batch | None:
-        """Its content is another one."""
-        self._known = None
+        """Read from its start a file whose content is another one."""
+        path, self._known = self.file.path, None
         self._replacing = self._rewritten
-        path = self.file.path
         self._tail = Tail(path, whole=self._whole, rewritten=self._rewritten, summed=True)
         self._tail.generation = known.generation + 1
-        self._decoder = self._format.decoder(self._options, self.file.path)
+        self._decoder = self._format.decoder(self._options, path)
         self._records, self.offset, self.given_up = 0, 0, False
         self._begun = False
         batch = super().read(budget_bytes)
         if batch is None or self._rewritten:
             return batch
-        note = Note(self.file.path, None, Level.WATCH, _WRITTEN_ANEW)
 
+        note = Note(path, None, Level.WATCH, _WRITTEN_ANEW)
         return replace(batch, notes=(note, *batch.notes))
 
     def _replaces(self, polled: Polled, decoded: Decoded) -> bool:
         replacing = self._replacing and bool(polled.data)
         self._replacing = self._replacing and not replacing
         return replacing or super()._replaces(polled, decoded)
-
-
-class ResumedTracker(TrackerFeed):
-    """A run of a tracker's store of which rows were handed over before: all of them come again
-    and replace those."""
-
-    def __init__(self, run: RunFiles, file: LogFile, known: Batch) -> None:
-        super().__init__(run, file)
-        self._generation = known.generation
-        self._replacing = True
-
-    def read(self, budget_bytes: int) -> Batch | None:
-        """Read the rows that are new to this process."""
-        batch = super().read(budget_bytes)
-        if batch is not None and batch.items and self._replacing:
-            self._replacing = False
-            return replace(batch, replaced=True)
-        return batch

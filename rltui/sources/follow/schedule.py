@@ -38,27 +38,22 @@ class Watching(Protocol):
     @property
     def fast_s(self) -> float:
         """Seconds between two polls of a file that is being written."""
-        ...
 
     @property
     def slow_s(self) -> float:
         """Seconds between two polls of a file that has been quiet for a while."""
-        ...
 
     @property
     def rescan_s(self) -> float:
         """Seconds between two checks of the directories for new files."""
-        ...
 
     @property
     def remote_s(self) -> float:
         """Least seconds between two listings of a directory of a server or bucket."""
-        ...
 
     @property
     def inotify(self) -> bool:
         """Whether the system may wake the reader sooner."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +94,10 @@ class Schedule:
     """
 
     def __init__(
-        self, watching: Watching, reports_writes: Callable[[Path], bool] | None = None
+        self, watching: Watching, reports_writes: Callable[[Path], bool] = lambda _: False
     ) -> None:
         """``reports_writes``: whether the system reports every write to a file, as far as is
-        known; without it, it never does."""
+        known."""
         self._watching = watching
         self._reports_writes = reports_writes
         self._files: dict[Path, _Watched] = {}
@@ -136,26 +131,32 @@ class Schedule:
             watched.unreported = not watched.woken
 
         watched.woken, watched.polled = False, now
-        reports = self._reports_writes
-        watched.reported = reports is not None and not watched.unreported and reports(path)
+        watched.reported = not watched.unreported and self._reports_writes(path)
         limit = min(_MOST_HOT_S, max(_LEAST_HOT_S, _USUAL_INTERVALS * watched.gap))
         hot = not watched.reported and watched.newest and now - watched.grew <= limit
         before, watched.hot = watched.hot, hot
         self._hot += watched.hot - before
-        tick = self._watching.fast_s
-        watched.due = math.ceil((now + self._interval(watched, now)) / tick - 0.5) * tick
+
+        # short while the file is being written, long when it is quiet or superseded
+        fast_s, pause = self._watching.fast_s, self._watching.slow_s
+        if watched.reported:
+            pause *= min(_COLD_FACTOR, max(1.0, len(self._files) / _REPORTED_FILES))
+        if now - watched.grew > _MOST_HOT_S or not watched.newest:
+            pause *= _COLD_FACTOR
+        elif watched.hot:
+            pause = min(fast_s * max(1.0, self._hot / _HOT_FILES), pause)
+
+        watched.due = math.ceil((now + pause) / fast_s - 0.5) * fast_s
         self._push(watched.due, path)
 
-    def wake(self, path: Path, now: float) -> bool:
-        """The system reports a change: due at once, though not too often for a busy writer.
-        False when the file is not watched."""
+    def wake(self, path: Path, now: float) -> None:
+        """Make a file due at once, of which the system reports a change, though not too often for
+        a busy writer."""
         watched = self._files.get(path)
-        if watched is None:
-            return False
-        watched.woken = True
-        watched.due = max(now, watched.polled + _WOKEN_GAP_S)
-        self._push(watched.due, path)
-        return True
+        if watched is not None:
+            watched.woken = True
+            watched.due = max(now, watched.polled + _WOKEN_GAP_S)
+            self._push(watched.due, path)
 
     def due(self, now: float) -> list[Path]:
         """The files to poll now; each is returned once until it was polled."""
@@ -176,15 +177,3 @@ class Schedule:
     def _push(self, due: float, path: Path) -> None:
         # the count spares comparing paths, which is slow
         heappush(self._heap, (due, next(self._count), path))
-
-    def _interval(self, watched: _Watched, now: float) -> float:
-        """Short while the file is being written, long when it is quiet or superseded."""
-        slow_s = self._watching.slow_s
-        if watched.reported:
-            slow_s *= min(_COLD_FACTOR, max(1.0, len(self._files) / _REPORTED_FILES))
-        if now - watched.grew > _MOST_HOT_S or not watched.newest:
-            return slow_s * _COLD_FACTOR
-        if watched.hot:
-            stretched = self._watching.fast_s * max(1.0, self._hot / _HOT_FILES)
-            return min(stretched, slow_s)
-        return slow_s

@@ -65,28 +65,25 @@ class PipeReader:
             return dropped
 
     def _run(self) -> None:
-        while True:
+        piece = b"..."
+        while piece:
             try:
                 piece = os.read(self._descriptor, _PIECE_BYTES)
             except OSError:
                 piece = b""  # a terminal that hung up
             with self._lock:
-                self._bytes += piece
+                waiting = self._bytes
+                waiting += piece
                 self._ended = not piece
-                if len(self._bytes) > _MOST_BYTES:
-                    self._drop()
+                if len(waiting) > _MOST_BYTES:
+                    # the oldest lines except the first, whose beginning may have been taken
+                    begin = waiting.find(b"\n") + 1
+                    half = len(waiting) - _MOST_BYTES // 2
+                    end = waiting.find(b"\n", half) + 1 or len(waiting)
+                    del waiting[begin:end]
+                    self._dropped += end - begin
                 self._lock.notify_all()
             self._on_bytes()
-            if not piece:
-                return
-
-    def _drop(self) -> None:
-        """Drop the oldest lines except the first, whose beginning may have been taken."""
-        waiting = self._bytes
-        begin = waiting.find(b"\n") + 1
-        end = waiting.find(b"\n", len(waiting) - _MOST_BYTES // 2) + 1 or len(waiting)
-        del waiting[begin:end]
-        self._dropped += end - begin
 
 
 class StdinFeed(Feed):
@@ -102,14 +99,13 @@ class StdinFeed(Feed):
         clock: Clock,
         ends: EndSigns | None = None,
     ) -> None:
-        super().__init__(run, file)
+        super().__init__(run, file, None)
         self.modified = clock.now()
         self._options = options
         self._formats = formats
         self._pipe = pipe
         self._clock = clock
         self._ends = ends
-        self._format: Format | None = None
         self._decoder: Decoder | None = None
         self._unclaimed = b""
         self._open_line = False
@@ -117,14 +113,11 @@ class StdinFeed(Feed):
         self._skipped = 0
         """Bytes that came before those of the decoder, or between them, and never got there."""
 
-    @property
-    def _owner(self) -> Format | None:
-        return self._format
-
     def read(self, budget_bytes: int) -> Batch | None:
         """Take what has come."""
         if self.ended:
             return None
+
         data, more, self.ended = self._pipe.take(budget_bytes, wait=self.wait)
         dropped = self._pipe.take_dropped()
         new = bool(data) or self.ended or not self._begun or more != self._more
@@ -132,38 +125,53 @@ class StdinFeed(Feed):
         self._advance(more=more or (self.wait and not self.ended))
         if not new:
             return None
+
         self._skipped += dropped
         self.size += dropped + len(data)
         if data:
             self.modified = self._clock.now()
             self._open_line = not data.endswith(b"\n")
-
         if self.ended and self._open_line:  # nothing follows that could end the last line
             data += b"\n"
+
         begin = max(0, self.offset - self._skipped)
         decoded = self._contained(lambda: self._decode(data), begin)
-        if self.ended and self._format is None:
+        if self.ended and self.owner is None:
             decoded = decoded.then(self._contained(self._died, begin))
         return self._changed(decoded, dropped)
+
+    def _changed(self, decoded: Decoded, dropped: int) -> Batch:
+        trouble: Notes = ()
+        if dropped:
+            lost = f"{dropped:,} bytes were dropped: more came than could wait to be shown"
+            trouble += ((Level.WATCH, lost),)
+
+        if self.ended and self.owner is None and not self.given_up:
+            trouble += ((Level.WATCH, "no rows of metrics came through it"),)
+        if self._skipped:
+            moved = (replace(n, offset=n.offset + self._skipped) for n in decoded.notes)
+            decoded = replace(decoded, notes=tuple(moved))
+        return self._batch(decoded, trouble)
 
     def _decode(self, data: bytes) -> Decoded:
         if self._decoder is None:
             waited, self._unclaimed = self._unclaimed, b""
-            self._format = self._claiming(waited, data) if data else None
+            form = self._claiming(waited, data) if data else None
             data = waited + data
-            if self._format is None:
+            if form is None:
                 if len(data) > _UNCLAIMED_BYTES:
                     self._skipped += len(data) - _UNCLAIMED_BYTES // 2
                     data = data[-_UNCLAIMED_BYTES // 2 :]
                 self._unclaimed = data
                 return Decoded()
-            self._decoder = self._format.decoder(self._options, PIPE)
+            self.owner, self._decoder = form, form.decoder(self._options, PIPE)
+
         self.offset = self.size
         decoded = self._decoder.feed(data, more=self._more and not self.ended)
         if self.ended:
             decoded = decoded.then(self._decoder.finish())
-        self._count(decoded)
 
+        self._count(decoded)
         return decoded
 
     def _claiming(self, waited: bytes, data: bytes) -> Format | None:
@@ -172,6 +180,7 @@ class StdinFeed(Feed):
         overlap = waited[-_OVERLAP_BYTES:]
         if len(overlap) < len(waited):
             overlap = overlap.partition(b"\n")[2]
+
         for form in self._formats:
             piece = overlap + data if form.anywhere else head
             if piece and form.claims(PIPE, piece, self._options):
@@ -183,21 +192,11 @@ class StdinFeed(Feed):
         form = next((f for f in self._formats if f.anywhere), None)
         if form is None or self._ends is None or not self._unclaimed:
             return Decoded()
+
         decoder = form.decoder(self._options, PIPE)
         decoded = decoder.feed(self._unclaimed).then(decoder.finish())
         if decoded.tail is None or not self._ends.show("", decoded.tail, named=True):
             return Decoded()
-        self._format, self.offset = form, self.size
-        return decoded
 
-    def _changed(self, decoded: Decoded, dropped: int) -> Batch:
-        trouble: Notes = ()
-        if dropped:
-            lost = f"{dropped:,} bytes were dropped: more came than could wait to be shown"
-            trouble += ((Level.WATCH, lost),)
-        if self.ended and self._format is None and not self.given_up:
-            trouble += ((Level.WATCH, "no rows of metrics came through it"),)
-        if self._skipped:
-            moved = (replace(n, offset=n.offset + self._skipped) for n in decoded.notes)
-            decoded = replace(decoded, notes=tuple(moved))
-        return self._batch(decoded, trouble)
+        self.owner, self.offset = form, self.size
+        return decoded

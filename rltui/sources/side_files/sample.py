@@ -58,6 +58,7 @@ def samples_in(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if not isinstance(column, list) or not _is_column(column):
         yield dict(record)
         return
+
     count = len(column)
     columns = {k: v for k, v in record.items() if isinstance(v, list) and len(v) == count}
     rest = {k: v for k, v in record.items() if k not in columns and not isinstance(v, list)}
@@ -75,6 +76,7 @@ def row_of(record: Mapping[str, Any], place: int, item: int) -> SampleRow | None
     names = _text_names(record)
     if not names:
         return None
+
     known = words()
     main = _first(record, known.sample_completions) or names[0]
     text = _text_of(record[main])

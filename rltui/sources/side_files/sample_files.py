@@ -119,6 +119,7 @@ class SampleSet:
         path = self.file_of(step)
         if path is None:
             raise ValueError("the file is gone")
+
         found = list(samples_in(record_at(path, row.place)))
         if row.item >= len(found):
             raise ValueError("the file was rewritten")
@@ -302,6 +303,7 @@ def _stream(path: Path) -> Iterator[tuple[BinaryIO, int]]:
         with opened(path) as read:
             yield BytesIO(read(size - start, start)), start
         return
+
     start = max(0, size - MOST_BYTES)
     with path.open("rb") as file:
         file.seek(start)
@@ -312,6 +314,7 @@ def _table(path: Path) -> list[Record]:
     """W&B's table: names of the columns, and rows."""
     if status_of(path).st_size > _MAX_TABLE:
         raise ValueError("the table is too large")
+
     document = parsed(read_all(path))
     names = document.get("columns") if isinstance(document, dict) else None
     rows = document.get("data") if isinstance(document, dict) else None

@@ -74,6 +74,7 @@ def _settings_files(folder: Path) -> tuple[list[Path], str]:
         names = {entry.name: entry for entry in listing(folder)}
     except OSError as error:
         return [], "" if is_missing(error) else reason_of(error)
+
     paths: list[Path] = []
     for below in _FOLDERS:
         if not below or below in names:
@@ -100,6 +101,7 @@ def _read(path: Path) -> dict[str, object]:
             document = parse_document(read_all(path).decode(), path).plain()
     except (OSError, ValueError, RltuiError):
         return {}
+
     settings = dict(_pairs(document))
     if "architectures" in settings or "model_type" in settings:
         return {}  # the configuration of a model
@@ -110,6 +112,7 @@ def _pairs(document: object) -> Iterator[tuple[object, object]]:
     """The settings of a document: an object, or a list of pairs (SB3's zoo), unwrapped."""
     while isinstance(document, list) and len(document) == 1:
         document = document[0]
+
     if isinstance(document, list) and all(isinstance(p, list) and len(p) == 2 for p in document):
         yield from ((name, value) for name, value in document)
     elif isinstance(document, Mapping):
@@ -163,6 +166,7 @@ class FactFiles:
         settings, home = read_settings(folders).values, folders[-1]
         if home.parent not in self._experiments:
             self._experiments[home.parent] = _experiment(home.parent)
+
         recorded_at, trials = self._experiments[home.parent]
         trial = trials.get(home.name, {})
         stop = trial.get("stopping_criterion")

@@ -22,43 +22,36 @@ import errno
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from rltui.core.text import clean
 
 #: Seconds to wait for a lock: commits take milliseconds, and other runs want to be read.
-BUSY_S = 0.25
+_BUSY_S = 0.25
 #: Attempts to read a file that is being written, in one poll.
 _ATTEMPTS = 3
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 #: Largest database, in bytes, that is copied to read a -wal that has lost its -shm.
 _MOST_COPIED = 256 << 20
+#: Values in one statement; SQLite before 3.32 takes 999 at most.
+MOST_VALUES = 500
 
 T = TypeVar("T")
-#: (device, inode, size, change time in ns) of the file and of its -wal.
+#: (device, inode, size, change time in ns) of the file, and all but the device of its -wal.
 Stamp = tuple[int, ...]
 
-_BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 14, 26
-#: For Python 3.10, whose exceptions carry no code.
-_MESSAGES = (
-    ("locked", _BUSY),
-    ("readonly", _READONLY),
-    ("I/O", _IOERR),
-    ("malformed", _CORRUPT),
-    ("unable to open", _CANTOPEN),
-    ("not a database", _NOTADB),
-)
+#: A part of SQLite's message (Python 3.10 has no codes), and what it means for a reader.
+_DAMAGE = "malformed"
 _REASONS = {
-    _BUSY: (errno.EBUSY, "is locked by another program"),
-    _LOCKED: (errno.EBUSY, "is locked by another program"),
-    _READONLY: (errno.EROFS, "was left in the middle of a write; its own program must open it"),
-    _CORRUPT: (errno.EILSEQ, "is damaged"),
-    _NOTADB: (errno.EINVAL, "is no SQLite database"),
+    "locked": (errno.EBUSY, "is locked by another program"),
+    "readonly": (errno.EROFS, "was left in the middle of a write; its own program must open it"),
+    _DAMAGE: (errno.EILSEQ, "is damaged"),
+    "not a database": (errno.EINVAL, "is no SQLite database"),
 }
 
 
@@ -68,22 +61,7 @@ class UnreadableError(OSError):
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether a page of the file makes no sense."""
-    return _code(error) == _CORRUPT
-
-
-def unreadable(error: sqlite3.Error, path: Path) -> UnreadableError:
-    """What an error of SQLite means for a program that only reads."""
-    number, reason = _REASONS.get(_code(error), (errno.EIO, clean(str(error))))
-    return UnreadableError(number, reason, str(path))
-
-
-def _code(error: sqlite3.Error) -> int:
-    """The primary result code (sqlite.org/rescode.html); 0 when it is not known."""
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    if code is None:
-        message = str(error)
-        return next((c for part, c in _MESSAGES if part in message), 0)
-    return code & 0xFF
+    return _DAMAGE in str(error)
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -91,88 +69,77 @@ def stamp_of(path: Path) -> Stamp:
     status = os.stat(path)  # noqa: PTH116 - called at every poll; a Path costs twice as much
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableError(errno.EINVAL, "is not a regular file", str(path))
+    stamp = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
     try:
         wal = os.stat(f"{path}-wal")  # noqa: PTH116 - as above
     except OSError:
-        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-    return (
-        *(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns),
-        *(wal.st_ino, wal.st_size, wal.st_mtime_ns),
-    )
+        return stamp
+    return *stamp, wal.st_ino, wal.st_size, wal.st_mtime_ns
 
 
 def written_at(stamp: Stamp) -> float:
     """When the file or its -wal was written last, seconds since the epoch."""
-    return max(stamp[3], stamp[6] if len(stamp) > 4 else 0) / 1e9
+    return max(stamp[3::3]) / 1e9
 
 
-@contextmanager
-def open_database(path: Path, timeout_s: float = BUSY_S) -> Iterator[sqlite3.Connection]:
-    """A connection for reading one snapshot; texts come as bytes.
-
-    Nothing that was read may be kept before the block has ended without an error. Raises
-    UnreadableError (the errors of SQLite inside the block, too) and OSError.
-    """
-    with ExitStack() as stack:
-        try:
-            path = Path(os.path.abspath(path))  # noqa: PTH100 - links must stay as they are
-            options, before = _options(path), None
-            if options is None:
-                path, options = stack.enter_context(_copy(path)), "mode=ro"
-            elif options == _ALONE:
-                before = stamp_of(path)
-            uri = f"file:{quote(os.fsencode(path))}?{options}"
-            connection = sqlite3.connect(uri, uri=True, timeout=timeout_s, isolation_level=None)
-            stack.callback(connection.close)
-            connection.text_factory = bytes
-            connection.execute("PRAGMA temp_store = MEMORY")
-            connection.execute("BEGIN")
-            yield connection
-            if before is not None and stamp_of(path) != before:
-                raise UnreadableError(errno.EAGAIN, "was written while it was read", str(path))
-        except sqlite3.Error as error:
-            raise unreadable(error, path) from error
-        except UnicodeDecodeError as error:  # a message that quotes a damaged schema
-            raise UnreadableError(*_REASONS[_CORRUPT], str(path)) from error
+def is_database(path: Path) -> bool:
+    """Whether the file begins as a SQLite database does. Raises OSError."""
+    return _header(path).startswith(_MAGIC)
 
 
 def look(path: Path, action: Callable[[sqlite3.Connection], T], attempts: int = _ATTEMPTS) -> T:
-    """What ``action`` returns for a connection; repeated when somebody wrote just then.
+    """What ``action`` returns for a connection that reads one snapshot; repeated when somebody
+    wrote just then. Texts come as bytes.
 
-    ``action`` must change nothing. Raises UnreadableError and OSError.
+    ``action`` must change nothing outside. Raises UnreadableError (for the errors of SQLite in
+    the action, too) and OSError.
     """
     try:
-        with open_database(path) as connection:
-            return action(connection)
+        with ExitStack() as stack:
+            return _read(path, action, stack)
     except UnreadableError as error:
         if error.errno != errno.EAGAIN or attempts <= 1:
             raise
+    except sqlite3.Error as error:
+        known = (reason for part, reason in _REASONS.items() if part in str(error))
+        number, text = next(known, (errno.EIO, clean(str(error))))
+        raise UnreadableError(number, text, str(path)) from error
+    except UnicodeDecodeError as error:  # a message that quotes a damaged schema
+        raise UnreadableError(*_REASONS[_DAMAGE], str(path)) from error
     return look(path, action, attempts - 1)
 
 
-_ALONE = "mode=ro&immutable=1"
-
-
-def _options(path: Path) -> str | None:
-    """How to open the file; None when only a copy of it can be opened.
-
-    The descriptor is closed before SQLite opens the file: closing one afterwards would drop
-    the locks of the whole process (fcntl(2)).
-    """
+def _read(path: Path, action: Callable[[sqlite3.Connection], T], stack: ExitStack) -> T:
     header = _header(path)
-    if header[:16] != _MAGIC:
+    if not header.startswith(_MAGIC):
         reason = "is no SQLite database" if header else "is empty"
         raise UnreadableError(errno.EINVAL, reason, str(path))
 
-    if 2 not in header[18:20]:  # file format numbers: 2 is WAL (sqlite.org/fileformat.html)
-        return "mode=ro"
     wal, shm = _size(f"{path}-wal"), _size(f"{path}-shm")
-    if wal is not None and shm is not None:
-        return "mode=ro&readonly_shm=1"
-    return None if wal else _ALONE
+    source, options, before = os.path.abspath(path), "mode=ro", None  # noqa: PTH100 - keep links
+    if 2 in header[18:20]:  # file format numbers: 2 is WAL (sqlite.org/fileformat.html)
+        if wal is not None and shm is not None:
+            options = "mode=ro&readonly_shm=1"
+        elif wal:
+            source = _copy(path, stack)
+        else:
+            options, before = "mode=ro&immutable=1", stamp_of(path)
+
+    uri = f"file:{quote(os.fsencode(source))}?{options}"
+    connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None)
+    stack.callback(connection.close)
+    connection.text_factory = bytes
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("BEGIN")
+    found = action(connection)
+    if before is not None:
+        _require_same(path, before)
+    return found
 
 
 def _header(path: Path) -> bytes:
+    """The first bytes of a file; its descriptor is closed before SQLite opens it: closing one
+    afterwards would drop the locks of the whole process (fcntl(2))."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -182,11 +149,6 @@ def _header(path: Path) -> bytes:
         os.close(descriptor)
 
 
-def is_database(path: Path) -> bool:
-    """Whether the file begins as a SQLite database does. Raises OSError."""
-    return _header(path)[:16] == _MAGIC
-
-
 def _size(path: str) -> int | None:
     try:
         return os.stat(path).st_size  # noqa: PTH116 - a plain name
@@ -194,9 +156,13 @@ def _size(path: str) -> int | None:
         return None
 
 
-@contextmanager
-def _copy(path: Path) -> Iterator[Path]:
-    """A private copy of a database and its -wal."""
+def _require_same(path: Path, before: Stamp) -> None:
+    if stamp_of(path) != before:
+        raise UnreadableError(errno.EAGAIN, "was written while it was read", str(path))
+
+
+def _copy(path: Path, stack: ExitStack) -> str:
+    """A private copy of a database and its -wal, which lives as long as the ``stack``."""
     size = (_size(str(path)) or 0) + (_size(f"{path}-wal") or 0)
     if size > _MOST_COPIED:
         reason = "has a -wal without its -shm, and is too large to be copied"
@@ -206,10 +172,30 @@ def _copy(path: Path) -> Iterator[Path]:
     import tempfile  # as above
 
     before = stamp_of(path)
-    with tempfile.TemporaryDirectory(prefix="rltui-") as folder:
-        copy = Path(folder) / "copy.db"
-        shutil.copyfile(path, copy)
-        shutil.copyfile(f"{path}-wal", f"{copy}-wal")
-        if stamp_of(path) != before:
-            raise UnreadableError(errno.EAGAIN, "was written while it was read", str(path))
-        yield copy
+    copy = stack.enter_context(tempfile.TemporaryDirectory(prefix="rltui-")) + "/copy.db"
+    shutil.copyfile(path, copy)
+    shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+    _require_same(path, before)
+    return copy
+
+
+# -- statements ----------------------------------------------------------------------------
+
+
+def raw_of(value: object) -> bytes:
+    """A value of a text column as bytes, whatever type it really has."""
+    return value if isinstance(value, bytes) else b"" if value is None else str(value).encode()
+
+
+def columns_of(connection: sqlite3.Connection, table: str) -> frozenset[str]:
+    """Names of the columns of a table; empty when there is no such table."""
+    rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    return frozenset(name.decode("utf-8", "replace") for (name,) in rows)
+
+
+def in_chunks(values: Collection[Any], mark: str = "?") -> Iterator[tuple[str, list[Any]]]:
+    """Comma-separated marks and the values for them, in pieces that a statement takes."""
+    every = list(values)
+    for begin in range(0, len(every), MOST_VALUES):
+        piece = every[begin : begin + MOST_VALUES]
+        yield ", ".join([mark] * len(piece)), piece

@@ -10,124 +10,102 @@ Metrics of logged models are not read: MLflow keeps those of the training in ``m
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook, clean_tag
-from rltui.trackers.base import Follower, TrackedRun
-from rltui.trackers.mlflow_values import MOST_SETTINGS, Column, blocks_of, exit_code_of, setting_of
-from rltui.trackers.sqlite.dialect import (
-    Dialect,
-    Facts,
-    Row,
-    RowDecoder,
-    Table,
-    columns_of,
-    index_of,
-    part_of,
-    raw_of,
-    texts_in_chunks,
-)
-from rltui.trackers.sqlite.stores import Stores
+from rltui.trackers.base import TrackedRun
+from rltui.trackers.mlflow_files import EXIT_CODES, MOST_SETTINGS, Column, blocks_of, setting_of
+from rltui.trackers.sqlite.database import columns_of, in_chunks, raw_of
+from rltui.trackers.sqlite.row_follower import Row, RowDecoder, RunFacts, RunTables, Table, part_of
 
 #: Bytes of a row and its index entries, roughly.
 _ROW_BYTES = 100
 _INFINITY = float(np.finfo(np.float64).max)
-_NEEDED = frozenset(("key", "value", "timestamp", "run_uuid"))
-_ACTIVE = (
-    "coalesce(r.lifecycle_stage, 'active') <> 'deleted'"
-    " AND coalesce(e.lifecycle_stage, 'active') <> 'deleted'"
-)
 
 
-class MlflowTables:
-    """See :class:`rltui.trackers.sqlite.dialect.Dialect`."""
+class MlflowTables(RunTables):
+    """Runs, parameters and one row for each value."""
 
     row_bytes = _ROW_BYTES
-
-    def follower(self, rows: Callable[[Dialect], Follower]) -> Follower:
-        return rows(self)
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of metrics; databases of before MLflow 1.0 have no step and no is_nan."""
         columns = columns_of(connection, "metrics")
-        if not columns >= _NEEDED or "run_uuid" not in columns_of(connection, "runs"):
+        needed = {"key", "value", "timestamp", "run_uuid"}
+        if not columns >= needed or "run_uuid" not in columns_of(connection, "runs"):
             return None
         value = "CASE WHEN is_nan THEN NULL ELSE value END" if "is_nan" in columns else "value"
         step = "step" if "step" in columns else "0"
-        index = index_of(connection, "metrics", "run_uuid")
+
+        index = ""
+        names = connection.execute("SELECT name FROM pragma_index_list('metrics')").fetchall()
+        for (name,) in names:
+            found = connection.execute("SELECT name FROM pragma_index_info(?)", (name.decode(),))
+            if found.fetchall() == [(b"run_uuid",)]:
+                index = '"{}"'.format(name.decode().replace('"', '""'))
         return Table("metrics", "run_uuid", f"key, {value}, timestamp, {step}", index)
 
-    def runs(self, connection: sqlite3.Connection, table: Table, project: str) -> list[TrackedRun]:  # noqa: ARG002
+    def listed(
+        self,
+        connection: sqlite3.Connection,
+        table: Table,
+        project: str,  # noqa: ARG002
+    ) -> list[TrackedRun]:
         """Active runs of active experiments, called ``experiment/run``."""
-        written = _written(connection, table)
-        found = []
+        latest = "latest_metrics" if columns_of(connection, "latest_metrics") else table.name
+        query = f"SELECT run_uuid, max(timestamp) FROM {latest} GROUP BY run_uuid"
+        written = {raw_of(uuid): _seconds(ms) for uuid, ms in connection.execute(query)}
         query = (
             "SELECT r.run_uuid, e.name, coalesce(nullif(r.name, ''), t.value), r.start_time"
             " FROM runs AS r"
             " LEFT JOIN experiments AS e ON e.experiment_id = r.experiment_id"
             " LEFT JOIN tags AS t ON t.run_uuid = r.run_uuid AND t.key = 'mlflow.runName'"
-            f" WHERE {_ACTIVE}"
+            " WHERE coalesce(r.lifecycle_stage, 'active') <> 'deleted'"
+            " AND coalesce(e.lifecycle_stage, 'active') <> 'deleted'"
             " ORDER BY r.start_time, r.rowid"
         )
+        runs = []
         for uuid, experiment, name, started in connection.execute(query):
             run = raw_of(uuid)
             if run and run in written:
                 shown = [clean_bytes(raw_of(n)).strip("/") for n in (experiment, name or uuid)]
                 when = max(_seconds(started), written[run])
-                found.append(TrackedRun(part_of(run), "/".join(s for s in shown if s), 0, when))
-        return found
-
-    def ids(self, connection: sqlite3.Connection, table: Table) -> Collection[bytes]:
-        """Those that have values and were not deleted."""
-        query = (
-            "SELECT r.run_uuid FROM runs AS r"
-            " LEFT JOIN experiments AS e ON e.experiment_id = r.experiment_id"
-            f" WHERE {_ACTIVE}"
-        )
-        written = _written(connection, table)
-        return written.keys() & {raw_of(uuid) for (uuid,) in connection.execute(query)}
+                runs.append(TrackedRun(part_of(run), "/".join(s for s in shown if s), 0, when))
+        return runs
 
     def states(
         self, connection: sqlite3.Connection, runs: Collection[bytes]
     ) -> Mapping[bytes, Hashable]:
         """Status and life cycle of each run."""
         states: dict[bytes, Hashable] = {}
-        for marks, some in texts_in_chunks(runs):
+        for marks, some in in_chunks(runs, "CAST(? AS TEXT)"):
             query = (
                 "SELECT run_uuid, status, lifecycle_stage, end_time FROM runs"
                 f" WHERE run_uuid IN ({marks})"
             )
-            states.update(
-                (raw_of(uuid), tuple(rest)) for uuid, *rest in connection.execute(query, some)
-            )
+            found = connection.execute(query, some)
+            states.update((raw_of(uuid), tuple(rest)) for uuid, *rest in found)
         return states
 
-    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> Facts:  # noqa: ARG002
+    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> RunFacts:  # noqa: ARG002
         """Whether the run is there and active, its parameters, and how it ended."""
         query = "SELECT status, lifecycle_stage FROM runs WHERE run_uuid = CAST(? AS TEXT)"
         row = connection.execute(query, (run,)).fetchone()
         if row is None or raw_of(row[1]) == b"deleted":
-            return Facts(exists=False)
+            return RunFacts(exists=False)
         query = "SELECT key, value FROM params WHERE run_uuid = CAST(? AS TEXT) LIMIT ?"
         params = connection.execute(query, (run, MOST_SETTINGS))
         hparams: dict[str, object] = {
             clean_tag(raw_of(key)): setting_of(raw_of(value)) for key, value in params
         }
-        return Facts(True, hparams, exit_code_of(raw_of(row[0])))
+        return RunFacts(True, hparams, EXIT_CODES.get(raw_of(row[0])))
 
     def decoder(self) -> RowDecoder:
         return _Values()
-
-
-def _written(connection: sqlite3.Connection, table: Table) -> dict[bytes, float]:
-    """Time of the last value of each run that has values, seconds since the epoch."""
-    latest = "latest_metrics" if columns_of(connection, "latest_metrics") else table.name
-    query = f"SELECT run_uuid, max(timestamp) FROM {latest} GROUP BY run_uuid"
-    return {raw_of(uuid): _seconds(ms) for uuid, ms in connection.execute(query)}
 
 
 def _seconds(milliseconds: object) -> float:
@@ -149,48 +127,35 @@ class _Values:
         rows = cursor.fetchall()
         return rows, len(rows) * _ROW_BYTES
 
-    def whole(self, rows: Sequence[Row]) -> int:
-        """Without the beginning of a step whose other values follow, if it is a small part."""
-        last = rows[-1][3:]
-        for number in range(len(rows) - 1, len(rows) // 2, -1):
-            if rows[number][3:] != last:
-                return number + 1
-        return len(rows)
-
     def decode(self, rows: Sequence[Row]) -> Decoded:
-        count = len(rows)
         try:
             columns = self._columns(rows)
         except (TypeError, ValueError, OverflowError):
-            rows = list(filter(self._is_wellformed, rows))
-            columns = self._columns(rows) if rows else []
-        return Decoded(blocks_of(columns), notes=self._notes.take(), records=count)
+            columns = self._columns(list(filter(self._is_wellformed, rows)))
+        return Decoded(blocks_of(columns), notes=self._notes.take(), records=len(rows))
 
     def _columns(self, rows: Sequence[Row]) -> list[Column]:
         """Raises TypeError, ValueError or OverflowError for a malformed row."""
+        if not rows:
+            return []
         _, keys, values, times, steps = zip(*rows, strict=True)
-        codes = self._codes_of(keys)
+        for key in dict.fromkeys(keys):  # in the order of the log
+            if key not in self._codes:
+                self._codes[key] = len(self._tags)
+                self._tags.append(clean_tag(raw_of(key)))
+        codes = np.fromiter(map(self._codes.__getitem__, keys), np.int64, len(keys))
         numbers: FloatArray = np.array(values, np.float64)  # None is NaN
         numbers[numbers >= _INFINITY] = np.inf
         numbers[numbers <= -_INFINITY] = -np.inf
         axis: IntArray = np.array(steps, np.int64)
         walls: FloatArray = np.array(times, np.float64) / 1000
+
         order = np.argsort(codes, kind="stable")
         ends = np.flatnonzero(np.diff(codes[order], append=-1)) + 1
-        columns, begin = [], 0
-        for end in ends.tolist():
-            own = order[begin:end]
-            tag = self._tags[codes[own[0]]]
-            columns.append(Column(tag, axis[own], walls[own], numbers[own]))
-            begin = end
-        return columns
-
-    def _codes_of(self, keys: tuple[object, ...]) -> IntArray:
-        for key in dict.fromkeys(keys):  # in the order of the log
-            if key not in self._codes:
-                self._codes[key] = len(self._tags)
-                self._tags.append(clean_tag(raw_of(key)))
-        return np.fromiter(map(self._codes.__getitem__, keys), np.int64, len(keys))
+        return [
+            Column(self._tags[codes[own[0]]], axis[own], walls[own], numbers[own])
+            for own in np.split(order, ends[:-1])
+        ]
 
     def _is_wellformed(self, row: Row) -> bool:
         number, _, value, time, step = row
@@ -202,6 +167,3 @@ class _Values:
         if not wellformed:
             self._notes.add(0, "row of metrics that holds no number", f"row {number}")
         return wellformed
-
-
-MLFLOW = Stores(MlflowTables())

@@ -1,19 +1,18 @@
-"""Follows the runs of a SQLite store by their row ids.
+"""Follows the runs of SQLite stores by their row ids, whatever their tables are.
 
-Checking a file that has not changed costs two ``stat`` calls. When it has changed, one short
-connection finds out, for all who follow a run of it, the highest row id, which runs have got rows
-since or have changed otherwise, and whether the rows that were read are still the same; only
-followers of those runs read on.
+A store has one table with one row for each logged value or step and a column that names the run.
+Rows are only added, and their row ids grow. Checking a file that has not changed costs two
+``stat`` calls. When it has changed, one short connection finds out, for all who follow a run of
+it, which runs have got rows since or have changed otherwise; only followers of those read on.
 
 A follower first lists the row ids of its run, through the index of the store, and then reads its
 rows by id, some at a time: no poll goes through rows of other runs, and none twice. Later only rows
-beyond the newest id of the poll before are searched. Each poll is one short connection.
+beyond its last one are searched. Each poll is one short connection.
 
 Rows may vanish (``mlflow gc``), move to new ids (``mlflow db upgrade``, a renamed run of
-trackio), or be those of another database that took the place of the file. So the newest row as
-a whole, and the last one that each follower has taken, are looked up again: where the newest is
-another one, every follower checks whether its own last row is still there, and starts over if
-not.
+trackio), or be those of another database that took the place of the file. So the last row that
+each follower has taken is looked up again: where one is missing, every follower checks whether
+its own last row is still the same, and starts over if not.
 """
 
 from __future__ import annotations
@@ -21,47 +20,46 @@ from __future__ import annotations
 import errno
 import math
 import sqlite3
-from collections.abc import Hashable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
-from weakref import WeakSet
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import quote, unquote_to_bytes
+from weakref import WeakSet, WeakValueDictionary
 
 import numpy as np
 
 from rltui.core.block import Block, IntArray
 from rltui.core.clock import Clock
 from rltui.core.level import Level
+from rltui.core.text import clean
 from rltui.files.tail import second_look
 from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 from rltui.formats.base import Decoded
-from rltui.trackers.base import Followed
+from rltui.trackers.base import Followed, Follower, TrackedRun
 from rltui.trackers.sqlite.database import (
+    MOST_VALUES,
     Stamp,
     UnreadableError,
+    in_chunks,
     is_damage,
+    is_database,
     look,
+    raw_of,
     stamp_of,
     written_at,
 )
-from rltui.trackers.sqlite.dialect import (
-    MOST_VALUES,
-    Dialect,
-    Facts,
-    Row,
-    RowDecoder,
-    Table,
-    in_chunks,
-    raw_of,
-)
 
+#: A row as it was selected: its row id, then the columns of the table.
+Row = tuple[Any, ...]
 #: One range of ids takes the place of a list of them as long as it passes at most this many rows
 #: of other runs for each row of this one.
 _PASSED = 3
-#: Rows that are read together in a damaged store; one damaged page loses all of them.
+#: Rows that are read together around damage; one damaged page loses all of them.
 _DAMAGED_ROWS = 50
-#: Up to this many new rows (of all runs) are examined one by one; more are found by the index,
-#: which may cost as much as the run has rows. So are the first ones, also in a damaged store.
+#: Up to this many new rows (of all runs) are examined one by one where no index lists them in
+#: order; more are found by the index, which may cost as much as the run has rows.
 _FEW_NEW = 20_000
 #: Row ids that are listed at once where they come in order: a commit of the writer has to wait.
 _MOST_LISTED = 200_000
@@ -82,73 +80,164 @@ _BY_RUN = (
 _REWRITTEN = "rows that were read are not there any more; read again from the start"
 _REMOVED = "was deleted from its store; what was read of it is kept"
 _NOTHING = Followed()
-_NONE = np.empty(0, np.int64)
+_NO_IDS = np.empty(0, np.int64)
 
 
-def row_of(connection: sqlite3.Connection, table: Table, number: int) -> Row | None:
-    """The row of an id, as followers get it, with its run; None when there is none, the id
-    alone when its page is damaged: the last page must not hide all others."""
-    query = f"SELECT rowid, {table.columns}, {table.run} FROM {table.name} WHERE rowid = ?"
-    try:
-        found: Row | None = connection.execute(query, (number,)).fetchone()
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            raise
-        return (number,)
-    return found
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where the rows are."""
+
+    name: str
+    run: str
+    """Name of the column that names the run."""
+    columns: str
+    """What a row is made of, in SQL, after its row id; the largest one last."""
+    index: str = ""
+    """An index on the column of runs and no other, which lists the rows of a run in order."""
 
 
-def is_same(row: Row | None, other: Row | None) -> bool:
-    """Whether two reads of an id found the same row; of a damaged one only the id is known."""
-    if row is not None and other is not None and 1 in (len(row), len(other)):
-        return row[0] == other[0]  # type: ignore[no-any-return]
-    return row == other
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What a store says about a run beside its rows."""
+
+    exists: bool = True
+    """False when the user has deleted the run."""
+    hparams: dict[str, object] = field(default_factory=dict)
+    exit_code: int | None = None
+
+    def since(self, known: RunFacts) -> dict[str, Any]:
+        """Settings and exit code where they have changed, as fields of ``Decoded``."""
+        return {
+            "hparams": self.hparams if self.hparams != known.hparams else {},
+            "exit_code": self.exit_code if self.exit_code != known.exit_code else None,
+        }
+
+
+class RowDecoder(Protocol):
+    """Turns rows of one run, in order, into blocks. Never raises for bad data."""
+
+    row_bytes: int
+    """Bytes of one of its rows, estimated; at least one."""
+
+    def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:
+        """The next rows of the cursor, about ``budget_bytes`` of them, and their bytes."""
+
+    def decode(self, rows: Sequence[Row]) -> Decoded:
+        """What is in rows that follow those of the call before; at least one."""
+
+
+class RunTables(ABC):
+    """The tables of one kind of store."""
+
+    row_bytes: int
+    """Bytes of a row in the file, roughly."""
+
+    def __init__(self) -> None:
+        self._followed: WeakValueDictionary[Path, StoreChanges] = WeakValueDictionary()
+
+    @abstractmethod
+    def table(self, connection: sqlite3.Connection) -> Table | None:
+        """The table of the rows, or None when the database is no such store."""
+
+    @abstractmethod
+    def decoder(self) -> RowDecoder:
+        """A fresh decoder for one run."""
+
+    def listed(
+        self,
+        connection: sqlite3.Connection,  # noqa: ARG002
+        table: Table,  # noqa: ARG002
+        project: str,  # noqa: ARG002
+    ) -> list[TrackedRun]:
+        """All runs that have rows, oldest first, names not yet made unique, without a size;
+        ``project`` is the name of the file."""
+        return []
+
+    def states(
+        self,
+        connection: sqlite3.Connection,  # noqa: ARG002
+        runs: Collection[bytes],  # noqa: ARG002
+    ) -> Mapping[bytes, Hashable]:
+        """A value for each run that changes when its facts may have changed without a row."""
+        return {}
+
+    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> RunFacts:  # noqa: ARG002
+        """What the store says about a run now."""
+        return RunFacts()
+
+    def listed_parts(self, connection: sqlite3.Connection, table: Table) -> Collection[str]:
+        """The parts of the runs that :meth:`listed` would return."""
+        return [run.part for run in self.listed(connection, table, "")]
+
+    def claims(self, path: Path) -> bool:
+        """Whether a file is a database with these tables. Raises OSError."""
+        return is_database(path) and look(path, self.table) is not None
+
+    def runs(self, path: Path) -> Sequence[TrackedRun]:
+        """The runs that have values, oldest first; of one name the oldest keeps it, others get
+        their id. Raises OSError."""
+        project = clean(path.stem)
+        found = look(path, lambda c: self.listed(c, t, project) if (t := self.table(c)) else [])
+        size = path.stat().st_size // max(1, len(found))
+        named: dict[str, TrackedRun] = {}
+        for run in found:
+            name = run.name
+            while name in named:
+                name = f"{name}-{run.part[:8]}"
+            named[name] = replace(run, name=name, size=size)
+        return tuple(named.values())
+
+    def parts(self, path: Path) -> frozenset[str]:
+        """The parts of the runs that have values. Raises OSError."""
+        found = look(path, lambda c: self.listed_parts(c, t) if (t := self.table(c)) else ())
+        return frozenset(found)
+
+    def follow(self, path: Path, part: str, clock: Clock) -> Follower:
+        """Follow one run; the followers of one store share what they find out about it."""
+        store = self._followed.get(path)
+        if store is None:
+            store = self._followed[path] = StoreChanges(path, self, clock)
+        return RowFollower(store, unquote_to_bytes(part))
+
+
+def part_of(run: bytes) -> str:
+    """The ``part`` of a run: its id as in the store, safe to be part of a path."""
+    return quote(run, safe="")
 
 
 class StoreState(NamedTuple):
     """What one connection has found out about a store."""
 
     table: Table
-    last: int = 0
+    last: int
     """Highest row id; 0 when there is none."""
-    newest: Row | None = None
-    """The row of that id."""
-    version: int = 0
-    """How often the store was read after a change."""
-    epoch: int = 0
-    """How often rows turned out to be others."""
-    touched: Mapping[bytes, int] = {}
-    """The version at which something of a run has changed last."""
-    facts: Mapping[bytes, Hashable] = {}
-    """A value for each run that changes when its facts may have changed without a row."""
+    states: Mapping[bytes, Hashable]
+    """See :meth:`RunTables.states`."""
+    touched: Collection[bytes]
+    """Runs of which something has changed since the state before."""
 
 
 class StoreChanges:
     """What is new in one store, shared by its followers; owned by the reader's thread."""
 
-    def __init__(self, path: Path, dialect: Dialect, clock: Clock) -> None:
+    def __init__(self, path: Path, tables: RunTables, clock: Clock) -> None:
         self.path = path
-        self.dialect = dialect
+        self.tables = tables
         self.followers: WeakSet[RowFollower] = WeakSet()
         self.state: StoreState | None = None
         """None until the store was read."""
         self.modified = 0.0
         """When the file, or its -wal, was written last, as of the last check."""
+        self.trouble = Trouble()
         self._clock = clock
-        self._trouble = Trouble()
-        self._stamp: Stamp | None = None
+        self._stamp: Stamp = ()
+        """As of the last look that ended well."""
         self._seen: Stamp = ()
         self._again = math.inf
 
-    @property
-    def gone(self) -> bool:
-        """Whether there is no such file."""
-        return self._trouble.gone
-
-    @property
     def waits(self) -> bool:
         """Whether it could not be read a moment ago, and is not to be tried yet."""
-        return self._trouble.waits(self._clock.monotonic())
+        return self.trouble.waits(self._clock.monotonic())
 
     def changed(self) -> bool:
         """Whether the store must be examined again. Raises OSError."""
@@ -157,94 +246,74 @@ class StoreChanges:
 
     def examined(self, connection: sqlite3.Connection) -> StoreState:
         """The state of the store now. Raises UnreadableError and sqlite3.Error."""
-        table = self.dialect.table(connection)
+        table = self.tables.table(connection)
         if table is None:
             raise UnreadableError(errno.EINVAL, "has no table of metrics any more", str(self.path))
-        before = self.state or StoreState(table)
-        (found,) = connection.execute(f"SELECT max(rowid) FROM {table.name}").fetchone()
-        last, runs = found or 0, {f.run for f in self.followers}
-        newest = row_of(connection, table, last)
-        facts = self.dialect.states(connection, runs)
-        now = newest if last == before.last else row_of(connection, table, before.last)
-        replaced = bool(before.last) and not is_same(before.newest, now)
-        if replaced or not before.version:
-            touched = runs
-        else:
-            touched = {r for r in runs if facts.get(r) != before.facts.get(r)}
-            touched |= self._missing(connection, table)
+        before, runs = self.state, {f.run for f in self.followers}
+        (last,) = connection.execute(f"SELECT max(rowid) FROM {table.name}").fetchone()
+        state = StoreState(table, last or 0, self.tables.states(connection, runs), runs)
+        same_file = self._seen[:2] == self._stamp[:2]
+        if before is None or not same_file or state.last < before.last:
+            return state
+        if not self._holds_anchors(connection, table):
+            return state
 
-        if last > before.last and touched is not runs:
-            query = f"SELECT DISTINCT +{table.run} FROM {table.name} WHERE rowid > ?"
-            touched |= {raw_of(run) for (run,) in connection.execute(query, (before.last,))}
+        touched = {run for run in runs if state.states.get(run) != before.states.get(run)}
+        query = f"SELECT DISTINCT +{table.run} FROM {table.name} WHERE rowid > ?"
+        touched |= {raw_of(run) for (run,) in connection.execute(query, (before.last,))}
+        return state._replace(touched=touched)
 
-        version = before.version + 1
-        every = {**before.touched, **dict.fromkeys(touched, version)}
-        return StoreState(table, last, newest, version, before.epoch + replaced, every, facts)
-
-    def _missing(self, connection: sqlite3.Connection, table: Table) -> set[bytes]:
-        """Runs whose last row that was taken is not there any more."""
+    def _holds_anchors(self, connection: sqlite3.Connection, table: Table) -> bool:
+        """Whether the last row that each follower has taken is still one of its run."""
         anchors = {f.anchor[0]: f.run for f in self.followers if f.anchor is not None}
-        for marks, numbers in in_chunks(list(anchors)):
-            query = f"SELECT rowid FROM {table.name} WHERE rowid IN ({marks})"
-            for (number,) in connection.execute(query, numbers):
-                anchors.pop(number, None)
-        return set(anchors.values())
+        for marks, numbers in in_chunks(anchors):
+            query = f"SELECT rowid, {table.run} FROM {table.name} WHERE rowid IN ({marks})"
+            found = {number: raw_of(run) for number, run in connection.execute(query, numbers)}
+            if any(found.get(number) != anchors[number] for number in numbers):
+                return False
+        return True
 
     def accept(self, state: StoreState) -> Notes:
         """Take over what a connection that ended well has found; returns what to report."""
-        self.state, self.modified = state, written_at(self._seen)
+        for follower in self.followers:
+            follower.touched = follower.touched or follower.run in state.touched
         fresh = self._seen != self._stamp
+        self.state, self._stamp, self.modified = state, self._seen, written_at(self._seen)
         self._again = second_look(self._clock, self.modified) if fresh else math.inf
-        self._stamp = self._seen
-        return self._trouble.over()
+        return self.trouble.over()
 
     def fail(self, error: OSError) -> Notes:
         """The store cannot be read; returns what to report, to the first follower that notices."""
-        self._stamp = None
+        self._stamp = ()
         now = self._clock.monotonic()
         if error.errno == errno.EAGAIN:  # that somebody writes is no trouble
-            self._trouble.postpone(now)
+            self.trouble.postpone(now)
             return ()
         if is_missing(error):
-            return self._trouble.failed(DELETED, gone=True)
+            return self.trouble.failed(DELETED, gone=True)
         known = isinstance(error, UnreadableError)
-        return self._trouble.failed(str(error.strerror) if known else reason_of(error), now=now)
+        return self.trouble.failed(str(error.strerror) if known else reason_of(error), now=now)
 
 
 @dataclass(slots=True)
 class _Progress:
     """How far a run has been read; copied for each connection, and counts when that ended well."""
 
-    ids: IntArray = field(default_factory=lambda: _NONE)
+    facts: RunFacts = field(default_factory=lambda: RunFacts(exists=False))
+    ids: IntArray = field(default_factory=lambda: _NO_IDS)
     """Rows of the run that are known and not taken yet."""
-    searched: int = 0
-    """All rows of the run up to this id are known."""
-    unlisted: bool = False
-    """Whether there may be rows of the run beyond that."""
+    unlisted: bool = True
+    """Whether there may be rows of the run beyond those."""
     taken: int = 0
     """Rows that were taken."""
+    last: int = 0
+    """The id of the last one of them, be it damaged."""
     anchor: Row | None = None
-    """The last one of them."""
-    version: int = 0
-    epoch: int = 0
-    """Of the store, as of the last poll."""
-    facts: Facts = field(default_factory=lambda: Facts(exists=False))
-    there: bool = True
-    """Whether store and run were there at the last poll."""
-
-
-@dataclass(slots=True)
-class _Found:
-    """What one connection has found of a run."""
-
-    state: StoreState
-    progress: _Progress
+    """The last one of them that could be read."""
     restarted: bool = False
-    rows: Sequence[Row] = ()
-    new: int = 0
-    """Row ids of which nothing more is to be read."""
+    """Whether this connection has found other rows than those before."""
     damaged: int = 0
-    """Rows that were left out."""
+    """Rows that this connection has left out."""
 
 
 class RowFollower:
@@ -253,9 +322,13 @@ class RowFollower:
     def __init__(self, store: StoreChanges, run: bytes) -> None:
         self.run = run
         self.modified = 0.0
+        self.touched = True
+        """Whether something of the run has changed since it was looked at."""
         self._store = store
-        self._decoder: RowDecoder = store.dialect.decoder()
+        self._decoder: RowDecoder = store.tables.decoder()
         self._progress = _Progress()
+        self._there = True
+        """Whether store and run were there at the last poll."""
         store.followers.add(self)
 
     @property
@@ -266,179 +339,150 @@ class RowFollower:
     @property
     def offset(self) -> int:
         """Rows that were taken, as bytes in the file, roughly."""
-        return self._progress.taken * self._store.dialect.row_bytes
+        return self._progress.taken * self._store.tables.row_bytes
 
     @property
     def size(self) -> int:
         """Rows that are known, as bytes in the file, roughly."""
-        known = self._progress.taken + len(self._progress.ids)
-        return known * self._store.dialect.row_bytes
+        return self.offset + len(self._progress.ids) * self._store.tables.row_bytes
 
     def poll(self, budget_bytes: int) -> Followed:
-        store, progress = self._store, self._progress
-        if store.waits:
+        store, before = self._store, self._progress
+        if store.waits():
             return _NOTHING
         try:
-            changed = store.changed() or store.state is None
-            if not changed and not self._wants():
+            changed = store.changed()
+            if not (changed or self.touched or before.unlisted or len(before.ids)):
                 return _NOTHING
-            found = look(store.path, lambda c: self._find(c, changed, budget_bytes))
+            state, progress, rows = look(
+                store.path, lambda c: self._find(c, examine=changed, budget=budget_bytes)
+            )
         except OSError as error:
-            notes, vanished = store.fail(error), store.gone and progress.there
-            progress.there = progress.there and not store.gone
-            return Followed(gone=store.gone, notes=notes, changed=vanished or bool(notes))
-        return self._take(found, store.accept(found.state) if changed else ())
+            notes, gone = store.fail(error), store.trouble.gone
+            vanished, self._there = gone and self._there, self._there and not gone
+            return Followed(gone=gone, notes=notes, changed=vanished or bool(notes))
 
-    def _wants(self) -> bool:
-        """Whether there is something to read although the store has not changed."""
-        state, progress = self._store.state, self._progress
-        assert state is not None
-        if len(progress.ids) or progress.unlisted or self._is_touched(state):
-            return True
-        progress.version, progress.searched = state.version, state.last
-        return False
+        self._progress = progress
+        return self._taken(before.facts, rows, store.accept(state) if changed else ())
 
-    def _is_touched(self, state: StoreState) -> bool:
-        """Whether something of the run has changed since the last poll."""
-        version = self._progress.version
-        return not version or state.touched.get(self.run, 0) > version
+    def _taken(self, known: RunFacts, rows: list[Row], notes: Notes) -> Followed:
+        """What a connection that ended well has found, with the facts that were not ``known``."""
+        progress, store, facts = self._progress, self._store, self._progress.facts
+        there, self._there, self.touched = self._there, facts.exists, False
+        if not self._there:
+            notes += ((Level.WATCH, _REMOVED),) if there else ()
+            return Followed(gone=True, notes=notes, changed=bool(notes))
+
+        if progress.restarted:
+            self._decoder = store.tables.decoder()
+            notes += ((Level.WATCH, _REWRITTEN),)
+        if progress.damaged:
+            notes += ((Level.WATCH, f"{progress.damaged} rows in damaged pages were left out"),)
+        decoded = self._decoder.decode(rows) if rows else Decoded()
+        decoded = replace(decoded, **facts.since(known))
+
+        walls = [float(i.wall_times[-1]) for i in decoded.items if isinstance(i, Block)]
+        newest = max([0.0, *walls])  # a time that is unknown, NaN, is not above zero
+        self.modified = min(newest, store.modified) or self.modified
+        more = progress.unlisted or len(progress.ids) > 0
+        new = any((rows, notes, decoded.hparams, decoded.exit_code is not None, not there))
+        return Followed(decoded, more, progress.restarted, False, notes, new)
 
     # -- with a connection: nothing of this object changes ----------------------------------
 
-    def _find(self, connection: sqlite3.Connection, examine: bool, budget: int) -> _Found:
+    def _find(
+        self, connection: sqlite3.Connection, *, examine: bool, budget: int
+    ) -> tuple[StoreState, _Progress, list[Row]]:
+        """The state of the store, how far the run has been read then, and its next rows."""
         state = self._store.examined(connection) if examine else self._store.state
         assert state is not None
-        progress, touched = replace(self._progress), self._is_touched(state)
-        found = _Found(state, progress)
-        if touched:
-            progress.facts = self._store.dialect.facts(connection, state.table, self.run)
+        progress, table = replace(self._progress, restarted=False, damaged=0), state.table
+        if self.touched or (examine and self.run in state.touched):
+            progress.facts = self._store.tables.facts(connection, table, self.run)
+            progress.unlisted = progress.facts.exists
             anchor = progress.anchor
             if not progress.facts.exists:
-                progress.ids, progress.unlisted = _NONE, False
-                progress.searched = anchor[0] if anchor else 0
-            elif anchor and not is_same(row_of(connection, state.table, anchor[0]), anchor):
-                found.restarted = True
-                progress.ids, progress.searched, progress.taken = _NONE, 0, 0
-                progress.anchor = None
-            elif state.epoch != progress.epoch:
-                # ids beyond the anchor may have been given again to other rows
-                progress.ids, progress.searched = _NONE, anchor[0] if anchor else 0
+                progress.ids = _NO_IDS
+            elif anchor and not self._is_there(connection, table, anchor):
+                progress.restarted, progress.anchor = True, None
+                progress.ids, progress.last, progress.taken = _NO_IDS, 0, 0
 
-        progress.version, progress.epoch = state.version, state.epoch
-        if progress.facts.exists:
-            self._read(connection, found, budget, listing=touched or progress.unlisted)
-        return found
-
-    def _read(
-        self, connection: sqlite3.Connection, found: _Found, budget: int, *, listing: bool
-    ) -> None:
-        """Rows within the budget; new ids are listed before, if there may be some."""
-        progress, table, last = found.progress, found.state.table, found.state.last
-        listing = listing and progress.searched < last
         count = max(1, budget // self._decoder.row_bytes)
-        if listing and len(progress.ids) < count:
-            more, progress.searched = self._search(connection, table, progress.searched, last)
-            progress.ids = np.concatenate((progress.ids, more)) if len(progress.ids) else more
+        if progress.unlisted and len(progress.ids) < count:
+            after = int(progress.ids[-1]) if len(progress.ids) else progress.last
+            ids, progress.unlisted = self._search(connection, table, after, state.last)
+            progress.ids = np.concatenate((progress.ids, ids))
+        chosen = progress.ids[:count].tolist()
+        if not chosen:
+            return state, progress, []
 
-        progress.unlisted = listing and progress.searched < last
-        if not progress.unlisted:
-            progress.searched = last
-        ids = progress.ids[:count].tolist()
-        rows, found.damaged, stopped = self._fetch(connection, table, ids, budget)
-        found.new = len(ids)
-        if rows and (stopped or len(progress.ids) > count):
-            whole = self._decoder.whole(rows)
-            if stopped or whole < len(rows):
-                rows = rows[:whole]
-                found.new = int(np.searchsorted(progress.ids[:count], rows[-1][0], "right"))
+        rows, progress.damaged, whole = self._fetch(connection, table, chosen, budget)
+        progress.last = chosen[-1] if whole else rows[-1][0]
+        new = int(np.searchsorted(progress.ids, progress.last, "right"))
+        progress.ids, progress.taken = progress.ids[new:], progress.taken + new
+        progress.anchor = rows[-1] if rows else progress.anchor
+        return state, progress, rows
 
-        if rows:
-            found.rows, progress.anchor = rows, row_of(connection, table, rows[-1][0])
+    def _is_there(self, connection: sqlite3.Connection, table: Table, row: Row) -> bool:
+        """Whether a row is still the same one; one whose page is damaged now may be."""
+        try:
+            return bool(row == self._select(connection, table, [row[0]]).fetchone())
+        except sqlite3.DatabaseError as error:
+            if is_damage(error):
+                return True
+            raise
 
     def _search(
         self, connection: sqlite3.Connection, table: Table, after: int, last: int
-    ) -> tuple[IntArray, int]:
-        """Ids of rows of the run beyond ``after``, in order, and up to which id all are known."""
-        way = _EACH
-        if not after or last - after > _FEW_NEW:
-            way = _IN_ORDER if table.index else _BY_RUN
+    ) -> tuple[IntArray, bool]:
+        """Ids of rows of the run beyond ``after``, in order, and whether there may be more."""
+        few = bool(after) and last - after <= _FEW_NEW
+        way = _IN_ORDER if table.index else _EACH if few else _BY_RUN
         query = way.format(table=table.name, run=table.run, index=table.index)
         values = {"after": after, "last": last, "run": self.run, "most": _MOST_LISTED}
         cursor = connection.execute(query, values)
         ids = np.sort(np.fromiter((found for (found,) in cursor), np.int64))
-        part = way is not _BY_RUN and len(ids) >= _MOST_LISTED
-        return ids, int(ids[-1]) if part else last
+        return ids, way is not _BY_RUN and len(ids) >= _MOST_LISTED
 
     def _fetch(
         self, connection: sqlite3.Connection, table: Table, ids: list[int], budget: int
     ) -> tuple[list[Row], int, bool]:
         """The rows of these ids (ascending), how many in damaged pages were left out, and whether
-        the budget ended before all were read, which is never without a row."""
-        dense = bool(ids) and ids[-1] - ids[0] < (_PASSED + 1) * len(ids)
-        sizes = (len(ids) if dense else MOST_VALUES, _DAMAGED_ROWS)
-        for size, tolerant in zip(sizes, (False, True), strict=True):
-            rows: list[Row] = []
-            damaged, left = 0, budget
-            for begin in range(0, len(ids), size):
-                piece = ids[begin : begin + size]
-                try:
-                    found, spent = self._decoder.fetch(
-                        self._select(connection, table, piece), max(1, left)
-                    )
-                except sqlite3.DatabaseError as error:
-                    if not is_damage(error):
-                        raise
+        all were read: the budget may end before, but never without a row."""
+        dense = ids[-1] - ids[0] < (_PASSED + 1) * len(ids)
+        size = len(ids) if dense else MOST_VALUES
+        pending = [ids[begin : begin + size] for begin in range(0, len(ids), size)][::-1]
+        rows: list[Row] = []
+        damaged, left = 0, budget
+        while pending:
+            piece = pending.pop()
+            try:
+                cursor = self._select(connection, table, piece)
+                found, spent = self._decoder.fetch(cursor, max(1, left))
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error):
+                    raise
+                if len(piece) > _DAMAGED_ROWS:
+                    begins = range(0, len(piece), _DAMAGED_ROWS)
+                    pending += [piece[begin : begin + _DAMAGED_ROWS] for begin in begins][::-1]
+                else:
                     damaged += len(piece)
-                    if not tolerant:
-                        break
-                    continue
-                rows += found
-                left -= spent
-                if left <= 0 and rows and rows[-1][0] < ids[-1]:
-                    return rows, damaged, True
-            if not damaged or tolerant:
-                break
-        return rows, damaged, False
+                continue
+
+            rows += found
+            left -= spent
+            if left <= 0 and rows and rows[-1][0] < ids[-1]:
+                return rows, damaged, False
+        return rows, damaged, True
 
     def _select(
         self, connection: sqlite3.Connection, table: Table, ids: Sequence[int]
     ) -> sqlite3.Cursor:
-        select = f"SELECT rowid, {table.columns} FROM {table.name} WHERE rowid"
+        """The rows of the run among these ids (ascending), in order."""
+        where = f"+{table.run} = CAST(? AS TEXT) AND rowid"
+        select = f"SELECT rowid, {table.columns} FROM {table.name} WHERE {where}"
         if len(ids) > MOST_VALUES:
-            query = f"{select} BETWEEN ? AND ? AND +{table.run} = CAST(? AS TEXT) ORDER BY rowid"
-            return connection.execute(query, (ids[0], ids[-1], self.run))
+            query = f"{select} BETWEEN ? AND ? ORDER BY rowid"
+            return connection.execute(query, (self.run, ids[0], ids[-1]))
         ((marks, numbers),) = in_chunks(ids)
-        return connection.execute(f"{select} IN ({marks}) ORDER BY rowid", numbers)
-
-    # -- afterwards -------------------------------------------------------------------------
-
-    def _take(self, found: _Found, notes: Notes) -> Followed:
-        """Take over what a connection has found."""
-        before, progress = self._progress, found.progress
-        self._progress, facts = progress, progress.facts
-        progress.there = facts.exists
-        if not facts.exists:
-            notes += ((Level.WATCH, _REMOVED),) if before.there else ()
-            return Followed(gone=True, notes=notes, changed=bool(notes))
-
-        if found.restarted:
-            self._decoder = self._store.dialect.decoder()
-            notes += ((Level.WATCH, _REWRITTEN),)
-
-        if found.damaged:
-            notes += ((Level.WATCH, f"{found.damaged} rows in damaged pages were left out"),)
-        decoded = self._decoder.decode(found.rows) if found.rows else Decoded()
-        decoded = replace(decoded, **facts.since(before.facts))
-        self.modified = self._written(decoded) or self.modified
-
-        progress.taken += found.new
-        progress.ids = progress.ids[found.new :]
-        more = len(progress.ids) > 0 or progress.unlisted
-        new = (decoded.hparams, decoded.exit_code is not None, notes, found.new, found.restarted)
-        changed = any(new) or not before.there
-        return Followed(decoded, more, found.restarted, False, notes, changed)
-
-    def _written(self, decoded: Decoded) -> float:
-        """When the newest of these points was logged, at most when the file was written; or 0."""
-        walls = [float(i.wall_times[-1]) for i in decoded.items if isinstance(i, Block)]
-        return min(max((w for w in walls if w > 0), default=0.0), self._store.modified)
+        return connection.execute(f"{select} IN ({marks}) ORDER BY rowid", (self.run, *numbers))

@@ -6,34 +6,33 @@ log takes to read: they are imported when a file of a fitting name is met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.core.clock import Clock, SystemClock
-from rltui.trackers.base import Follower, TrackedRun
+from rltui.trackers.base import Follower, TrackedRun, Tracker
 
 if TYPE_CHECKING:
-    from rltui.trackers.sqlite.stores import Stores
+    from rltui.trackers.sqlite.row_follower import RunTables
 
 #: How the name of a file ends that may be a database; lower case.
 _SUFFIXES = (".db", ".sqlite", ".sqlite3", ".db3")
 
-#: Answers about files that are remembered.
+#: Files that are remembered.
 _MOST_KNOWN = 10_000
 
 
-class RowStore:
-    """A tracker of one dialect; see :class:`rltui.trackers.base.Tracker`."""
+class RowStore(Tracker):
+    """A tracker with tables of one kind."""
 
-    precision_rank = 3
     local_only = True
 
     def __init__(
         self,
         name: str,
-        load: Callable[[], Stores],
+        load: Callable[[], RunTables],
         clock: Clock | None = None,
         *,
         files: str = "",
@@ -48,7 +47,7 @@ class RowStore:
         self._known: dict[Path, tuple[tuple[int, ...], bool]] = {}
 
     @cached_property
-    def _stores(self) -> Stores:
+    def _tables(self) -> RunTables:
         return self._load()
 
     def claims_name(self, name: str) -> bool:
@@ -62,28 +61,20 @@ class RowStore:
         """
         status = path.stat()
         stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-        known = self._known.get(path)
-        if known is not None and (known[1], known[0][:2]) == (True, stamp[:2]):
-            return True
-        if known is not None and known[0] == stamp:
-            return known[1]
-        claimed = self._stores.claims(path)
+        known, claimed = self._known.get(path, ((), False))
+        if known == stamp or (claimed and known[:2] == stamp[:2]):
+            return claimed
+        claimed = self._tables.claims(path)
         if len(self._known) >= _MOST_KNOWN:
             self._known = {}
         self._known[path] = stamp, claimed
         return claimed
 
-    def claims_directory(self, path: Path, names: Collection[str]) -> bool:  # noqa: ARG002
-        return False
-
     def runs(self, path: Path) -> Sequence[TrackedRun]:
-        """All runs of the store that have values, oldest first, no two with the same name."""
-        return self._stores.runs(path)
+        return self._tables.runs(path)
 
     def parts(self, path: Path) -> frozenset[str]:
-        """The ids of the runs that have values."""
-        return self._stores.parts(path)
+        return self._tables.parts(path)
 
     def follow(self, path: Path, part: str) -> Follower:
-        """Follow one run; the followers of one store share what they find out about it."""
-        return self._stores.follow(path, part, self._clock)
+        return self._tables.follow(path, part, self._clock)

@@ -15,29 +15,22 @@ import sqlite3
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rltui.core.block import Block, FloatArray, IntArray
+from rltui.core.clock import Clock
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook
 from rltui.formats.json_value import parsed
 from rltui.formats.jsonl.jsonl_row import flatten, settings_of
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.trackers.base import Followed, Follower, TrackedRun
-from rltui.trackers.sqlite.dialect import (
-    Dialect,
-    Facts,
-    Row,
-    RowDecoder,
-    Table,
-    columns_of,
-    part_of,
-    raw_of,
-    texts_in_chunks,
-)
-from rltui.trackers.sqlite.stores import Stores
+from rltui.trackers.sqlite.database import columns_of, in_chunks, raw_of
+from rltui.trackers.sqlite.row_follower import Row, RowDecoder, RunFacts, RunTables, Table, part_of
 
 #: Bytes of a row, roughly: some thirty values with their names.
 _ROW_BYTES = 1000
@@ -54,13 +47,18 @@ _LEAST_BYTES = 100
 _PLAIN = frozenset((float, int, bool, type(None)))
 
 
-class TrackioTables:
-    """See :class:`rltui.trackers.sqlite.dialect.Dialect`."""
+class TrackioTables(RunTables):
+    """Settings and one row for each ``log`` call."""
 
     row_bytes = _ROW_BYTES
 
-    def follower(self, rows: Callable[[Dialect], Follower]) -> Follower:
-        return _WithSystem(lambda: rows(self), lambda: rows(_SystemTable()))
+    def __init__(self) -> None:
+        super().__init__()
+        self._system = _SystemTable()
+
+    def follow(self, path: Path, part: str, clock: Clock) -> Follower:
+        rows, system = super().follow, self._system.follow
+        return _WithSystem(partial(rows, path, part, clock), partial(system, path, part, clock))
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of metrics, in which a run is its id or, in old databases, its name."""
@@ -69,24 +67,24 @@ class TrackioTables:
             return None
         return Table("metrics", _run_column(columns), f"timestamp, step, {_METRICS}")
 
-    def runs(self, connection: sqlite3.Connection, table: Table, project: str) -> list[TrackedRun]:
+    def listed(
+        self, connection: sqlite3.Connection, table: Table, project: str
+    ) -> list[TrackedRun]:
         """All runs, called ``project/run``."""
-        newest = f"SELECT run_name, max(timestamp) FROM metrics WHERE {table.run} = CAST(? AS TEXT)"
-        oldest = f"SELECT min(timestamp) FROM metrics WHERE {table.run} = CAST(? AS TEXT)"
+        where = f"FROM metrics WHERE {table.run} = CAST(? AS TEXT)"
         found: list[tuple[float, TrackedRun]] = []
         for run in _runs(connection, table):
-            name, last = connection.execute(newest, (run,)).fetchone()
-            (first,) = connection.execute(oldest, (run,)).fetchone()
+            query = f"SELECT run_name, max(timestamp) {where}"
+            name, last = connection.execute(query, (run,)).fetchone()
+            (first,) = connection.execute(f"SELECT min(timestamp) {where}", (run,)).fetchone()
             shown = f"{project}/{clean_bytes(raw_of(name)).strip('/')}"
-            written = _seconds(last)
-            modified = written if written > 0 else 0.0
-            found.append((_seconds(first), TrackedRun(part_of(run), shown, 0, modified)))
-        found.sort(key=lambda item: item[0] if item[0] > 0 else 0.0)
-        return [run for _, run in found]
+            begun, written = (t if t > 0 else 0.0 for t in (_seconds(first), _seconds(last)))
+            found.append((begun, TrackedRun(part_of(run), shown, 0, written)))
+        return [run for _, run in sorted(found, key=lambda item: item[0])]
 
-    def ids(self, connection: sqlite3.Connection, table: Table) -> Collection[bytes]:
+    def listed_parts(self, connection: sqlite3.Connection, table: Table) -> Collection[str]:
         """All of them: runs without rows are not in the table."""
-        return _runs(connection, table)
+        return list(map(part_of, _runs(connection, table)))
 
     def states(
         self, connection: sqlite3.Connection, runs: Collection[bytes]
@@ -94,24 +92,37 @@ class TrackioTables:
         """The rows of settings: a changed one is written as a new row."""
         key = _settings_key(connection)
         states: dict[bytes, Hashable] = {}
-        for marks, some in texts_in_chunks(runs) if key else ():
+        for marks, some in in_chunks(runs, "CAST(? AS TEXT)") if key else ():
             query = f"SELECT {key}, max(rowid) FROM configs WHERE {key} IN ({marks}) GROUP BY 1"
             states.update((raw_of(run), number) for run, number in connection.execute(query, some))
         return states
 
-    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> Facts:
-        """Whether the run has rows, and its settings. How it has ended is not recorded."""
+    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> RunFacts:
+        """Whether the run has rows, and its settings without those of trackio itself, which begin
+        with an underscore. How it has ended is not recorded."""
         query = f"SELECT 1 FROM metrics WHERE {table.run} = CAST(? AS TEXT) LIMIT 1"
         if connection.execute(query, (run,)).fetchone() is None:
-            return Facts(exists=False)
-        return Facts(True, _settings(connection, run))
+            return RunFacts(exists=False)
+        key, config = _settings_key(connection), None
+        if key:
+            query = (
+                f"SELECT CASE WHEN length(config) <= {_MOST_BYTES} THEN config END FROM configs"
+                f" WHERE {key} = CAST(? AS TEXT) ORDER BY rowid DESC LIMIT 1"
+            )
+            config = _json_of((connection.execute(query, (run,)).fetchone() or (None,))[0])
+        if not isinstance(config, dict):
+            return RunFacts()
+        own = {k: v for k, v in config.items() if not k.startswith("_")}
+        return RunFacts(hparams=settings_of({"config": own}))
 
     def decoder(self) -> RowDecoder:
         return _Rows()
 
 
-class _SystemTable(TrackioTables):
-    """The system metrics of the runs."""
+class _SystemTable(RunTables):
+    """The system metrics of the runs. All that happens beside them is read with the metrics."""
+
+    row_bytes = _ROW_BYTES
 
     def table(self, connection: sqlite3.Connection) -> Table | None:
         """The table of system metrics. Old databases have none, and get it when a newer trackio
@@ -120,17 +131,6 @@ class _SystemTable(TrackioTables):
         if not columns >= _NEEDED - {"step"}:
             return Table("metrics", "NULL", "timestamp, 0, NULL")
         return Table("system_metrics", _run_column(columns), f"timestamp, 0, {_METRICS}")
-
-    def states(
-        self,
-        connection: sqlite3.Connection,  # noqa: ARG002
-        runs: Collection[bytes],  # noqa: ARG002
-    ) -> Mapping[bytes, Hashable]:
-        """None: all that happens to a run beside its rows is read with the metrics."""
-        return {}
-
-    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> Facts:  # noqa: ARG002
-        return Facts()
 
     def decoder(self) -> RowDecoder:
         return _Rows("system/")
@@ -153,26 +153,9 @@ def _runs(connection: sqlite3.Connection, table: Table) -> list[bytes]:
 
 
 def _settings_key(connection: sqlite3.Connection) -> str:
+    """The column that names the run of a row of settings; empty when there are no settings."""
     columns = columns_of(connection, "configs")
-    if "config" not in columns:
-        return ""
-    return _run_column(columns)
-
-
-def _settings(connection: sqlite3.Connection, run: bytes) -> dict[str, object]:
-    """The settings of a run; those of trackio itself begin with an underscore."""
-    key = _settings_key(connection)
-    if not key:
-        return {}
-    query = (
-        f"SELECT CASE WHEN length(config) <= {_MOST_BYTES} THEN config END FROM configs"
-        f" WHERE {key} = CAST(? AS TEXT) ORDER BY rowid DESC LIMIT 1"
-    )
-    row = connection.execute(query, (run,)).fetchone()
-    config = _json_of(row[0]) if row is not None else None
-    if not isinstance(config, dict):
-        return {}
-    return settings_of({"config": {k: v for k, v in config.items() if not k.startswith("_")}})
+    return _run_column(columns) if "config" in columns else ""
 
 
 def _json_of(raw: object) -> Any:
@@ -201,8 +184,7 @@ def _seconds(time: object) -> float:
 
 def _size_of(row: Row) -> int:
     """Bytes that a row takes, roughly."""
-    metrics = row[3]
-    return _LEAST_BYTES + (len(metrics) if isinstance(metrics, bytes) else 0)
+    return _LEAST_BYTES + (len(row[3]) if isinstance(row[3], bytes) else 0)
 
 
 class _Rows:
@@ -219,11 +201,8 @@ class _Rows:
         self._global = False
         """Whether the rows hold the step of the trainer."""
         self._keys: tuple[str, ...] = ()
-        self._has_step = False
-        """Whether the keys hold the step of the trainer."""
-        self._steps: list[int] = []
-        self._walls: list[float] = []
-        self._values: list[list[Any]] = []
+        self._points: list[tuple[int, float, list[Any]]] = []
+        """(step, wall time, values) of the newest rows, all with the same keys."""
 
     def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:
         """Rows until their JSON takes more than the budget."""
@@ -233,10 +212,6 @@ class _Rows:
             rows += some
             spent += sum(map(_size_of, some))
         return rows, spent
-
-    def whole(self, rows: Sequence[Row]) -> int:
-        """All: a row is whole."""
-        return len(rows)
 
     def decode(self, rows: Sequence[Row]) -> Decoded:
         for number, time, step, metrics in rows:
@@ -251,45 +226,32 @@ class _Rows:
         return Decoded(self._sink.take(), notes=self._notes.take(), records=len(rows))
 
     def _row(self, values: dict[str, Any], step: object, wall: float) -> None:
-        cells = list(values.values())
-        if not _PLAIN.issuperset(map(type, cells)):
-            values = dict(flatten({k: v for k, v in values.items() if not _is_media(v)}))
-            cells = list(values.values())
+        if not _PLAIN.issuperset(map(type, values.values())):
+            # images, tables and histograms are objects that name their type
+            media = {k for k, v in values.items() if isinstance(v, dict) and "_type" in v}
+            values = dict(flatten({k: v for k, v in values.items() if k not in media}))
 
         keys = tuple(values)
         if keys != self._keys:
             self._flush()
-            self._keys, self._has_step = keys, _GLOBAL_STEP in values
+            self._keys = keys
 
-        if self._has_step or self._global or type(step) is not int:
-            step = self._step_of(values, step)
-        self._step = step
-        if keys:
-            self._steps.append(step)
-            self._walls.append(wall)
-            self._values.append(cells)
-
-    def _step_of(self, values: dict[str, Any], step: object) -> int:
-        """The step of the trainer, once a row has had it; else that of the row, or before."""
         found = values.get(_GLOBAL_STEP)
         if isinstance(found, (int, float)) and 0 <= found < 1 << 62:
-            self._global = True
-            return int(found)
-        return step if isinstance(step, int) and not self._global else self._step
+            self._global, self._step = True, int(found)
+        elif isinstance(step, int) and not self._global:
+            self._step = step
+        if keys:
+            self._points.append((self._step, wall, list(values.values())))
 
     def _flush(self) -> None:
-        """Hand rows with the same keys to the sink."""
-        steps, walls, values = self._steps, self._walls, self._values
-        self._steps, self._walls, self._values = [], [], []
-        if steps:
+        """Pass rows with the same keys to the sink."""
+        points, self._points = self._points, []
+        if points:
+            steps, walls, values = zip(*points, strict=True)
             layout = layout_of(tuple(self._prefix + key for key in self._keys), np.float64)
             matrix = np.array(values, np.float64)  # None is NaN
             self._sink.rows(layout, np.array(steps, np.int64), np.array(walls), matrix)
-
-
-def _is_media(value: object) -> bool:
-    """Whether a value is an image, table, histogram, ...: objects that name their type."""
-    return isinstance(value, dict) and "_type" in value
 
 
 class _WithSystem:
@@ -299,13 +261,13 @@ class _WithSystem:
     def __init__(self, rows: Callable[[], Follower], system: Callable[[], Follower]) -> None:
         """Both return a fresh follower of their table."""
         self._make = rows, system
-        self._rows, self._system = rows(), system()
-        self._forget_steps()
         self._tags: frozenset[str] = frozenset()
         """The system metrics so far."""
         self._gone = False
+        self._start_over(rows())
 
-    def _forget_steps(self) -> None:
+    def _start_over(self, rows: Follower) -> None:
+        self._rows, self._system = rows, self._make[1]()
         self._walls: FloatArray = np.empty(0)
         """Of all rows so far, ascending, seconds since the epoch."""
         self._steps: IntArray = np.empty(0, np.int64)
@@ -327,9 +289,7 @@ class _WithSystem:
         """As of the protocol; system metrics follow when all rows before them were read."""
         rows = self._rows.poll(budget_bytes)
         if rows.restarted:
-            self._system = self._make[1]()
-            self._forget_steps()
-
+            self._start_over(self._rows)
         self._add_steps(rows.decoded)
         self._gone = rows.gone or (self._gone and not rows.changed)
         if rows.more or self._gone:
@@ -337,8 +297,7 @@ class _WithSystem:
 
         system = self._system.poll(budget_bytes)
         if system.restarted:  # what was read is not there any more: read all from the start
-            self._rows, self._system = (make() for make in self._make)
-            self._forget_steps()
+            self._start_over(self._make[0]())
             fresh = self._rows.poll(budget_bytes)
             self._add_steps(fresh.decoded)
             notes = system.notes + fresh.notes
@@ -367,6 +326,3 @@ class _WithSystem:
             places = np.searchsorted(self._walls, block.wall_times, "right") - 1
             dated.append(replace(block, steps=self._steps[np.maximum(places, 0)]))
         return replace(decoded, items=tuple(dated), guessed=self._tags)
-
-
-TRACKIO = Stores(TrackioTables())

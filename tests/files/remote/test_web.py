@@ -30,7 +30,11 @@ def found(server: HostileWeb, path: str = "/runs/") -> tuple[int, str]:
     try:
         batches = list(reader.read_all())
         points = sum(b.points for batch in batches for b in batch.blocks)
-        notes = [*reader.notes, *reader.unclaimed, *(n for b in batches for n in b.notes)]
+        notes = [
+            *reader.state.notes,
+            *reader.state.unclaimed,
+            *(n for b in batches for n in b.notes),
+        ]
     except RltuiError as error:
         return 0, str(error)
     return points, "; ".join(note.message for note in notes)
@@ -99,7 +103,7 @@ def test_directories_without_an_end() -> None:
         reader = Reader([parse_logdir(f"{server.url}/runs/")])
         assert reader.scan()
         assert len(server.asked) <= 2200  # a round of 128 may be on its way
-    said = "; ".join(note.message for note in reader.notes)
+    said = "; ".join(note.message for note in reader.state.notes)
     assert "2,000" in said
 
 

@@ -40,7 +40,7 @@ class Rig:
 
 @contextmanager
 def driver_threads(cluster: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
-    """Readers of ``ray://`` read this cluster."""
+    """JoinedReader of ``ray://`` read this cluster."""
     rig = Rig(cluster)
 
     class DriverThread(DriverProcess):

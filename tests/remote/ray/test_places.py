@@ -11,7 +11,7 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.remote.part import Wishes
+from rltui.remote import Wishes, open_reader
 from rltui.remote.ray import reader
 from rltui.remote.ray.message import (
     Node,
@@ -25,7 +25,6 @@ from rltui.remote.ray.message import (
 )
 from rltui.remote.ray.place import Place
 from rltui.remote.ray.places import Places
-from rltui.remote.readers import open_reader
 from rltui.sources.follow.resume import without_content
 from tests.builders import a_batch, a_source
 

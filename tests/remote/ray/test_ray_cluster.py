@@ -15,8 +15,7 @@ from rltui.cli import main
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError
-from rltui.remote.part import Wishes
-from rltui.remote.readers import open_reader
+from rltui.remote import Wishes, open_reader
 from rltui.store import Store
 
 pytest.importorskip("ray", reason="needs the extra ray")
@@ -94,7 +93,7 @@ def test_a_node_is_killed_while_it_streams_and_comes_back(nodes: Nodes) -> None:
             notes = sum(len(r.files.notes) for r in store.runs.values())
             if found == wanted and notes >= level_notes:
                 return
-            assert time.monotonic() < end, (found, notes, reader.notes)
+            assert time.monotonic() < end, (found, notes, reader.state.notes)
             reader.wait(0.5)
 
     reader.scan()

@@ -23,7 +23,7 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import Note, RunKey
 from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
-from rltui.remote.part import Wishes
+from rltui.remote import Wishes
 from rltui.remote.ray.driver_process import DriverProcess
 from rltui.remote.ray.message import PlaceNews
 from rltui.remote.ray.places import Places
@@ -115,7 +115,7 @@ def test_while_it_connects_it_says_what_it_waits_for(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader, phases = a_reader(), []
-    assert reader.connecting == (parse_logdir(ADDRESS),)
+    assert reader.state.connecting == (parse_logdir(ADDRESS),)
     nodes = rig.cluster.nodes
 
     def noted() -> object:
@@ -140,7 +140,7 @@ def test_while_it_connects_it_says_what_it_waits_for(
     finally:
         reader.stop()
     assert phases[0] == "connecting to the cluster of Ray"
-    assert not reader.connecting
+    assert not reader.state.connecting
     assert "cluster of Ray: 0 of 2 nodes have started a reader" in phases
 
 
@@ -164,14 +164,14 @@ def test_a_path_that_a_node_gets_later_is_read(rig: Rig) -> None:
     reader = RayReader(paths, Wishes(partial=True))  # type: ignore[arg-type]
     reader.start()
     try:
-        assert [n.path for n in reader.unread] == [paths[1]]
+        assert [n.path for n in reader.state.unread] == [paths[1]]
         root = rig.cluster.roots["n1"]
         (root / "runs").rename(root / "later")
         end = time.monotonic() + PATIENCE_S
-        while reader.unread and time.monotonic() < end:
+        while reader.state.unread and time.monotonic() < end:
             reader.wait(0.1)
             reader.drain()
-        assert not reader.unread
+        assert not reader.state.unread
     finally:
         reader.stop()
 
@@ -181,10 +181,10 @@ def test_a_cluster_that_is_down_is_searched_again_later(rig: Rig) -> None:
     rig.missing = "no cluster of Ray at 10.0.0.1:6379"
     with pytest.raises(UnreachableError, match=r"ray://auto/runs: no cluster of Ray at 10\.0"):
         reader.scan()
-    assert (reader.phase, reader.connecting) == ("", (parse_logdir(ADDRESS),))
+    assert (reader.phase, reader.state.connecting) == ("", (parse_logdir(ADDRESS),))
     rig.missing = ""
     reader.scan()
-    assert not reader.connecting
+    assert not reader.state.connecting
     reader.stop()
 
 

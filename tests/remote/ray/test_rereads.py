@@ -11,7 +11,7 @@ from rltui.core.batch import RunKey
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.remote.ray.message import Again, Reread, Task
 from rltui.remote.ray.node_reader import PlaceReader
-from rltui.remote.ray.rereads import Rereads
+from rltui.remote.ray.reader import Rereads
 from rltui.store import RunData
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 from tests.remote.ray.watcher import FOUND, Watcher, log, watching

@@ -12,7 +12,7 @@ from rltui.core.batch import Batch
 from rltui.remote.ray.driver import Driver
 from rltui.remote.ray.message import Again, ClusterError, Opening, Reads, Reread, Task
 from rltui.remote.ray.places import Places
-from rltui.remote.ray.rereads import Pieces, Rereads
+from rltui.remote.ray.reader import Pieces, Rereads
 from rltui.sources.follow.log_search import Choose
 from rltui.store import Store
 from rltui.version import __version__

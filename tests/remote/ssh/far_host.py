@@ -14,8 +14,7 @@ import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
-from rltui.remote.part import Wishes
-from rltui.remote.readers import open_reader
+from rltui.remote import Wishes, open_reader
 from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.schedule import Intervals
 from rltui.store import Store
@@ -110,17 +109,3 @@ class Watched:
             assert list(series.steps) == list(range(rows[key.name]))
             assert [v - 0.25 for v in series.values] == list(series.steps)
             assert not series.old_count
-
-
-def older_rltui(directory: Path) -> str:
-    """The command of an rltui that only knows the first version of the protocol."""
-    script = directory / "older.py"
-    script.write_text(
-        "import sys\n"
-        "from rltui.cli import main\n"
-        "from rltui.remote import stream\n"
-        "hello = stream.Hello\n"
-        "stream.Hello = lambda *fields: hello('0.0.9', *fields[1:3])\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    return shlex.join([sys.executable, str(script)])

@@ -8,7 +8,7 @@ from pathlib import Path
 from rltui.core.address import RemotePath
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.remote.ssh.link import FarPaths
+from rltui.remote.ssh.link import SshPaths
 
 LOGDIR = RemotePath("ssh:", "node7", "runs")
 
@@ -18,14 +18,14 @@ def a_note(path: str) -> Note:
 
 
 def test_paths_below_a_logdir_begin_as_it_does() -> None:
-    paths = FarPaths([LOGDIR], [Path("/data/runs")])
+    paths = SshPaths([LOGDIR], [Path("/data/runs")])
     found = paths.notes([a_note("/data/runs/a/x.jsonl"), a_note("/etc/x")])
     assert [str(note.path) for note in found] == ["node7:/runs/a/x.jsonl", "node7:/etc/x"]
     assert paths.there(LOGDIR / "a") == Path("/data/runs/a")
 
 
 def test_notes_about_ever_other_paths_take_no_memory() -> None:
-    paths = FarPaths([LOGDIR], [Path("/data/runs")])
+    paths = SshPaths([LOGDIR], [Path("/data/runs")])
     paths.notes([a_note("/data/runs/first")])
     tracemalloc.start()
     try:

@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 
 from rltui.core.address import RemotePath, parse_logdir
-from rltui.facts.samples import SampleBrowser
 from rltui.files.disk import is_directory, listing, opened, read_all, status, trouble
-from rltui.remote.part import Wishes
+from rltui.remote import Wishes
+from rltui.remote.conversation import Conversation
 from rltui.remote.ssh import files as files_module
-from rltui.remote.ssh.link import Link
 from rltui.sources.follow.queued import MOST_BATCHES
 from rltui.sources.side_files.sample_files import find_samples
 from rltui.sources.side_files.settings_files import read_settings
 from tests.clock import ManualClock
-from tests.fakes import a_session, grpo_batch
-from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, older_rltui, reader_of
+from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
 
 SAMPLE = '{"prompt": "p", "response": "r", "reward": 1.0}\n'
 
@@ -120,8 +118,8 @@ def test_many_directories_are_listed_on_one_way_there_and_back(
 ) -> None:
     for step in range(250):
         put(logs / "a" / "rollouts" / f"step_{step}" / "train" / "traces.jsonl", SAMPLE)
-    ways, flush = [], Link.flush
-    monkeypatch.setattr(Link, "flush", lambda link: (ways.append(1), flush(link)))
+    ways, send = [], Conversation.send
+    monkeypatch.setattr(Conversation, "send", lambda talk, *q: (ways.append(1), send(talk, *q)))
     (samples,) = find_samples(there / "a")
     assert samples.steps == list(range(250))
     assert len(ways) <= 1 + 1 + 3 + 3 + 2  # the run, rollouts, steps, train, ends of rounds
@@ -187,22 +185,3 @@ def test_a_host_that_only_complains_does_not_answer(
     asking.join(10)
     reader.stop()
     assert troubles == ["cannot be read: it does not answer"]
-
-
-def test_an_older_rltui_there_is_named(
-    logs: Path, tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", older_rltui(tmp_path))
-    reader = reader_of(f"node7:{logs}")
-    path = parse_logdir(f"node7:{logs}")
-    (view,) = a_session(grpo_batch(3)).runs()
-    browser = SampleBrowser(view, lambda: path, None)
-    wanted = browser.request(None, 0.0)
-    assert wanted is not None
-    wanted()()
-    assert browser.trouble == (
-        "cannot be read: rltui 0.0.9 there is too old for this: "
-        "install the same version on both sides"
-    )
-    assert read_settings([path]).trouble == browser.trouble
-    reader.stop()

@@ -12,8 +12,8 @@ import pytest
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UnreachableError, UsageError
-from rltui.remote.part import Wishes
-from rltui.remote.ssh.conversation import Conversation
+from rltui.remote import Wishes
+from rltui.remote.conversation import Conversation
 from rltui.session.logdir_facts import logdir_facts
 from rltui.session.naming import Naming
 from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
@@ -33,9 +33,9 @@ def test_runs_are_read_once(tmp_path: Path, far_host: FarHost) -> None:
     path = found[RunKey(0, "a")].source.path
     assert isinstance(path, RemotePath)
     assert str(path) == f"node7:{tmp_path}/logs/a/metrics.jsonl"
-    assert reader.run_count == 2
+    assert reader.state.run_count == 2
     assert reader.progress()[0] == reader.progress()[1] > 0
-    assert not reader.notes
+    assert not reader.state.notes
 
 
 def test_a_path_is_quoted_and_home_is_the_other_one(
@@ -69,7 +69,7 @@ def test_a_host_without_rltui_says_both_ways(
     tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "no-such-rltui")
-    monkeypatch.setattr("rltui.remote.readers.find_spec", lambda name: None)
+    monkeypatch.setattr("rltui.remote.joined.find_spec", lambda name: None)
     with pytest.raises(SourceError, match=r"install it there .* or here, for sftp: .* paramiko"):
         reader_of(f"node7:{tmp_path}").scan()
 
@@ -78,7 +78,7 @@ def test_an_older_rltui_has_no_stream(
     tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "echo \"invalid choice: 'stream'\" >&2; exit 2;")
-    monkeypatch.setattr("rltui.remote.readers.find_spec", lambda name: None)
+    monkeypatch.setattr("rltui.remote.joined.find_spec", lambda name: None)
     with pytest.raises(SourceError, match="there is no rltui on node7"):
         reader_of(f"node7:{tmp_path}").scan()
 
@@ -107,9 +107,9 @@ def test_who_does_not_introduce_itself_is_not_heard(
     script = tmp_path / "there.py"
     script.write_text(
         "import os, sys\n"
-        "from rltui.remote.wire import FrameWriter, Kind\n"
+        "from rltui.remote.wire import Frame, FrameWriter, Kind\n"
         "writer = FrameWriter(lambda data: os.write(1, data))\n"
-        f'writer.put(Kind.{first}, b\'{{"notes": [], "runs": []}}\')\n'
+        f'writer.put(Frame(Kind.{first}, b\'{{"notes": [], "runs": []}}\'))\n'
         "writer.flush()\n"
         "sys.stdin.read()\n"
     )
@@ -126,7 +126,7 @@ def test_an_unreachable_host_costs_only_its_own_runs(
     reader = reader_of(f"node7:{tmp_path}/logs", f"{tmp_path}/logs")
     reader.scan()
     assert {b.run for b in reader.read_all()} == {RunKey(1, "a")}
-    (note,) = reader.notes
+    (note,) = reader.state.notes
     assert str(note.path) == f"node7:{tmp_path}/logs"
     assert note.message.startswith("not reachable since "), "the path names the host"
     assert "no route" in note.message
@@ -175,7 +175,7 @@ def test_nothing_is_lost_or_doubled_by_a_new_connection(tmp_path: Path, far_host
     finally:
         watched.reader.stop()
     watched.assert_whole({f"run{n}": 40 for n in range(3)})
-    assert not watched.reader.notes
+    assert not watched.reader.state.notes
 
 
 def test_a_log_that_vanished_meanwhile_is_gone(tmp_path: Path, far_host: FarHost) -> None:
@@ -217,7 +217,7 @@ def test_what_is_known_stays_known_while_a_connection_ends(
 
     def noted(talk: Conversation) -> None:
         close(talk)
-        counts.append(reader.run_count)
+        counts.append(reader.state.run_count)
 
     monkeypatch.setattr(Conversation, "close", noted)
     reader.scan()

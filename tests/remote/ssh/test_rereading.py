@@ -21,7 +21,7 @@ from rltui.core.batch import Note, RunKey
 from rltui.core.level import Level
 from rltui.session import RunView, Session
 from tests.clock import ManualClock
-from tests.remote.ssh.far_host import PATIENCE_S, FarHost, older_rltui, reader_of
+from tests.remote.ssh.far_host import PATIENCE_S, FarHost, reader_of
 
 ROWS, TAGS, RUNS = 300, 60, 4
 #: Seconds since the logs were written: no run is live any more.
@@ -184,17 +184,6 @@ def test_what_the_files_there_no_longer_hold_is_reported(tmp_path: Path, far_hos
         there.until(lambda: any("does not hold them any more" in n.message for n in notes_of(view)))
         assert view.data.unloaded
         assert view.data.last_step == ROWS - 1
-
-
-def test_an_older_rltui_there_has_its_runs_stay(
-    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RLTUI_REMOTE_COMMAND", older_rltui(tmp_path))
-    write(tmp_path / "logs")
-    with watching(f"node7:{tmp_path}/logs") as there:
-        assert not there.unloaded()
-        assert there.session.memory.over
-        assert there.held > BUDGET
 
 
 @pytest.mark.parametrize("host", ["", "node7:"])

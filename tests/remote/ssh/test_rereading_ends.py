@@ -11,13 +11,13 @@ import pytest
 
 from rltui.core.batch import RunKey
 from rltui.core.errors import UnreachableError
-from rltui.remote.ssh.conversation import Conversation
-from rltui.remote.ssh.rereading import Rereading
+from rltui.remote.conversation import Conversation
+from rltui.remote.rereading import Rereading
 from rltui.remote.wire.messages import Again
 from tests.clock import ManualClock
 
 WANTED = Again(RunKey(0, "a"), ())
-THREAD = "rltui-ssh-again"
+THREAD = "rltui-again"
 PATIENCE_S = 5.0
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.remote.part import Wishes
-from rltui.remote.readers import Readers
+from rltui.remote import Wishes
+from rltui.remote.joined import JoinedReader
 from rltui.sources.follow.schedule import Intervals
 from tests.remote.ssh.far_host import FarHost, Watched, append, reader_of
 
@@ -24,9 +24,9 @@ def instead(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("RLTUI_SSH", shlex.quote(str(path)))
 
 
-def reader(address: str) -> Readers:
+def reader(address: str) -> JoinedReader:
     found = reader_of(address, wishes=LATER)
-    assert isinstance(found, Readers)
+    assert isinstance(found, JoinedReader)
     return found
 
 
@@ -40,19 +40,19 @@ def test_a_host_that_is_down_at_first(
     watched = Watched(reader(f"node7:{tmp_path}/logs"))
     reading = watched.reader
     reading.scan()
-    assert (reading.searching, reading.connecting) == (reading.searching[:1],) * 2
+    assert (reading.state.searching, reading.state.connecting) == (reading.state.searching[:1],) * 2
     reading.start()
     try:
-        while reading.searching:
+        while reading.state.searching:
             reading.wait(0.01)
         assert not far_host.connections
-        assert reading.out_of_reach
-        assert reading.lost_at(reading.out_of_reach[0])
-        assert reading.notes[0].message.startswith("not reachable since ")
+        assert reading.state.out_of_reach
+        assert all(reading.state.out_of_reach.values())
+        assert reading.state.notes[0].message.startswith("not reachable since ")
         up.touch()
         watched.until(1, 5)
-        assert not reading.out_of_reach
-        assert not reading.notes
+        assert not reading.state.out_of_reach
+        assert not reading.state.notes
         append(tmp_path / "logs" / "run" / "metrics.jsonl", 5, 5)
         watched.until(1, 10)
     finally:
@@ -72,7 +72,7 @@ def test_leaving_ends_a_connection_that_is_being_made(
     reading.start()
     while not begun.exists():
         reading.wait(0.01)
-    assert [str(p) for p in reading.connecting] == [f"node7:{tmp_path}"]
+    assert [str(p) for p in reading.state.connecting] == [f"node7:{tmp_path}"]
     reading.stop()
     with pytest.raises(ProcessLookupError):
         os.killpg(int(begun.read_text()), 0)
@@ -88,11 +88,11 @@ def test_a_path_that_is_missing_there_is_found_once_it_appears(
     watched.reader.start()
     try:
         watched.until(1, 3)
-        while watched.reader.searching:
+        while watched.reader.state.searching:
             watched.reader.wait(0.01)
-        assert [str(n.path) for n in watched.reader.unread] == [addresses[1]]
+        assert [str(n.path) for n in watched.reader.state.unread] == [addresses[1]]
         append(tmp_path / "b" / "run.jsonl", 0, 4)
         watched.until(2, 7)
-        assert not watched.reader.unread
+        assert not watched.reader.state.unread
     finally:
         watched.reader.stop()

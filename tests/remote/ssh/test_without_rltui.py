@@ -36,7 +36,7 @@ def test_runs_are_followed(tmp_path: Path, bare: FarHost) -> None:
     watched = Watched(reader_of(f"127.0.0.1:{tmp_path}/logs", wishes=FAST))
     watched.reader.scan()
     assert bare.connections
-    instead = watched.reader.instead(parse_logdir(f"127.0.0.1:{tmp_path}/logs"))
+    instead = watched.reader.state.instead[parse_logdir(f"127.0.0.1:{tmp_path}/logs")]
     assert str(instead) == f"sftp://127.0.0.1{tmp_path}/logs"
     watched.reader.start()
     try:

@@ -23,8 +23,9 @@ from rltui.remote.wire import (
     framing,
 )
 from rltui.remote.wire.batches import MOST_TEXT, PART_BYTES
+from rltui.remote.wire.codec import dump, load
 from rltui.remote.wire.framing import MOST_PAYLOAD
-from rltui.remote.wire.messages import MOST_NOTES, State, load_error
+from rltui.remote.wire.messages import MOST_NOTES, Error, State, message_in
 
 PLAIN = Batch(
     RunKey(0, "a"), Path("/a"), SourceInfo(Path("/a/x.jsonl"), "jsonl", 0, 9, 9, 1, 0.0), more=True
@@ -37,15 +38,15 @@ def frames_of(*batches: Batch) -> list[Frame]:
     out: list[bytes] = []
     writer, encoder = FrameWriter(out.append), BatchEncoder()
     for batch in batches:
-        for kind, payload in encoder.frames(batch):
-            writer.put(kind, payload)
+        for frame in encoder.frames(batch):
+            writer.put(frame)
     writer.flush()
     return list(FrameReader().feed(b"".join(out)))
 
 
 def decoded(frames: Sequence[Frame]) -> list[Batch]:
     decoder = BatchDecoder(1)
-    return [b for f in frames if (b := decoder.take(f)) is not None]
+    return [b for f in frames if (b := decoder.batch_of(f)) is not None]
 
 
 def text(step: int, chars: int) -> TextPoint:
@@ -59,8 +60,8 @@ def rows(tags: Sequence[str]) -> Block:
 def test_many_texts_come_in_several_frames() -> None:
     texts = tuple(text(n, 100_000) for n in range(80))
     frames = frames_of(replace(PLAIN, items=(rows(["loss"]),), texts=texts), PLAIN)
-    assert max(len(f.payload) for f in frames) <= PART_BYTES
-    assert sum(len(f.payload) for f in frames) > MOST_PAYLOAD
+    assert max(len(f.record + f.columns) for f in frames) <= PART_BYTES
+    assert sum(len(f.record + f.columns) for f in frames) > MOST_PAYLOAD
     found, after = decoded(frames)
     assert found.texts == texts
     assert replace(found, items=(), texts=()) == PLAIN
@@ -117,7 +118,7 @@ def test_a_setting_with_very_many_digits_arrives_as_text() -> None:
 
 def test_only_so_many_notes_about_directories_are_sent() -> None:
     notes = tuple(Note(Path(f"/{n}"), 1, Level.WATCH, "no") for n in range(MOST_NOTES + 5))
-    found = State.load(Frame(Kind.STATE, State(notes=notes, unclaimed=notes[:3]).dump()))
+    found = load(State, dump(State(notes=notes, unclaimed=notes[:3]).since(State())))
     assert found.unclaimed == notes[:3]
     assert found.notes is not None
     assert found.notes[:-1] == notes[:MOST_NOTES]
@@ -134,4 +135,4 @@ def test_a_message_that_cannot_be_sent_ends_with_the_reason(
     monkeypatch.undo()
     (frame,) = FrameReader().feed(b"".join(sent))
     assert frame.kind == Kind.ERROR
-    assert load_error(frame) == ("too much for one frame of kind HELLO", False)
+    assert message_in(frame) == Error("too much for one frame of kind HELLO")

@@ -38,8 +38,9 @@ def steps(path: Path) -> list[int]:
     return [int(s) for b in Reader([path]).read_all() for x in b.blocks for s in x.steps]
 
 
-def search_of(finder: RunFinder) -> further.FurtherSearch:
-    return finder._walker.heads.further
+def searched(finder: RunFinder) -> int:
+    """Bytes between beginning and end of files."""
+    return finder._walker.heads.searched_bytes
 
 
 @pytest.mark.parametrize("row", [ROW, PLAIN], ids=["verl", "own"])
@@ -62,15 +63,15 @@ def test_what_was_searched_is_not_searched_again(tmp_path: Path) -> None:
     finder = RunFinder([tmp_path])
     assert not finder.find().runs
     size = path.stat().st_size
-    assert search_of(finder).bytes_read == size
+    assert searched(finder) == size
     assert not finder.find().runs
-    assert search_of(finder).bytes_read == size
+    assert searched(finder) == size
     for number in (1, 2, 3):
         with path.open("ab") as file:
             file.write(noise(100_000))
         assert not finder.find().runs
         grown = path.stat().st_size
-        assert search_of(finder).bytes_read == grown, number
+        assert searched(finder) == grown, number
 
 
 def test_two_rows_may_come_between_searches(tmp_path: Path) -> None:
@@ -80,25 +81,6 @@ def test_two_rows_may_come_between_searches(tmp_path: Path) -> None:
     assert not finder.find().runs
     with path.open("ab") as file:
         file.write(noise(200_000) + PLAIN.format(2).encode() + noise(200_000))
-    assert len(finder.find().runs) == 1
-
-
-def test_a_line_may_be_cut_by_the_end_of_a_search(tmp_path: Path) -> None:
-    path = chatty(tmp_path / "train.log", rows=0)
-    row = ROW.format(1).encode()
-    finder = RunFinder([tmp_path])
-    for piece in (row[:20], row[20:] + noise(200_000)):
-        assert not finder.find().runs
-        with path.open("ab") as file:
-            file.write(piece)
-    assert len(finder.find().runs) == 1
-
-
-def test_a_log_that_is_written_anew_is_searched_anew(tmp_path: Path) -> None:
-    path = chatty(tmp_path / "train.log", rows=0, between=900_000)
-    finder = RunFinder([tmp_path])
-    assert not finder.find().runs
-    chatty(path, rows=2, between=250_000)
     assert len(finder.find().runs) == 1
 
 
@@ -119,25 +101,11 @@ def test_the_bound_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     late.write_bytes(noise(2 << 20) + ROW.format(1).encode() + noise(1 << 20))
     finder = RunFinder([tmp_path])
     assert not finder.find().runs
-    assert search_of(finder).bytes_read == 1 << 20
+    assert searched(finder) == 1 << 20
     assert steps(late) == [1], "who names it wants more of it to be searched"
     with late.open("ab") as file:  # what it grows by is searched
         file.write(ROW.format(2).encode() + noise(200_000))
     assert len(finder.find().runs) == 1
-
-
-def test_what_a_log_grew_by_at_once_is_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(further, "FILE_BYTES", 1 << 20)
-    path = chatty(tmp_path / "train.log", rows=0, between=200_000)
-    finder = RunFinder([tmp_path])
-    assert not finder.find().runs
-    before = search_of(finder).bytes_read
-    with path.open("ab") as file:
-        file.write(noise(5 << 20))
-    assert not finder.find().runs
-    assert search_of(finder).bytes_read == before + (1 << 20)
 
 
 def test_the_bound_of_one_search_and_the_newest_log_first(
@@ -154,12 +122,12 @@ def test_the_bound_of_one_search_and_the_newest_log_first(
     assert finder.unfinished
     searches = 1
     while finder.unfinished:
-        before = search_of(finder).bytes_read
+        before = searched(finder)
         assert len(finder.find().runs) == 1
-        assert search_of(finder).bytes_read - before <= 3 << 20
+        assert searched(finder) - before <= 3 << 20
         searches += 1
     assert 2 <= searches <= 4
-    assert search_of(finder).bytes_read <= sum(p.stat().st_size for p in tmp_path.iterdir())
+    assert searched(finder) <= sum(p.stat().st_size for p in tmp_path.iterdir())
 
 
 def test_the_bound_of_all_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,19 +139,10 @@ def test_the_bound_of_all_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for _ in range(9):
         assert not finder.find().runs
     assert not finder.unfinished
-    assert search_of(finder).bytes_read <= 5 << 20
+    assert searched(finder) <= 5 << 20
     with (tmp_path / "a0.log").open("ab") as file:  # what is new is still searched
         file.write(ROW.format(2).encode() + noise(200_000))
     assert len(finder.find().runs) == 1
-
-
-def test_logs_with_rows_do_not_use_up_the_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(further, "SEARCH_BYTES", 2 << 20)
-    for number in range(9):
-        chatty(tmp_path / f"{number}" / "train.log", rows=1, between=500_000)
-    assert len(RunFinder([tmp_path]).find().runs) == 9
 
 
 # -- jobs that died before their first row -------------------------------------------------
@@ -202,17 +161,6 @@ def test_a_job_that_died_is_a_run(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_bytes(OOM)
     assert runs(tmp_path) == {".": 1}
     assert runs(tmp_path / "notes.txt") == {"notes.txt": 1}
-
-
-def test_a_log_becomes_a_run_when_its_job_dies(tmp_path: Path) -> None:
-    log = tmp_path / "a" / "slurm-7.out"
-    chatty(log, rows=0, between=100_000)
-    finder = RunFinder([tmp_path], ends=JobLogs())
-    assert not finder.find().runs
-    with log.open("ab") as file:
-        file.write(OOM)
-    (run,) = finder.find().runs
-    assert run.key.name == "a/slurm-7"
 
 
 @pytest.mark.parametrize(

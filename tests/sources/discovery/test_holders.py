@@ -44,14 +44,6 @@ def test_an_open_file_is_held_until_its_process_is_gone(tmp_path: Path) -> None:
     assert look({path: "tfevents"}) == {path: GONE}
 
 
-def test_another_file_of_the_same_name_is_another_one(tmp_path: Path) -> None:
-    path = event_file(tmp_path, HOST)
-    (tmp_path / "copy").mkdir()
-    copy = event_file(tmp_path / "copy", HOST)
-    with running(OPENS, path):
-        assert look({path: "tfevents", copy: "tfevents"}) == {path: Hold(True, True), copy: GONE}
-
-
 def test_that_nobody_has_it_open_tells_nothing_of_who_opens_it_for_each_row(
     tmp_path: Path,
 ) -> None:
@@ -66,11 +58,6 @@ def test_the_process_in_the_name_tells_where_the_writer_closes_its_file(tmp_path
         found = look({alive: "tfevents", reused: "tfevents"})
     assert found == {alive: Hold(True, True), reused: GONE}
     assert look({alive: "tfevents"}) == {alive: GONE}
-
-
-def test_what_another_host_wrote_is_not_seen(tmp_path: Path) -> None:
-    path = event_file(tmp_path, "node7.1.0")
-    assert look({path: "tfevents"}) == {path: SEEN_CLOSED}
 
 
 def test_the_host_of_a_tracker_is_in_its_metadata(tmp_path: Path) -> None:

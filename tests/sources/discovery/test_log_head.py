@@ -12,24 +12,11 @@ from rltui.files.remote.server import RemoteServer
 from rltui.files.remote.store import RemoteStore
 from rltui.formats.base import Options
 from rltui.formats.console import Console
-from rltui.sources.discovery.log_head import HeadReader, Recent
+from rltui.sources.discovery.log_head import HeadReader
 from tests.clock import ManualClock
 
 ROOT = RemotePath("s3:", "heads", "runs")
 KIB = 1 << 10
-
-
-def test_what_is_not_asked_for_during_a_whole_look_is_forgotten() -> None:
-    recent: Recent[str, int] = Recent()
-    recent["a"], recent["b"] = 1, 2
-    for _ in range(3):
-        recent.turn()
-        assert recent.get("a") == 1
-        assert recent.items() == [("a", 1)]
-    assert (recent.get("b"), len(recent)) == (None, 1)
-    recent.turn()
-    recent.turn()
-    assert (recent.get("a"), len(recent)) == (None, 0)
 
 
 class Settings:

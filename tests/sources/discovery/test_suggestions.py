@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from rltui.formats import FORMATS, Options
+from rltui.sources.discovery import suggestions
 from rltui.sources.discovery.suggestions import (
     NAMED,
     VARIABLES,
-    Bounds,
     LogdirFinder,
     Suggestion,
     quick_scan,
@@ -112,12 +112,6 @@ def test_variables_that_name_a_directory(here: Path, tmp_path: Path, name: str) 
         assert (item.origin, item.here) == (f"${name}", False)
 
 
-def test_a_variable_that_names_a_file(here: Path, tmp_path: Path) -> None:
-    path = jsonl(tmp_path / "there" / "x.jsonl")
-    [item] = suggested(here, VERL_FILE_LOGGER_PATH=str(path))
-    assert (item.path, item.runs) == (path, 1)
-
-
 @pytest.mark.parametrize("uri", ["file://{}", "file:{}", "{}"])
 def test_where_mlflow_writes(here: Path, tmp_path: Path, uri: str) -> None:
     events(tmp_path / "there" / "x")
@@ -128,14 +122,6 @@ def test_where_mlflow_writes(here: Path, tmp_path: Path, uri: str) -> None:
 @pytest.mark.parametrize("uri", ["http://host:5000", "databricks", "sqlite://", "http://[", ""])
 def test_servers_are_not_places(here: Path, uri: str) -> None:
     assert suggested(here, MLFLOW_TRACKING_URI=uri) == ()
-
-
-def test_newest_first(here: Path, home: Path, tmp_path: Path) -> None:
-    events(home / "ray_results" / "x", 10)
-    events(here / "runs" / "x", 1000)
-    events(tmp_path / "tb", 100)
-    found = suggested(here, home, TENSORBOARD_DIR=str(tmp_path / "tb"))
-    assert paths(found) == [home / "ray_results", tmp_path / "tb", here / "runs"]
 
 
 def test_one_place_under_two_names_is_one_suggestion(here: Path, tmp_path: Path) -> None:
@@ -215,42 +201,29 @@ def test_datasets_and_empty_directories_are_not_suggested(here: Path) -> None:
     assert suggested(here) == ()
 
 
-def test_copies_and_hidden_directories_are_not_looked_at(here: Path) -> None:
-    for name in (".git", ".hidden", "checkpoint-100", "node_modules"):
-        events(here / name / "x")
-    assert suggested(here) == ()
-
-
-def test_directories_of_a_run_are_not_further_runs(here: Path) -> None:
-    events(here / "runs" / "x")
-    events(here / "runs" / "x" / "loss_train")
-    events(here / "runs" / "x" / "1700000000.1")
-    [item] = suggested(here)
-    assert item.runs == 1
-
-
 # -- bounds --------------------------------------------------------------------------------
 
 
-def look(path: Path, bounds: Bounds) -> tuple[int, bool]:
-    clock = ManualClock()
-    found = quick_scan(Walker(FORMATS, (), Options()), path, clock.monotonic, 1.0, bounds)
+def look(path: Path) -> tuple[int, bool]:
+    found = quick_scan(Walker(FORMATS, (), Options()), path, ManualClock().monotonic, 1.0)
     return found.runs, found.partial
 
 
-def test_a_look_ends_at_its_bounds(here: Path) -> None:
+def test_a_look_ends_at_its_bounds(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(40):
         events(here / f"run_{i}")
-    assert look(here, Bounds()) == (40, False)
-    runs, partial = look(here, Bounds(entries=60))
+    assert look(here) == (40, False)
+    monkeypatch.setattr(suggestions, "MOST_ENTRIES", 60)
+    runs, partial = look(here)
     assert partial
     assert 0 < runs < 40
 
 
-def test_files_are_opened_up_to_a_bound(here: Path) -> None:
+def test_files_are_opened_up_to_a_bound(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(12):
         jsonl(here / f"d{i}" / "x.jsonl")
-    assert look(here, Bounds(opened=5)) == (5, True)
+    monkeypatch.setattr(suggestions, "MOST_OPENED", 5)
+    assert look(here) == (5, True)
 
 
 def test_of_many_alike_files_only_a_few_are_opened(
@@ -261,18 +234,8 @@ def test_of_many_alike_files_only_a_few_are_opened(
     opened = []
     real = os.open
     monkeypatch.setattr(os, "open", lambda p, *a, **k: (opened.append(p), real(p, *a, **k))[1])
-    assert look(here, Bounds()) == (30, False)
+    assert look(here) == (30, False)
     assert len(opened) == 4
-
-
-def test_a_look_ends_in_time(here: Path) -> None:
-    for i in range(20):
-        events(here / f"run_{i}")
-    ticks = iter(range(10_000))
-    walker = Walker(FORMATS, (), Options())
-    found = quick_scan(walker, here, lambda: float(next(ticks)), 5.0)
-    assert found.partial
-    assert found.runs < 20
 
 
 # -- processes -----------------------------------------------------------------------------
@@ -295,15 +258,6 @@ def test_a_log_that_a_process_writes_elsewhere(here: Path, tmp_path: Path) -> No
     assert [h.pid for h in found[0].writers] == [pid]
     assert found[0].writers[0].command.endswith("train.py")
     assert (found[0].origin, found[0].here) == ("running process", False)
-
-
-@linux
-def test_a_process_is_named_with_what_was_found_anyway(here: Path) -> None:
-    (here / "runs").mkdir()
-    with running(WRITE, cwd=here / "runs") as pid:
-        found = [o for o in suggested(here, proc=Path("/proc")) if o.here]
-    assert paths(tuple(found)) == [here / "runs"]
-    assert [h.pid for h in found[0].writers] == [pid]
 
 
 def alone(directory: Path, pid: int) -> Path:

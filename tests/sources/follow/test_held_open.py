@@ -58,7 +58,7 @@ class Watched:
 
     @property
     def vanished(self) -> bool:
-        return any(n.level > Level.OK for n in self.reader.notes)
+        return any(n.level > Level.OK for n in self.reader.state.notes)
 
 
 @pytest.fixture(params=[True, False], ids=["inotify", "polling"])

@@ -98,18 +98,6 @@ def test_live_it_waits_until_the_file_has_been_quiet_for_a_day(
 
 
 @ALL
-def test_a_file_that_grows_after_all(tmp_path: Path, name: str) -> None:
-    text = LOGS[name].rstrip("\n")
-    file = tmp_path / name
-    file.write_text(text)
-    reader = Reader([tmp_path])
-    batches = list(reader.read_all())
-    file.write_text(text + "\n" + LOGS[name].splitlines()[-1].replace("8", "9", 1))
-    batches += reader.read_all()
-    assert steps(batches) == list(range(10))
-
-
-@ALL
 def test_it_is_there_when_the_run_is_read_again(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(LOGS[name].rstrip("\n"))
     reader = Reader([tmp_path])
@@ -200,18 +188,6 @@ def test_a_row_that_was_left_out_is_not_taken_for_read(tmp_path: Path) -> None:
     assert steps(batches) == list(range(9))
 
 
-def test_a_block_that_is_open_after_a_long_pause_is_given(tmp_path: Path) -> None:
-    box = "------\n| total_timesteps | {0} |\n| loss | 0.{0} |\n"
-    file = written(tmp_path / "train.log", box.format(1) + box.format(2)[:-5], 0.0)
-    (run,) = discover([tmp_path]).runs
-    feed = FileFeed(run, run.files[0], Options())
-    feed.final = True
-    batches = all_of(feed)
-    written(file, "".join(map(box.format, range(1, 5))), 5.0)
-    batches += all_of(feed)
-    assert steps(batches) == [1, 2, 3, 4]
-
-
 def test_a_completed_row_keeps_what_was_there_before_the_file_began_anew(tmp_path: Path) -> None:
     def rows(begin: int, end: int, reward: float) -> str:
         return "".join(f"step {s}, loss {s / 8}, reward {reward + s}\n" for s in range(begin, end))
@@ -236,23 +212,6 @@ def test_a_completed_row_keeps_what_was_there_before_the_file_began_anew(tmp_pat
     assert list(series.steps) == list(range(480))
     assert (series.values[0], series.values[-1]) == (60_000.5, 70_479.5)
     assert (data.extent.restarts, data.files.generations) == ((200,), (1,))
-
-
-def test_a_completed_row_says_nothing_twice(tmp_path: Path) -> None:
-    text = "step,loss\n" + "".join(f"{s},{s}.25\n" for s in range(9)) + "9,x,y,z\n"
-    text += "".join(f"{s},{s}.25\n" for s in range(10, 400))
-    file = written(tmp_path / "progress.csv", text[:-3], 0.0)
-    (run,) = discover([tmp_path]).runs
-    feed, store = FileFeed(run, run.files[0], Options()), Store()
-    feed.final = True
-    for batch in all_of(feed):
-        store.apply(batch)
-    notes = list(store.runs[run.key].files.notes)
-    assert notes
-    written(file, text, 5.0)
-    for batch in all_of(feed):
-        store.apply(batch)
-    assert store.runs[run.key].files.notes == notes
 
 
 def test_a_writer_that_came_after_the_last_look_is_seen(tmp_path: Path) -> None:

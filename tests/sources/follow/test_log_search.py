@@ -9,43 +9,48 @@ import pytest
 from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS, Options
 from rltui.sources.discovery.logdir import RunFinder
-from rltui.sources.follow.log_search import LogSearch, SearchPace
+from rltui.sources.discovery.run_files import Discovery
+from rltui.sources.follow.log_search import LogSearch
 from rltui.sources.follow.notifier import Notifier
 from rltui.sources.follow.schedule import Intervals
 from tests.clock import ManualClock
 
 
+class SlowFinder(RunFinder):
+    """Takes a while to search."""
+
+    def __init__(self, logdir: Path, clock: ManualClock, walk_s: float) -> None:
+        super().__init__([logdir])
+        self._clock, self._walk_s = clock, walk_s
+
+    def find(self) -> Discovery:
+        self._clock.advance(self._walk_s)
+        return super().find()
+
+
 @pytest.mark.parametrize(
-    ("walk_s", "check_s", "reported", "gap"),
+    ("walk_s", "reported", "gap", "idle_s"),
     [
-        *((0.0, 0.0, False, 5.0), (0.0, 0.0, True, 1.0), (0.2, 0.0, True, 2.0)),
-        *((0.7, 0.0, True, 7.0), (0.7, 0.0, False, 7.0), (0.1, 0.6, False, 6.0)),
+        *((0.0, False, 5.0, 60.0), (0.0, True, 1.0, 60.0), (0.2, True, 2.0, 60.0)),
+        *((0.7, True, 7.0, 140.0), (0.7, False, 7.0, 140.0)),
     ],
 )
-def test_looking_for_new_files_takes_a_tenth_of_the_time(
-    walk_s: float, check_s: float, reported: bool, gap: float
+def test_searching_takes_a_tenth_of_the_time_and_less_without_a_reason(
+    tmp_path: Path, walk_s: float, reported: bool, gap: float, idle_s: float
 ) -> None:
-    pace = SearchPace(Intervals())
-    assert pace.may_walk(100.0)
-    pace.walked(100.0, 100.0 + walk_s)
-    pace.checked(100.0, 100.0 + check_s)
-    assert pace.gap(reported=reported) == pytest.approx(gap)
-    assert pace.may_walk(100.1 + 11 * walk_s)
-    assert pace.may_walk(100.1 + 5 * walk_s) == (walk_s < 0.02)
-
-
-def test_a_file_that_may_become_a_log_is_watched(tmp_path: Path) -> None:
-    unclaimed = tmp_path / "x.jsonl"
-    unclaimed.touch()
     clock = ManualClock()
-    finder = RunFinder([tmp_path], ALL_FORMATS, Options())
-    search = LogSearch(finder, [tmp_path], clock, Intervals())
-    search.walk()
+    search = LogSearch(SlowFinder(tmp_path, clock, walk_s), [tmp_path], clock, Intervals())
+    for _ in range(2):
+        assert search.may_walk()
+        search.walk()
+    begun = clock.monotonic() - walk_s
+    assert search.pause(begun, reported=reported) == pytest.approx(gap)
+    assert search.may_walk() == (not walk_s)
+    clock.advance(idle_s - 1.0)
+    assert search.may_walk()
     assert search.check(reported=False) is None
-    for content in ("{}", "{}\n"):
-        unclaimed.write_text(content)
-        assert search.check(reported=False) is not None
-        assert search.check(reported=False) is None
+    clock.advance(1.5)
+    assert search.check(reported=False) is not None
 
 
 @pytest.mark.parametrize("reported", [True, False])
@@ -78,16 +83,3 @@ def test_one_more_check_before_reports_are_relied_on(
         assert pause == pytest.approx(50.0 if reported else 5.0)
     finally:
         notifier.stop()
-
-
-@pytest.mark.parametrize(
-    ("walk_s", "relies", "after"), [(0.0, False, 60.0), (1.0, False, 200.0), (0.0, True, 600.0)]
-)
-def test_walks_without_a_reason_are_rare(walk_s: float, relies: bool, after: float) -> None:
-    """Rarer where they take long, or where the system reports everything."""
-    pace = SearchPace(Intervals(rescan_s=5.0))
-    pace.walked(100.0, 100.0 + walk_s)
-    pace.relies = relies
-    assert pace.gap(reported=False) == pytest.approx(max(10 * walk_s, 50.0 if relies else 5.0))
-    assert not pace.must_walk(after - 1.0)
-    assert pace.must_walk(after)

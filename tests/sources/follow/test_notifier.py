@@ -1,4 +1,4 @@
-"""What the system reports, as far as it does: inotify, watchdog, and which of them is used."""
+"""What the system reports, as far as it does."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ import errno
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
-import watchdog.observers
 
 from rltui.files.disk import Mounts
 from rltui.sources.follow import notifier as module
-from rltui.sources.follow.notifier import InotifyWatches, Notifier, WatchdogWatches, most_watches
-
-Means = type[InotifyWatches | WatchdogWatches]
-Started = TypeVar("Started", InotifyWatches, WatchdogWatches, Notifier)
+from rltui.sources.follow.notifier import Notifier
 
 
 def ignore(path: str, structural: bool, directory: bool) -> None:
@@ -28,20 +23,13 @@ def ignore(path: str, structural: bool, directory: bool) -> None:
 
 
 @contextmanager
-def started(notifier: Started, directories: Sequence[Path]) -> Iterator[Started]:
+def started(notifier: Notifier, directories: Sequence[Path]) -> Iterator[Notifier]:
     if not notifier.start(directories):
         pytest.skip("the system grants no watch here")
     try:
         yield notifier
     finally:
         notifier.stop()
-
-
-@pytest.fixture(params=[InotifyWatches, WatchdogWatches])
-def means(request: pytest.FixtureRequest) -> Means:
-    """Each means of its own."""
-    found: Means = request.param
-    return found
 
 
 class RefusesInstances:
@@ -66,12 +54,7 @@ class RefusesWatches:
 def test_a_system_that_grants_nothing_is_polled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: object
 ) -> None:
-    class Broken(watchdog.observers.Observer):  # type: ignore[misc, valid-type]
-        def schedule(self, *args: object, **kwargs: object) -> None:
-            raise OSError(28, "inotify watch limit reached")
-
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: library)
-    monkeypatch.setattr(watchdog.observers, "Observer", Broken)
     notifier = Notifier(ignore)
     assert not notifier.start([tmp_path])
     notifier.update([tmp_path])
@@ -93,7 +76,7 @@ def test_what_happens_to_a_watched_directory_is_reported(tmp_path: Path) -> None
         while seen.get(timeout=10) != (str(path), structural, directory):
             pass
 
-    inotify = InotifyWatches(lambda *event: seen.put(event))
+    inotify = Notifier(lambda *event: seen.put(event))
     with started(inotify, [directory, link, tmp_path / "none"]):
         assert inotify.watched == {directory, link}
         log.write_text("x")
@@ -105,7 +88,7 @@ def test_what_happens_to_a_watched_directory_is_reported(tmp_path: Path) -> None
         inotify.update([directory])
         directory.rename(tmp_path / "moved")
         wait_for(directory, structural=True, directory=True)
-        assert not inotify.watches(directory)  # its path leads to nothing any more
+        assert directory not in inotify.watched  # its path leads to nothing any more
 
 
 def test_more_events_than_the_system_keeps(tmp_path: Path) -> None:
@@ -114,7 +97,7 @@ def test_more_events_than_the_system_keeps(tmp_path: Path) -> None:
         pytest.skip("no inotify here, or too patient")
     go_on, lost = threading.Event(), threading.Event()
     files = [tmp_path / "a", tmp_path / "b"]
-    inotify = InotifyWatches(lambda *_: bool(go_on.wait(10)) and None, lost.set)
+    inotify = Notifier(lambda *_: bool(go_on.wait(10)) and None, lost.set)
     with started(inotify, [tmp_path]):
         for file in files:
             file.touch()
@@ -132,27 +115,17 @@ def test_nothing_is_left_open(tmp_path: Path) -> None:
 
     before = held()
     for directories in ([tmp_path], []):
-        inotify = InotifyWatches(ignore)
+        inotify = Notifier(ignore)
         inotify.start(directories)
         inotify.stop()
         inotify.stop()
     assert held() == before
 
 
-@pytest.mark.parametrize(
-    ("limit", "most"), [("8192\n", 2048), ("192536", 48_134), ("9" * 9, 100_000), ("?", 2048)]
-)
-def test_a_quarter_of_the_watches_of_a_user_is_taken(tmp_path: Path, limit: str, most: int) -> None:
-    (tmp_path / "limit").write_text(limit)
-    assert most_watches(tmp_path / "limit") == most
-    assert most_watches(tmp_path / "none") == 2048
-
-
 def test_only_the_directories_themselves_are_watched(
-    means: Means, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "most_watches", lambda: 2)
-    monkeypatch.setattr(module, "MAX_WATCHES", 2)
     directories = [tmp_path / name for name in "abc"]
     for directory in directories:
         (directory / "deep").mkdir(parents=True)
@@ -164,7 +137,7 @@ def test_only_the_directories_themselves_are_watched(
         if path.endswith("end"):
             woken.set()
 
-    with started(means(wake), directories) as watches:
+    with started(Notifier(wake), directories) as watches:
         assert watches.watched == {tmp_path / "a", tmp_path / "b"}
         (tmp_path / "a" / "deep" / "file").touch()
         (tmp_path / "c" / "file").touch()
@@ -178,21 +151,6 @@ def test_only_the_directories_themselves_are_watched(
     structural = {path for path, structural, _ in seen if structural}
     assert structural <= {str(tmp_path / "a" / "end"), str(tmp_path / "c" / "new")}
     assert (str(tmp_path / "a" / "end"), True, False) in seen
-
-
-@pytest.mark.parametrize("inotify", [True, False])
-def test_a_written_file_wakes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inotify: bool
-) -> None:
-    """By watchdog where there is no inotify."""
-    start: Callable[..., bool] = InotifyWatches.start
-    monkeypatch.setattr(InotifyWatches, "start", lambda *args: inotify and start(*args))
-    woken = threading.Event()
-    with started(Notifier(lambda *_: woken.set()), [tmp_path]) as notifier:
-        assert notifier.watched == {tmp_path}
-        (tmp_path / "file").write_text("x")
-        assert woken.wait(10)
-    assert not notifier.watched
 
 
 @pytest.mark.parametrize("local", [True, False])

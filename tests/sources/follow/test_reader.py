@@ -21,7 +21,6 @@ from rltui.sources.follow import log_search, loop
 from rltui.sources.follow import queued as batch_queue
 from rltui.sources.follow.file_feed import FileFeed
 from tests.formats import encode
-from tests.sources.discovery.test_logdir import events
 from tests.trackers.store import TrackioDatabase
 
 FAST = Intervals(0.01, 0.01, 0.02, inotify=False)
@@ -59,14 +58,6 @@ def test_reads_everything_newest_run_first(tmp_path: Path) -> None:
     assert not any(b.more for b in batches)
 
 
-def test_files_of_a_run_oldest_first(tmp_path: Path) -> None:
-    write(tmp_path / "x.tfevents.20", range(5, 9))
-    write(tmp_path / "x.tfevents.10", range(1, 6))
-    batches = list(Reader([tmp_path]).read_all())
-    assert steps(batches) == [1, 2, 3, 4, 5, 5, 6, 7, 8]
-    assert [b.source.order for b in batches] == [0, 1]
-
-
 def test_budget_and_progress(tmp_path: Path) -> None:
     file = write(tmp_path / "x.tfevents.1", range(1, 200))
     reader = Reader([tmp_path], budget_bytes=1000)
@@ -80,15 +71,6 @@ def test_budget_and_progress(tmp_path: Path) -> None:
     assert [b.more for b in batches] == [True] * (len(batches) - 1) + [False]
     assert steps(batches) == list(range(1, 200))
     assert batches[-1].source.records == 2 * 199
-
-
-def test_a_run_without_scalars_is_reported(tmp_path: Path) -> None:
-    events(tmp_path / "run")
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "empty" / "x.tfevents.1").touch()
-    found = {b.run.name: b for b in Reader([tmp_path]).read_all()}
-    assert set(found) == {"run", "empty"}
-    assert all(not b.items and not b.more for b in found.values())
 
 
 def test_runs_are_chosen_among_all_that_were_found(tmp_path: Path) -> None:
@@ -105,27 +87,6 @@ def test_bad_paths_raise(tmp_path: Path) -> None:
         Reader([tmp_path / "nowhere"]).start()
     with pytest.raises(SourceError):
         list(Reader([tmp_path / "nowhere"]).read_all())
-
-
-def test_corruption_becomes_a_note(tmp_path: Path) -> None:
-    file = write(tmp_path / "x.tfevents.1", range(1, 4))
-    size = file.stat().st_size
-    with file.open("ab") as stream:
-        stream.write(b"garbage garbage garbage")
-    write(file, range(4, 6))
-    (batch,) = Reader([tmp_path]).read_all()
-    assert steps([batch]) == [1, 2, 3, 4, 5]
-    assert [(n.path, n.offset) for n in batch.notes] == [(file, size)]
-
-
-def test_reading_again_brings_what_is_new(tmp_path: Path) -> None:
-    file = write(tmp_path / "x.tfevents.1", range(1, 4))
-    reader = Reader([tmp_path])
-    list(reader.read_all())
-    assert list(reader.read_all()) == []
-    write(file, range(4, 5))
-    write(tmp_path / "late" / "x.tfevents.1", range(1, 2))
-    assert sorted(b.run.name for b in reader.read_all()) == [".", "late"]
 
 
 def test_files_that_wait(tmp_path: Path) -> None:
@@ -147,48 +108,18 @@ def test_files_that_wait(tmp_path: Path) -> None:
     assert [(b.source.order, b.waiting) for b in again] == [(0, 1), (3, 0)]
 
 
-def test_the_first_look_is_used_once(tmp_path: Path) -> None:
-    write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
-    reader = Reader([tmp_path])
-    reader.scan()
-    assert len(list(reader.read_all())) == 1
-    assert reader.walks == 1
-    write(tmp_path / "b" / "x.tfevents.1", range(1, 3))
-    assert len(list(reader.read_all())) == 1
-    assert reader.walks == 2
-
-
-def test_progress_asks_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
-    second = write(tmp_path / "b" / "x.tfevents.1", range(1, 9))
-    reader = Reader([tmp_path])
-    reader.scan()
-    size = first.stat().st_size + second.stat().st_size
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "stat", None)
-        patch.setattr(Path, "stat", None)
-        assert reader.progress() == (0, size)
-    list(reader.read_all())
-    assert reader.progress() == (size, size)
-    write(first, range(9, 12))
-    second.unlink()
-    list(reader.read_all())
-    done, known = reader.progress()
-    assert done == known
-
-
 def test_files_that_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").touch()
     (tmp_path / "y.jsonl").touch()
     reader = Reader([tmp_path])
     list(reader.read_all())
-    assert [(n.path.name, n.message) for n in reader.unclaimed] == [
+    assert [(n.path.name, n.message) for n in reader.state.unclaimed] == [
         ("x.jsonl", "empty so far"),
         ("y.jsonl", "empty so far"),
     ]
     (tmp_path / "x.jsonl").write_text('{"step": 1, "loss": 1}\n')
     assert len(list(reader.read_all())) == 1
-    assert [n.path.name for n in reader.unclaimed] == ["y.jsonl"]
+    assert [n.path.name for n in reader.state.unclaimed] == ["y.jsonl"]
 
 
 # -- threaded ---------------------------------------------------------------------------------
@@ -265,32 +196,6 @@ def test_deleted_file_is_reported(tmp_path: Path, started: Start) -> None:
     ]
 
 
-def test_a_file_that_is_written_anew_is_reported_once(tmp_path: Path, started: Start) -> None:
-    file = tmp_path / "x.jsonl"
-    file.write_text('{"step": 1, "loss": 1}\n{"step": 2, "loss": 1}\n')
-    reader = started(Reader([tmp_path], watch=FAST))
-    collect(reader, lambda b: steps(b) == [1, 2])
-    file.write_text("")
-    file.write_text('{"step": 7, "loss": 1}\n')
-    found = collect(reader, lambda b: steps(b) == [7])
-    with file.open("a") as stream:
-        stream.write('{"step": 8, "loss": 1}\n')
-    found += collect(reader, lambda b: steps(b) == [8])
-    assert [(n.path, n.message) for b in found for n in b.notes] == [
-        (file, "was truncated and written anew; read again from its start")
-    ]
-
-
-def test_a_full_queue_holds_the_reader_back(
-    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch_queue, "MOST_BATCHES", 3)
-    write(tmp_path / "x.tfevents.1", range(1, 500))
-    reader = started(Reader([tmp_path], watch=FAST, budget_bytes=500))
-    found = collect(reader, lambda b: bool(b) and not b[-1].more)
-    assert steps(found) == list(range(1, 500))
-
-
 def test_stop_while_the_queue_is_full(
     tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,16 +228,16 @@ def test_a_logdir_that_vanishes_is_noted(tmp_path: Path, started: Start) -> None
     file = write(logdir / "x.tfevents.1", range(1, 3))
     reader = started(Reader([logdir], watch=FAST))
     collect(reader, lambda b: steps(b) == [1, 2])
-    assert reader.notes == ()
+    assert reader.state.notes == ()
     file.unlink()
     logdir.rmdir()
     collect(reader, lambda b: any(x.gone for x in b))
-    until(lambda: bool(reader.notes))
-    assert reader.notes == (Note(logdir, None, Level.WATCH, "vanished"),)
+    until(lambda: bool(reader.state.notes))
+    assert reader.state.notes == (Note(logdir, None, Level.WATCH, "vanished"),)
     logdir.mkdir()
     write(logdir / "y.tfevents.1", range(3, 4))
     collect(reader, lambda b: steps(b) == [3])
-    assert reader.notes == (Note(logdir, None, Level.OK, "is back"),)
+    assert reader.state.notes == (Note(logdir, None, Level.OK, "is back"),)
 
 
 def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
@@ -357,20 +262,6 @@ def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
     assert reader.walks <= 3
 
 
-def test_only_the_directory_of_a_single_file_is_watched(tmp_path: Path, started: Start) -> None:
-    file = write(tmp_path / "x.tfevents.1", range(1, 3))
-    (tmp_path / "deep" / "deeper").mkdir(parents=True)
-    reader = started(Reader([file], watch=Intervals(0.01, 0.01, 1000.0, inotify=True)))
-    assert reader.listening.wait(LONG)
-    assert reader.watches == bool(reader.watches)
-    reader._wake_ups.notify(str(tmp_path / "y.tfevents.1"), True, False)
-    reader._wake_ups.notify(str(tmp_path / "z.jsonl"))
-    assert not reader._wake_ups.changed
-    write(file, range(3, 4))
-    collect(reader, lambda b: 3 in steps(b))
-    assert reader.walks == 1
-
-
 def test_live_files_are_followed_while_much_is_read(
     tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,14 +279,6 @@ def test_live_files_are_followed_while_much_is_read(
     names = [b.run.name for b in found]
     assert {"live", "new"} <= set(names)
     assert names[-1] == "old"
-
-
-def test_on_batch_wakes_the_main_thread(tmp_path: Path, started: Start) -> None:
-    write(tmp_path / "x.tfevents.1", range(1, 3))
-    woken = threading.Event()
-    reader = started(Reader([tmp_path], watch=FAST, on_batch=woken.set))
-    assert woken.wait(LONG)
-    assert reader.drain()
 
 
 def test_stop_during_a_search(
@@ -425,15 +308,6 @@ def test_stop_during_a_search(
     write(file, range(3, 4))
     started(reader)
     collect(reader, lambda b: steps(b) == [3])
-
-
-def test_start_twice_and_stop_twice(tmp_path: Path) -> None:
-    reader = Reader([tmp_path], watch=FAST)
-    reader.start()
-    reader.start()
-    reader.stop()
-    reader.stop()
-    assert not reader.wait(0)
 
 
 # -- new files, and files that make room for others --------------------------------------------

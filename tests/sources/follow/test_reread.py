@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.core.batch import Batch, RunKey, SourceInfo
+from rltui.core.batch import Batch, SourceInfo
 from rltui.formats import Decoded, Options
 from rltui.sources import Reader
 from rltui.sources.discovery.logdir import discover
@@ -92,15 +92,6 @@ def read_on(feed: FileFeed) -> list[Batch]:
     return found
 
 
-def test_files_that_the_store_does_not_know_are_left_out(logdir: Path) -> None:
-    (run,) = (r for r in discover([logdir]).runs if r.key == RunKey(0, "one"))
-    batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
-    sources = sources_of(batches)
-    sources.pop(run.files[0].path)
-    again = list(read_again(run, sources))
-    assert {b.source.path for b in again} == {f.path for f in run.files[1:]}
-
-
 def test_trouble_is_reported(logdir: Path) -> None:
     run = discover([logdir]).runs[0]
     batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
@@ -126,18 +117,3 @@ def test_a_reader_says_beforehand_whether_a_run_can_be_read_again(logdir: Path) 
     assert not reader.rereadable(key, {}, []), "a run all of whose files were given to others"
     (logdir / "two.jsonl").write_text("")
     assert not reader.rereadable(key, sources, [0])
-
-
-def test_a_last_line_without_its_end_comes_again_if_another_reader_has_read_it(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "progress.csv"
-    path.write_text("step,x\n1,1.5\n2,2.5")
-    (batch,) = Reader([tmp_path]).read_all()
-    fresh, counts = Reader([tmp_path]), []
-    fresh.scan()
-    for finished in ((), (path,)):
-        again = fresh.read_again(batch.run, {path: batch.source}, [0], finished)
-        assert again is not None
-        counts.append(sum(x.points for b in again for x in b.blocks))
-    assert counts == [1, 2]

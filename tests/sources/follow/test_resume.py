@@ -120,16 +120,6 @@ def test_a_shorter_file_is_read_anew_once_it_stays_so(tmp_path: Path) -> None:
     assert points(replacing) == 1
 
 
-def test_a_file_that_was_replaced_keeps_its_points(tmp_path: Path) -> None:
-    log, watch = tmp_path / "a.csv", Watch(tmp_path)
-    write(log, "step,loss\n" + "".join(f"{n},0.5\n" for n in range(20)))
-    watch.read()
-    write(log, "step,loss\n" + "".join(f"{n},0.25\n" for n in range(30)))
-    assert [b for b in watch.read() if b.replaced]
-    watch.read(budget=50)
-    assert watch.steps("a") == list(range(30))
-
-
 def test_a_run_keeps_its_name(tmp_path: Path) -> None:
     watch = Watch(tmp_path)
     write(tmp_path / "exp.jsonl", rows(0, 3))
@@ -138,17 +128,6 @@ def test_a_run_keeps_its_name(tmp_path: Path) -> None:
     watch.read()
     assert sorted(key.name for key in watch.store.runs) == ["exp", "exp/"]
     assert watch.steps("exp") == [0, 1, 2]
-
-
-def test_files_of_a_run_keep_their_order(tmp_path: Path) -> None:
-    watch = Watch(tmp_path)
-    write(tmp_path / "run" / "b.csv", "step,loss\n1,0.5\n")
-    first = watch.read()
-    write(tmp_path / "run" / "a.csv", "step,other\n1,0.5\n2,0.5\n")
-    second = watch.read()
-    known = {b.source.path: b.source.order for b in first}
-    for batch in second:
-        assert known.get(batch.source.path, batch.source.order) == batch.source.order
 
 
 def test_a_vanished_file_is_reported_once(tmp_path: Path) -> None:
@@ -163,17 +142,6 @@ def test_a_vanished_file_is_reported_once(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", rows(0, 5))
     assert points(watch.read()) == 2
     assert watch.steps("a") == [0, 1, 2, 3, 4]
-
-
-def test_a_document_replaces_itself(tmp_path: Path) -> None:
-    watch, log = Watch(tmp_path), tmp_path / "run" / "trainer_state.json"
-    state = '{{"log_history": [{}], "global_step": 1, "max_steps": 9}}'
-    write(log, state.format('{"step": 1, "loss": 0.5}'))
-    watch.read()
-    watch.read()
-    write(log, state.format('{"step": 1, "loss": 0.5}, {"step": 2, "loss": 0.5}'))
-    watch.read()
-    assert watch.steps("run", "train/loss") == [1, 2]
 
 
 def events(count: int) -> bytes:

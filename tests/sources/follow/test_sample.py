@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
-import struct
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,25 @@ import pytest
 from rltui.core.batch import RunKey
 from rltui.core.block import Block
 from rltui.formats import FORMATS, Decoded, Options
-from rltui.formats.tfevents.framing import masked_crc
 from rltui.sources.discovery.run_files import LogFile, RunFiles
-from rltui.sources.follow.file_feed import FileFeed, Limits, Overview, overview, sample
+from rltui.sources.follow import file_feed
+from rltui.sources.follow.file_feed import FileFeed, overview
 from tests.formats import encode
 
 EVENTS, LINES = (next(f for f in FORMATS if f.name == n) for n in ("tfevents", "jsonl"))
 SAMPLED = EVENTS, LINES
-SMALL = Limits(windows=12, window_bytes=4096, most_bytes=80_000)
+SMALL = 80_000, 12, 4096
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounded(monkeypatch, *SMALL)
+
+
+def bounded(monkeypatch: pytest.MonkeyPatch, most: int, windows: int, window: int) -> None:
+    """Sample files of this many bytes, by so many windows of so many bytes."""
+    for name, value in (("MOST_BYTES", most), ("WINDOWS", windows), ("WINDOW_BYTES", window)):
+        monkeypatch.setattr(file_feed, f"_{name}", value)
 
 
 def events(steps: int, tags: int = 20, *, shuffled: bool = False) -> bytes:
@@ -39,18 +51,23 @@ def lines(steps: int) -> bytes:
     return b"".join(json.dumps({"step": s, "data": row}).encode() + b"\n" for s in range(steps))
 
 
-def look(data: bytes, form: int = 0, limits: Limits = SMALL) -> Overview:
-    read: list[tuple[int, int]] = []
+def look(data: bytes, form: int = 0, most: int = SMALL[0]) -> tuple[Block, ...]:
+    read: list[int] = []
+    pread = os.pread
 
-    def reading(pos: int, size: int) -> bytes:
-        read.append((pos, size))
-        return data[pos : pos + size]
+    def counted(descriptor: int, length: int, at: int) -> bytes:
+        read.append(length)
+        return pread(descriptor, length, at)
 
-    found = sample(reading, len(data), SAMPLED[form], None, limits)
+    with tempfile.NamedTemporaryFile() as file, pytest.MonkeyPatch.context() as patch:
+        file.write(data)
+        file.flush()
+        patch.setattr(os, "pread", counted)
+        found = overview(Path(file.name), SAMPLED[form], Options())
     assert found is not None
-    assert found.size == len(data)
-    assert found.bytes_read == sum(size for _, size in read) <= limits.most_bytes
-    return found
+    assert found[1] == len(data)
+    assert sum(read) <= most
+    return found[0]
 
 
 def points(blocks: tuple[Block, ...]) -> set[tuple[str, int, float, bytes]]:
@@ -71,7 +88,7 @@ def test_event_samples_are_whole_rows_of_real_points(shuffled: bool, tail: int) 
     data = events(800, shuffled=shuffled)
     data = data[: len(data) - tail]
     found = look(data)
-    got = points(found.blocks)
+    got = points(found)
     assert got < full(data)
     assert max(p[1] for p in got) == max(p[1] for p in full(data))
     steps = {p[1] for p in got}
@@ -85,16 +102,16 @@ def test_event_samples_are_whole_rows_of_real_points(shuffled: bool, tail: int) 
 def test_lines() -> None:
     data = lines(3000)
     found = look(data, 1)
-    got = points(found.blocks)
+    got = points(found)
     assert got < full(data, 1)
     assert {0, 2999} < {p[1] for p in got}
-    assert len(found.blocks) == 1
+    assert len(found) == 1
 
 
-def test_steps_longer_than_a_window() -> None:
+def test_steps_longer_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounded(monkeypatch, 200_000, 50, 1000)
     data = events(60, tags=150)
-    limits = Limits(windows=50, window_bytes=1000, most_bytes=200_000)
-    got = points(look(data, limits=limits).blocks)
+    got = points(look(data, most=200_000))
     assert got < full(data)
     for step in {p[1] for p in got} - {59}:
         assert sum(p[1] == step for p in got) == 150
@@ -105,46 +122,27 @@ def test_holes_and_noise_do_no_harm() -> None:
     whole = full(bytes(data))
     data[100_000:400_000] = bytes(300_000)
     data[500_000:600_000] = random.Random(1).randbytes(100_000)
-    got = points(look(bytes(data)).blocks)
+    got = points(look(bytes(data)))
     assert got < whole
     noise = look(random.Random(2).randbytes(200_000))
-    assert not noise.blocks
-    assert not look(random.Random(2).randbytes(200_000), 1).blocks
-
-
-def test_the_leading_tag_may_begin_other_tags_and_stand_in_texts() -> None:
-    rows = []
-    for step in range(3000):
-        rows.append(encode.event(step, 1.78e9, encode.simple(b"x", step)))
-        rows.append(encode.event(step, 1.78e9, encode.text(b"t", b"\n\x01x" * 9)))
-        rows += [encode.event(step, 1.78e9, encode.simple(b"x%d" % i, step)) for i in range(5)]
-    data = b"".join(rows)
-    got = points(look(data).blocks)
-    assert got < full(data)
-    for step in {p[1] for p in got} - {2999}:
-        assert sum(p[1] == step for p in got) == 6
-
-
-def test_a_huge_length_allocates_nothing() -> None:
-    head = struct.pack("<Q", 1 << 27)
-    record = head + struct.pack("<I", masked_crc(head))
-    data = events(50) + record + random.Random(5).randbytes(300_000)
-    assert points(look(data).blocks) <= full(events(50))
+    assert not noise
+    assert not look(random.Random(2).randbytes(200_000), 1)
 
 
 def test_small_files_are_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "events.out.tfevents.1.x"
     path.write_bytes(events(3))
-    assert overview(path, EVENTS) is None
+    assert overview(path, EVENTS, Options()) is None
     with pytest.raises(OSError, match="No such file"):
-        overview(tmp_path / "gone", EVENTS)
+        overview(tmp_path / "gone", EVENTS, Options())
 
 
-def test_series_of_a_run_keep_their_names(tmp_path: Path) -> None:
+def test_series_of_a_run_keep_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounded(monkeypatch, 8000, 4, 512)
     path = tmp_path / "events.out.tfevents.1.x"
     path.write_bytes(events(800, 1))
     run = RunFiles(RunKey(0, "r"), tmp_path, (LogFile(path, EVENTS, series=("a/loss_0", "s")),))
-    found = FileFeed(run, run.files[0], Options()).sample(Limits(4, 512, 8000))
+    found = FileFeed(run, run.files[0], Options()).sample()
     assert found is not None
     assert {t for b in found.blocks for t in b.tags} == {"a/loss_0/s"}
     assert (found.run, found.more, found.sampled) == (run.key, True, True)

@@ -13,7 +13,6 @@ from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.batch import Batch
 from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
-from rltui.sources.follow import stdin_feed as module
 from rltui.sources.follow import stdin_feed as pipe_reader
 from rltui.sources.follow.stdin_feed import PipeReader
 
@@ -66,13 +65,6 @@ def test_all_of_it_is_read_to_its_end(pipe: Pipe) -> None:
     assert not batches[-1].more
 
 
-def test_the_end_of_the_log_is_reported(pipe: Pipe) -> None:
-    text = console(3) + "Traceback (most recent call last):\nRuntimeError: boom\n"
-    *_, last = written(pipe, text).read_all()
-    assert last.tail is not None
-    assert last.tail.lines[-last.tail.after_row :][-1] == "RuntimeError: boom"
-
-
 def test_what_is_no_log_is_reported(pipe: Pipe) -> None:
     *_, last = written(pipe, "hello\nworld\n").read_all()
     assert [n.message for n in last.notes] == ["no rows of metrics came through it"]
@@ -122,45 +114,6 @@ def test_a_last_row_without_newline(pipe: Pipe, form: str) -> None:
     assert steps(list(written(pipe, text.rstrip("\n")).read_all())) == list(range(1, 31))
 
 
-def test_rows_between_much_noise(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Longer than what is looked at of the beginning and end of a file, on both sides."""
-    noise = "Loading checkpoint shards from a place far away\n" * 3000
-    monkeypatch.setattr(module, "PipeReader", Whole)
-    reader = Reader([PIPE], pipe=pipe.out, budget_bytes=1 << 20)
-    Whole.data = (noise + console(9) + noise).encode()
-    assert steps(list(reader.read_all())) == list(range(1, 10))
-
-
-def test_a_row_in_two_pieces_after_noise(pipe: Pipe) -> None:
-    row = ROW.format(1, 0.5)
-    reader = Reader([PIPE], pipe=pipe.out)
-    reader.start()
-    pipe.write("Loading checkpoint shards from a place far away\n" * 3000 + row[:20])
-    found: list[Batch] = []
-    while sum(b.source.size for b in found[-1:]) < 3000 * 48 + 20:
-        assert reader.wait(10)
-        found += reader.drain()
-    pipe.write(row[20:])
-    pipe.close()
-    while not reader.ended:
-        reader.wait(1)
-        found += reader.drain()
-    reader.stop()
-    assert steps(found + reader.drain()) == [1]
-
-
-class Whole(PipeReader):
-    """A pipe all of which came at once, before anybody looked."""
-
-    data = b""
-
-    def _run(self) -> None:
-        with self._lock:
-            self._bytes += self.data
-            self._ended = True
-            self._lock.notify_all()
-
-
 def test_what_nobody_takes_is_dropped_at_last(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the view is paused the training must go on, but not fill the memory."""
     monkeypatch.setattr(pipe_reader, "_MOST_BYTES", 1 << 20)
@@ -183,13 +136,6 @@ def test_what_nobody_takes_is_dropped_at_last(pipe: Pipe, monkeypatch: pytest.Mo
     assert last.startswith("step:59999 ")
     assert len(data) < 1 << 20
     assert dropped > 3 << 20
-
-
-def test_dropped_bytes_are_reported(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PipeReader, "take_dropped", lambda _: 1234)
-    *_, last = written(pipe, console(3)).read_all()
-    (note,) = {n.message for n in last.notes}
-    assert "1,234 bytes" in note
 
 
 def test_the_output_of_a_job_that_died_before_its_first_row(pipe: Pipe) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from rltui.core.installation import to_add
 from rltui.sources.side_files import sample_files
-from rltui.sources.side_files.sample import row_of, sample_of, samples_in
+from rltui.sources.side_files.sample import row_of, sample_of
 from rltui.sources.side_files.sample_files import SampleSet, find_samples
 
 
@@ -205,12 +205,6 @@ def test_the_reward_of_a_sample(record: dict[str, object], reward: float) -> Non
     assert row.reward == pytest.approx(reward, nan_ok=True)
 
 
-def test_a_record_of_lists_that_are_no_columns_is_one_sample() -> None:
-    chat = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
-    assert len(list(samples_in({"messages": chat, "reward": 1.0}))) == 1
-    assert len(list(samples_in({"prompt": "a", "completion": "b"}))) == 1
-
-
 def test_nested_records_and_numbers_of_any_size_are_read(tmp_path: Path) -> None:
     head = '{"prompt": "p", "completion": '
     deep = f'{head}{"[" * 480}"a"{"]" * 480}, "reward": 1}}'
@@ -226,39 +220,6 @@ def test_nested_records_and_numbers_of_any_size_are_read(tmp_path: Path) -> None
     assert table.rows[3].reward == math.inf
     for row in table.rows:
         assert only(tmp_path).read(1, row).texts[0] == ("prompt", "p")
-
-
-def test_nan_and_infinity_lose_no_record(tmp_path: Path) -> None:
-    rows = [verl_row(1.0, "good"), verl_row(math.nan, "no score"), verl_row(-math.inf, "less")]
-    write(tmp_path / "rollouts/1.jsonl", *rows)
-    found = only(tmp_path)
-    table = found.load(1)
-    assert [r.preview for r in table.rows] == ["good", "no score", "less"]
-    assert found.read(1, table.rows[1]).texts[1] == ("output", "no score")
-    document = {"columns": ["prompt", "completion", "reward"], "data": [["p", "c", math.nan]]}
-    (tmp_path / "samples_2.table.json").write_text(json.dumps(document), encoding="utf-8")
-    (in_table,) = find_samples(tmp_path, frozenset({tmp_path / "rollouts/1.jsonl"}))
-    assert [r.preview for r in in_table.load(2).rows] == ["c"]
-
-
-def test_lines_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
-    path = tmp_path / "1.jsonl"
-    good = json.dumps(verl_row(1.0))
-    path.write_text(f'{good}\n{{"a": \n\n[1]\n{good}\n{{"input": "is being writt', encoding="utf-8")
-    table = only(tmp_path).load(1)
-    assert len(table.rows) == 2
-    assert table.note == "lines that cannot be read: 2"
-
-
-def test_a_table_that_was_rewritten_shorter_is_an_error_that_is_caught(tmp_path: Path) -> None:
-    path = tmp_path / "samples_1.table.json"
-    document = {"columns": ["prompt", "completion"], "data": [["p", "c"], ["p", "d"]]}
-    path.write_text(json.dumps(document), encoding="utf-8")
-    found = only(tmp_path)
-    row = found.load(1).rows[1]
-    path.write_text(json.dumps({**document, "data": [["p", "c"]]}), encoding="utf-8")
-    with pytest.raises(ValueError, match="rewritten"):
-        found.read(1, row)
 
 
 def test_files_of_one_name_are_sets_of_their_own(tmp_path: Path) -> None:

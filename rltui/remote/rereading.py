@@ -13,8 +13,7 @@ from queue import Empty, SimpleQueue
 from rltui.core.batch import Batch
 from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
-from rltui.remote.ssh.conversation import Conversation
-from rltui.remote.ssh.link import LinkLostError
+from rltui.remote.conversation import Conversation, LinkLostError
 from rltui.remote.wire.messages import Again
 from rltui.sources.follow.queued import Arriving, BatchQueue
 
@@ -37,24 +36,17 @@ class _EndError(Exception):
 class _Job:
     """One run to ask about, or to read."""
 
-    def __init__(self, wanted: Again, on_news: Callable[[], None], *, only_ask: bool) -> None:
+    def __init__(self, wanted: Again, on_news: Callable[[], None]) -> None:
         self.wanted = wanted
-        self.only_ask = only_ask
         self.batches = BatchQueue(on_news, _MOST_WAITING)
         self.done = threading.Event()
         self.kept = False
+        """Whether the files still hold what was read of them."""
         self.answered = 0.0
         """When, monotonic seconds."""
         self.cancelled = False
         self.began = False
         """Whether a batch has been handed over."""
-
-    def cancel(self) -> None:
-        """Nobody does it any more; whoever waits for it is told."""
-        self.cancelled = True
-        self.batches.close()
-        self.batches.fail(UnreachableError(_STOPPED))
-        self.done.set()
 
 
 class Rereading:
@@ -91,11 +83,9 @@ class Rereading:
                 return job.kept
             job = None
         if job is None:
-            job = _Job(wanted, self._on_news, only_ask=True)
             if len(self._asked) >= _MOST_ANSWERS:
                 self._asked.clear()
-            self._asked[wanted] = job
-            self._put(job)
+            job = self._asked[wanted] = self._begun(wanted)
         if not wait:
             return None
         job.done.wait()
@@ -104,9 +94,18 @@ class Rereading:
 
     def read(self, wanted: Again) -> Arriving:
         """What was read of these files."""
-        job = _Job(wanted, self._on_news, only_ask=False)
-        self._put(job)
-        return Arriving(_batches_of(job), lambda: job.batches.wait(0))
+        job = self._begun(wanted)
+
+        def batches() -> Iterator[Batch]:
+            while True:
+                job.batches.wait(None)
+                try:
+                    found = job.batches.drain(1)
+                except _EndError:
+                    return
+                yield from found
+
+        return Arriving(batches(), lambda: job.batches.wait(0))
 
     def close(self) -> None:
         """End the connection, and whatever waits for it. What is asked for later opens another."""
@@ -116,18 +115,22 @@ class Rereading:
             if self._running:
                 self._jobs.put(None)
         for job in jobs:
-            job.cancel()
+            job.cancelled = True
+            job.batches.close()
+            job.batches.fail(UnreachableError(_STOPPED))
+            job.done.set()
         if talk is not None:
             talk.close()
 
-    def _put(self, job: _Job) -> None:
+    def _begun(self, wanted: Again) -> _Job:
+        job = _Job(wanted, self._on_news)
         with self._lock:
             self._open.add(job)
             self._jobs.put(job)
-            if self._running:
-                return
-            self._running = True
-        threading.Thread(target=self._run, name="rltui-ssh-again", daemon=True).start()
+            begin, self._running = not self._running, True
+        if begin:
+            threading.Thread(target=self._run, name="rltui-again", daemon=True).start()
+        return job
 
     # -- the thread -------------------------------------------------------------------------
 
@@ -136,9 +139,13 @@ class Rereading:
             error: Exception = _EndError()
             try:
                 self._do(job)
+            except VanishedError as failure:
+                error = failure
             except (LinkLostError, SourceError) as failure:
-                reached = isinstance(failure, VanishedError) or job.cancelled
-                error = failure if reached else self._lost(failure)
+                self._hang_up()
+                error = UnreachableError(str(failure))
+                if not job.cancelled:
+                    self._lost_at, self._why = self._clock.monotonic(), str(failure)
             except BaseException as failure:  # noqa: BLE001 - raised where the batches are taken
                 self._hang_up()
                 error = failure if isinstance(failure, Exception) else RuntimeError(str(failure))
@@ -179,35 +186,25 @@ class Rereading:
             self._ask(job)  # that connection had ended meanwhile
 
     def _ask(self, job: _Job) -> None:
-        talk = self._connected()
-        if job.cancelled:
-            raise LinkLostError(_STOPPED)
-        if talk.cannot_reread:
-            raise SourceError(talk.cannot_reread)
-        if job.only_ask:
-            job.kept = talk.keeps(job.wanted)
-            return
-        batches = talk.read_again(job.wanted)
-        if batches is None:
-            raise VanishedError("its files do not hold it any more")
-        for batch in batches:
-            job.began = True
-            if not job.batches.put(batch):
-                raise LinkLostError(_STOPPED)
-
-    def _connected(self) -> Conversation:
         if self._talk is None:
             if self._clock.monotonic() - self._lost_at < _PAUSE_S:
                 raise LinkLostError(self._why)
-            talk = self._connect()
+            opened = self._connect()
             with self._lock:
-                self._talk = talk
-        return self._talk
-
-    def _lost(self, failure: Exception) -> UnreachableError:
-        self._hang_up()
-        self._lost_at, self._why = self._clock.monotonic(), str(failure)
-        return UnreachableError(self._why)
+                self._talk = opened
+        talk = self._talk
+        if job.cancelled:
+            raise LinkLostError(_STOPPED)
+        job.kept = talk.keeps(job.wanted)
+        if job.wanted.only_ask:
+            return
+        if not job.kept:
+            raise VanishedError("its files do not hold it any more")
+        assert talk.paths is not None
+        for batch in talk.batches():
+            job.began = True
+            if not job.batches.put(talk.paths.batch(batch)):
+                raise LinkLostError(_STOPPED)
 
     def _hang_up(self) -> None:
         with self._lock:
@@ -219,13 +216,3 @@ def _end(talk: Conversation | None) -> None:
     if talk is not None:
         talk.close()
         talk.release()
-
-
-def _batches_of(job: _Job) -> Iterator[Batch]:
-    while True:
-        job.batches.wait(None)
-        try:
-            batches = job.batches.drain(1)
-        except _EndError:
-            return
-        yield from batches

@@ -1,0 +1,303 @@
+"""This side of a connection to ``rltui stream``: logs are asked for, batches come back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from rltui.core.batch import Batch, Note, RunKey
+from rltui.core.errors import SourceError
+from rltui.core.level import Level
+from rltui.remote.wire import (
+    BatchDecoder,
+    BatchEncoder,
+    Frame,
+    FrameReader,
+    FrameWriter,
+    Kind,
+    VersionError,
+    WireError,
+)
+from rltui.remote.wire.codec import dump
+from rltui.remote.wire.messages import (
+    Again,
+    Answer,
+    Chosen,
+    Error,
+    Found,
+    Hello,
+    Kept,
+    Message,
+    Read,
+    Request,
+    State,
+    kind_of,
+    message_in,
+)
+from rltui.remote.wishes import Wishes
+from rltui.sources.follow.resume import HandedOver
+from rltui.sources.follow.schedule import Intervals
+
+#: What comes: a batch, a message, an answer with its bytes, or the kind of a frame without content.
+Event = Batch | Message | tuple[Answer, bytes] | Kind
+#: Seconds by which the clocks of two hosts may differ.
+_SKEW_S = 60.0
+
+
+class LinkLostError(Exception):
+    """The connection has ended; the text says why.
+
+    ``missing``: there is no rltui, or one that knows no stream, on the other side.
+    """
+
+    def __init__(self, why: str, *, missing: bool = False) -> None:
+        super().__init__(why)
+        self.missing = missing
+
+
+class Transport(Protocol):
+    """Carries the bytes of one connection. Not thread-safe, but for :meth:`close`."""
+
+    def send(self, data: bytes) -> None:
+        """Send all bytes. If the connection is lost, :meth:`receive` says so."""
+        ...
+
+    def receive(self) -> bytes:
+        """The bytes that come next; waits for them, and may return none. Raises LinkLostError."""
+        ...
+
+    def close(self) -> None:
+        """End the connection; a thread that waits in :meth:`receive` is woken."""
+        ...
+
+    def release(self) -> None:
+        """Free what it holds, after the end, in the thread that receives."""
+        ...
+
+
+class Paths(ABC):
+    """What the paths and runs of the other side are called here."""
+
+    def __init__(self) -> None:
+        self._here: dict[Path, Path] = {}
+
+    @abstractmethod
+    def translated(self, path: Path) -> Path:
+        """What a path there is called here."""
+
+    @abstractmethod
+    def there(self, path: Path) -> Path:
+        """What a path that was :meth:`translated` is called there."""
+
+    def key(self, key: RunKey) -> RunKey:
+        """The session's key of a run there."""
+        return key
+
+    def batch(self, batch: Batch) -> Batch:
+        """A batch with the paths and the key of here."""
+        path, run_path = batch.source.path, batch.run_path
+        for there in (path, run_path):
+            if there not in self._here:
+                self._here[there] = self.translated(there)
+        source = replace(batch.source, path=self._here[path])
+        notes = self.notes(batch.notes)
+        key, run_path = self.key(batch.run), self._here[run_path]
+        return replace(batch, run=key, source=source, run_path=run_path, notes=notes)
+
+    def notes(self, notes: Sequence[Note]) -> tuple[Note, ...]:
+        """Notes with the paths of here, which may be without number: they are not kept."""
+        return tuple(
+            replace(note, path=self._here.get(note.path) or self.translated(note.path))
+            for note in notes
+        )
+
+
+class Conversation:
+    """Over one connection. Not thread-safe, but for :meth:`close`."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        logdirs: int,
+        wishes: Wishes,
+        paths_of: Callable[[Sequence[Path]], Paths],
+        state: State | None = None,
+    ) -> None:
+        """``logdirs``: how many are read; ``paths_of`` translates below what these are called
+        there; ``state`` is what the far side said before."""
+        self._transport = transport
+        self._logdirs = logdirs
+        self._wishes = wishes
+        self._paths_of = paths_of
+        self._reader = FrameReader()
+        self._writer = FrameWriter(transport.send)
+        self._decoder = BatchDecoder(logdirs)
+        self._events: Iterator[Event] | None = None
+        """What has come and was not looked at."""
+        self._lists = 0
+        """Lists of runs to choose from that have come."""
+        self.paths: Paths | None = None
+        """None until the far side has introduced itself."""
+        self.state = state or State()
+        """As of now, with the paths of here."""
+        self.ahead_s = 0.0
+        """Seconds by which the clock of the other side is ahead."""
+
+    # -- sending ------------------------------------------------------------------------------
+
+    def send(self, *messages: Message) -> None:
+        """Send messages."""
+        for message in messages:
+            self._writer.put(Frame(kind_of(message), dump(message)))
+        self._writer.flush()
+
+    def request(self, known: HandedOver, *, chooses: bool) -> None:
+        """Have the far side search for runs; ``known`` is what has come of them before. It
+        ``chooses`` among them: :class:`Found` is to be answered then."""
+        batches, wishes = list(known), self._wishes
+        watch = wishes.watch
+        intervals = Intervals(watch.fast_s, watch.slow_s, watch.rescan_s, watch.inotify)
+        keys = tuple(wishes.step_keys or ())
+        request = Request(keys, wishes.verify, wishes.waits, chooses, intervals, len(batches))
+        self._writer.put(Frame(Kind.REQUEST, dump(request)))
+        encoder = BatchEncoder()
+        for batch in batches:
+            for frame in encoder.frames(batch):
+                self._writer.put(frame)
+        self._writer.flush()
+
+    def choose(self, numbers: Sequence[int]) -> None:
+        """Say which runs of the newest list are to be read."""
+        self.send(Chosen(tuple(numbers), self._lists))
+
+    # -- receiving ----------------------------------------------------------------------------
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """What bytes say; batches have the paths of the other side. Raises LinkLostError, and
+        SourceError for a path that is missing or no log."""
+        try:
+            for frame in self._reader.feed(data):
+                if frame.kind == Kind.HELLO or self.paths is not None:
+                    yield from self._said(frame)
+                else:
+                    raise WireError("the other side did not introduce itself")
+        except VersionError as error:
+            why = f"rltui there speaks {error}: install the same version on both sides"
+            raise LinkLostError(why) from None
+        except WireError as error:
+            raise LinkLostError(f"what arrives is not what rltui stream sends: {error}") from None
+
+    def _said(self, frame: Frame) -> Iterator[Event]:
+        if frame.kind in (Kind.BATCH, Kind.PART):
+            batch = self._decoder.batch_of(frame)
+            if batch is not None:
+                yield batch
+            return
+        message = message_in(frame)
+        if isinstance(message, Hello):
+            if len(message.logdirs) != self._logdirs:
+                raise WireError("the number of logdirs is wrong")
+            self.paths = self._paths_of(message.logdirs)
+            self.ahead_s = message.now - self._wishes.clock.now()
+        elif isinstance(message, State):
+            self._renew_state(message)
+        elif isinstance(message, Error):
+            raise (SourceError if message.bad_path else LinkLostError)(message.text)
+        elif isinstance(message, Found):
+            if any(key.logdir >= self._logdirs for key in message.runs):
+                raise WireError("a run is of no logdir")
+            self._lists += 1
+        if isinstance(message, Answer):
+            yield message, frame.columns
+        elif message is not None:
+            yield message
+        elif frame.kind in set(Kind):
+            yield Kind(frame.kind)
+
+    def _renew_state(self, news: State) -> None:
+        assert self.paths is not None
+        if news.notes is not None:
+            news = replace(news, notes=self.paths.notes(news.notes))
+        if news.unclaimed is not None:
+            news = replace(news, unclaimed=self.paths.notes(news.unclaimed))
+        names = ("progress", "run_count", "notes", "unclaimed")
+        changed = {n: value for n in names if (value := getattr(news, n)) is not None}
+        self.state = replace(self.state, **changed)
+
+    def arriving(self) -> Iterator[Event]:
+        """What arrives next, perhaps nothing; waits for it. What is not taken comes again."""
+        if self._events is None:
+            try:
+                self._events = self.feed(self._transport.receive())
+            except LinkLostError as lost:
+                lost.missing = lost.missing and not self._reader.begun
+                raise
+        for event in self._events:  # noqa: UP028 - `from` would end what nobody takes now
+            yield event
+        self._events = None
+
+    # -- waiting for an answer ------------------------------------------------------------------
+
+    def search(self, known: HandedOver) -> None:
+        """Have the far side search, and choose at once what to read. Raises LinkLostError, and
+        SourceError for a path that is missing or no log."""
+        self.request(known, chooses=self._wishes.choose is not None)
+        while True:
+            for event in self.arriving():
+                if event is Kind.SCANNED:
+                    return
+                self._answer(event)
+
+    def batches(self) -> Iterator[Batch]:
+        """Batches to the end of what was asked for, with the paths of the other side. Raises
+        LinkLostError."""
+        while True:
+            for event in self.arriving():
+                if event is Kind.END:
+                    return
+                if isinstance(event, Batch):
+                    yield event
+                self._answer(event)
+
+    def read(self, *, follow: bool) -> Iterator[Batch]:
+        """The batches of all runs; those of files that are followed never end."""
+        self.send(Read(follow))
+        return self.batches()
+
+    def keeps(self, wanted: Again) -> bool:
+        """Whether the files of a run, with the paths of the other side, still hold what was read
+        of them; if so and not ``only_ask``, :meth:`batches` follow. After :meth:`search`. Raises
+        LinkLostError."""
+        self.send(wanted)
+        while True:
+            for event in self.arriving():
+                if isinstance(event, Kept):
+                    return event.kept
+
+    def _answer(self, event: object) -> None:
+        """Say which of the runs that were found are to be read."""
+        if isinstance(event, Found):
+            choose = self._wishes.choose
+            chosen = set(choose(event.runs)) if choose is not None else set()
+            self.choose([n for n, key in enumerate(event.runs) if key in chosen])
+
+    def close(self) -> None:
+        """End it, from any thread."""
+        self._transport.close()
+
+    def release(self) -> None:
+        """After the end, in the thread that reads."""
+        self._transport.release()
+
+
+def clock_note(path: Path, host: str, least_s: float, most_s: float) -> tuple[Note, ...]:
+    """That the clock of a host, which is ahead of the one here by at least and at most so many
+    seconds, certainly differs; none where it may not."""
+    if least_s < _SKEW_S and most_s > -_SKEW_S:
+        return ()
+    side, seconds = ("ahead of", least_s) if least_s > 0 else ("behind", -most_s)
+    text = f"the clock of {host} is {seconds:.0f} s {side} the one here"
+    return (Note(path, None, Level.WATCH, text),)

@@ -1,0 +1,376 @@
+"""Several readers as one: each reads some of the logdirs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from rltui.core.address import RemotePath
+from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.errors import SourceError, UnreachableError
+from rltui.core.installation import to_add
+from rltui.core.level import Level
+from rltui.files.remote.stores import needs
+from rltui.remote.wishes import NotInstalledError, Wishes
+from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, Reading
+
+#: Hosts that are connected to at the same time.
+_MOST_AT_ONCE = 32
+#: Seconds until what could not be searched is searched again: the first time, and at most.
+_LEAST_PAUSE_S, _MOST_PAUSE_S = 1.0, 30.0
+
+
+class Part:
+    """A reader of some of the logdirs, whose numbers it does not know.
+
+    Its first search is done by the caller, or in a thread once it is started. What cannot be
+    searched then is searched again and again, if the session goes on without it.
+    """
+
+    def __init__(
+        self,
+        scheme: str,
+        logdirs: Sequence[Path],
+        numbers: Sequence[int],
+        wishes: Wishes,
+        opens: Callable[[str, Sequence[Path], Wishes], Reading],
+    ) -> None:
+        """``scheme``: how they are reached; ``numbers``: those of the logdirs among all; ``opens``
+        gives a reader. Raises UsageError."""
+        self._opens = opens
+        self._logdirs = tuple(logdirs)
+        self._numbers = tuple(numbers)
+        choose, wants = wishes.choose, wishes.wants
+
+        def chosen(keys: Collection[RunKey]) -> Collection[RunKey]:
+            assert choose is not None
+            wanted = choose([self.outer(key) for key in keys])
+            return {self.inner(key) for key in wanted if self.holds(key)}
+
+        self._wishes = replace(
+            wishes,
+            choose=choose and chosen,
+            wants=None if wants is None else lambda key: wants(self.outer(key)),
+        )
+        self._instead: dict[Path, Path] = {}
+        """The address by which a logdir is read, where that is another one -> the logdir."""
+        self.reader = opens(scheme, self._logdirs, self._wishes)
+        self.on_batch: Callable[[], None] | None = None
+        """Called in a thread when it has something, or has failed."""
+        self.reader.on_batch = self._news
+        self.error: Exception | None = None
+        """Why it gave up in its thread, until somebody takes it."""
+        self.failed: SourceError | None = None
+        """Why the newest search failed."""
+        self._searched = False
+        """Whether a search has succeeded."""
+        self.tried = False
+        """Whether a search is over, with whatever success."""
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+
+    # -- searching ----------------------------------------------------------------------------
+
+    def scan(self) -> SourceError | None:
+        """Search; returns why that is not possible, which is noted, too."""
+        try:
+            try:
+                self.reader.scan()
+            except NotInstalledError as missing:
+                self._use_sftp()
+                try:
+                    self.reader.scan()
+                except SourceError as error:
+                    kind = UnreachableError if isinstance(error, UnreachableError) else SourceError
+                    raise kind(f"{error} (asked by sftp, because {missing})") from None
+            self.failed, self._searched = None, True
+        except SourceError as error:
+            self.failed = error
+        finally:
+            self.tried = True
+        return self.failed
+
+    def _use_sftp(self) -> None:
+        """Read a host without rltui otherwise. Raises SourceError where that is not possible."""
+        host, paths = "", []
+        for path in self._logdirs:
+            assert isinstance(path, RemotePath)
+            host = path.authority
+            if path.place.startswith("~"):
+                why = "and sftp needs an absolute path"
+                raise SourceError(f"{path}: there is no rltui on {host}, {why}")
+            paths.append(RemotePath("sftp:", host, path.place.lstrip("/")))
+        if not all(map(find_spec, ("fsspec", "paramiko"))):
+            raise SourceError(
+                f"{self._logdirs[0]}: there is no rltui on {host}: install it there "
+                "(RLTUI_REMOTE_COMMAND is its path, if ssh does not find it), or here, for sftp: "
+                f"{to_add(*needs('sftp'))}"
+            )
+
+        self.reader = self._opens("", paths, self._wishes)
+        self.reader.on_batch = self._news
+        self._instead = dict(zip(paths, self._logdirs, strict=True))
+
+    def start(self) -> None:
+        """Begin to read, in a thread, which searches before where that was not done or failed,
+        until it succeeds. Raises SourceError for bad paths."""
+        self._stopped.clear()
+        if self._searched:
+            self.reader.start()
+        else:
+            threading.Thread(target=self._search, name="rltui-search", daemon=True).start()
+
+    def _search(self) -> None:
+        """Search until something can be read; the body of the thread."""
+        pause = _LEAST_PAUSE_S
+        try:
+            if self.tried:
+                self._stopped.wait(pause)
+            while not self._stopped.is_set() and self.scan() is not None:
+                self._news()
+                self._stopped.wait(pause)
+                pause = min(2 * pause, _MOST_PAUSE_S)
+            with self._lock:  # against stop()
+                if not self._stopped.is_set():
+                    self.reader.start()
+        except Exception as error:  # noqa: BLE001 - raised on the main thread at the next drain
+            if not self._stopped.is_set():
+                self.error = error
+        self._news()
+
+    def stop(self) -> None:
+        """End the threads."""
+        with self._lock:
+            self._stopped.set()
+        self.reader.stop()
+
+    def _news(self) -> None:
+        if self.on_batch is not None:
+            self.on_batch()
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def read_all(self) -> Iterator[Batch]:
+        """Every source to its end; nothing of what cannot be searched. What ends it is noted."""
+        if self.failed is not None and not isinstance(self.failed, UnreachableError):
+            return
+        try:
+            yield from map(self.named, self.reader.read_all())
+            self.failed = None
+        except SourceError as error:
+            self.failed = UnreachableError(str(error))
+
+    def drain(self, max_batches: int) -> list[Batch]:
+        """Batches that are there, oldest first. Raises what broke a thread, once."""
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
+        return list(map(self.named, self.reader.drain(max_batches)))
+
+    @property
+    def state(self) -> ReaderState:
+        """That of its reader, with the logdirs in place of what that reads instead; and what is
+        wrong with its search."""
+        own, named = self.reader.state, self._instead
+        found = replace(
+            own,
+            unread=tuple(replace(n, path=named.get(n.path, n.path)) for n in own.unread),
+            out_of_reach={named.get(p, p): since for p, since in own.out_of_reach.items()},
+            instead={here: there for there, here in named.items()},
+            searching=() if self.tried else self._logdirs,
+        )
+        if self.failed is None:
+            return found
+
+        text = str(self.failed)
+        prefixes = (f"{logdir}: " for logdir in self._logdirs)
+        text = next((text.removeprefix(p) for p in prefixes if text.startswith(p)), text)
+        wrong = tuple(Note(logdir, None, Level.WATCH, text) for logdir in self._logdirs)
+        told = any(n.level >= Level.WATCH for n in own.notes)
+        notes = own.notes if told else (*wrong, *own.notes)
+        if isinstance(self.failed, UnreachableError):
+            lost = {p: found.out_of_reach.get(p) for p in self._logdirs}
+            return replace(found, notes=notes, unread=(), out_of_reach=lost)
+        return replace(found, notes=notes, unread=wrong)
+
+    # -- keys ---------------------------------------------------------------------------------
+
+    def holds(self, key: RunKey) -> bool:
+        """Whether a run lies in its logdirs."""
+        return key.logdir in self._numbers
+
+    def named(self, batch: Batch) -> Batch:
+        """A batch with the session's key."""
+        return replace(batch, run=self.outer(batch.run))
+
+    def outer(self, key: RunKey) -> RunKey:
+        """The key for the session."""
+        return RunKey(self._numbers[key.logdir], key.name)
+
+    def inner(self, key: RunKey) -> RunKey:
+        """The key for the reader."""
+        return RunKey(self._numbers.index(key.logdir), key.name)
+
+
+class JoinedReader:
+    """A :class:`Reading` of several parts, which take turns."""
+
+    def __init__(
+        self, parts: Iterable[Part], *, partial: bool = False, later: bool = False
+    ) -> None:
+        """``partial``: what cannot be searched is noted, as long as something can, and searched
+        again; ``later``: all searching is done in threads, once they are started."""
+        self._parts = tuple(parts)
+        self._partial = partial
+        self._later = later
+        self._settled = not later
+        """Whether it is known that something can be read."""
+        self._errors: list[Exception] = []
+        """What broke threads; raised one by one when there are no batches."""
+        self._next = 0
+        self._came = threading.Event()
+        self.on_batch: Callable[[], None] | None = None
+        for part in self._parts:
+            part.on_batch = self._news
+
+    def _news(self) -> None:
+        self._came.set()
+        call = self.on_batch
+        if call is not None:
+            call()
+
+    def scan(self) -> None:
+        """Search for runs, in all parts at once. Raises SourceError for a path that is missing or
+        no log, and UnreachableError where no host can be reached."""
+        if self._later:
+            return
+        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._parts))) as pool:
+            try:
+                for error in pool.map(Part.scan, self._parts):
+                    if not (self._partial or error is None or _is_away(error)):
+                        raise error
+            except BaseException:
+                self.stop()  # whoever still waits for a host
+                raise
+        if (error := self._nothing) is not None:
+            raise error
+
+    @property
+    def _nothing(self) -> SourceError | None:
+        """Why nothing can be read at all, a bad path before a host out of reach."""
+        errors = [e for part in self._parts if (e := part.failed) is not None]
+        return min(errors, key=_is_away) if len(errors) == len(self._parts) else None
+
+    def read_all(self) -> Iterator[Batch]:
+        """Every source to its end, part by part. Raises SourceError if each of them fails."""
+        for part in self._parts:
+            yield from part.read_all()
+        if (error := self._nothing) is not None:
+            raise error
+
+    def read_again(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> Iterator[Batch] | None:
+        """What was read of a run, once more; None when that cannot be had again."""
+        part = next(p for p in self._parts if p.holds(key))
+        found = part.reader.read_again(part.inner(key), sources, generations)
+        if isinstance(found, Arriving):
+            return found.changed(part.named)
+        return None if found is None else map(part.named, found)
+
+    def rereadable(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> bool | None:
+        """Whether all of a run can be read again; None while that is being asked."""
+        part = next(p for p in self._parts if p.holds(key))
+        return part.reader.rereadable(part.inner(key), sources, generations)
+
+    def start(self) -> None:
+        """Begin to read, each part in a thread. Raises SourceError for bad paths."""
+        for part in self._parts:
+            part.start()
+
+    def stop(self) -> None:
+        """End the threads, all at once: each may wait for a host for seconds."""
+        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._parts))) as pool:
+            list(pool.map(Part.stop, self._parts))
+
+    def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
+        """Batches that are there, oldest first within a part. Raises what broke a thread, once,
+        and SourceError when nothing can be read, once that is known."""
+        self._came.clear()
+        self._settle()
+        found: list[Batch] = []
+        for _ in self._parts:
+            part = self._parts[self._next]
+            self._next = (self._next + 1) % len(self._parts)
+            try:
+                found += part.drain(max_batches - len(found))
+            except Exception as error:  # noqa: BLE001 - raised after what the others have
+                self._errors.append(error)
+            if len(found) >= max_batches:
+                break
+        if self._errors and not found:
+            raise self._errors.pop(0)
+
+        return found
+
+    def _settle(self) -> None:
+        """When all searches are over for the first time: whether there is anything to read, or may
+        be on a host out of reach."""
+        if self._settled or not all(part.tried for part in self._parts):
+            return
+        self._settled, error = True, self._nothing
+        if error is not None and not any(p.failed and _is_away(p.failed) for p in self._parts):
+            self._errors.append(error)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
+        end = monotonic() + timeout
+        while True:
+            self._settle()
+            if self._errors or any(p.error or p.reader.wait(0) for p in self._parts):
+                return True
+            if not self._came.wait(max(0.0, end - monotonic())):
+                return False
+            self._came.clear()  # it may be about a batch that was drained meanwhile
+
+    def progress(self) -> tuple[int, int]:
+        """(bytes read, bytes known)."""
+        each = [part.reader.progress() for part in self._parts]
+        return sum(read for read, _ in each), sum(known for _, known in each)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can come any more."""
+        return all(part.reader.ended for part in self._parts)
+
+    @property
+    def state(self) -> ReaderState:
+        """That of all parts."""
+        states = [part.state for part in self._parts]
+
+        def all_of(name: str) -> Any:
+            return chain.from_iterable(getattr(state, name) for state in states)
+
+        return ReaderState(
+            notes=tuple(all_of("notes")),
+            unread=tuple(all_of("unread")),
+            unclaimed=tuple(all_of("unclaimed")),
+            run_count=sum(state.run_count for state in states),
+            searching=tuple(all_of("searching")),
+            connecting=tuple(all_of("connecting")),
+            out_of_reach=dict(x for state in states for x in state.out_of_reach.items()),
+            instead=dict(x for state in states for x in state.instead.items()),
+        )
+
+
+def _is_away(error: SourceError) -> bool:
+    return isinstance(error, UnreachableError)
