@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.text import cell_width
-from rltui.draw.line import Line, column, line_width, plain
+from rltui.draw.line import Line, line_width, plain
 from rltui.draw.prose import fact_line
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
@@ -20,7 +20,6 @@ from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.metric_table import (
     _row_line,
     columns_for,
-    section_line,
 )
 from rltui.pages.run.tab import side_lines
 from rltui.pages.runs.lines import _Columns, _line
@@ -102,16 +101,6 @@ def check_row(found: list[str], row: Row, width: int, view: View) -> None:
 _CHANGES = (numbers.value(1.3e-10), numbers.value(1.3e300), numbers.value(12_344.0))
 
 
-def test_heads_stand_over_their_columns() -> None:
-    for width in range(40, 201):
-        columns = columns_for(width)
-        text = plain(section_line("A", width, View(), heads=columns, spark_head="run"))
-        assert cell_width(text) == width
-        for name in ("change", "healthy"):
-            if getattr(columns, name):
-                assert text[columns.start(name) :].startswith(f"{name} ")
-
-
 @pytest.mark.parametrize("marks", [False, True])
 def test_columns_of_the_list_of_runs_never_touch(marks: bool) -> None:
     run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
@@ -167,13 +156,6 @@ def test_facts_are_whole_or_left_out(width: int, facts: list[tuple[str, str]]) -
         n for n in range(len(facts) + 1) if text in ("  ".join(wholes[:n]), "   ".join(wholes[:n]))
     )
     assert count == len(facts) or cell_width("  ".join(wholes[: count + 1])) > width
-
-
-@given(st.text("ab損", max_size=20), st.integers(2, 12), st.booleans())
-def test_a_column_ends_with_a_blank(text: str, width: int, right: bool) -> None:
-    shown, _ = column(text, width, right=right)
-    assert cell_width(shown) == width
-    assert shown.endswith(" ")
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,11 @@ from rltui.facts.runs import runs_matching
 from rltui.facts.x_axis import axes_of
 from rltui.pages.comparison.comparison_chart import Curves, comparison_charts
 from rltui.pages.comparison.comparison_table import (
+    ComparisonTable,
     comparison_header,
     comparison_text,
     count_of_lines,
     lines_of_words,
-    table_entries,
-    table_head,
-    table_layout,
 )
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
@@ -70,6 +68,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
         self._rows: list[Row] = []
+        self._table: ComparisonTable | None = None
 
     def begin(
         self, opens: Open, at: tuple[RunView, str] | None, text: str, *, grouped: bool = False
@@ -87,7 +86,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     def compose(self) -> ComposeResult:
         yield Lines(self._draw_header, id="header")
         yield Lines(self._draw_chart, id="chart")
-        yield Lines(self._draw_head, id="head")
+        yield Lines(lambda *_: [self._table.head()] if self._table else [], id="head")
         yield LineList[RowId](id="rows")
         yield Lines(self._draw_words, id="words")
         status = Status(self.footer, self._note)
@@ -134,8 +133,8 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
             part.styles.height, part.display = lines, lines > 0
         self.status.display = not bare
 
-        layout = table_layout(comparison, self._chosen, width)
-        self.items.show(table_entries(comparison, self._rows, self._chosen, layout, view, width))
+        self._table = ComparisonTable(comparison, self._chosen, width, view)
+        self.items.show(self._table.entries(self._rows))
         self.on_line_list_moved()
 
     def _compare(self) -> None:
@@ -169,10 +168,6 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         session = self._session
         label, total = ", ".join(session.naming.labels), len(session.views)
         return [comparison_header(self._comparison, total, label, self.shell.view, width)]
-
-    def _draw_head(self, width: int, _: int) -> list[Line]:
-        layout = table_layout(self._comparison, self._chosen, width)
-        return [table_head(self._comparison, self._chosen, layout, self.shell.view)]
 
     def _draw_chart(self, width: int, height: int) -> list[Line]:
         view = self.shell.view

@@ -450,8 +450,7 @@ class Grid(Lines):
         """The tag ``right`` and ``down`` charts away, or the last one before that."""
         if not self._rows:
             return None
-        columns, last = self.grid_layout.columns, len(self._rows) - 1
-        place = self._place
+        columns, last, place = self.grid_layout.columns, len(self._rows) - 1, self._place
         wanted = place + right + down * columns
         if down and not 0 <= wanted <= last:
             edge = place % columns + (last // columns) * columns if down > 0 else place % columns
