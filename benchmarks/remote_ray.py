@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from benchmarks.machine import describe, table
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
 from rltui.remote import Wishes, open_reader
-from rltui.remote.ray.message import PlaceNews
+from rltui.remote.ray.message import FromPlace
 from rltui.remote.ray.places import Places
 
 NODES, RUNS, TAGS = 4, 50, 20
@@ -114,15 +114,14 @@ def resident(pid: int) -> float:
 def counted_news() -> list[tuple[int, int]]:
     """A list that gets the number of batches and the bytes of each message with news."""
     found: list[tuple[int, int]] = []
-    take = Places.take
+    heard = Places._heard
 
-    def counted(places: Places, message: object) -> list[Batch]:
-        batches = take(places, message)
-        if isinstance(message, PlaceNews) and message.batches:
-            found.append((len(batches), len(message.batches)))
-        return batches
+    def counted(places: Places, news: FromPlace) -> Iterator[Batch]:
+        batches = list(heard(places, news))
+        found.append((len(batches), len(news.data)))
+        yield from batches
 
-    Places.take = counted  # type: ignore[method-assign]
+    Places._heard = counted  # type: ignore[method-assign]
     return found
 
 

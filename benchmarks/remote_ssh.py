@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks.data import SHAPES
 from rltui.core.address import parse_logdir
 from rltui.remote import Wishes, open_reader
-from rltui.remote.ssh import conversation
-from rltui.remote.ssh.link import Link
+from rltui.remote.ssh import reader as ssh_reader
+from rltui.remote.ssh.link import SshLink
 from rltui.sources.follow.queued import Reading
 
 _SSH = """#!/bin/sh
@@ -39,13 +39,13 @@ _HEAD = """\
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
-class CountedLink(Link):
+class CountedLink(SshLink):
     """Counts what arrives."""
 
     received = 0
 
-    def _read(self) -> bytes:
-        data = super()._read()
+    def receive(self) -> bytes:
+        data = super().receive()
         CountedLink.received += len(data)
         return data
 
@@ -169,7 +169,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.2, help="of the logs that are read")
     parser.add_argument("--sets", default="a,b,j20", help="of benchmarks.data")
     options = parser.parse_args()
-    with patch.object(conversation, "Link", CountedLink):
+    with patch.object(ssh_reader, "SshLink", CountedLink):
         head = "log|points|MB|MB on the wire|bytes a point|factor|CPU s there|here|s|MiB there"
         _say(f"| {head.replace('|', ' | ')} |\n| --- |{' ---: |' * 9}")
         for name in filter(None, options.sets.split(",")):

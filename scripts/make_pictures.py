@@ -19,6 +19,7 @@ import os
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from rltui import cli
 from rltui.commands import terminal, watch
 from rltui.core.clock import SystemClock
 from rltui.demo import SCENARIOS, DemoRun, demo_runs
+from rltui.tui import pump
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = ((80, 24), (120, 36), (160, 45), (200, 50))
@@ -177,6 +179,8 @@ def quiet_place() -> Iterator[Path]:
     with (
         tempfile.TemporaryDirectory(prefix="rltui-pictures-") as made,
         patch.object(SystemClock, "now", lambda _: NOW),
+        # what is found beside the logs is drawn before the screen counts as at rest
+        patch.object(pump, "_AGE_INTERVAL_S", 0.1),
     ):
         place = Path(made) / "home"
         place.mkdir()
@@ -240,7 +244,9 @@ async def _settled(app: Any, pilot: Any, polls: int = 4) -> str:
 
 
 def _is_busy(app: Any) -> bool:
-    """Whether verdicts are still being made."""
+    """Whether verdicts are still being made, or a thread looks at files beside the logs."""
+    if any(thread.name == "rltui-vitals" for thread in threading.enumerate()):
+        return True
     session = getattr(app, "session", None)
     return session is not None and (session.unsettled or session.judge.unfinished)
 

@@ -34,7 +34,7 @@ from unittest.mock import patch
 #: (module, function) -> what is done inside, until the next one. On the reader's thread all is
 #: reading; the rest of the main thread draws. Adapt the table when the functions move.
 STAGES = {
-    ("rltui.session.intake", "apply"): "applied",
+    ("rltui.session.session", "_apply"): "applied",
     ("rltui.session.judging", "judge"): "judged",
 }
 READ, DRAWN = "read", "drawn"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rltui.catalogue.guess import LABEL_FORMATS, is_no_score, names_score
 from rltui.catalogue.metrics import check_key, read_category, read_direction, read_range
@@ -17,25 +17,41 @@ from rltui.catalogue.model import Metric
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
 from rltui.core.yaml_document import Node, parse_document, read_template
+from rltui.core.yaml_record import Keyed, read_record
 
 _BODY = "\nentries:"
+
+
+def _pattern(node: Node) -> Pattern:
+    try:
+        return parse(node.text())
+    except PatternError as error:
+        node.fail(f"not a pattern: {error}")
+
+
+def _patterns(node: Node) -> tuple[Pattern, ...]:
+    items = [node] if isinstance(node.value, str) else node.items()
+    return tuple(_pattern(n) for n in items)
+
+
+_Patterns = Annotated[tuple[Pattern, ...], Keyed(read=_patterns)]
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     """How a framework is recognised by the tags of a run."""
 
-    strong: tuple[Pattern, ...] = ()
+    strong: _Patterns = ()
     """Any one of them is enough."""
-    together: tuple[tuple[Pattern, ...], ...] = ()
+    together: tuple[_Patterns, ...] = ()
     """All of one group together count as a strong one."""
-    supporting: tuple[Pattern, ...] = ()
+    supporting: _Patterns = ()
     """Counted when no strong one matches; at least two are needed."""
-    excludes: tuple[Pattern, ...] = ()
+    excludes: _Patterns = ()
     """Any of these rules the framework out."""
     formats: tuple[str, ...] = ()
     """Log formats that only this framework writes."""
-    only: tuple[Pattern, ...] = ()
+    only: _Patterns = ()
     """Weak evidence: counts where a run has no other tags than these."""
 
 
@@ -44,9 +60,9 @@ class AlgorithmMark:
     """An algorithm and the tags that indicate it; without conditions it is the default."""
 
     name: str
-    any: tuple[Pattern, ...] = ()
-    all: tuple[Pattern, ...] = ()
-    none: tuple[Pattern, ...] = ()
+    any: _Patterns = ()
+    all: _Patterns = ()
+    none: _Patterns = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +157,10 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
         rank=table.read("rank", Node.integer),
         scenario=table.read("scenario", lambda node: node.choice(scenarios)),
         prefixes=table.read("prefixes", _prefixes),
-        fingerprint=table.read("fingerprint", _fingerprint),
-        algorithms=table.read("algorithms", lambda node: tuple(map(_mark, node.items()))),
+        fingerprint=table.read("fingerprint", lambda node: read_record(node, Fingerprint)),
+        algorithms=table.read(
+            "algorithms", lambda node: tuple(read_record(n, AlgorithmMark) for n in node.items())
+        ),
         step_keys=table.read("step_keys", Node.texts),
         scenarios=table.read(
             "scenarios", lambda node: tuple(_kind(n, scenarios) for n in node.items())
@@ -162,49 +180,9 @@ def _prefixes(node: Node) -> tuple[tuple[str, bool], ...]:
     return tuple(sorted(roles, key=lambda p: -len(p[0])))
 
 
-def _patterns(node: Node | None) -> tuple[Pattern, ...]:
-    if node is None:
-        return ()
-    items = [node] if isinstance(node.value, str) else node.items()
-    return tuple(_pattern(n) for n in items)
-
-
-def _pattern(node: Node) -> Pattern:
-    try:
-        return parse(node.text())
-    except PatternError as error:
-        node.fail(f"not a pattern: {error}")
-
-
-def _fingerprint(node: Node) -> Fingerprint:
-    table = node.table()
-    found = Fingerprint(
-        strong=_patterns(table.get("strong")),
-        together=tuple(map(_patterns, table.read("together", Node.items) or ())),
-        supporting=_patterns(table.get("supporting")),
-        excludes=_patterns(table.get("excludes")),
-        formats=table.read("formats", Node.texts) or (),
-        only=_patterns(table.get("only")),
-    )
-    table.finish()
-    return found
-
-
-def _mark(node: Node) -> AlgorithmMark:
-    table = node.table()
-    found = AlgorithmMark(
-        table.need("name").text(),
-        _patterns(table.get("any")),
-        _patterns(table.get("all")),
-        _patterns(table.get("none")),
-    )
-    table.finish()
-    return found
-
-
 def _kind(node: Node, scenarios: Collection[str]) -> AlgorithmMark:
     node.table().need("name").choice(scenarios)
-    return _mark(node)
+    return read_record(node, AlgorithmMark)
 
 
 def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry, ...]:

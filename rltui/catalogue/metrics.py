@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from rltui.catalogue.model import (
@@ -20,6 +20,7 @@ from rltui.catalogue.model import (
 )
 from rltui.core.level import Direction
 from rltui.core.yaml_document import Node, Table, nearest, read_document
+from rltui.core.yaml_record import read_record
 
 #: Statistics that make a family when they are the last part of a tag.
 STATS = ("mean", "max", "min", "std", "median", "p10", "p50", "p90", "p95", "p99", "avg", "sum")
@@ -193,16 +194,17 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
         names = table.read("algorithms", Node.texts) or ()
         headline = _keys(table.need("headline"), metrics)
         earned = table.read("reward", lambda node: _keys(node, metrics)) or ()
-        questions = []
+        questions = [read_record(n, Question) for n in table.need("questions").items()]
         for entry in table.need("questions").items():
-            part = entry.table()
-            words = part.need("title").text()
-            questions.append(Question(words, _keys(part.need("metrics"), metrics)))
-            part.finish()
+            _keys(entry.table().need("metrics"), metrics)
         table.finish()
         out.append(Scenario(ident, title, names, headline, tuple(questions), earned))
-    roles = _roles(document.need("roles"), metrics)
+    where = document.need("roles")
+    roles = read_record(where, Roles)
     document.finish()
+    for key in (getattr(roles, f.name) for f in fields(Roles) if f.name != "total_steps"):
+        if key not in metrics:
+            where.fail(f"unknown metric {key!r}", hint=nearest(key, metrics))
 
     return tuple(out), roles
 
@@ -216,15 +218,6 @@ def read_relations(path: Path, metrics: dict[str, Metric]) -> tuple[frozenset[st
     nodes = document.need("relations").items()
     document.finish()
     return tuple(frozenset(select(_keys(node, metrics), metrics)) for node in nodes)
-
-
-def _roles(node: Node, metrics: dict[str, Metric]) -> Roles:
-    table = node.table()
-    names = ("step_time", "stage", "checkpoint", "closing", "tokens")
-    keys = {n: table.need(n).choice(metrics) for n in names}
-    total = table.need("total_steps").texts()
-    table.finish()
-    return Roles(**keys, total_steps=total)
 
 
 def _keys(node: Node, metrics: dict[str, Metric]) -> tuple[str, ...]:

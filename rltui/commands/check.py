@@ -294,7 +294,8 @@ class OutageLines:
         at = time.strftime("%H:%M:%S", time.localtime(self._session.clock.now()))
         for logdir in before:
             if logdir not in lost:
-                yield f"{logdir}: {self._unread(logdir) or f'can be reached again since {at}'}"
+                unread = (n.message for n in self._session.reader.state.unread if n.path == logdir)
+                yield f"{logdir}: {next(unread, f'can be reached again since {at}')}"
 
     def _why(self, logdir: Path) -> str:
         """The note on it, else that on its host."""
@@ -302,10 +303,6 @@ class OutageLines:
         own = [n.message for n in failed if n.path == logdir]
         host = [n.message for n in failed if _host(n.path) == _host(logdir)]
         return next(iter(own + host), "out of reach")
-
-    def _unread(self, logdir: Path) -> str:
-        """Why it cannot be read though its host can be reached."""
-        return next((n.message for n in self._session.reader.state.unread if n.path == logdir), "")
 
 
 def _host(path: Path) -> str:

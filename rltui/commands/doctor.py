@@ -8,7 +8,6 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from rltui.core.installation import packages
 from rltui.formats import FORMATS
 from rltui.formats.words import words
 from rltui.output.doctor_report import doctor_text
-from rltui.session.logdir_facts import LogdirFacts, logdir_facts
+from rltui.session.logdir_facts import logdir_facts
 from rltui.trackers import TRACKERS
 from rltui.tui.theming import depth_of
 from rltui.version import __version__
@@ -42,7 +41,11 @@ _PRIVATE = ("TMUX", "SSH_CONNECTION", "SSH_TTY")
 
 def doctor(options: argparse.Namespace) -> int:
     """Print what was detected; an error of the configuration or a path decides the exit code."""
-    config, wrong = _config(options.config)
+    wrong = ""
+    try:
+        config = load_config(options.config, os.environ, {})
+    except RltuiError as error:  # the defaults are used
+        config, wrong = Config(), str(error)
     document: dict[str, Any] = {
         "schema": "rltui.doctor/1",
         "rltui": __version__,
@@ -51,34 +54,24 @@ def doctor(options: argparse.Namespace) -> int:
         **packages(),
         "terminal": _terminal(config),
         "config": _config_facts(options.config, config, wrong),
-        "formats": _formats(),
+        "formats": {
+            "logs": [f.name for f in FORMATS],
+            "trackers": list(dict.fromkeys(t.name for t in TRACKERS)),
+        },
         "logdirs": [_logdir(p, config) for p in options.logdirs],
     }
     emit(json.dumps(document, indent=2) + "\n" if options.json else doctor_text(document))
 
-    return _exit_code(document)
-
-
-def _exit_code(document: Mapping[str, Any]) -> int:
     logdirs = document["logdirs"]
-    wrong = any(d["error"] and not d["out_of_reach"] for d in logdirs)
-    if document["config"]["errors"] or wrong:
+    failed = any(d["error"] and not d["out_of_reach"] for d in logdirs)
+    if document["config"]["errors"] or failed:
         return Exit.USAGE
     if any(not d["runs"] for d in logdirs):
         return Exit.NOTHING
     return Exit.OK
 
 
-def _config(path: Path | None) -> tuple[Config, str]:
-    """The settings, or the defaults and why they are used."""
-    try:
-        return load_config(path, os.environ, {}), ""
-    except RltuiError as error:
-        return Config(), str(error)
-
-
 def _terminal(config: Config) -> dict[str, Any]:
-
     console = Console(force_terminal=True)
     size = shutil.get_terminal_size()
     return {
@@ -114,18 +107,11 @@ def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, A
     }
 
 
-def _formats() -> dict[str, list[str]]:
-    return {
-        "logs": [f.name for f in FORMATS],
-        "trackers": list(dict.fromkeys(t.name for t in TRACKERS)),
-    }
-
-
 def _logdir(path: Path, config: Config) -> dict[str, Any]:
-
     facts = logdir_facts(
         *(path, _step_keys(config)), inotify=config.watch.inotify, remote_s=config.watch.remote_s
     )
+    cluster = facts.cluster
     return {
         "path": str(path),
         "error": facts.error or None,
@@ -133,26 +119,32 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
         "filesystem": facts.filesystem or None,
         "inotify": facts.inotify,
         "why": facts.why,
-        "runs": _runs(facts),
+        "runs": [
+            {
+                "run": run.key.name,
+                "files": [
+                    {
+                        "path": str(f.path),
+                        "format": f.kind,
+                        "bytes": f.size if f.size >= 0 else None,  # some web servers tell no sizes
+                    }
+                    for f in run.files
+                ],
+            }
+            for run in facts.runs
+        ],
         "unreadable": [str(p) for p in facts.unreadable],
         "not_read": [{"path": str(n.path), "reason": n.message} for n in facts.not_read],
         "not_named": facts.more,
         "requests": None if facts.costs is None else asdict(facts.costs),
         "streamed": is_streamed(path),
-        "cluster": _cluster(facts),
-    }
-
-
-def _cluster(facts: LogdirFacts) -> dict[str, Any] | None:
-    """The cluster on whose nodes a path lies."""
-    found = facts.cluster
-    if found is None:
-        return None
-    return {
-        "address": found.address,
-        "ray": found.version,
-        "nodes": [asdict(host) for host in found.hosts],
-        "bytes_received": found.received,
+        "cluster": cluster
+        and {
+            "address": cluster.address,
+            "ray": cluster.version,
+            "nodes": [asdict(host) for host in cluster.hosts],
+            "bytes_received": cluster.received,
+        },
     }
 
 
@@ -162,20 +154,3 @@ def _step_keys(config: Config) -> tuple[str, ...]:
     except RltuiError:  # reported with the configuration
         catalogue = load_catalogue()
     return (*words().step_keys, *catalogue.step_keys())
-
-
-def _runs(facts: LogdirFacts) -> list[dict[str, Any]]:
-    return [
-        {
-            "run": run.key.name,
-            "files": [
-                {
-                    "path": str(f.path),
-                    "format": f.kind,
-                    "bytes": f.size if f.size >= 0 else None,  # some web servers tell no sizes
-                }
-                for f in run.files
-            ],
-        }
-        for run in facts.runs
-    ]

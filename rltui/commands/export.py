@@ -52,11 +52,7 @@ def export(options: argparse.Namespace) -> int:
     if is_piped(options):
         need_pipe()
     target: Path | None = options.output
-    form = options.format or _ENDINGS.get(target.suffix.lower() if target else "", "csv")
-    if options.spreadsheet and form != "csv":
-        raise UsageError(f"--spreadsheet is for CSV, not for {form}")
-    if form == "parquet":
-        _need_parquet(target)
+    form = _form(options, target)
     if target is not None:
         target = check_target(target, options.logdirs)
     with kept_open(0):
@@ -78,10 +74,16 @@ def export(options: argparse.Namespace) -> int:
     return with_faults(Exit.OK, session.faults)
 
 
-def _need_parquet(target: Path | None) -> None:
-    need_parquet()
-    if target is None and sys.stdout.isatty():
-        raise UsageError("Parquet is binary: name a file with -o FILE, or send it into a pipe")
+def _form(options: argparse.Namespace, target: Path | None) -> str:
+    """The format to write. Raises UsageError where it cannot be written there."""
+    form = options.format or _ENDINGS.get(target.suffix.lower() if target else "", "csv")
+    if options.spreadsheet and form != "csv":
+        raise UsageError(f"--spreadsheet is for CSV, not for {form}")
+    if form == "parquet":
+        need_parquet()
+        if target is None and sys.stdout.isatty():
+            raise UsageError("Parquet is binary: name a file with -o FILE, or send it into a pipe")
+    return str(form)
 
 
 def _chosen(runs: list[RunView], names: list[str]) -> dict[str, None]:

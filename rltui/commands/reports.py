@@ -55,27 +55,28 @@ def snapshot(options: argparse.Namespace) -> int:
         with target_file(target) as file:
             file.write(snapshot_svg(session, load_theme("dark")).encode())
     elif readable:
-        emit(_table(options, session) if compares else _state(options, session))
+        emit(_report(options, session, compares=compares))
     if not readable:
         return nothing_readable(options, session)
     return with_faults(Exit.OK, session.faults)
 
 
-def _table(options: argparse.Namespace, session: Session) -> str:
-    """The runs side by side."""
-    write = comparison_markdown if options.markdown else comparison_text
-    return write(session.runs(), options.group_by or "", session.reference.run)
-
-
-def _state(options: argparse.Namespace, session: Session) -> str:
+def _report(options: argparse.Namespace, session: Session, *, compares: bool) -> str:
+    if compares:
+        write = comparison_markdown if options.markdown else comparison_text
+        return write(session.runs(), options.group_by or "", session.reference.run)
     if options.markdown:
         return snapshot_markdown(session)
     return painter(wants_colour(sys.stdout, os.environ))(snapshot_text(session))
 
 
 def plot(options: argparse.Namespace) -> int:
-    logdirs, names = _split(options.names)
-    options.logdirs = [options.logdir, *logdirs]
+    # leading names that are paths are further LOGDIRs; at least one TAG follows
+    rest = options.names
+    count = next((i for i, n in enumerate(rest) if not _is_logdir(n)), len(rest))
+    count = min(count, len(rest) - 1)
+    names = rest[count:]
+    options.logdirs = [options.logdir, *map(parse_logdir, rest[:count])]
     session = open_session(options)
     session.read_all()
     runs = [r for r in session.runs() if r.infos]
@@ -98,13 +99,6 @@ def plot(options: argparse.Namespace) -> int:
     emit("\n".join(charts))
 
     return with_faults(Exit.OK, session.faults)
-
-
-def _split(names: list[str]) -> tuple[list[Path], list[str]]:
-    """Further LOGDIRs and the TAGs: leading names that are paths, then at least one tag."""
-    count = next((i for i, n in enumerate(names) if not _is_logdir(n)), len(names))
-    count = min(count, len(names) - 1)
-    return [parse_logdir(n) for n in names[:count]], names[count:]
 
 
 def _is_logdir(name: str) -> bool:

@@ -69,13 +69,10 @@ def _until_left(options: argparse.Namespace, departure: Departure) -> int:
         return _watch_pipe(options, departure)
     need_terminal("watch")
     config = open_config(options)
-    if not options.logdirs:
-        return _pick_and_watch(options, config, departure)
-    return _watch(_opened(options, config), config, departure, remembers=True)[0]
+    if options.logdirs:
+        return _watch(_opened(options, config), config, departure, remembers=True)[0]
 
-
-def _pick_and_watch(options: argparse.Namespace, config: Config, departure: Departure) -> int:
-    """Let the user pick and watch by turns; there is one session at a time."""
+    # the user picks and watches by turns; there is one session at a time
     chosen: Path | None = None
     while True:
         code, chosen = _pick(config, departure, chosen)

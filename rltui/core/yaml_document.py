@@ -20,7 +20,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import (
+    Any,
+    NamedTuple,
+    NoReturn,
+    TypeVar,
+)
 
 from rltui.core.errors import DocumentError
 from rltui.core.installation import shipped
@@ -89,6 +94,13 @@ class Node:
                 f"unknown word {word!r}; one of {', '.join(known)}", hint=nearest(word, known)
             )
         return word
+
+    def pattern(self) -> re.Pattern[str]:
+        """The value as a regular expression."""
+        try:
+            return re.compile(self.text())
+        except re.error as error:
+            self.fail(f"not a regular expression: {error}")
 
     def items(self) -> list[Node]:
         """The entries of a list."""

@@ -166,10 +166,11 @@ def _standing_out(run: RunView, check: Check, tag: str, level: Level, value: flo
 
 def _far_from_usual(run: RunView, check: Check, tag: str, value: float) -> str:
     scaled = value * run.infos[tag].scale
-    if check.high is not None and scaled > check.high:
-        return f"usually ≤ {numbers.plain(check.high)}"
-    if check.low is not None and scaled < check.low:
-        return f"usually ≥ {numbers.plain(check.low)}"
+    low, high = check.usual.low, check.usual.high
+    if high is not None and scaled > high:
+        return f"usually ≤ {numbers.plain(high)}"
+    if low is not None and scaled < low:
+        return f"usually ≥ {numbers.plain(low)}"
     return ""
 
 

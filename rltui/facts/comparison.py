@@ -27,7 +27,7 @@ from rltui.facts.groups import (
 from rltui.facts.x_axis import compared_tag
 from rltui.health.model import Finding
 from rltui.session import RunView
-from rltui.session.memory import group_limits
+from rltui.session.limits import group_limits
 
 #: What a row of the comparison is: a run, or a group by its name.
 RowId = RunKey | str

@@ -16,7 +16,7 @@ from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.text import clean
 from rltui.session.hyperparameters import canonical, differing_settings, last_part, value_text
-from rltui.session.memory import group_limits
+from rltui.session.limits import group_limits
 from rltui.session.run import RunView
 from rltui.store import Series
 

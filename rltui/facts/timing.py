@@ -17,7 +17,7 @@ from rltui.catalogue.model import Metric, TagInfo
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 from rltui.core.medians import median, row_medians
 from rltui.facts.cache import per_version
-from rltui.session.memory import stage_limits
+from rltui.session.limits import stage_limits
 from rltui.session.run import RunView
 
 #: Rows that are read at once.

@@ -17,7 +17,7 @@ from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.medians import median
-from rltui.core.yaml_document import shipped_table
+from rltui.core.yaml_record import shipped_record
 from rltui.health.model import FewRows, Judgement
 from rltui.store import Series
 
@@ -39,9 +39,8 @@ class _Doubts:
     chance: Mapping[str, float]
     shares: tuple[str, ...]
     gains: tuple[str, ...]
-    lost_share: float
-    lost_noises: float
-    fallen_share: float
+    lost: Mapping[str, float]
+    fallen: Mapping[str, float]
     signals: tuple[str, ...]
     vanished: float
 
@@ -49,24 +48,7 @@ class _Doubts:
 @cache
 def _doubts() -> _Doubts:
     """Reads the shipped document once. Raises DocumentError."""
-    table = shipped_table("health", "data", "badges.yaml")
-    lost, fallen = table.need("lost").table(), table.need("fallen").table()
-    found = _Doubts(
-        least_rows=table.need("least_rows").integer(),
-        chance={key: node.number() for key, node in table.need("chance").table().pairs()},
-        shares=table.need("shares").texts(),
-        gains=table.need("gains").texts(),
-        lost_share=lost.need("share").number(),
-        lost_noises=lost.need("noises").number(),
-        fallen_share=fallen.need("share").number(),
-        signals=table.need("signals").texts(),
-        vanished=table.need("vanished").number(),
-    )
-    lost.finish()
-    fallen.finish()
-    table.finish()
-
-    return found
+    return shipped_record(_Doubts, "health", "data", "badges.yaml")
 
 
 def too_few(rows: int) -> FewRows | None:
@@ -182,14 +164,14 @@ def _lost_gain(values: FloatArray, now: float, recent: FloatArray) -> str:
     best = _quantile(values, 0.9)
     noise = median(np.abs(np.diff(values)))
     gain, lost, limits = best - start, best - now, _doubts()
-    least = limits.lost_noises * noise
+    least = limits.lost["noises"] * noise
     if gain <= least:
         return ""
-    if lost > max(limits.lost_share * gain, least):
+    if lost > max(limits.lost["share"] * gain, least):
         return f"it has lost {min(lost / gain, 9.99):.0%} of its gain"
     before = recent[:-1][np.isfinite(recent[:-1])]
     fallen = median(before) - float(recent[-1]) if len(before) else 0.0
-    if fallen > max(limits.fallen_share * gain, least):
+    if fallen > max(limits.fallen["share"] * gain, least):
         return f"it has just lost {min(fallen / gain, 9.99):.0%} of its gain"
 
     return ""

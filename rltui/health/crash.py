@@ -7,15 +7,17 @@ drivers, never metrics. Whether a process is still running is not known here.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated
 
 from rltui.core.batch import LogTail
 from rltui.core.installation import shipped
 from rltui.core.level import ExitKind
 from rltui.core.yaml_document import Node, read_document
+from rltui.core.yaml_record import Keyed, record_of
 
 #: Ordinary lines that may follow the line that matched; after more of them the process went on.
 GOES_ON = 12
@@ -59,20 +61,44 @@ class ExitStatus:
     """What stopped the run after that, in the words of a reason, oldest first."""
 
 
+def _weight(node: Node) -> int:
+    return _WEIGHTS.index(node.choice(_WEIGHTS))
+
+
 @dataclass(frozen=True, slots=True)
 class _Sign:
     """One entry of ``endings``."""
 
+    id: str
     kind: ExitKind
-    weight: int
-    exception: bool
+    weight: Annotated[int, Keyed(read=_weight)]
+    place: Annotated[str, Keyed("in", lambda node: node.choice(("line", "exception")))]
     patterns: tuple[re.Pattern[str], ...]
     reason: str
     advice: str
     source: str
-    certain: bool
-    rowless: bool
+    certain: bool = True
+    rowless: bool = False
     """Whether it counts only in a log without any row."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """One entry of ``exit_codes``."""
+
+    kind: ExitKind
+    reason: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """``data/endings.yaml``; see there for the meaning of each field."""
+
+    endings: tuple[_Sign, ...]
+    exit_codes: Mapping[str, _Code]
+    aftermath: tuple[re.Pattern[str], ...]
+    caught: tuple[re.Pattern[str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +215,7 @@ def _sign_in(
 ) -> tuple[_Sign, re.Match[str]] | None:
     """The first sign that a line matches; ``thrown``: it is the last line of a traceback."""
     for sign in known.signs:
-        if (sign.exception and not thrown) or (sign.rowless and logged):
+        if (sign.place == "exception" and not thrown) or (sign.rowless and logged):
             continue
         if by_worker and sign.weight >= _ERROR:
             continue
@@ -263,56 +289,16 @@ def read_exit_signs(path: Path) -> _Knowledge:
     """The document of endings. Raises DocumentError when it is wrong."""
     table = read_document(path).table()
     table.need("schema").integer()
-    signs = tuple(_sign(node) for node in table.need("endings").items())
-    codes = {}
-    for key, node in table.need("exit_codes").table().pairs():
-        entry = node.table()
-        codes[int(key)] = ExitStatus(
-            ExitKind(entry.need("kind").choice(k.value for k in ExitKind)),
-            entry.need("reason").text(),
-            "",
-            entry.need("advice").text(),
-            f"exit code {key}",
-        )
-        entry.finish()
-    texts = [p.pattern for s in signs if not s.exception for p in s.patterns]
-    known = _Knowledge(
-        signs,
-        any_of(texts),
-        any_of([_regex(n).pattern for n in table.need("aftermath").items()]),
-        any_of([_regex(n).pattern for n in table.need("caught").items()]),
-        codes,
-    )
+    read = record_of(table, _Document)
     table.finish()
 
-    return known
-
-
-def _sign(node: Node) -> _Sign:
-    table = node.table()
-    table.need("id").text()
-    certain, rowless = table.get("certain"), table.get("rowless")
-    sign = _Sign(
-        ExitKind(table.need("kind").choice(k.value for k in ExitKind)),
-        _WEIGHTS.index(table.need("weight").choice(_WEIGHTS)),
-        table.need("in").choice(("line", "exception")) == "exception",
-        tuple(_regex(n) for n in table.need("patterns").items()),
-        table.need("reason").text(),
-        table.need("advice").text(),
-        table.need("source").text(),
-        certain.boolean() if certain else True,
-        rowless.boolean() if rowless else False,
-    )
-    table.finish()
-
-    return sign
-
-
-def _regex(node: Node) -> re.Pattern[str]:
-    try:
-        return re.compile(node.text())
-    except re.error as error:
-        node.fail(f"not a regular expression: {error}")
+    plain = [p.pattern for s in read.endings if s.place == "line" for p in s.patterns]
+    aftermath, caught = ([p.pattern for p in group] for group in (read.aftermath, read.caught))
+    codes = {
+        int(key): ExitStatus(code.kind, code.reason, "", code.advice, f"exit code {key}")
+        for key, code in read.exit_codes.items()
+    }
+    return _Knowledge(read.endings, any_of(plain), any_of(aftermath), any_of(caught), codes)
 
 
 def any_of(patterns: Sequence[str]) -> re.Pattern[str]:

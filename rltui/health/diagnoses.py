@@ -257,8 +257,9 @@ def _suspects(diagnosed: Diagnosed, facts: Facts) -> tuple[Suspect, ...]:
         series, scale = facts.series(tag), facts.infos[tag].scale
         row = max(0, int(np.searchsorted(series.steps, leading.since_step, "right")) - 1)
         values = [float(series.values[row]) * scale, float(series.values[-1]) * scale]
-        high = check.high if check.high is not None and min(values) > check.high else None
-        low = check.low if check.low is not None and max(values) < check.low else None
+        low, high = check.usual.low, check.usual.high
+        high = high if high is not None and min(values) > high else None
+        low = low if low is not None and max(values) < low else None
         if (low is not None or high is not None) and (jumped is None or jumped.tag != tag):
             below, above = (None if x is None else x / scale for x in (low, high))
             advice = knowledge().too_high if low is None else knowledge().too_low

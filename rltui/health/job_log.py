@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from rltui.core.batch import LogTail
 from rltui.core.level import ExitKind
-from rltui.core.yaml_document import Node, shipped_table
+from rltui.core.yaml_record import shipped_record
 
 #: Bytes at the end of a log that are searched for markers.
 _END_BYTES = 1 << 15
@@ -27,7 +28,28 @@ _TRACEBACK = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Knowledge:
+class _Sourced:
+    pattern: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    names: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """``data/job_logs.yaml``; see there for the meaning of each field."""
+
+    jobs: tuple[_Sourced, ...]
+    launchers: tuple[_Sourced, ...]
+    markers: tuple[str, ...]
+    others: _Others
+
+
+class _Knowledge(NamedTuple):
     jobs: re.Pattern[str]
     launchers: re.Pattern[str]
     markers: tuple[bytes, ...]
@@ -69,31 +91,11 @@ class JobLogs:
 def _knowledge() -> _Knowledge:
     from rltui.health.crash import any_of  # seldom needed
 
-    table = shipped_table("health", "data", "job_logs.yaml")
-    others = table.need("others").table()
-    known = _Knowledge(
-        any_of(_sourced(table.need("jobs"))),
-        any_of(_sourced(table.need("launchers"))),
-        tuple(text.encode() for text in _texts(table.need("markers"))),
-        re.compile(any_of(_texts(others.need("names"))).pattern, re.IGNORECASE),
-        any_of(_texts(others.need("lines"))),
+    read = shipped_record(_Document, "health", "data", "job_logs.yaml")
+    return _Knowledge(
+        any_of([entry.pattern for entry in read.jobs]),
+        any_of([entry.pattern for entry in read.launchers]),
+        tuple(text.encode() for text in read.markers),
+        re.compile(any_of(read.others.names).pattern, re.IGNORECASE),
+        any_of(read.others.lines),
     )
-    others.finish()
-    table.finish()
-
-    return known
-
-
-def _texts(node: Node) -> list[str]:
-    return [item.text() for item in node.items()]
-
-
-def _sourced(node: Node) -> list[str]:
-    """The patterns of a list whose entries name their source."""
-    found = []
-    for item in node.items():
-        entry = item.table()
-        found.append(entry.need("pattern").text())
-        entry.need("source").text()
-        entry.finish()
-    return found

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from rltui.core.yaml_document import Node, shipped_table
+from rltui.core.yaml_document import Node
+from rltui.core.yaml_record import Keyed, shipped_record
 
 _Limits = TypeVar("_Limits")
+
+
+def limits_of(record: type[_Limits]) -> Callable[[Node], _Limits]:
+    """What reads a record of numbers from ``{name: {value: 3, source: why}}``; every limit needs
+    both. It raises DocumentError."""
+
+    def read(node: Node) -> _Limits:
+        table = node.table()
+        values: dict[str, float] = {}
+        for limit in fields(record):  # type: ignore[arg-type]
+            entry = table.need(limit.name).table()
+            value, reason = entry.need("value"), entry.need("source")
+            values[limit.name] = value.integer() if limit.type == "int" else value.number()
+            if not reason.text().strip():
+                reason.fail("the reason is missing")
+            entry.finish()
+        table.finish()
+
+        return record(**values)
+
+    return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,40 +84,13 @@ class StoryLimits:
 class Movement:
     """``data/movement.yaml``; see there for the meaning of each limit."""
 
-    moved: MoveLimits
-    setting: SettingLimits
-    trend: TrendLimits
-    story: StoryLimits
+    moved: Annotated[MoveLimits, Keyed(read=limits_of(MoveLimits))]
+    setting: Annotated[SettingLimits, Keyed(read=limits_of(SettingLimits))]
+    trend: Annotated[TrendLimits, Keyed(read=limits_of(TrendLimits))]
+    story: Annotated[StoryLimits, Keyed(read=limits_of(StoryLimits))]
 
 
 @cache
 def movement() -> Movement:
     """Reads the shipped document once. Raises DocumentError."""
-    table = shipped_table("health", "data", "movement.yaml")
-    found = Movement(
-        moved=read_limits(table.need("moved"), MoveLimits),
-        setting=read_limits(table.need("setting"), SettingLimits),
-        trend=read_limits(table.need("trend"), TrendLimits),
-        story=read_limits(table.need("story"), StoryLimits),
-    )
-    table.finish()
-    return found
-
-
-def read_limits(node: Node, record: type[_Limits]) -> _Limits:
-    """A record of numbers from ``{name: {value: 3, source: why}}``; every limit needs both.
-
-    Raises DocumentError.
-    """
-    table = node.table()
-    values: dict[str, float] = {}
-    for field in fields(record):  # type: ignore[arg-type]
-        entry = table.need(field.name).table()
-        value, reason = entry.need("value"), entry.need("source")
-        values[field.name] = value.integer() if field.type == "int" else value.number()
-        if not reason.text().strip():
-            reason.fail("the reason is missing")
-        entry.finish()
-    table.finish()
-
-    return record(**values)
+    return shipped_record(Movement, "health", "data", "movement.yaml")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from rltui.catalogue.model import Category
 from rltui.core.installation import shipped
 from rltui.core.level import Level
 from rltui.core.yaml_document import Node, Table, nearest, read_document, read_template
+from rltui.core.yaml_record import shipped_record
 from rltui.health.detectors import (  # noqa: F401
     decline,
     learning,
@@ -341,3 +343,30 @@ def _read_case(node: Node, variants: list[Variant]) -> Case:
     table.finish()
 
     return case
+
+
+# -- metrics without a rule: data/unread.yaml ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """Why the rules leave some metrics out."""
+
+    reason: str
+    metrics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    unread: tuple[_Reason, ...]
+
+
+def unread_reasons() -> tuple[tuple[str, str], ...]:
+    """(metric key or pattern, reason), in the order of the document. Raises DocumentError."""
+    entries = shipped_record(_Unread, "health", "data", "unread.yaml").unread
+    return tuple((key, entry.reason) for entry in entries for key in entry.metrics)
+
+
+def why_unread(key: str) -> str | None:
+    """Why no rule reads the metric ``key``, or None when nothing is said about it."""
+    return next((why for pattern, why in unread_reasons() if fnmatchcase(key, pattern)), None)

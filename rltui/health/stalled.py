@@ -9,7 +9,7 @@ from functools import cache
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.core.yaml_document import Node, Table, fill, nearest, read_template, shipped_table
-from rltui.health.limits import read_limits
+from rltui.health.limits import limits_of
 from rltui.health.rule import Rule
 
 
@@ -64,7 +64,7 @@ class StallRule:
 def stall_rule() -> StallRule:
     """Reads the shipped document once. Raises DocumentError."""
     table = shipped_table("health", "data", "stalled.yaml")
-    limits = read_limits(table.need("limits"), StallLimits)
+    limits = limits_of(StallLimits)(table.need("limits"))
     template = read_template(table.need("meaning"), _shown(limits), ("d",))
     end = table.need("stopped").table()
     stopped = StoppedRule(_rule(end, end.need("meaning").text()), *_level_and_advice(end))

@@ -18,8 +18,8 @@ from rltui.facts import sentences
 from rltui.health.detectors.extent import Extent
 from rltui.health.model import Judgement
 from rltui.health.rule import Number, Rule, Variant, When
+from rltui.health.rules import why_unread
 from rltui.health.symptoms import Symptom, symptoms
-from rltui.health.unread import why_unread
 
 Json = dict[str, Any]
 _WIDTH = 78
@@ -421,7 +421,7 @@ def symptom_document(catalogue: Catalogue, symptom: Symptom) -> Json:
     return {
         "id": symptom.id,
         "title": symptom.title,
-        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found)),
+        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found if sign.rule)),
         "check": [
             {
                 "first": c.first,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts
 from rltui.tui.keys import EVERYWHERE, Key
 from rltui.tui.playback import Playback, ReplayStart
-from rltui.tui.pump import Collecting, InputTimes, Pump, Warming
+from rltui.tui.pump import InputTimes, Pump
 from rltui.tui.remembered import RememberedView, SavedMark
 from rltui.tui.screen import ShellScreen
 from rltui.tui.shell import Look
@@ -62,13 +63,10 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         self.logdirs = session.logdirs
         self._from_picker = from_picker
         self._input_times = InputTimes(session.clock)
-        self._collecting = Collecting(self._input_times, session.clock)
         self.failure: RltuiError | None = None
         self._replaced: set[Path] = set()
         """Logdirs of which it was said that they are read by another address."""
-        load_later, collect = Warming(self).go_on, self._collecting.look
-        news = self._show_news, self._fail
-        self.pump = Pump(self, session, *news, load_later, self._input_times, collect)
+        self.pump = Pump(self, session, self._show_news, self._fail, self._input_times)
         self.playback = Playback(self, session, lambda: self._show_news(False), replay)
 
     def get_default_screen(self) -> Screen[Any]:
@@ -76,7 +74,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
 
     def on_mount(self) -> None:
         """Start reading once the screen has been painted: it says what is being read."""
-        self._collecting.start()
+        gc.disable()  # the pump collects between keys
         self._follow_marks()
         if self._remembered.note:
             self.say(self._remembered.note)
@@ -93,7 +91,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
             self.remember()
         self.session.stop()
         self._alerts.close()
-        self._collecting.stop()
+        gc.enable()
 
     async def on_event(self, event: events.Event) -> None:
         """Note when keys and clicks come."""

@@ -7,14 +7,15 @@ and the main thread must never be.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from rltui.core.batch import Batch
+from rltui.core.batch import Batch, SourceInfo
 from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
-from rltui.remote.conversation import Conversation, LinkLostError
-from rltui.remote.wire.messages import Again
+from rltui.remote.conversation import Conversation, LinkLostError, Paths
+from rltui.remote.wire.messages import Again, KnownFile
 from rltui.sources.follow.queued import Arriving, BatchQueue
 
 #: Seconds without anything to do after which the connection ends.
@@ -216,3 +217,14 @@ def _end(talk: Conversation | None) -> None:
     if talk is not None:
         talk.close()
         talk.release()
+
+
+def known_files(
+    paths: Paths, sources: Mapping[Path, SourceInfo], finished: set[Path]
+) -> tuple[KnownFile, ...]:
+    """How far files have come, with their paths on the other side; the last lines of those that
+    are ``finished`` were read without their ends."""
+    return tuple(
+        KnownFile(paths.there(path), s.offset, s.modified, path in finished)
+        for path, s in sources.items()
+    )

@@ -4,8 +4,8 @@ follows a session: ``check --follow``, ``serve-metrics``, ``rltui.follow``."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -51,6 +51,16 @@ class Event:
         return (self.run.key, *_identity(self.finding))
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was last seen of a run."""
+
+    report: Report | None = None
+    crash: ExitStatus | None = None
+    findings: Mapping[_Id, Finding] = field(default_factory=dict)
+    last_step: int | None = None
+
+
 class Watcher:
     """Compares reports. Owned by a command; main thread only."""
 
@@ -77,16 +87,14 @@ class Watcher:
         report, crash = run.report, run.verdict.crash
         if not (report or crash) or run.data.files.reading:
             return []
-        seen = self._seen.get(run.key, _Seen(None, None, {}, None))
-        if run.key in self._seen and seen.report is report and seen.crash is crash:
+        seen = self._seen.get(run.key, _Seen())
+        if seen.report is report and seen.crash is crash:
             return []
         findings = (*_crashes(run), *(report.findings if report else ()))
         now = _Seen(report, crash, {_identity(f): f for f in findings}, run.data.last_step)
-        first = seen.report is None
-        changes = [*_changes(seen.findings, now.findings, run)]
-        if not first:
-            changes += _passed(seen, now.findings)
         self._seen[run.key] = now
+        first = seen.report is None
+        changes = [*_changes(seen, now), *(() if first else _passed(seen, now))]
 
         return [Event(k, run, f, not first or self._is_new(run, f)) for k, f in changes]
 
@@ -100,27 +108,18 @@ class Watcher:
         since = finding.since_wall_time
         if since is None:
             return set(run.data.files.sources) == {PIPE}
+
         return since >= self._begun_at
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What was last seen of a run."""
-
-    report: Report | None
-    crash: ExitStatus | None
-    findings: dict[_Id, Finding]
-    last_step: int | None
 
 
 def _identity(finding: Finding) -> _Id:
     return finding.rule, finding.title, finding.since_step
 
 
-def _changes(
-    before: dict[_Id, Finding], now: dict[_Id, Finding], run: RunView
-) -> Iterator[tuple[EventKind, Finding]]:
-    for identity, finding in now.items():
+def _changes(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
+    """What fires now or no longer, or with another level."""
+    before = seen.findings
+    for identity, finding in now.findings.items():
         older = before.get(identity)
         fired = older is not None and _fires(older)
         if _fires(finding) and not fired:
@@ -130,18 +129,18 @@ def _changes(
         elif fired and not _fires(finding):
             yield EventKind.RESOLVED, finding
     for identity, finding in before.items():
-        if identity not in now and _fires(finding):  # it is not there any more
-            over = replace(finding, state=FindingState.RESOLVED, until_step=run.data.last_step)
+        if identity not in now.findings and _fires(finding):  # it is not there any more
+            over = replace(finding, state=FindingState.RESOLVED, until_step=now.last_step)
             yield EventKind.RESOLVED, over
 
 
-def _passed(seen: _Seen, now: dict[_Id, Finding]) -> Iterator[tuple[EventKind, Finding]]:
+def _passed(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
     """What began after the last look and is over already, like a NaN in a single row."""
-    for identity, finding in now.items():
-        since = finding.since_step
+    for identity, finding in now.findings.items():
+        since, last = finding.since_step, seen.last_step
         if identity in seen.findings or _fires(finding) or since is None:
             continue
-        if seen.last_step is not None and since > seen.last_step:
+        if last is not None and since > last:
             yield EventKind.RESOLVED, finding
 
 
@@ -182,6 +181,7 @@ def turns(
     news = threading.Event() if wake is None else wake
     session.reader.on_batch = news.set
     session.start()
+
     try:
         while stop is None or not stop.is_set():
             ended = session.reader.ended  # read first: what came before the end is still drained

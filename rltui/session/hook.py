@@ -187,6 +187,7 @@ def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
         return _short(f"{host}: {error.reason}")
     except (OSError, ValueError, http.client.HTTPException) as error:
         return _short(f"{host}: {type(error).__name__}")
+
     return None
 
 
@@ -221,6 +222,7 @@ class _Runner:
                 return None
             errors.seek(max(0, errors.seek(0, os.SEEK_END) - _ERROR_BYTES))
             said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+
         return _short(f"{words[0]}: exit code {code}" + (f": {said}" if said else ""))
 
     def kill(self) -> None:

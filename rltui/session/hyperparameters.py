@@ -7,14 +7,15 @@ so that a sample that happens to be JSON is ignored.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
 import sys
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import count, groupby, pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakSet
@@ -71,19 +72,6 @@ class _FileSettings:
     replaced: list[SettingChange] = field(default_factory=list)
     """What a later part of the file logged anew, with another value."""
 
-    def add(self, logged: dict[str, object], source: SourceInfo) -> None:
-        self.source = source
-        for name, value in logged.items():
-            if name not in self.values and len(self.values) >= MOST_SETTINGS:
-                continue
-            before = self.values.get(name, value)
-            if not same(before, value) and len(self.replaced) < _MOST_CHANGES:
-                self.replaced.append(SettingChange(name, before, value, source.path))
-            self.values[name] = value
-
-    def copy(self) -> _FileSettings:
-        return _FileSettings(self.source, dict(self.values), list(self.replaced))
-
 
 class Hyperparameters:
     """Of one run, file by file."""
@@ -98,8 +86,12 @@ class Hyperparameters:
     def copy(self) -> Hyperparameters:
         """Those of now, whatever is logged later."""
         other = Hyperparameters()
-        other._by_file = {path: found.copy() for path, found in self._by_file.items()}
         other.values, other.version = self.values, self.version
+        other._by_file = {
+            path: _FileSettings(f.source, dict(f.values), list(f.replaced))
+            for path, f in self._by_file.items()
+        }
+
         return other
 
     @property
@@ -113,7 +105,16 @@ class Hyperparameters:
         if not logged:
             return False
         path = batch.source.path
-        self._by_file.setdefault(path, _FileSettings(batch.source)).add(logged, batch.source)
+        file = self._by_file.setdefault(path, _FileSettings(batch.source))
+        file.source = batch.source
+        for name, value in logged.items():
+            if name not in file.values and len(file.values) >= MOST_SETTINGS:
+                continue
+            before = file.values.get(name, value)
+            if not same(before, value) and len(file.replaced) < _MOST_CHANGES:
+                file.replaced.append(SettingChange(name, before, value, path))
+            file.values[name] = value
+
         return self._sum_up()
 
     def move(self, path: Path, into: Hyperparameters) -> bool:
@@ -130,9 +131,14 @@ class Hyperparameters:
         """What has another value in a later file of the same format, or later in a file."""
         files = sorted(self._by_file.values(), key=lambda f: (f.source.format, f.source.order))
         found = [change for file in files for change in file.replaced]
-        for _, alike in groupby(files, key=lambda f: f.source.format):
-            for before, after in pairwise(alike):
-                found += _changes(before, after)
+        for before, after in pairwise(files):
+            if before.source.format != after.source.format:
+                continue
+            for name, value in after.values.items():
+                old = before.values.get(name, value)
+                if not same(old, value):
+                    found.append(SettingChange(name, old, value, after.source.path))
+
         return list(dict.fromkeys(found))
 
     def _sum_up(self) -> bool:
@@ -142,12 +148,6 @@ class Hyperparameters:
         self.values = values
         self.version += 1
         return True
-
-
-def _changes(before: _FileSettings, after: _FileSettings) -> Iterator[SettingChange]:
-    for name, value in after.values.items():
-        if name in before.values and not same(before.values[name], value):
-            yield SettingChange(name, before.values[name], value, after.source.path)
 
 
 def same(one: object, other: object) -> bool:
@@ -164,6 +164,7 @@ def canonical(value: object) -> str:
         number = float(text)
     except ValueError:
         return text
+
     return str(int(number)) if number.is_integer() else value_text(number)
 
 
@@ -202,6 +203,7 @@ def value_text(value: object) -> str:
         short = f"{value:.6g}"  # what float32 adds beyond that is noise
         exact = abs(float(short) - value) <= 1e-7 * abs(value)
         return _EXPONENT.sub(r"e\1", short if exact else str(value))
+
     return str(value)
 
 
@@ -209,19 +211,16 @@ def hyperparameters(texts: Iterable[TextPoint]) -> dict[str, object]:
     """Name -> value of the hyperparameter texts among ``texts``; later ones win."""
     found: dict[str, object] = {}
     for point in texts:
-        if NAMES.search(point.tag):
-            found.update(_from_json(point.text) or _from_table(point.text))
+        if not NAMES.search(point.tag):
+            continue
+        document: object = None
+        if point.text.lstrip().startswith("{"):
+            with contextlib.suppress(ValueError, RecursionError):
+                document = json.loads(point.text.replace(_BACKSLASH, "\\"))
+        settings = flat_settings(document) if isinstance(document, dict) else {}
+        found.update(settings or _from_table(point.text))
+
     return found
-
-
-def _from_json(text: str) -> dict[str, object]:
-    if not text.lstrip().startswith("{"):
-        return {}
-    try:
-        document = json.loads(text.replace(_BACKSLASH, "\\"))
-    except (ValueError, RecursionError):
-        return {}
-    return flat_settings(document) if isinstance(document, dict) else {}
 
 
 def _from_table(text: str) -> dict[str, object]:
@@ -229,12 +228,8 @@ def _from_table(text: str) -> dict[str, object]:
     lines = [x.strip() for x in text.splitlines()]
     if len(lines) < 3 or not lines[1].startswith("|-"):
         return {}
-    found: dict[str, object] = {}
-    for line in lines[2:]:
-        cells = [c.strip() for c in line.strip("|").split("|")]
-        if len(cells) == 2 and cells[0]:
-            found[cells[0]] = cells[1]
-    return found
+    rows = ([c.strip() for c in line.strip("|").split("|")] for line in lines[2:])
+    return {cells[0]: cells[1] for cells in rows if len(cells) == 2 and cells[0]}
 
 
 def positive(value: object) -> int | None:
@@ -245,6 +240,7 @@ def positive(value: object) -> int | None:
         number = float(value)
     except (ValueError, OverflowError):
         return None
+
     return int(number) if 0 < number < float("inf") else None
 
 
@@ -253,10 +249,7 @@ class _Text(NamedTuple):
     number: int
     """Identity of the text, in all runs."""
     point: TextPoint
-
-    @property
-    def nbytes(self) -> int:
-        return sys.getsizeof(self.point.text)
+    nbytes: int
 
 
 class TextLimit:
@@ -264,16 +257,7 @@ class TextLimit:
 
     def __init__(self) -> None:
         self.nbytes = 0
-        self._all: WeakSet[Texts] = WeakSet()
-
-    def add(self, texts: Texts) -> None:
-        """Count those of one more run."""
-        self._all.add(texts)
-
-    def enforce(self) -> None:
-        """Let the runs with most text drop their oldest ones."""
-        while self.nbytes > _MAX_BYTES_OF_ALL:
-            max(self._all, key=lambda t: t.nbytes).drop()
+        self.all: WeakSet[Texts] = WeakSet()
 
 
 class Texts:
@@ -284,7 +268,7 @@ class Texts:
         self.nbytes = 0
         """Of all texts."""
         self._limit = limit or TextLimit()
-        self._limit.add(self)
+        self._limit.all.add(self)
         self._kept: list[_Text] = []  # a deque takes 0.6 kB while it is empty
 
     def copy(self) -> Texts:
@@ -294,19 +278,22 @@ class Texts:
         return other
 
     def add(self, batch: Batch) -> None:
-        """Add those of a batch that are no hyperparameters; the oldest make room."""
+        """Add those of a batch that are no hyperparameters; the oldest make room, of this run and
+        then of those with most text."""
         path = batch.source.path
         if batch.replaced:
             self._keep([k for k in self._kept if k.path != path])
-        for point in batch.texts:
-            if not NAMES.search(point.tag):
-                self._kept.append(_Text(path, next(_numbers), point))
-                self._count(self._kept[-1].nbytes)
+        own = [point for point in batch.texts if not NAMES.search(point.tag)]
+        if not own:
+            return
+        new = [_Text(path, next(_numbers), point, sys.getsizeof(point.text)) for point in own]
+        self._keep([*self._kept, *new])
         while len(self._kept) > _MOST or self.nbytes > _MAX_BYTES:
-            self.drop()
-        self._limit.enforce()
+            self._drop()
+        while self._limit.nbytes > _MAX_BYTES_OF_ALL:
+            max(self._limit.all, key=lambda t: t.nbytes)._drop()
 
-    def drop(self) -> None:
+    def _drop(self) -> None:
         """Drop the oldest text."""
         self._count(-self._kept.pop(0).nbytes)
 
@@ -316,7 +303,7 @@ class Texts:
         self._keep([k for k in self._kept if k.path != path])
 
     def _keep(self, kept: list[_Text]) -> None:
-        self._kept = list(kept)
+        self._kept = kept
         self._count(sum(k.nbytes for k in kept) - self.nbytes)
 
     def _count(self, nbytes: int) -> None:
@@ -326,14 +313,13 @@ class Texts:
     def sets(self) -> list[TextSet]:
         """The texts by tag."""
         tags: dict[str, dict[int, TextPoint]] = {}
-        for _, number, point in self._kept:
-            tags.setdefault(point.tag, {})[number] = point
-        return [TextSet(tag, _name_of(tag, tags), points) for tag, points in tags.items()]
-
-
-def _name_of(tag: str, tags: dict[str, dict[int, TextPoint]]) -> str:
-    name = tag.removesuffix(_SUFFIX)
-    return tag if name in tags else name
+        for text in self._kept:
+            tags.setdefault(text.point.tag, {})[text.number] = text.point
+        bare = {tag: tag.removesuffix(_SUFFIX) for tag in tags}
+        return [
+            TextSet(tag, tag if bare[tag] in tags else bare[tag], points)
+            for tag, points in tags.items()
+        ]
 
 
 class TextSet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,11 +16,10 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level, RunState
 from rltui.core.yaml_document import nearest
 from rltui.health.model import Evidence, Finding, FindingState, Report
-from rltui.health.stalled import StallLimits, StallRule, stall_rule, with_override
-from rltui.session.logdir_facts import RunList
+from rltui.health.stalled import StallRule, stall_rule, with_override
 from rltui.session.meaning import Interpreter
 from rltui.session.progress import OLD_S, Progress, aged, progress, renewed
-from rltui.session.run import RunView
+from rltui.session.run import RunList, RunView
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
@@ -58,7 +57,8 @@ class Judge:
         self._runs = runs
         self._align = align
         self._clock = clock
-        self._stall = open_stall_rule(config)
+        self.stall = open_stall_rule(config)
+        """How long a run may be silent, with the user's changes."""
         self._watches = False
         """Whether time passes: a single look at logs has no finding for a stall, only a level."""
         self._engine: Engine | None = None
@@ -67,7 +67,8 @@ class Judge:
         """In the order in which they are judged, but for those in sight."""
         self._unread: set[RunKey] = set()
         """Runs to be judged once they have been read to their end: a batch marks them then."""
-        self._in_sight: tuple[RunKey, ...] = ()
+        self.in_sight: tuple[RunKey, ...] = ()
+        """Runs on the screen: they are judged before the others."""
         self._grown: set[RunKey] = set()
         """Runs that changed since their progress was last updated."""
         self._young: dict[RunKey, None] = {}
@@ -82,11 +83,6 @@ class Judge:
         """Numbers of the logdirs out of reach -> since when."""
         self.unfinished = False
         """Whether judging stopped because it had taken long: there is more to do at once."""
-
-    @property
-    def stall_limits(self) -> StallLimits:
-        """How long a run may be silent, with the user's changes."""
-        return self._stall.limits
 
     @property
     def waiting(self) -> bool:
@@ -122,10 +118,6 @@ class Judge:
         self._grown.update(found)
         self._unread.difference_update(found)
 
-    def put_first(self, runs: Iterable[RunKey]) -> None:
-        """Judge these runs before the others: they are on the screen."""
-        self._in_sight = tuple(runs)
-
     def judge(
         self, *, verdicts: bool = True, pace: bool = False, last: bool = False
     ) -> frozenset[RunKey]:
@@ -136,15 +128,14 @@ class Judge:
         that follows each verdict. ``last``: nothing more will come, so that no rule waits for more
         rows.
         """
-        now = self._clock.now()
         for key in self._grown:
             with self._runs.all[key].walled("progress could not be read"):
-                self._update_progress(self._runs.all[key], now)
+                self.renew(self._runs.all[key])
         self._young.update(dict.fromkeys(self._grown))
         self._grown.clear()
         if not verdicts:
             return frozenset()
-        judged, again = self._judge_some(math.inf if last else now, pace=pace)
+        judged, again = self._judge_some(math.inf if last else self._clock.now(), pace=pace)
         if judged and not self.unfinished:
             self._not_before = self._clock.monotonic() + min(_REST_S, _REST * self._took)
             self._took = 0.0
@@ -162,67 +153,67 @@ class Judge:
         def enough() -> bool:
             return pace and self._clock.monotonic() - begun >= _SLICE_S
 
-        for key in self._in_turn():
+        first = filter(self._dirty.__contains__, self.in_sight)
+        for key in dict.fromkeys((*first, *self._dirty)):
             view = self._runs.all[key]
-            may_be = _may_be_judged(view)
-            if may_be and view.report is not None and resting:
-                continue
-            if may_be:
-                self.unfinished = bool(judged) and enough()
-                self.unfinished = self.unfinished or not self._timed_evaluate(view, now, enough)
-                if self.unfinished:
+            reading = view.data.files.reading
+            # all points are in memory, and known what they mean
+            if not (reading or view.data.unloaded or view.recognition is None):
+                if resting and view.report is not None:
+                    continue
+                if (judged and enough()) or not self._evaluate(view, now, enough):
+                    self.unfinished = True
                     break
                 judged.add(key)
             del self._dirty[key]
-            if view.data.files.reading:
+            if reading:
                 self._unread.add(key)
             elif self._engine is not None and self._engine.waiting(key):
                 again.append(key)
+
         return judged, again
-
-    def _in_turn(self) -> Iterator[RunKey]:
-        """The runs to judge, those in sight first; each may be taken out before the next."""
-        first = [key for key in self._in_sight if key in self._dirty]
-        yield from first
-        seen = set(first)
-        yield from [key for key in self._dirty if key not in seen]
-
-    def renew(self, view: RunView) -> None:
-        """More is known of a run than its logs say."""
-        self._update_progress(view, self._clock.now())
 
     @property
     def recent(self) -> list[RunView]:
         """The runs that may have been written a short while ago."""
         return [self._runs.all[key] for key in self._young]
 
-    def _update_progress(self, view: RunView, now: float) -> None:
-        known, lost_at = view.progress, self._lost.get(view.key.logdir)
-        self._renew_progress(view, now)
-        if lost_at is not None and known is not None and view.progress is not None:
-            view.progress = replace(
-                view.progress, age_s=known.age_s, state=known.state, lost_at=lost_at
+    def renew(self, view: RunView) -> None:
+        """Update the progress of a run: it grew, or more is known of it than its logs say."""
+        now, known = self._clock.now(), view.progress
+        if not view.data.unloaded:
+            hyper, roles = view.hyperparameters.values, self._catalogue.roles
+            points, limits = view.points, self.stall.limits
+            fresh = progress(
+                *(points, view.infos, hyper, roles, now, limits), facts=view.facts, before=known
             )
+        elif known is None:
+            return
+        else:
+            fresh = renewed(known, view.data, now, view.facts)
+        lost_at = self._lost.get(view.key.logdir)
+        if lost_at is not None and known is not None:  # nobody knows whether it goes on
+            fresh = replace(fresh, age_s=known.age_s, state=known.state, lost_at=lost_at)
+        view.progress = fresh
         self._note_stall(view)
 
-    def _renew_progress(self, view: RunView, now: float) -> None:
-        data, points = view.data, view.points
-        if data.unloaded:
-            if view.progress is not None:
-                view.progress = renewed(view.progress, data, now, view.facts)
-            return
-        hyper, roles = view.hyperparameters.values, self._catalogue.roles
-        limits, before = self._stall.limits, view.progress
-        view.progress = progress(
-            *(points, view.infos, hyper, roles, now, limits), facts=view.facts, before=before
-        )
-
-    def _timed_evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
-        begun, done = self._clock.monotonic(), True
+    def _evaluate(self, view: RunView, now: float, enough: Callable[[], bool]) -> bool:
+        """Judge a run; returns False if there was not enough time for it."""
+        begun, report = self._clock.monotonic(), None
         engine = self.prepare()
         fault = view.faults.pop(NOT_JUDGED, None)
         with view.walled(NOT_JUDGED):
-            done = self._evaluate(view, engine, now, enough)
+            if view.sample is not None:
+                view.sample = None
+                self._interpreter.interpret(view)
+            assert view.recognition is not None
+            report = engine.advance(view.data, view.infos, view.recognition, now, enough)
+            if report is not None:
+                reference = None if self._reference is None else self._runs.twin(self._reference)
+                view.reference = None if reference is view else reference
+                view.full_report = report
+                self._note_stall(view)
+                view.version += 1
         if NOT_JUDGED in view.faults:
             engine.forget(view.key)
             view.full_report = None
@@ -230,26 +221,7 @@ class Judge:
             view.version += 1
         self._took += self._clock.monotonic() - begun
 
-        return done
-
-    def _evaluate(
-        self, view: RunView, engine: Engine, now: float, enough: Callable[[], bool]
-    ) -> bool:
-        """Judge a run; returns False if there was not enough time for it."""
-        if view.sample is not None:
-            view.sample = None
-            self._interpreter.interpret(view)
-        assert view.recognition is not None
-        report = engine.advance(view.data, view.infos, view.recognition, now, enough)
-        if report is None:
-            return False
-        reference = None if self._reference is None else self._runs.twin(self._reference)
-        view.reference = None if reference is view else reference
-        view.full_report = report
-        self._note_stall(view)
-        view.version += 1
-
-        return True
+        return report is not None or NOT_JUDGED in view.faults
 
     def _note_stall(self, view: RunView) -> None:
         """Report a run that stopped writing, or that it goes on."""
@@ -257,7 +229,7 @@ class Judge:
             return
         mute = self._config.rules.mute
         report = with_stall(
-            view.full_report, view.progress, self._stall, watches=self._watches, mute=mute
+            view.full_report, view.progress, self.stall, watches=self._watches, mute=mute
         )
         if report is not view.full_report:
             view.full_report = report
@@ -266,50 +238,38 @@ class Judge:
     def refresh_ages(self, lost: Mapping[int, float] = NONE_LOST) -> bool:
         """Update ages and states to the present time, but for runs of the logdirs that are
         ``lost`` (number -> since when); returns whether anything shown changed."""
-        anew, self._lost = lost != self._lost, lost
+        views = self._aging(self._clock.monotonic(), anew=lost != self._lost)
+        self._lost = lost
         now, changed, began = self._clock.now(), False, not self._watches
         self._watches = True
-        for view in self._aging(self._clock.monotonic(), anew=anew):
+
+        for view in views:
             if view.progress is None:
                 continue
             with view.walled("age could not be told"):
-                changed |= self._refresh_age(view, lost.get(view.key.logdir), now, began=began)
+                fresh, lost_at = view.progress, lost.get(view.key.logdir)
+                if fresh.lost_at != lost_at:
+                    fresh = replace(fresh, lost_at=lost_at)
+                if lost_at is None:
+                    fresh = aged(fresh, now)
+                if fresh is view.progress and not (began and fresh.state is RunState.STALLED):
+                    continue
+                view.progress = fresh
+                self._note_stall(view)
+                changed = True
+
         return changed
-
-    def _refresh_age(
-        self, view: RunView, lost_at: float | None, now: float, *, began: bool
-    ) -> bool:
-        fresh = view.progress
-        assert fresh is not None
-        if fresh.lost_at != lost_at:
-            fresh = replace(fresh, lost_at=lost_at)
-        if lost_at is None:
-            fresh = aged(fresh, now)
-        if fresh is view.progress and not (began and fresh.state is RunState.STALLED):
-            return False
-        view.progress = fresh
-        self._note_stall(view)
-
-        return True
 
     def _aging(self, now: float, *, anew: bool) -> list[RunView]:
         """The runs whose age may be another one: all now and then or ``anew``, else those that are
         not old."""
-        if anew or now >= self._all_aged_at:
-            self._all_aged_at = now + _OLD_EVERY_S
-            self._young = {}
-            for key, view in self._runs.all.items():
-                if view.progress is None or (view.progress.age_s or 0.0) < OLD_S:
-                    self._young[key] = None
-            return list(self._runs.all.values())
-        return [self._runs.all[key] for key in self._young]
-
-
-def _may_be_judged(view: RunView) -> bool:
-    """Whether all points of a run are in memory, and known what they mean."""
-    data = view.data
-    unread = data.unloaded or data.files.reading
-    return not unread and view.recognition is not None
+        if not anew and now < self._all_aged_at:
+            return self.recent
+        self._all_aged_at = now + _OLD_EVERY_S
+        known = [(key, view.progress) for key, view in self._runs.all.items()]
+        young = [key for key, p in known if p is None or (p.age_s or 0.0) < OLD_S]
+        self._young = dict.fromkeys(young)
+        return list(self._runs.all.values())
 
 
 def with_stall(
@@ -342,7 +302,8 @@ def with_stall(
 
 
 def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Finding | None:
-    step, at = progress.last_step or 0, (progress.last_step, progress.written_at)
+    """What is to say of a run that is stalled or stopped too early."""
+    step, total = progress.last_step or 0, progress.total_steps
     if progress.state is RunState.STALLED:
         limit = progress.quiet_s
         age = max(progress.age_s or 0.0, limit)  # the age that is shown is rounded down
@@ -350,17 +311,17 @@ def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Fin
         pace = {"interval_s": progress.interval_s, "limit_s": limit}
         evidence = Evidence("seconds since the newest write", age, limit, step, step, pace)
         rule, level, advice = known.rule, known.level, known.advice
-    elif progress.state is RunState.STOPPED and progress.total_steps:
-        total = progress.total_steps
+    elif progress.state is RunState.STOPPED and total:
         evidence = Evidence("last step", step, total, step, step, {"total_steps": total})
         rule, level, advice = known.stopped.rule, known.stopped.level, known.stopped.advice
     else:
         return None
     if rule.id in mute:
         return None
+
     return Finding(
         *(rule.id, rule.title, level, FindingState.FIRING, None, None),
-        *(*at, None, evidence, None, advice),
+        *(progress.last_step, progress.written_at, None, evidence, None, advice),
     )
 
 
@@ -368,22 +329,21 @@ def open_rules(config: Config, catalogue: Catalogue) -> tuple[Rule, ...]:
     """The shipped rules with the user's files, additions, overrides and mutes."""
     from rltui.health.rules import load_rules, without  # heavy: all detectors
 
-    silent = open_stall_rule(config).rules
-    override = {k: v for k, v in config.rules.override.items() if k != silent[0].id}
-    rules = load_rules(config.rule_files, (), override, catalogue.metrics, config.rules.add)
+    custom, silent = config.rules, open_stall_rule(config).rules
+    override = {k: v for k, v in custom.override.items() if k != silent[0].id}
+    rules = load_rules(config.rule_files, (), override, catalogue.metrics, custom.add)
     known = [name for r in rules for name in (r.id, *(v.id for v in r.variants))]
     known += [rule.id for rule in silent]
-    for name in config.rules.mute:
-        if name not in known:
-            message, hint = f"unknown rule {name!r}", nearest(name, known)
-            node = config.rules.mute_node
-            for item in () if node is None else node.items():
-                if item.value == name:
-                    item.fail(message, hint=hint)
-            raise UsageError(message, hint=hint)
-    loud = (rule for rule in silent if rule.id not in config.rules.mute)
+    for name in custom.mute:
+        if name in known:
+            continue
+        message, hint = f"unknown rule {name!r}", nearest(name, known)
+        for item in () if custom.mute_node is None else custom.mute_node.items():
+            if item.value == name:
+                item.fail(message, hint=hint)
+        raise UsageError(message, hint=hint)
 
-    return (*without(rules, config.rules.mute), *loud)
+    return (*without(rules, custom.mute), *(r for r in silent if r.id not in custom.mute))
 
 
 def open_stall_rule(config: Config) -> StallRule:

@@ -50,6 +50,7 @@ def derive(
         table.derive(derived)
         source = f"rltui: {derived.how} of two logged metrics"
         found[derived.tag] = replace(TagInfo.of_metric(derived.tag, metric), source=source)
+
     return found
 
 
@@ -80,12 +81,10 @@ def distinguished(infos: Mapping[str, TagInfo]) -> dict[str, TagInfo]:
 def _ranked(infos: dict[str, TagInfo]) -> dict[str, TagInfo]:
     """``infos`` where no tag of the user means a metric that the framework logs itself."""
     logged = {info.metric.key for info in infos.values() if info.metric and not info.added}
-    return {
-        tag: replace(info, metric=None)
-        if info.added and info.metric is not None and info.metric.key in logged
-        else info
-        for tag, info in infos.items()
-    }
+    for tag, info in infos.items():
+        if info.added and info.metric is not None and info.metric.key in logged:
+            infos = infos | {tag: replace(info, metric=None)}
+    return infos
 
 
 def _with_guess(
@@ -95,18 +94,19 @@ def _with_guess(
     logged = {info.metric.key for info in infos.values() if info.metric}
     if not scenario.reward or select(scenario.reward, logged):
         return infos
-    nameless = [
-        tag
-        for tag, info in infos.items()
-        if info.category is not Category.VALIDATION
-        and (info.metric is None or info.metric.key.endswith(".other"))
-    ]
-    tag = likely_reward(nameless)
-    if tag is None:
+    reward = likely_reward(
+        [
+            tag
+            for tag, info in infos.items()
+            if info.category is not Category.VALIDATION
+            and (info.metric is None or info.metric.key.endswith(".other"))
+        ]
+    )
+    if reward is None:
         return infos
-    info = TagInfo.of_metric(tag, catalogue.metrics[scenario.reward[0]])
+    info = TagInfo.of_metric(reward, catalogue.metrics[scenario.reward[0]])
 
-    return infos | {tag: replace(info, title=guessed_title(info.title), guessed=True)}
+    return infos | {reward: replace(info, title=guessed_title(info.title), guessed=True)}
 
 
 #: Categories that say nothing of how a training goes.
@@ -163,21 +163,16 @@ class Interpreter:
             more = table.some_tags(MOST_SHOWN, self._resolver(view.recognition).names)
             view.recognition, known = self._meaning(names._replace(tags=more))
             _note_cap(points, len(known))
-        infos = dict(known)
-        infos.update(derive(table, infos, self._catalogue.metrics))
+        infos = known | derive(table, known, self._catalogue.metrics)
         view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
 
     def _meaning(self, names: _Names) -> tuple[Recognition, dict[str, TagInfo]]:
-        if names not in self._kept:
-            while len(self._kept) >= _MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[names] = self._made(names)
-        return self._kept[names]
-
-    def _resolver(self, known: Recognition) -> Resolver:
-        return self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
-
-    def _made(self, names: _Names) -> tuple[Recognition, dict[str, TagInfo]]:
+        """Framework and meaning by the tags, without what all of them have in front where more are
+        known then."""
+        if names in self._kept:
+            return self._kept[names]
+        while len(self._kept) >= _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
         known, infos = self._looked_up(names, "")
         nameless = [tag for tag, info in infos.items() if info.metric is None]
         aside = sum(info.category in _ASIDE for info in infos.values() if info.metric)
@@ -186,10 +181,16 @@ class Interpreter:
             without = self._looked_up(names, head)
             if sum(without[1][tag].metric is not None for tag in nameless) > _BY_CHANCE:
                 known, infos = without
-        return known, distinguished(_with_guess(_ranked(infos), known.scenario, self._catalogue))
+        infos = distinguished(_with_guess(_ranked(infos), known.scenario, self._catalogue))
+        self._kept[names] = known, infos
+
+        return known, infos
+
+    def _resolver(self, known: Recognition) -> Resolver:
+        return self._catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
 
     def _looked_up(self, names: _Names, head: str) -> tuple[Recognition, dict[str, TagInfo]]:
-        """Framework and meaning by the tags without what all of them have in front."""
+        """The same without ``head``, which all tags have in front."""
         bare = {tag: tag.removeprefix(head) for tag in names.tags}
         known = self._catalogue.recognise(
             [*bare.values(), *(f"hyperparameter/{name}" for name in names.hyperparameters)],

@@ -8,9 +8,7 @@ needs other points of it, or when it grows. Points are never thinned.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from rltui.core.batch import Batch, Note, RunKey
@@ -18,8 +16,6 @@ from rltui.core.clock import Clock
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.core.installation import release
 from rltui.core.level import Level, RunState
-from rltui.core.yaml_document import shipped_table
-from rltui.health.limits import read_limits
 from rltui.session.run import RunView
 from rltui.sources.follow.queued import Arriving, Reading
 
@@ -88,9 +84,8 @@ class Memory:
         """When a run last grew after it had been read."""
         self._tried = -math.inf
         """When runs that batches are held back for were last asked for."""
-        self._read = 0
-        self._checked = 0
-        self._released = 0
+        self._read = self._checked = self._released = 0
+        """Bytes read so far; at the last check of the budget; when memory was last given back."""
         self.over = False
         """Whether more than the budget is held, because nothing more can be unloaded."""
 
@@ -119,9 +114,10 @@ class Memory:
         """Note that a screen shows a run: its points stay in memory."""
         self._shown_at[key] = self._clock.monotonic()
 
-    def grew(self, key: RunKey) -> None:
-        """Note that a run grew after it had been read."""
-        self._grew_at[key] = self._clock.monotonic()
+    def count(self, batch: Batch, grown: Collection[RunKey]) -> None:
+        """Count what was read; ``grown``: runs that had been read before."""
+        self._read += sum(b.nbytes for b in batch.blocks)
+        self._grew_at.update(dict.fromkeys(grown, self._clock.monotonic()))
 
     def hold(self, batch: Batch, key: RunKey) -> bool:
         """Hold back a batch whose run is not loaded, and load that run; whether it was held.
@@ -144,19 +140,19 @@ class Memory:
 
     def want(self, key: RunKey) -> None:
         """Begin to load a run, if its files still have what was read."""
-        view = self._views[key]
-        if not view.data.unloaded or key in self._loading:
+        data = self._views[key].data
+        if not data.unloaded or key in self._loading:
             return
-        files = view.data.files
-        asked = None if key in self._lost else (key, files.sources, files.generations)
-        batches = None if asked is None else self._reader.read_again(*asked)
+        batches = None
+        if key not in self._lost:
+            batches = self._reader.read_again(key, data.files.sources, data.files.generations)
         if batches is None:
             self._lost.add(key)
             self._note(key, _LOST)
             if key not in self._held:
                 return  # the summary stays
             batches = iter(())
-        self._loading[key] = _Load(batches, view.data.load(batches))
+        self._loading[key] = _Load(batches, data.load(batches))
 
     def load(self, key: RunKey) -> list[Batch]:
         """Load a run at once; returns the batches that were held back."""
@@ -164,72 +160,62 @@ class Memory:
         for _ in range(_ATTEMPTS):
             self.want(key)
             while key in self._loading:
-                held += self._step(key)[1]
+                held += self._step(key)
             if not self._views[key].data.unloaded or key in self._lost:
                 break
+
         return held
 
     def step(self) -> tuple[RunKey | None, list[Batch]]:
         """Go on loading by one batch, if one is there. Returns the run that is loaded now, or
         None, and the batches that were held back for it."""
-        now = self._clock.monotonic()
-        if now - self._tried >= _RETRY_S:
-            self._tried = now
+        if self._held and self._clock.monotonic() - self._tried >= _RETRY_S:
+            self._tried = self._clock.monotonic()
             for key in self._held:
                 self.want(key)  # its host could not be reached, perhaps
         ready = next((k for k, load in self._loading.items() if load.ready), None)
-        if ready is None:
-            return None, []
-        loaded, held = self._step(ready)
+        held = [] if ready is None else self._step(ready)
+        loaded = ready is not None and not self._views[ready].data.unloaded
 
         return (ready if loaded else None), held
 
-    def _step(self, key: RunKey) -> tuple[bool, list[Batch]]:
-        """Take in the next batch of a run; whether it is loaded now, and what was held back."""
+    def _step(self, key: RunKey) -> list[Batch]:
+        """Take in the next batch of a run; returns what was held back and waits no longer: all once
+        the run is loaded, and what has no row when it cannot be."""
+        data, held = self._views[key].data, self._held.get(key, [])
         try:
             next(self._loading[key].taken)
         except StopIteration:
-            return True, self._loaded(key)
-        except VanishedError:
-            held = self._give_up(key)
-            self._lost.add(key)
-            self.want(key)
-        except UnreachableError as error:
-            held = self._give_up(key)
-            self._note(key, f"{_OUT_OF_REACH}{error}")
+            self._lost.discard(key)
+            self._note(key, "")
+            self._views[key].version += 1
+            self._fresh.add(key)
+            self._checked = self._read - self._budget  # others may have to make room
+        except (VanishedError, UnreachableError) as error:
+            data.give_up()
+            if any(map(_has_rows, held)):
+                held = []
+            if isinstance(error, VanishedError):
+                self._lost.add(key)
+            else:
+                self._note(key, f"{_OUT_OF_REACH}{error}")
         else:
-            held = []
-        return False, held
-
-    def _give_up(self, key: RunKey) -> list[Batch]:
-        """Leave a run as it was before it was read again; returns the batches that were held back,
-        if none of them has a row: then they need not wait for it."""
-        del self._loading[key]
-        self._views[key].data.give_up()
-        if any(map(_has_rows, self._held.get(key, ()))):
             return []
-        return self._held.pop(key, [])
+        self._loading.pop(key)
+        if held:
+            del self._held[key]
+        if key in self._lost:
+            self.want(key)
+
+        return held
 
     def _note(self, key: RunKey, message: str) -> None:
+        """Note why a run cannot be loaded, in place of an older reason; "" for none."""
         data = self._views[key].data
-        data.files.notes[:] = [
-            n for n in data.files.notes if not n.message.startswith(_OUT_OF_REACH)
-        ]
-        if message and not any(n.message == message for n in data.files.notes):
-            data.files.notes.append(Note(data.path, None, Level.WATCH, message))
-
-    def _loaded(self, key: RunKey) -> list[Batch]:
-        self._loading.pop(key, None)
-        self._lost.discard(key)
-        self._note(key, "")
-        self._views[key].version += 1
-        self._fresh.add(key)
-        self._checked = self._read - self._budget  # others may have to make room
-        return self._held.pop(key, [])
-
-    def count(self, batch: Batch) -> None:
-        """Count what was read."""
-        self._read += sum(b.nbytes for b in batch.blocks)
+        notes = data.files.notes
+        notes[:] = [n for n in notes if not n.message.startswith(_OUT_OF_REACH)]
+        if message and not any(n.message == message for n in notes):
+            notes.append(Note(data.path, None, Level.WATCH, message))
 
     def release(self) -> None:
         """Give back what reading and judging needed in passing, if much was read since the last
@@ -242,9 +228,7 @@ class Memory:
         """Unload runs until the budget is met; whether any was."""
         self._checked = self._read
         held = {k: v.data.table.nbytes for k, v in self._views.items()}
-        total = sum(held.values())
-        asked = 0
-        self.over = unloaded = False
+        total, asked, unloaded = sum(held.values()), 0, False
         for key in sorted(self._views, key=lambda k: self._shown_at.get(k, -math.inf)):
             if total - asked <= self._budget:
                 break
@@ -275,61 +259,9 @@ class Memory:
         live = view.progress is not None and view.progress.state is RunState.LIVE
         if live or now - self._grew_at.get(view.key, -math.inf) < _QUIET_S:
             return False  # the next row would cause it to be read again
+
         return self._reader.rereadable(view.key, data.files.sources, data.files.generations)
 
 
 def _has_rows(batch: Batch) -> bool:
     return bool(batch.items) or batch.replaced
-
-
-@dataclass(frozen=True, slots=True)
-class StageLimits:
-    """Which timers are stages of a step, and when it got slower; ``stages`` in the document."""
-
-    recent: int
-    warm_up: int
-    usual: int
-    smooth: int
-    occasional: float
-    fits: float
-    unrelated: float
-    slower: float
-    as_usual: float
-
-
-@dataclass(frozen=True, slots=True)
-class GroupLimits:
-    """When two groups of runs differ; ``groups`` in the document."""
-
-    last_share: float
-    chance: float
-
-
-@dataclass(frozen=True, slots=True)
-class SessionLimits:
-    """``data/limits.yaml``; see there for the meaning of each limit."""
-
-    stages: StageLimits
-    groups: GroupLimits
-
-
-@cache
-def session_limits() -> SessionLimits:
-    """Reads the shipped document once. Raises DocumentError."""
-    table = shipped_table("session", "data", "limits.yaml")
-    found = SessionLimits(
-        stages=read_limits(table.need("stages"), StageLimits),
-        groups=read_limits(table.need("groups"), GroupLimits),
-    )
-    table.finish()
-    return found
-
-
-def stage_limits() -> StageLimits:
-    """The limits of the anatomy of a step."""
-    return session_limits().stages
-
-
-def group_limits() -> GroupLimits:
-    """The limits of the comparison of groups."""
-    return session_limits().groups

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -29,7 +29,6 @@ from rltui.health.stalled import StallLimits
 from rltui.session.hyperparameters import positive
 from rltui.sources.side_files.settings_files import NO_FACTS, STOP, Facts
 from rltui.store import RunData, Series
-from rltui.store.run import LogFile
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
@@ -68,23 +67,19 @@ def exit_status_of(
     last = -math.inf if copied else (run.files.modified or 0.0)
     found = [f for f in run.files.by_path.values() if f.source.modified >= last - _LATER_S]
     found.sort(key=lambda f: (0.0 if copied else f.source.modified, f.source.order))
+    found.reverse()
     recorded = facts.recorded_at >= last - _LATER_S  # else it was restored and goes on
-    code = _exit_code(found, facts.exit_code if recorded else None)
-    logs = [f for f in reversed(found) if f.tail is not None]
+    codes = (*(f.exit_code for f in found), facts.exit_code if recorded else None)
+    code = next(filter(lambda c: c is not None, codes), None)
+    logs = [(f.source.path.with_suffix(""), f.tail) for f in found if f.tail is not None]
     if not logs and code is None:
         return None
     from rltui.health.crash import exit_status  # heavy: most runs go on
 
     # what a job printed may be parted: slurm-7.out, slurm-7.err
-    job = logs[0].source.path.with_suffix("") if logs else None
-    tails = [f.tail for f in logs if f.source.path.with_suffix("") == job] or (None,)
-    endings = (exit_status(tail, code, logged=bool(run.tags)) for tail in tails)
+    tails: list[LogTail | None] = [tail for job, tail in logs if job == logs[0][0]]
+    endings = (exit_status(tail, code, logged=bool(run.tags)) for tail in tails or (None,))
     return next(filter(None, endings), None)
-
-
-def _exit_code(files: Sequence[LogFile], code: int | None) -> int | None:
-    """The exit code in the last of the files that has one, else ``code``."""
-    return next((f.exit_code for f in reversed(files) if f.exit_code is not None), code)
 
 
 class Look(NamedTuple):
@@ -140,8 +135,12 @@ class Progress:
     def held(self) -> bool | None:
         """Whether a process still writes it, as of a look since its newest write; None where that
         is not known."""
-        look = self.look
-        return look.held if look is not None and look.written_at == self.written_at else None
+        return self.look.held if self.look is not None and self.is_looked_at else None
+
+    @property
+    def is_looked_at(self) -> bool:
+        """Whether its processes were looked at since its newest write."""
+        return self.look is not None and self.look.written_at == self.written_at
 
     def silent(self, now: float) -> bool:
         """Whether it is silent though no log shows its end, so that its processes tell more. The
@@ -175,18 +174,21 @@ def progress(
     clock = _clock_series(run)
     interval, per_step, pause = _intervals(clock)
     elapsed, derived = _elapsed(run, infos, roles.step_time, clock)
-    if interval is None and (times := _values(run, infos, roles.step_time)) is not None:
-        interval = median(times[-_RECENT:])
-        per_step = interval
-    written = _last_write(run, interval, now)
+    if interval is None and (times := _step_times(run, infos, roles.step_time)) is not None:
+        interval = per_step = median(times[-_RECENT:])
+
+    written_at, row_at, copied = _last_write(run, interval, now)
     last = run.last_step
     planned = (positive(hyper.get(name)) for name in roles.total_steps)
     total = next(filter(None, planned), None)
     total = total or _planned_beside(run, infos, facts.plan, roles.total_steps)
-    eta, done = None, _has_closing_row(run, infos, roles.closing)
+    # a trainer's closing row (train_runtime, ...) is the newest that was logged
+    ends = (series.last for series in _series_of(run, infos, roles.closing))
+    eta, done = None, any(end is not None and end[0] == last for end in ends)
     if total and last is not None:
         eta = None if per_step is None else max(0.0, (total - last) * per_step)
         done = done or last + _stride_of(run, infos) > total
+
     fresh = Progress(
         run.first_step,
         last,
@@ -199,12 +201,12 @@ def progress(
         limits,
         None,
         RunState.UNKNOWN,
-        written.at,
-        written.row_at,
+        written_at,
+        row_at,
         before is not None and before.seen_live,
         done,
         run.files.all_gone,
-        exit_status_of(run, copied=written.copied, facts=facts),
+        exit_status_of(run, copied=copied, facts=facts),
         None if before is None else before.look,
     )
 
@@ -214,14 +216,13 @@ def progress(
 def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) -> Progress:
     """``known`` with everything updated that needs no points: the newest write, the exit
     status, whether the logs are gone."""
-    written = _last_write(run, known.interval_s, now)
-    times = (known.written_at, written.at)
+    written_at, row_at, copied = _last_write(run, known.interval_s, now)
     fresh = replace(
         known,
-        written_at=max((t for t in times if t is not None), default=None),
+        written_at=_newest(known.written_at, written_at),
         gone=run.files.all_gone,
-        row_at=written.row_at if known.row_at is None else known.row_at,
-        exit_status=exit_status_of(run, copied=written.copied, facts=facts),
+        row_at=row_at if known.row_at is None else known.row_at,
+        exit_status=exit_status_of(run, copied=copied, facts=facts),
         age_s=None,
     )
 
@@ -233,11 +234,17 @@ def aged(known: Progress, now: float) -> Progress:
     age = None if known.written_at is None else max(0.0, now - known.written_at)
     state = _state(known, age, now)
     seen_live = known.seen_live or state is RunState.LIVE
-    if known.exit_status is not None:
-        state = _ended(known.exit_status, state)
+    ended = known.exit_status
+    if ended is not None and ended.kind is ExitKind.FINISHED:
+        state = RunState.FINISHED
+    elif ended is not None and (ended.certain or state is not RunState.LIVE):
+        # what the process may have survived counts only once its logs stay quiet
+        state = RunState.CRASHED
+
     shown = _coarse(age, known.limits.ended_after_s)
     if shown == known.age_s and state is known.state:
         return known
+
     return replace(known, age_s=shown, state=state, seen_live=seen_live)
 
 
@@ -246,14 +253,14 @@ def _coarse(age: float | None, ended_after_s: float) -> float | None:
     ``ended_after_s`` where it is."""
     if age is None:
         return None
-    if age >= 60:
-        least = ended_after_s if age >= ended_after_s else 0.0
-        unit = OLD_S if age >= OLD_S else 60
-        return max(float(age // unit * unit), least)
-    return max(step for step in (0.0, 5.0, 10.0, 30.0) if step <= age)
+    if age < 60:
+        return max(step for step in (0.0, 5.0, 10.0, 30.0) if step <= age)
+    unit = OLD_S if age >= OLD_S else 60
+    return max(float(age // unit * unit), ended_after_s if age >= ended_after_s else 0.0)
 
 
 def _state(known: Progress, age: float | None, now: float) -> RunState:
+    """The state of a run of which no log shows an end."""
     if known.done:
         return RunState.FINISHED
     if age is None or known.last_step is None or age > known.limits.ended_after_s:
@@ -262,24 +269,11 @@ def _state(known: Progress, age: float | None, now: float) -> RunState:
         return RunState.LIVE
     if known.held is False and known.silent(now):
         return RunState.STOPPED
-    return RunState.STALLED if known.seen_live or _is_recent(known, now) else RunState.UNKNOWN
-
-
-def _is_recent(known: Progress, now: float) -> bool:
-    """Whether the run went on a short while ago for its pace. Only the times of its rows show
-    that: the change time of a file is that of its copy after ``git clone`` or ``cp``."""
+    # whether it went on a short while ago for its pace, only the times of its rows show: the change
+    # time of a file is that of its copy after ``git clone`` or ``cp``
     since = math.inf if known.row_at is None else now - known.row_at
-    return since <= known.limits.recent * known.quiet_s
-
-
-def _ended(exit_status: ExitStatus, state: RunState) -> RunState:
-    """The state of a run with an exit status. A sign of a crash that the process may have
-    survived counts only once its logs stay quiet."""
-    if exit_status.kind is ExitKind.FINISHED:
-        return RunState.FINISHED
-    if not exit_status.certain and state is RunState.LIVE:
-        return state
-    return RunState.CRASHED
+    recent = since <= known.limits.recent * known.quiet_s
+    return RunState.STALLED if known.seen_live or recent else RunState.UNKNOWN
 
 
 def _clock_series(run: RunData) -> Series | None:
@@ -311,14 +305,16 @@ def _intervals(clock: Series | None) -> tuple[float | None, float | None, float 
 def _elapsed(
     run: RunData, infos: Mapping[str, TagInfo], step_time: str, clock: Series | None
 ) -> tuple[float | None, bool]:
+    """Seconds since the run began, None where not known, and whether they are a sum of step
+    times."""
     if clock is not None and clock.count > 1:
-        walls = clock.wall_times
-        return float(np.nanmax(walls) - np.nanmin(walls)), False
-    times = _values(run, infos, step_time)
+        return float(np.nanmax(clock.wall_times) - np.nanmin(clock.wall_times)), False
+    times = _step_times(run, infos, step_time)
     if times is None:
         return None, False
     with np.errstate(over="ignore"):
         total = float(times.sum())
+
     return (total, True) if np.isfinite(total) else (None, False)
 
 
@@ -329,14 +325,8 @@ def _series_of(run: RunData, infos: Mapping[str, TagInfo], key: str) -> Iterator
             yield run.series(tag)
 
 
-def _has_closing_row(run: RunData, infos: Mapping[str, TagInfo], closing: str) -> bool:
-    """Whether a trainer's closing row (train_runtime, ...) is the newest that was logged."""
-    ends = (series.last for series in _series_of(run, infos, closing))
-    return any(end is not None and end[0] == run.last_step for end in ends)
-
-
-def _values(run: RunData, infos: Mapping[str, TagInfo], key: str) -> FloatArray | None:
-    """The finite values of a metric, in its unit."""
+def _step_times(run: RunData, infos: Mapping[str, TagInfo], key: str) -> FloatArray | None:
+    """The finite step times, in seconds; None without any."""
     for series in _series_of(run, infos, key):
         _, values = series.finite()
         if len(values):
@@ -378,63 +368,53 @@ def _stride_of(run: RunData, infos: Mapping[str, TagInfo]) -> int:
             gaps = gaps[gaps > 0]
             if len(gaps) > 3:
                 strides.append(int(median(gaps)))
+
     return max(strides)
 
 
 def _is_axis(run: RunData, name: str) -> bool:
     """Whether the steps of a run are what its tag of this name counts."""
-    for tag in run.tags:
-        if tag == name or tag.endswith(f"/{name}"):
-            series = run.series(tag)
-            return bool(series.count) and np.array_equal(series.steps, series.values)
-    return False
+    tag = next((t for t in run.tags if t == name or t.endswith(f"/{name}")), "")
+    series = run.series(tag)
+    return bool(series.count) and np.array_equal(series.steps, series.values)
 
 
-class _LastWrite(NamedTuple):
-    """The newest write of a run; times in seconds since the epoch."""
-
-    at: float | None
-    """None without files."""
-    row_at: float | None
-    """Newest time that a row has; None where rows have none."""
-    copied: bool
-    """Whether the change times of the files are those of a copy."""
+def _newest(*times: float | None) -> float | None:
+    """The newest of some times; None where none is known."""
+    return max((t for t in times if t is not None), default=None)
 
 
-def _last_write(run: RunData, interval: float | None, now: float) -> _LastWrite:
-    """When a run was last written; ``interval``: usual seconds between two rows."""
+def _last_write(
+    run: RunData, interval: float | None, now: float
+) -> tuple[float | None, float | None, bool]:
+    """When a run was last written and the newest time of a row, seconds since the epoch, None where
+    not known; and whether the change times of its files are those of a copy. ``interval``: usual
+    seconds between two rows."""
     files = run.files
     # a time in the future is no time
     walls = {p: t for p, t in run.extent.last_wall_times.items() if t <= now + _SKEW_S}
-    own = row_at = max(walls.values(), default=None)
-    copied = False
-    if own is not None:
+    row_at = max(walls.values(), default=None)
+
+    if row_at is not None:
         allowed = _UNKNOWN_INTERVAL_S if interval is None else _INTERVALS * interval
-        newest = max(walls, key=lambda p: walls[p])
-        source = files.sources.get(newest)
-        copied = source is not None and source.modified - own > max(_SKEW_S, allowed)
+        newest = files.by_path.get(max(walls, key=lambda p: walls[p]))
+        late = 0.0 if newest is None else newest.source.modified - row_at
+        own: float | None = row_at
+        copied = late > max(_SKEW_S, allowed)
     else:
-        own = _stamp_in(run)
+        logs = [f for f in files.by_path.values() if f.tail is not None]
+        last = max(logs, key=lambda f: f.source.modified, default=None)
+        own = None if last is None or last.tail is None else _stamp_of(last.tail)
+        if own is not None and last is not None and last.source.modified - own <= _ZONES_S:
+            own = None  # a time zone explains it
         copied = own is not None
-    times = (own, None if copied else files.modified, files.grown_at)
 
-    return _LastWrite(max((t for t in times if t is not None), default=None), row_at, copied)
-
-
-def _stamp_in(run: RunData) -> float | None:
-    """The time in the last lines of the console log that was written last, where it is so much
-    older than the file that no time zone explains it."""
-    logs = [f for f in run.files.by_path.values() if f.tail is not None]
-    last = max(logs, key=lambda f: f.source.modified, default=None)
-    if last is None or last.tail is None:
-        return None
-    stamp = _stamp_of(last.tail)
-    return stamp if stamp is not None and last.source.modified - stamp > _ZONES_S else None
+    return _newest(own, None if copied else files.modified, files.grown_at), row_at, copied
 
 
 @lru_cache(maxsize=16)
 def _stamp_of(tail: LogTail) -> float | None:
-    """The last time in the last lines, taken as UTC."""
+    """The last time in the last lines of a console log, taken as UTC."""
     for line in reversed(tail.lines[-_LINES:]):
         found = _STAMP.search(line)
         if found is not None:
@@ -444,4 +424,5 @@ def _stamp_of(tail: LogTail) -> float | None:
             except ValueError:
                 continue
             return moment.timestamp()
+
     return None

@@ -10,9 +10,8 @@ from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
 from rltui.session.judging import Judge
-from rltui.session.logdir_facts import RunList
 from rltui.session.naming import Naming
-from rltui.session.run import RunView
+from rltui.session.run import RunList, RunView
 
 #: Names of runs in a message.
 _MOST_NAMES = 10
@@ -68,7 +67,7 @@ class ReferenceRun:
         # reading shows whether there is something elsewhere
         if path is None or not (is_remote(path) or path.exists()):
             return
-        logdirs = [_resolved(p) for p in self._logdirs]
+        logdirs = map(_resolved, self._logdirs)
         if any(d is not None and (d == path or d in path.parents) for d in logdirs):
             return
         found = [r for r in self._read(path) if r.infos]
@@ -93,11 +92,12 @@ class ReferenceRun:
 
     def missing(self) -> UsageError:
         """What to say when everything has been read and no single run was found."""
+        wanted = str(self._wanted)
         if self._several:
-            return _several_at(str(self._wanted), self._several)
-        message = f"--reference {self._wanted}: no run of this name, and no log of a single run"
+            return _several_at(wanted, self._several)
         names = [run.name for run in self._runs.in_order()]
-        return UsageError(message, hint=nearest(str(self._wanted), names))
+        message = f"--reference {wanted}: no run of this name, and no log of a single run"
+        return UsageError(message, hint=nearest(wanted, names))
 
 
 def _several_at(place: str, found: Sequence[RunView]) -> UsageError:

@@ -16,10 +16,9 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import IntArray
 from rltui.core.clock import Clock
 from rltui.session.judging import Judge
-from rltui.session.logdir_facts import RunList
 from rltui.session.progress import progress
-from rltui.session.run import RunView
-from rltui.store.prefix import RunPrefix
+from rltui.session.run import RunList, RunView
+from rltui.store.run import RunPrefix
 
 if TYPE_CHECKING:
     from rltui.health.engine import Engine
@@ -53,36 +52,32 @@ class Replay:
         has no step.
         """
         if run is not self.run:
-            self._begin(run)
+            self.end()
+            if run.sample is not None or run.data.files.reading or run.data.unloaded:
+                raise ValueError("the run is still being read")
+            if run.data.last_step is None:
+                raise ValueError("the run has no step yet")
+            self._runs.hold()
+            self._infos = dict(run.infos)
+            self._data = RunPrefix(run.data, run.data.last_step)
+            self.steps = self._data.table.steps
+            self._engine = self._judge.prepare().apart()  # which judges with a memory of its own
+            self.run = run
+
         data, steps = self._data, self.steps
         assert data is not None
-        step = max(int(steps[0]), min(int(steps[-1]), step))
         at = int(np.searchsorted(steps, step, side="right")) - 1
-        data.move_to(int(steps[at]))
+        data.move_to(int(steps[max(0, at)]))
         infos = {t: info for t, info in self._infos.items() if data.series(t).count}
         if infos.keys() != run.infos.keys() or run.data is not data:
             run.infos = infos
-        moment = data.extent.last_wall_time or data.files.modified or self._clock.now()
-        roles, limits = run.catalogue.roles, self._judge.stall_limits
         run.data, run.sample, run.full_report = data, None, None
         run.as_of = data.step
-        hyper = run.hyperparameters.values
+        moment = data.extent.last_wall_time or data.files.modified or self._clock.now()
+        hyper, roles = run.hyperparameters.values, run.catalogue.roles
+        limits = self._judge.stall.limits
         run.progress = progress(data, run.infos, hyper, roles, moment, limits, facts=run.facts)
         run.version += 1
-
-    def _begin(self, run: RunView) -> None:
-        self.end()
-        data = run.data
-        if run.sample is not None or data.files.reading or data.unloaded:
-            raise ValueError("the run is still being read")
-        if data.last_step is None:
-            raise ValueError("the run has no step yet")
-        self._runs.hold()
-        self._infos = dict(run.infos)
-        self._data = RunPrefix(data, data.last_step)
-        self.steps = self._data.table.steps
-        self._engine = self._judge.prepare().apart()  # which judges with a memory of its own
-        self.run = run
 
     def move(self, by: int) -> bool:
         """Go ``by`` logged steps on or back; returns whether there was one."""

@@ -1,10 +1,10 @@
-"""One judged run: its points, their meaning, the verdict of the rules, its progress."""
+"""Judged runs: their points, what these mean, the verdict of the rules, their progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from copy import copy
 from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue, select
@@ -15,7 +15,7 @@ from rltui.core.level import ExitKind, Level, RunState
 from rltui.files.trouble import lasting
 from rltui.health.badges import doubt
 from rltui.health.model import Judgement, MutedFinding, Report
-from rltui.session.hyperparameters import Hyperparameters, Texts
+from rltui.session.hyperparameters import Hyperparameters, TextLimit, Texts
 from rltui.session.naming import Naming
 from rltui.session.progress import Progress
 from rltui.sources.side_files.settings_files import NO_FACTS
@@ -64,7 +64,9 @@ class RunView:
         """Grows with every change of points, meaning, report or progress."""
         self.faults: dict[str, Fault] = {}
         """What rltui itself failed in, for this run."""
-        self._doubts = Doubts()
+        self.doubts: dict[str, tuple[Judgement, int, int, str]] = {}
+        """Tag -> judgement, epoch and length of the series, and the doubt that they raise: found
+        once until any of these changes."""
         self._negated: SeriesCache[Series] = SeriesCache()
         self._tags_by_metric: dict[str, list[str]] = {}
         """Metric key -> its tags that have points, in display order."""
@@ -72,21 +74,9 @@ class RunView:
         """The infos that they were sorted by, and the version; None where every tag has points:
         it keeps them until the set of tags changes."""
 
-    def twin(self) -> RunView:
-        """Another record of the same run, with caches of its own."""
-        other = RunView(self.data, self._naming, self.catalogue)
-        other.become(self)
-        return other
-
     def become(self, other: RunView) -> None:
-        """Take over what ``other``, a record of the same run, has; the caches stay."""
-        self.data, self.sample = other.data, other.sample
-        self.hyperparameters, self.infos = other.hyperparameters, other.infos
-        self.texts, self.mutes = other.texts, other.mutes
-        self.recognition, self.full_report = other.recognition, other.full_report
-        self.progress, self.reference = other.progress, other.reference
-        self.facts, self.faults = other.facts, other.faults
-        self.pins, self.version = other.pins, other.version
+        """Take over what ``other``, a record of the same run, has."""
+        vars(self).update(vars(other))
 
     @property
     def key(self) -> RunKey:
@@ -104,6 +94,7 @@ class RunView:
 
                 report = without_muted(full, self.infos, mutes)
             kept = self._report = full, mutes, report
+
         return kept[2]
 
     @property
@@ -137,7 +128,7 @@ class RunView:
         return wall(what, self.failed)
 
     def failed(self, fault: Fault) -> None:
-        """Note a fault; what it concerned is shown as not known."""
+        """Note a fault: what it concerned is shown as not known."""
         self.faults[fault.what] = fault
 
     @property
@@ -148,7 +139,7 @@ class RunView:
     @property
     def verdict(self) -> Verdict:
         """The levels to show."""
-        return Verdict(self.report, self.progress, self.infos, self.points, self._doubts)
+        return Verdict(self)
 
     @property
     def is_readable(self) -> bool:
@@ -168,27 +159,26 @@ class RunView:
         info, series = self.infos.get(tag), self.series(tag)
         if info is None or info.sign >= 0:
             return series
+
         return self._negated.get(series, Series.negated)
 
     def tags_of_metrics(self, keys: tuple[str, ...]) -> list[str]:
         """Tags of the metrics that ``keys`` choose (see :func:`rltui.catalogue.select`)."""
         at = self._sorted_at
         if at is None or at[0] is not self.infos or at[1] not in (None, self.version):
-            self._sort_tags()
+            found: dict[str, list[str]] = {}
+            version = None
+            for tag, info in sorted(self.infos.items(), key=lambda item: item[1].order):
+                if info.metric is None:
+                    continue
+                if self.points.count(tag):
+                    found.setdefault(info.metric.key, []).append(tag)
+                else:
+                    version = self.version
+            self._tags_by_metric, self._sorted_at = found, (self.infos, version)
+
         known = self._tags_by_metric
         return [t for k in select(keys, known.keys()) for t in known[k]]
-
-    def _sort_tags(self) -> None:
-        found: dict[str, list[str]] = {}
-        version, begun = None, self.version
-        for tag, info in sorted(self.infos.items(), key=lambda item: item[1].order):
-            if info.metric is None:
-                continue
-            if self.points.count(tag):
-                found.setdefault(info.metric.key, []).append(tag)
-            else:
-                version = begun
-        self._tags_by_metric, self._sorted_at = found, (self.infos, version)
 
     def headline(self) -> str | None:
         """Tag of the most meaningful curve: the first headline metric that the run has."""
@@ -213,60 +203,27 @@ class Pins:
 
 
 _NOT_JUDGED = Judgement(Level.UNKNOWN)
-
-
 #: States of runs that may go on.
 _GOES_ON = ("live", "stalled", "quiet", "no points")
 
 
-def _word_of(known: Progress) -> str:
-    """The state of a run that has not crashed, and whose log is there."""
-    if known.state is not RunState.UNKNOWN:
-        return str(known.state.value)
-    if known.last_step is None:
-        return "no points"
-    age = known.age_s
-    return "quiet" if age is not None and age < known.limits.ended_after_s else "ended"
-
-
-class Doubts:
-    """What the newest rows of the tags of a run say against their ticks: a verdict is older than
-    they are. Found once per tag until its points or its judgement change."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[Judgement, int, int, str]] = {}
-
-    def of(self, info: TagInfo, series: Series, judgement: Judgement) -> str:
-        """See :func:`rltui.health.badges.doubt`."""
-        kept = self._kept.get(info.tag)
-        if kept is not None and kept[0] is judgement and kept[1:3] == (series.epoch, series.count):
-            return kept[3]
-        reason = doubt(info, series, judgement)
-        self._kept[info.tag] = (judgement, series.epoch, series.count, reason)
-        return reason
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """What the rules found in a run, and how the run ended."""
 
-    report: Report | None
-    progress: Progress | None
-    infos: Mapping[str, TagInfo]
-    points: RunData
-    doubts: Doubts
+    def __init__(self, run: RunView) -> None:
+        self._run = run
 
     @property
     def level(self) -> Level:
         """The worst of the firing findings and the exit; UNKNOWN when nothing is known."""
-        return max(self.report.level if self.report else Level.UNKNOWN, self.exit_level)
+        report = self._run.report
+        return max(report.level if report else Level.UNKNOWN, self.exit_level)
 
     @property
     def crash(self) -> ExitStatus | None:
         """How a run ended that crashed or was cancelled, where the logs show it; else None."""
-        if self.progress is None or self.progress.state is not RunState.CRASHED:
-            return None
-        return self.progress.exit_status
+        known = self._run.progress
+        return None if known is None or known.state is not RunState.CRASHED else known.exit_status
 
     @property
     def state_word(self) -> str:
@@ -274,14 +231,20 @@ class Verdict:
         cancelled; what else is known of a run whose state is not: waiting (not read yet),
         no points, quiet, ended (quiet for a day), log deleted; unreachable where its host is and
         it may go on."""
-        known = self.progress
+        known = self._run.progress
         if known is None:
             return "waiting"
         if self.crash is not None:
             return str(self.crash.kind.value)
         if known.gone:
             return "log deleted"
-        word = _word_of(known)
+        if known.state is not RunState.UNKNOWN:
+            word = str(known.state.value)
+        elif known.last_step is None:
+            word = "no points"
+        else:
+            old = known.age_s is None or known.age_s >= known.limits.ended_after_s
+            word = "ended" if old else "quiet"
 
         return "unreachable" if known.lost_at is not None and word in _GOES_ON else word
 
@@ -289,28 +252,28 @@ class Verdict:
     def exit_level(self) -> Level:
         """BAD for a run that crashed, or that was cancelled before its first row; WATCH for
         another one that was cancelled; else UNKNOWN."""
-        crash = self.crash
-        if crash is None:
+        crash, known = self.crash, self._run.progress
+        if crash is None or known is None:
             return Level.UNKNOWN
-        logged = self.progress is not None and self.progress.last_step is not None
+        logged = known.last_step is not None
         return Level.WATCH if crash.kind is ExitKind.CANCELLED and logged else Level.BAD
 
     def category_level(self, category: Category) -> Level:
         """Worst level of a category."""
-        if self.report is None:
-            return Level.UNKNOWN
-        return self.report.categories.get(category.value, Level.UNKNOWN)
+        report = self._run.report
+        return report.categories.get(category.value, Level.UNKNOWN) if report else Level.UNKNOWN
 
     def has_doubt(self, category: Category) -> bool:
         """Whether the newest rows of a tag of a category contradict its tick."""
         return any(
             category in (info.category, info.also) and self.doubt(tag)
-            for tag, info in self.infos.items()
+            for tag, info in self._run.infos.items()
         )
 
     def judgement(self, tag: str) -> Judgement:
         """The judgement of a tag; of unknown level when no rule reads it."""
-        return _NOT_JUDGED if self.report is None else self.report.tags.get(tag, _NOT_JUDGED)
+        report = self._run.report
+        return _NOT_JUDGED if report is None else report.tags.get(tag, _NOT_JUDGED)
 
     def tag_level(self, tag: str) -> Level:
         """The badge of a tag. No tick where the newest rows contradict it, even before a rule is
@@ -318,11 +281,17 @@ class Verdict:
         return Level.UNKNOWN if self.doubt(tag) else self.judgement(tag).level
 
     def doubt(self, tag: str) -> str:
-        """Why a tag without a finding gets no tick, for people; "" for none."""
-        judgement, info = self.judgement(tag), self.infos.get(tag)
+        """Why a tag without a finding gets no tick, for people: what its newest rows say, which are
+        younger than the verdict; "" for none."""
+        judgement, info = self.judgement(tag), self._run.infos.get(tag)
         if judgement.doubt or judgement.level is not Level.OK or info is None:
             return judgement.doubt
-        return self.doubts.of(info, self.points.series(tag), judgement)
+        series, kept = self._run.points.series(tag), self._run.doubts.get(tag)
+        if kept is None or kept[0] is not judgement or kept[1:3] != (series.epoch, series.count):
+            reason = doubt(info, series, judgement)
+            kept = self._run.doubts[tag] = judgement, series.epoch, series.count, reason
+
+        return kept[3]
 
     def limits(self, tag: str) -> tuple[float | None, float | None]:
         """Watch limits (low, high) of a tag in the units of :meth:`RunView.shown`."""
@@ -337,7 +306,7 @@ class Verdict:
     def _shown(
         self, tag: str, low: float | None, high: float | None
     ) -> tuple[float | None, float | None]:
-        info = self.infos.get(tag)
+        info = self._run.infos.get(tag)
         if info is None or info.sign >= 0:
             return low, high
         return (None if high is None else -high), (None if low is None else -low)
@@ -371,3 +340,106 @@ class Mutes(Collection[MutedFinding]):
         """Mute a finding, or no longer; whether it is muted now."""
         self.replace(self.names ^ {name})
         return name in self.names
+
+
+class RunList:
+    """The runs of a session. Owned by it; main thread only."""
+
+    def __init__(self, naming: Naming, catalogue: Catalogue) -> None:
+        self.all: dict[RunKey, RunView] = {}
+        """Every run that was read, as it is by now: twins while the runs to show stand still."""
+        self.pins = Pins()
+        """What the user pinned, in all runs."""
+        self.mutes = Mutes(lambda: (*self.all.values(), *self.shown.values()))
+        """Findings that the user does not want to see, in all runs."""
+        self._naming = naming
+        self._catalogue = catalogue
+        self._text_limit = TextLimit()
+        self._unchosen: set[RunKey] = set()
+        """Runs that were not chosen by their names when they appeared."""
+        self._still: Mapping[RunKey, RunView] | None = None
+        """What the screens show while it stands still; :attr:`all` has a twin of each then."""
+        self._sorted: dict[bool, tuple[Mapping[RunKey, RunView], list[RunView]]] = {}
+        """Whether runs stand still -> runs, and the same in order."""
+
+    def add(self, data: RunData) -> RunView:
+        """Make the record of a run that appears."""
+        self._naming.add(data.key)
+        if not self._naming.is_chosen(data.key):
+            self._unchosen.add(data.key)
+        view = self.all[data.key] = RunView(data, self._naming, self._catalogue)
+        view.pins, view.mutes = self.pins, self.mutes.names
+        view.texts = Texts(self._text_limit)
+        return view
+
+    @property
+    def hidden(self) -> set[RunKey]:
+        """The runs that are not to be shown."""
+        return {key for key in self._unchosen if not self._naming.is_chosen(key)}
+
+    @property
+    def shown(self) -> Mapping[RunKey, RunView]:
+        """The runs to show, by key."""
+        return self._chosen(self.all if self._still is None else self._still)
+
+    def _chosen(self, views: Mapping[RunKey, RunView]) -> Mapping[RunKey, RunView]:
+        hidden = self.hidden if self._unchosen else ()
+        return {k: v for k, v in views.items() if k not in hidden} if hidden else views
+
+    @property
+    def now(self) -> Mapping[RunKey, RunView]:
+        """The runs to show as they are by now, also while they stand still."""
+        return self._chosen(self.all)
+
+    def in_order(self, *, now: bool = False) -> list[RunView]:
+        """The runs :attr:`shown`, or those of :attr:`now`, in the order of their keys. Sorted only
+        when there are others."""
+        views, still = (self.now, False) if now else (self.shown, self._still is not None)
+        known = self._sorted.get(still)
+        if known is None or views is not known[0] or len(views) != len(known[1]):
+            known = self._sorted[still] = views, [views[key] for key in sorted(views)]
+        return list(known[1])
+
+    # -- standing still --------------------------------------------------------------------
+
+    def hold(self) -> None:
+        """Let the runs to show stand still; their logs are read and judged further."""
+        if self._still is not None:
+            return
+        self._still = dict(self.all)
+        self.all.update({key: copy(view) for key, view in self._still.items()})
+        for view in self.all.values():
+            view.reference = None if view.reference is None else self.twin(view.reference)
+        for view in self._still.values():
+            view.texts, view.hyperparameters = view.texts.copy(), view.hyperparameters.copy()
+        self._sorted.clear()
+
+    def release(self) -> None:
+        """End the :meth:`hold`: the runs to show are as they are by now."""
+        if self._still is None:
+            return
+        for key, view in self._still.items():
+            view.become(self.all[key])
+        for view in (self.all | dict(self._still)).values():
+            view.reference = None if view.reference is None else self.original(view.reference)
+        self.all.update(self._still)
+        self._still = None
+        self._sorted.clear()
+
+    def twin(self, view: RunView) -> RunView:
+        """What goes on in place of a run that stands still; other runs as they are."""
+        stands = self._still is not None and self._still.get(view.key) is view
+        return self.all[view.key] if stands else view
+
+    def original(self, view: RunView) -> RunView:
+        """What the screens show in place of a twin; other runs as they are."""
+        is_twin = self._still is not None and self.all.get(view.key) is view
+        return self._still.get(view.key, view) if self._still is not None and is_twin else view
+
+    def before_growing(self, key: RunKey) -> None:
+        """The points of a run are about to change: the screens keep those of now."""
+        view = None if self._still is None else self._still.get(key)
+        if view is None or view.data.unloaded or view.data.loading:
+            return
+        if view.data is self.all[key].data:
+            view.data = view.data.copy()

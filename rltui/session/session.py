@@ -10,9 +10,10 @@ from pathlib import Path
 from rltui.catalogue import Catalogue
 from rltui.config import Config
 from rltui.core.address import is_remote
-from rltui.core.batch import Note, RunKey
+from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError, UsageError
+from rltui.core.fault import Fault, wall
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
@@ -20,21 +21,19 @@ from rltui.files.trouble import MISSING
 from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
 from rltui.remote import Wishes, open_reader
-from rltui.session.intake import Intake
 from rltui.session.judging import Judge
-from rltui.session.logdir_facts import RunList
 from rltui.session.meaning import Interpreter, open_catalogue
 from rltui.session.memory import TOO_MUCH, Memory
 from rltui.session.naming import Naming, logdir_labels
 from rltui.session.reference import ReferenceRun
 from rltui.session.replay import Replay
-from rltui.session.run import RunView
+from rltui.session.run import RunList, RunView
 from rltui.session.vitals import Vitals
 from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.reader import Reader
-from rltui.store import Changes
+from rltui.store import Changes, RunData, Store
 
 #: Time spent on taking batches in per tick of the app, so that keys stay quick while gigabytes
 #: are read, seconds.
@@ -104,14 +103,20 @@ class Session:
         """Whether the last drain ended for want of time, not of batches."""
         self._partial = choice.partial
         self._live = False
+        """Whether runs are watched, so that points that were unloaded may come a little later."""
+        self._store = Store()
+        self._unread: set[RunKey] = set()
+        """Runs of which a file is still to be read."""
         catalogue = open_catalogue(config)
         check_choice(choice, catalogue)
         self.naming = Naming(logdir_labels(self.logdirs), choice.run_glob)
         """What runs and logdirs are called, and which of them ``--run`` means."""
         self.run_list = RunList(self.naming, catalogue)
         """The runs, which may stand still."""
-        interpreter = Interpreter(catalogue, config, choice.framework, choice.algorithm)
-        self.judge = Judge(config, catalogue, interpreter, self.run_list, self.clock, choice.align)
+        self._interpreter = Interpreter(catalogue, config, choice.framework, choice.algorithm)
+        self.judge = Judge(
+            config, catalogue, self._interpreter, self.run_list, self.clock, choice.align
+        )
         """Makes the verdicts."""
         custom = config.rules
         if custom.mute or custom.override or custom.add or config.rule_files:
@@ -126,7 +131,6 @@ class Session:
         self._vitals = Vitals(logdirs, views, self.clock, plan, self.judge.renew)
         self.memory = Memory(config.watch.memory_bytes, views, self.reader, self.clock)
         """Which runs have their points in memory."""
-        self._intake = Intake(self.run_list, self.memory, interpreter, self.judge, self.clock)
         apart = partial(_read_apart, config=config, choice=choice)
         self.reference = ReferenceRun(
             choice.reference, self.logdirs, self.naming, self.run_list, self.judge, apart
@@ -152,6 +156,7 @@ class Session:
             later=choice.later,
             absent=choice.absent,
         )
+
         return open_reader(self.logdirs, wishes)
 
     # -- reading ---------------------------------------------------------------------------
@@ -182,7 +187,7 @@ class Session:
         """Read every file to its end and judge every run (headless commands); without ``judge``
         only where runs must be unloaded."""
         for batch in self.reader.read_all():
-            self._intake.apply(batch)
+            self._apply(batch)
             if not batch.more and self.memory.is_full:
                 if judge or self.memory.exceeded:
                     self.judge.judge()
@@ -196,8 +201,8 @@ class Session:
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
-        self._live = self._intake.live = True
-        self.reach.start()
+        self._live = True
+        self.reach.started = self.clock.monotonic()
         self.reader.start()
 
     def stop(self) -> None:
@@ -215,8 +220,11 @@ class Session:
         while True:
             batches = self.reader.drain(_BATCHES)
             for batch in batches:
-                changes |= self._intake.apply(batch)
-            changes |= self._intake.load_some()
+                changes |= self._apply(batch)
+            loaded, held = self.memory.step()
+            changes |= Changes() if loaded is None else Changes(frozenset({loaded}))
+            for batch in held:
+                changes |= self._apply(batch)
             self.busy = len(batches) == _BATCHES or self.memory.busy
             if not self.busy or self.clock.monotonic() >= end:
                 break
@@ -254,9 +262,95 @@ class Session:
     def reading(self) -> float | None:
         """Share of the known bytes that has been read, or None when all has been."""
         done, known = self.reader.progress()
-        if not self._intake.unread and (known <= done or self.run_list.all):
+        if not self._unread and (known <= done or self.run_list.all):
             return None
         return min(1.0, done / known) if known else None
+
+    # -- taking in -------------------------------------------------------------------------
+
+    def _apply(self, batch: Batch) -> Changes:
+        """Take a batch in; one of a run that is not in memory waits until that is loaded."""
+        if batch.sampled:
+            return self._preview(batch)
+        owner = self._store.key_of(batch)
+        if self.memory.hold(batch, owner):
+            return Changes()
+        self.run_list.before_growing(owner)
+        changes = Changes()
+        with wall("points could not be stored", lambda fault: self._failed(batch, fault)):
+            changes = self._store.apply(batch)
+        grown = []
+
+        for key in changes.runs:
+            view = self._view_of(key)
+            view.version += 1
+            self._note_reading(view)
+            if view.data.files.grew:
+                view.data.files.grown_at = self.clock.now()
+            if view.report is not None and batch.items:
+                grown.append(key)
+        self.memory.count(batch, grown)
+        for key in changes.new_tags | self._learn(batch, changes):
+            with self.run_list.all[key].walled("names could not be interpreted"):
+                self._interpreter.interpret(self.run_list.all[key])
+        self.judge.mark(changes.runs)
+
+        return changes
+
+    def _failed(self, batch: Batch, fault: Fault) -> None:
+        self._store.add_run(batch.run, batch.run_path)
+        self._view_of(self._store.key_of(batch)).failed(fault)
+
+    def _learn(self, batch: Batch, changes: Changes) -> set[RunKey]:
+        """Take hyperparameters and texts in; returns the runs that have new hyperparameters."""
+        news = set()
+        for moved in changes.moved:
+            source, target = (self.run_list.all[key] for key in (moved.source, moved.target))
+            source.texts.move(moved.path, target.texts)
+            if source.hyperparameters.move(moved.path, target.hyperparameters):
+                news |= {moved.source, moved.target}
+        owner = self._store.key_of(batch)
+        view = self._view_of(owner)
+        view.texts.add(batch)
+        if view.hyperparameters.add(batch):
+            news.add(owner)
+
+        return news
+
+    def _preview(self, batch: Batch) -> Changes:
+        """Show a sample of a large file until the file has been read; it enters no store."""
+        data = self._store.add_run(batch.run, batch.run_path)
+        view = self._view_of(batch.run)
+        if data.tags:
+            return Changes()  # the points that are known say more than a sample of the new ones
+        data.files.expect(batch.source)
+        self._note_reading(view)
+        view.sample = view.sample or RunData(batch.run, batch.run_path)
+        view.sample.apply(batch)
+        view.version += 1
+        self._interpreter.interpret(view)
+        self.judge.mark((batch.run,))
+
+        return Changes(frozenset({batch.run}), new_runs=True, new_tags=frozenset({batch.run}))
+
+    def _note_reading(self, view: RunView) -> None:
+        (self._unread.add if view.data.files.reading else self._unread.discard)(view.key)
+
+    def _view_of(self, key: RunKey) -> RunView:
+        view = self.run_list.all.get(key)
+        if view is None:
+            view = self.run_list.add(self._store.runs[key])
+            view.data.on_missing = lambda: self._load(key)
+        return view
+
+    def _load(self, key: RunKey) -> None:
+        """Load a run whose points are needed: soon, or at once for a headless command."""
+        if self._live:
+            self.memory.want(key)
+            return
+        for batch in self.memory.load(key):
+            self._apply(batch)
+        self.memory.enforce()
 
     # -- runs ------------------------------------------------------------------------------
 
@@ -320,7 +414,8 @@ class Reach:
         self._reader = reader
         self._logdirs = logdirs
         self._clock = clock
-        self._started = clock.monotonic()
+        self.started = clock.monotonic()
+        """When reading began, monotonic seconds."""
         self._awaited = False
         """Whether something was being searched when this was last renewed."""
         self._similar: dict[Path, Path | None] = {}
@@ -328,10 +423,6 @@ class Reach:
         """:attr:`notes` at that time."""
         self.lost: Mapping[int, float] = {}
         """Numbers of the logdirs out of reach -> since when, in seconds since the epoch."""
-
-    def start(self) -> None:
-        """Reading begins."""
-        self._started = self._clock.monotonic()
 
     def renew(self) -> bool:
         """Look who can be reached; returns whether anything that is shown has changed, but for
@@ -365,5 +456,5 @@ class Reach:
     def searching(self) -> tuple[Search, ...]:
         """The logdirs that are being searched for the first time."""
         state = self._reader.state
-        seconds = self._clock.monotonic() - self._started
+        seconds = self._clock.monotonic() - self.started
         return tuple(Search(p, p in state.connecting, seconds) for p in state.searching)

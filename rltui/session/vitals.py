@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -91,103 +91,110 @@ class Vitals:
     def renew(self, runs: Iterable[RunView], *, live: bool) -> bool:
         """Take in what a look has found, and take the next one if it is due, on a thread while
         runs are ``live``; returns whether more is known of any run."""
-        news = self._learn_all()
+        news = self._learn()
         now = self._clock.monotonic()
-        looks = [] if self._looking else self._due(runs, now, rests=live)
+        looks = [] if self._looking else self._due(runs, now, rests=live and now < self._not_before)
         if not looks:
             return news
-        if not all(look.silent for look in looks):
+        silent = [look.silent for look in looks]
+        if not all(silent):
             self._not_before = now + _PAUSE_S
+
         if live:
             self._looking = True
             thread = threading.Thread(
                 target=self._look, args=(looks,), name="rltui-vitals", daemon=True
             )
             thread.start()
-            if any(look.silent for look in looks):
+            if any(silent):
                 thread.join(_PATIENCE_S)
         else:
             self._look(looks)
 
-        return self._learn_all() or news
+        return self._learn() or news
 
-    def _learn_all(self) -> bool:
-        news = False
+    def _learn(self) -> bool:
+        """Note what was seen of the runs; returns whether that may change what is said of any."""
+        told = False
         while not self._found.empty():
             self._looking = False
             for wish in self._found.get():
                 view = self._views.get(wish.key)
-                if view is not None and view.progress is not None and self._learn(view, wish):
+                if view is None or view.progress is None:
+                    continue
+                news = wish.silent and bool(wish.files)
+                news = news or (wish.facts is not None and wish.facts != view.facts)
+                view.facts = wish.facts or view.facts
+                if wish.files:
+                    known = self._known[view.key]
+                    known.seen_held |= {path for path, hold in wish.holds.items() if hold.held}
+                    held = _held(view, wish, known.seen_held)
+                    known.pause_s = min(_LONGEST_S, 2 * known.pause_s) if held else _PAUSE_S
+                    known.again_at = self._clock.monotonic() + known.pause_s
+                    if wish.silent:
+                        view.progress = replace(view.progress, look=Look(wish.written_at, held))
+                if news:
                     self._tell(view)
-                    news = True
-        return news
+                    told = True
 
-    def _learn(self, view: RunView, look: _Look) -> bool:
-        """Note what was seen of a run; returns whether that may change what is said of it."""
-        known = self._known[view.key]
-        news = look.facts is not None and look.facts != view.facts
-        view.facts = look.facts or view.facts
-        if not look.files or view.progress is None:
-            return news
-        known.seen_held |= {path for path, hold in look.holds.items() if hold.held}
-        held = _held(view, look, known.seen_held)
-        known.pause_s = min(_LONGEST_S, 2 * known.pause_s) if held else _PAUSE_S
-        known.again_at = self._clock.monotonic() + known.pause_s
-        if look.silent:
-            view.progress = replace(view.progress, look=Look(look.written_at, held))
-
-        return news or look.silent
+        return told
 
     def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Look]:
         """What is to be looked at; while it ``rests``, only what has just fallen silent."""
-        found = []
-        rests = rests and now < self._not_before
+        found: list[_Look] = []
         for view in runs:
-            progress, path = view.progress, view.data.path
-            if progress is None or progress.gone or view.data.files.reading:
+            progress, data = view.progress, view.data
+            if progress is None or progress.gone or data.files.reading:
                 continue
-            if is_remote(path) or path == PIPE:
-                continue
-            look = self._due_of(view, progress, now, rests=rests)
-            if look is not None:
-                found.append(look)
-        if any(look.beside for look in found):
-            homes = _Homes(self._logdirs, self._views.values())
-            for look in found:
-                if look.beside is not None:
-                    look.beside[1].extend(homes.above(self._views[look.key]))
+            if not (is_remote(data.path) or data.path == PIPE):
+                found += self._due_of(view, progress, now, rests=rests)
+        if any(wish.beside for wish in found):
+            self._name_folders(found)
 
         return found
 
+    def _name_folders(self, looks: list[_Look]) -> None:
+        """Say in which directories facts may lie beside the logs: those that hold one run only."""
+        above = {key: self._folders_of(view) for key, view in self._views.items()}
+        runs_in = Counter((key.logdir, p) for key, paths in above.items() for p in paths)
+        for wish in looks:
+            if wish.beside is not None:
+                alone = (p for p in above[wish.key] if runs_in[wish.key.logdir, p] == 1)
+                wish.beside[1].extend(alone)
+
+    def _folders_of(self, view: RunView) -> list[Path]:
+        """The directories above the path of a run, up to the logdir, the nearest first."""
+        path, logdir = view.data.path, self._logdirs[view.key.logdir]
+        return list(path.parents)[: max(0, len(path.parts) - len(logdir.parts))]
+
     def _due_of(
         self, view: RunView, progress: Progress, now: float, *, rests: bool
-    ) -> _Look | None:
+    ) -> Iterator[_Look]:
         known = self._known.setdefault(view.key, _Writers())
-        silent, look = progress.silent(self._clock.now()), progress.look
-        fresh = silent and (look is None or look.written_at != progress.written_at)
+        silent = progress.silent(self._clock.now())
+        fresh = silent and not progress.is_looked_at
         if rests and not fresh:
-            return None
-        files = view.data.files.by_path
-        if silent:
-            looks = fresh or (progress.held is True and now >= known.again_at)
-        else:  # for the first time while it is live
-            looks = progress.state is RunState.LIVE and not known.files >= files.keys()
+            return
+        again = progress.held is True and now >= known.again_at
+        # for the first time while it is live
+        paths = view.data.files.by_path.keys()
+        first = progress.state is RunState.LIVE and not known.files >= paths
+        looks = (fresh or again) if silent else first
         beside = fresh or not (known.beside or progress.total_steps)
-
-        return self._wish(view, known, silent=silent, looks=looks, beside=beside)
+        if looks or beside:
+            known.beside = True
+            yield self._wish(view, known, silent=silent, looks=looks, beside=beside)
 
     def _wish(
         self, view: RunView, known: _Writers, *, silent: bool, looks: bool, beside: bool
-    ) -> _Look | None:
-        if view.progress is None or not (looks or beside):
-            return None
-        known.beside = True
+    ) -> _Look:
         files = view.data.files.by_path
         kinds = {p: f.source.format for p, f in files.items() if looks and not f.gone}
         if looks and not silent:
             known.files = frozenset(kinds)
         place: tuple[Path, list[Path]] | None = (view.data.path, []) if beside else None
-        return _Look(view.key, view.progress.written_at, kinds, silent, place)
+        written_at = None if view.progress is None else view.progress.written_at
+        return _Look(view.key, written_at, kinds, silent, place)
 
     def _look(self, looks: list[_Look]) -> None:
         """Look, on any thread. Where it fails nothing is found: that must not end what reads the
@@ -221,19 +228,3 @@ def _held(view: RunView, look: _Look, seen_held: set[Path]) -> bool | None:
     newest = max(modified.values(), default=0.0)
     telling = [p for p, hold in holds.items() if hold.tells or p in seen_held]
     return False if any(modified[p] >= newest - _FLUSH_S for p in telling) else None
-
-
-class _Homes:
-    """Which directories hold only one run."""
-
-    def __init__(self, logdirs: Sequence[Path], views: Iterable[RunView]) -> None:
-        self._above: dict[RunKey, list[Path]] = {}
-        for view in views:
-            path, logdir = view.data.path, logdirs[view.key.logdir]
-            depth = max(0, len(path.parts) - len(logdir.parts))
-            self._above[view.key] = list(path.parents)[:depth]
-        self._runs = Counter((k.logdir, p) for k, above in self._above.items() for p in above)
-
-    def above(self, view: RunView) -> list[Path]:
-        """Those above the path of a run, up to the logdir, the nearest first."""
-        return [p for p in self._above[view.key] if self._runs[view.key.logdir, p] == 1]

@@ -15,12 +15,11 @@ one: it adds nothing to a tag of the other.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import combinations, islice
 
 import numpy as np
 
-from rltui.core.block import IntArray
 from rltui.store.branch import Reach
 from rltui.store.lineage import Lineage, Scale
 from rltui.store.merge import agreement, same_in_order
@@ -66,10 +65,22 @@ def _axes_of(lineage: Lineage) -> list[tuple[Series, list[str]]]:
     reaches: dict[str, Reach] = {}
     for branch in lineage.branches:
         for tag, reach in branch.reaches.items():
-            reaches[tag] = reaches[tag].joined(reach) if tag in reaches else reach
+            reaches[tag] = reach.joined(reaches.get(tag))
+    groups: list[list[str]] = []
+    last = -1.0
+
+    for tag, reach in sorted(reaches.items(), key=lambda item: item[1].last):
+        if reach.size < _POINTS:
+            continue
+        if not groups or reach.last > _NEAR * max(last, 1.0):
+            groups.append([])
+        groups[-1].append(tag)
+        last = reach.last
+
     axes: list[tuple[Series, list[str]]] = []
-    for group in _by_last_step({t: r for t, r in reaches.items() if r.count >= _POINTS}):
-        longest = sorted(group, key=lambda t: reaches[t].count, reverse=True)
+    # a single group needs no comparison
+    for group in sorted(groups, key=len, reverse=True) if len(groups) > 1 else ():
+        longest = sorted(group, key=lambda t: reaches[t].size, reverse=True)
         clock = next((s for s in map(lineage.series, longest) if s.count), None)
         if clock is None:
             continue  # a restart superseded all their points
@@ -82,25 +93,17 @@ def _axes_of(lineage: Lineage) -> list[tuple[Series, list[str]]]:
     return axes
 
 
-def _by_last_step(reaches: Mapping[str, Reach]) -> list[list[str]]:
-    """The tags in groups with nearly the same last step, the largest group first; a single group
-    needs no comparison, so that there is none then."""
-    groups: list[list[str]] = []
-    last = -1.0
-    for tag, reach in sorted(reaches.items(), key=lambda item: item[1].last):
-        if not groups or reach.last > _NEAR * max(last, 1.0):
-            groups.append([])
-        groups[-1].append(tag)
-        last = reach.last
-    return sorted(groups, key=len, reverse=True) if len(groups) > 1 else []
-
-
 def are_apart(one: Series, other: Series) -> bool:
     """Whether two series count different things."""
     few, many = sorted((one, other), key=lambda s: s.count)
     points, clock = (choose(s.points, np.isfinite(s.wall_times)) for s in (few, many))
     if min(len(points[0]), len(clock[0])) < _POINTS:
-        return _reach_differs(few.steps, many.steps)
+        if few.count < max(_POINTS, _AS_MANY * many.count):
+            return False
+        low, high = sorted((int(few.steps[-1]), int(many.steps[-1])))
+        # each begins within two strides of step 0
+        ends = ((s[0], 2 * (s[-1] - s[0]) / (len(s) - 1)) for s in (few.steps, many.steps))
+        return all(0 <= begin <= most for begin, most in ends) and high > _FARTHER * low
     steps, walls, _ = clock
     walls = np.maximum.accumulate(walls)
     meanwhile = (points[1] >= walls[0]) & (points[1] <= walls[-1])
@@ -116,15 +119,6 @@ def are_apart(one: Series, other: Series) -> bool:
     return float(np.mean(ahead | behind)) >= _MOST_APART
 
 
-def _reach_differs(few: IntArray, many: IntArray) -> bool:
-    if len(few) < max(_POINTS, _AS_MANY * len(many)):
-        return False
-    low, high = sorted((int(few[-1]), int(many[-1])))
-    # each begins within two strides of step 0
-    begin = all(0 <= s[0] <= 2 * (s[-1] - s[0]) / (len(s) - 1) for s in (few, many))
-    return begin and high > _FARTHER * low
-
-
 class AxisCheck:
     """Compares the tags and the log formats of a run while it is being read. Owned by one
     PointTable."""
@@ -138,7 +132,7 @@ class AxisCheck:
         self._compared_at: dict[frozenset[str], float] = {}
         """Two formats -> rows that both had when they were last compared."""
         self._found: dict[frozenset[str], bool | None] = {}
-        """Two formats -> what :func:`are_on_two_axes` says of them."""
+        """Two formats -> what :func:`_are_on_two_axes` says of them."""
         self.off_axis: frozenset[str] = frozenset()
         """Tags that are on another axis than that of the run."""
         self.doubles: frozenset[str] = frozenset()
@@ -175,25 +169,23 @@ class AxisCheck:
     def settle_logs(self) -> bool:
         """Compare the logs whose rows have doubled; returns whether some stand aside now that
         did not, or have other doubles."""
-        before = self._state()
+        trusts = [s.trust for s in self._lineages.values()]
+        before = self.doubles, [(t.aside_of, t.scale) for t in trusts]
         for names in combinations(self._lineages, 2):
             pair = frozenset(names)
             rows = min(self._rows.get(n, 0) for n in names)
             if rows >= max(_ROWS, self._compared_at.get(pair, 0)):
                 self._compared_at[pair] = 2 * rows
                 self._compare(*names)
-        return before != self._state()
 
-    def _state(self) -> object:
-        trusts = [s.trust for s in self._lineages.values()]
-        return self.doubles, [(t.aside_of, t.scale) for t in trusts]
+        return before != (self.doubles, [(t.aside_of, t.scale) for t in trusts])
 
     def _compare(self, name: str, other: str) -> None:
         pair, one, two = frozenset((name, other)), self._lineages[name], self._lineages[other]
         if one.trust.row_numbered or two.trust.row_numbered:
             return
         if not self._found.get(pair):
-            self._found[pair] = are_on_two_axes(one, two)
+            self._found[pair] = _are_on_two_axes(one, two)
         if self._found[pair] is False:
             self._compared_at[pair] = max(self._compared_at[pair], 64)
         if not self._found[pair]:
@@ -201,14 +193,24 @@ class AxisCheck:
         if one.trust.aside_of is None and two.trust.aside_of is None:
             loser, winner = sorted((name, other), key=lambda n: (_authority(self._lineages[n]), n))
             self._lineages[loser].trust.aside_of = winner
-        for loser, winner in ((name, other), (other, name)):
-            if self._lineages[loser].trust.aside_of == winner:
-                aside, trusted = self._lineages[loser], self._lineages[winner]
-                self.doubles |= {t for t in _doubles(aside, trusted) if not trusted.has(t)}
-                aside.trust.scale = _scale(aside, trusted)
+
+        for aside, trusted, winner in ((one, two, other), (two, one, name)):
+            if aside.trust.aside_of != winner:
+                continue
+            rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
+            same = [
+                tag
+                for tag, twin in _pairs(aside, trusted)
+                if not trusted.has(tag)
+                and same_in_order(
+                    aside.series(tag).values, trusted.series(twin).values, rank, need_change=False
+                )[0]
+            ]
+            self.doubles |= set(same)
+            aside.trust.scale = _scale(aside, trusted, rank)
 
 
-def are_on_two_axes(one: Lineage, other: Lineage) -> bool | None:
+def _are_on_two_axes(one: Lineage, other: Lineage) -> bool | None:
     """Whether two logs have the same values in the same order at other steps; None while no tag
     shows it."""
     rank = min(one.trust.precision_rank, other.trust.precision_rank)
@@ -229,82 +231,65 @@ def are_on_two_axes(one: Lineage, other: Lineage) -> bool | None:
     return False if same or different else None
 
 
-def _pairs(one: Lineage, other: Lineage, *, by_last_part: bool = True) -> Iterator[tuple[str, str]]:
-    """Tags of two logs with the same name, or nearly the same one, that have true steps.
+def _pairs(one: Lineage, other: Lineage, *, by_last_part: bool = True) -> list[tuple[str, str]]:
+    """Tags of two logs with the same name, or nearly the same one that no second tag has, and true
+    steps: ``Ep_Rew/Mean`` is ``eprewmean``.
 
     Where no two names are alike, ``by_last_part`` takes those that end alike: a trainer prints
     ``Average Reward`` and logs ``train/average_reward``.
     """
-    found = list(_twins(one, other, _plain))
-    if by_last_part and not found:
-        found = list(_twins(one, other, lambda tag: _plain(tag.rpartition("/")[2])))
-    for tag, twin in found:
-        if not one.guesses(tag) and not other.guesses(twin):
-            yield tag, twin
+    found: list[tuple[str, str]] = []
+    for last_part in (False, True) if by_last_part else (False,):
+        by_name: dict[str, list[str]] = {}
+        for tag in other.tags:
+            by_name.setdefault(_plain(tag, last_part=last_part), []).append(tag)
+        for tag in one.tags:
+            known = by_name.get(_plain(tag, last_part=last_part), [])
+            twins = [tag] if other.has(tag) else known
+            if len(twins) == 1:
+                found.append((tag, twins[0]))
+        if found:
+            break
+
+    return [(t, twin) for t, twin in found if not one.guesses(t) and not other.guesses(twin)]
 
 
-def _twins(
-    one: Lineage, other: Lineage, name_of: Callable[[str], str]
-) -> Iterator[tuple[str, str]]:
-    """Tags of two logs with the same name in the sense of ``name_of``, where only one has it."""
-    by_name: dict[str, list[str]] = {}
-    for tag in other.tags:
-        by_name.setdefault(name_of(tag), []).append(tag)
-    for tag in one.tags:
-        twins = [tag] if other.has(tag) else by_name.get(name_of(tag), [])
-        if len(twins) == 1:
-            yield tag, twins[0]
-
-
-def _plain(tag: str) -> str:
-    """A tag without what logs write differently: ``Ep_Rew/Mean`` is ``eprewmean``."""
-    return _SIGNS.sub("", tag.lower()) or tag
+def _plain(tag: str, *, last_part: bool) -> str:
+    """A tag without what logs write differently."""
+    part = tag.rpartition("/")[2] if last_part else tag
+    return _SIGNS.sub("", part.lower()) or part
 
 
 def _authority(lineage: Lineage) -> tuple[bool, int, int]:
     """What decides which of two axes counts, the higher one: true steps rather than row numbers,
     then precision, then the finer unit."""
-    lasts = (b.whole.last for b in lineage.branches if b.whole is not None)
-    return not _is_counted(lineage), lineage.trust.precision_rank, max(lasts, default=0)
-
-
-def _is_counted(lineage: Lineage) -> bool:
-    """Whether the steps of most tags rise by one from point to point."""
+    # row numbers: the steps of most tags rise by one from point to point
     steps = (lineage.series(t).steps for t in lineage.tags[:_TELLING])
     votes = [bool((np.diff(s) == 1).all()) for s in steps if len(s) > 1]
-    return 2 * sum(votes) > len(votes)
+    counted = 2 * sum(votes) > len(votes)
+    lasts = (b.whole.last for b in lineage.branches if b.whole is not None)
+    return not counted, lineage.trust.precision_rank, max(lasts, default=0)
 
 
-def _doubles(aside: Lineage, trusted: Lineage) -> Iterator[str]:
-    """Tags of a log that stands aside with the values of a tag of the trusted one."""
-    rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
-    for tag, twin in _pairs(aside, trusted):
-        values, others = aside.series(tag).values, trusted.series(twin).values
-        if same_in_order(values, others, rank, need_change=False)[0]:
-            yield tag
-
-
-def _scale(aside: Lineage, trusted: Lineage) -> Scale | None:
-    """How the steps of a log become those of the trusted one: the same for all tags that prove
-    anything. None when they are not in proportion, or when the log restarted."""
+def _scale(aside: Lineage, trusted: Lineage, precision_rank: int) -> Scale | None:
+    """How the steps of a log become those of the trusted one: the line through the rows of both,
+    the same for all tags that prove anything. None when they do not lie on a line, when it meets a
+    fraction, or when the log restarted."""
     if len(aside.branches) != 1:
         return None
-    rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
     found: set[Scale | None] = set()
     for tag, twin in islice(_pairs(aside, trusted, by_last_part=False), _TAGS):
         points, others = aside.series(tag), trusted.series(twin)
-        answer, start = same_in_order(points.values, others.values, rank)
-        if answer:
-            steps, to = points.steps[max(0, -start) :], others.steps[max(0, start) :]
-            found.add(_line(steps[: len(to)], to[: len(steps)]))
+        answer, start = same_in_order(points.values, others.values, precision_rank)
+        if not answer:
+            continue
+        steps, to = points.steps[max(0, -start) :], others.steps[max(0, start) :]
+        steps, to = steps[: len(to)], to[: len(steps)]
+        rise, over = int(to[1] - to[0]), int(steps[1] - steps[0])
+        scale = None
+        if over > 0 and 0 < rise < _MOST and not rise % over:
+            line = Scale(int(steps[0]), int(to[0]), rise // over)
+            scale = line if np.array_equal(line.of(steps), to) else None
+        found.add(scale)
 
     return found.pop() if len(found) == 1 else None
-
-
-def _line(steps: IntArray, others: IntArray) -> Scale | None:
-    """The line through the rows of two logs, if all lie on it and it meets no fraction."""
-    rise, over = int(others[1] - others[0]), int(steps[1] - steps[0])
-    if not (over > 0 and 0 < rise < _MOST) or rise % over:
-        return None
-    scale = Scale(int(steps[0]), int(others[0]), rise // over)
-    return scale if np.array_equal(scale.of(steps), others) else None

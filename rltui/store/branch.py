@@ -1,44 +1,44 @@
 """A stretch of one log file that was written in one go, as columns.
 
 A file is one branch until the writer declares a restart or the file is rewritten; then the next
-branch begins. Blocks with equal tags are merged as they arrive, so that a live run that is read
-row by row does not become a million tiny arrays; each point is copied at most log2(n) times.
-Once a tag of some rows is read, its blocks become one that grows: see :mod:`.growing_block`.
+branch begins. A live run that is read row by row would become a million tiny arrays: the blocks of
+a tag become one that grows, once the tag is read or lies in many small ones.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from rltui.core.block import Block, BoolArray, FloatArray
+from rltui.core.block import Block, BoolArray, IntArray
 from rltui.core.installation import release
 from rltui.store.points import Points, choose, concatenate, is_sorted
 
-#: Blocks of more rows than this are not merged any further: copying no longer pays off.
-_MERGE_ROWS = 4096
 #: Points of a tag in several blocks that are worth one which grows.
 _GROWING_ROWS = 64
+#: Newest rows that are searched first for cells that are not absent.
+_RECENT_ROWS = 4096
 #: Blocks of this size are worth the millisecond it takes to give their memory back.
 _RELEASE_BYTES = 1 << 22
 #: Spare room, as a fraction of the rows.
 _SPARE = 8
 
 
-@dataclass(slots=True, eq=False)
-class Reach:
+class Reach(NamedTuple):
     """How many points a tag has in a branch, and from where to where they go.
 
     Each tag has its own: tags of one file may count steps, episodes or seconds.
     """
 
-    count: int
+    size: int
+    """Number of points."""
     begin: int
     """Step of the first point in file order, however the file was split into reads."""
     first: int
@@ -46,15 +46,17 @@ class Reach:
     last: int
     """Highest step."""
 
-    def joined(self, other: Reach) -> Reach:
-        """Both, where ``other`` is of a later branch."""
-        first, last = min(self.first, other.first), max(self.last, other.last)
-        return Reach(self.count + other.count, self.begin, first, last)
+    @classmethod
+    def of(cls, steps: IntArray) -> Reach:
+        """That of some steps (n,) in file order; n > 0."""
+        return cls(len(steps), int(steps[0]), int(steps.min()), int(steps.max()))
 
-    def add(self, other: Reach) -> None:
-        """Go on with later points."""
-        self.count += other.count
-        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+    def joined(self, other: Reach | None) -> Reach:
+        """Both, where ``other`` is of earlier points, if there are any."""
+        if other is None:
+            return self
+        first, last = min(self.first, other.first), max(self.last, other.last)
+        return Reach(self.size + other.size, other.begin, first, last)
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +76,7 @@ class Branch:
     reaches: dict[str, Reach] = field(default_factory=dict)
     """Where the points of each tag are."""
     fell: set[str] = field(default_factory=set)
-    """Tags with a step below one before it."""
+    """Tags that may have a step below one before it; the steps of all others never decrease."""
     not_finite: set[str] = field(default_factory=set)
     """Tags that have a NaN or infinite point."""
     first_wall_time: float = math.nan
@@ -87,8 +89,6 @@ class Branch:
     """Highest wall time."""
     _growing: dict[int, GrowingBlock] = field(default_factory=dict)
     """Index of a block -> the one that grows and is seen through it."""
-    _scattered: dict[str, int] = field(default_factory=dict)
-    """Tag whose blocks could not become one -> its points then."""
 
     def __deepcopy__(self, memo: object) -> Branch:
         """A copy that shares the blocks."""
@@ -96,11 +96,10 @@ class Branch:
             self,
             blocks=list(self.blocks),
             columns={tag: list(places) for tag, places in self.columns.items()},
-            reaches={tag: replace(reach) for tag, reach in self.reaches.items()},
+            reaches=dict(self.reaches),
             fell=set(self.fell),
             not_finite=set(self.not_finite),
             _growing={index: grown.copy() for index, grown in self._growing.items()},
-            _scattered=dict(self._scattered),
         )
 
     @property
@@ -112,46 +111,49 @@ class Branch:
     def count(self, tag: str) -> int:
         """Number of points of a tag."""
         reach = self.reaches.get(tag)
-        return 0 if reach is None else reach.count
+        return 0 if reach is None else reach.size
 
     def grows(self, tag: str) -> bool:
-        """Whether all points of a tag lie in one block that grows."""
+        """Whether all points of a tag lie in one block that grows, and in each of its rows."""
         parts = self.columns.get(tag, ())
-        return len(parts) == 1 and parts[0][0] in self._growing
+        if len(parts) != 1 or parts[0][0] not in self._growing:
+            return False
+        return self.count(tag) == len(self.blocks[parts[0][0]].steps)
 
     def append(self, block: Block) -> None:
         """Add a block at the end."""
         if not len(block.steps):
             return
-        low, high = int(block.steps.min()), int(block.steps.max())
-        rows = Reach(len(block.steps), int(block.steps[0]), low, high)
-        self.whole = rows if self.whole is None else self.whole.joined(rows)
-        self._take_times(block.wall_times)
-        self.not_finite.update(_not_finite(block))
-        in_order = is_sorted(block.steps)
-        for tag, reach in _reaches(block, low, high, in_order=in_order):
-            known = self.reaches.get(tag)
-            if not in_order or (known is not None and reach.begin < known.last):
-                self.fell.add(tag)
-            if known is None:
-                self.reaches[tag] = reach
-            else:
-                known.add(reach)
-        rest = self._grow(block)
-        if rest.tags:
-            self._keep(rest)
-
-    def _take_times(self, walls: FloatArray) -> None:
+        rows, walls = Reach.of(block.steps), block.wall_times
+        self.whole = rows.joined(self.whole)
         if not self.blocks:
             self.first_wall_time = float(walls[0])
         self.last_wall_time = float(walls[-1])
-        there = walls[np.isfinite(walls)]
-        if len(there):
-            self.earliest = min(self.earliest, float(there.min()))
-            self.latest = max(self.latest, float(there.max()))
+        known = walls[np.isfinite(walls)]
+        if len(known):
+            self.earliest = min(self.earliest, float(known.min()))
+            self.latest = max(self.latest, float(known.max()))
+        wrong = ~np.isfinite(block.values)
+        if wrong.any():
+            if block.absent is not None:
+                wrong &= ~block.absent
+            self.not_finite.update(block.tags[c] for c in np.flatnonzero(wrong.any(axis=0)))
 
-    def _grow(self, block: Block) -> Block:
-        """Append what belongs to blocks that grow; returns the rest."""
+        in_order = is_sorted(block.steps)
+        for column, tag in enumerate(block.tags):
+            reach, before = rows, self.reaches.get(tag)
+            if block.absent is not None:
+                there = block.steps[~block.absent[:, column]]
+                if not len(there):
+                    continue
+                reach = Reach.of(there)
+            if not in_order or (before is not None and reach.begin < before.last):
+                self.fell.add(tag)
+            self.reaches[tag] = reach.joined(before)
+        self._keep(block)
+
+    def _keep(self, block: Block) -> None:
+        """Append the columns to the blocks that grow, and what belongs to none as a new one."""
         rest = block
         for index, grown in list(self._growing.items()):
             if grown.fits(rest):
@@ -160,29 +162,13 @@ class Branch:
                 rest = without(rest, grown.tags)
             elif not set(grown.tags).isdisjoint(rest.tags):
                 del self._growing[index]  # later rows of some of its tags are elsewhere
-        return rest
-
-    def _keep(self, block: Block) -> None:
-        last = len(self.blocks) - 1
-        if self.blocks and last not in self._growing and _mergeable(self.blocks[last], block):
-            self._merge_into_last(block)
+        if not rest.tags:
             return
-        index = len(self.blocks)
-        self.blocks.append(block)
-        for column, tag in enumerate(block.tags):
-            self.columns.setdefault(tag, []).append(_place(index, column))
-
-    def _merge_into_last(self, block: Block) -> None:
-        self.blocks[-1] = _joined(self.blocks[-1], block)
-        while (
-            len(self.blocks) > 1
-            and len(self.blocks) - 2 not in self._growing
-            and _mergeable(self.blocks[-2], self.blocks[-1])
-        ):
-            last = self.blocks.pop()
-            self.blocks[-1] = _joined(self.blocks[-1], last)
-            for tag in last.tags:
-                self.columns[tag].pop()
+        for column, tag in enumerate(rest.tags):
+            self.columns.setdefault(tag, []).append(_place(len(self.blocks), column))
+        self.blocks.append(rest)
+        if len(rest.steps) < _GROWING_ROWS <= len(self.columns[rest.tags[0]]):
+            self._gather(rest.tags[0])
 
     def points(self, tag: str, start: int = 0) -> Points:
         """Steps, wall times and values (n,) of ``tag`` in file order, from its ``start``-th point
@@ -191,59 +177,48 @@ class Branch:
         Reads only the blocks that hold these points, newest first: a live run whose rows
         alternate between sets of tags has thousands of blocks.
         """
-        self._gather(tag)
         missing = self.count(tag) - start
+        if len(self.columns.get(tag, ())) > 1 and self.count(tag) >= _GROWING_ROWS:
+            self._gather(tag)
         pieces: list[Points] = []
-        for part in reversed(self.columns.get(tag, ())):
+
+        for index, column in reversed(self.columns.get(tag, ())):
             if missing <= 0:
                 break
-            piece = self._part(part)
-            surplus = max(0, len(piece[0]) - missing)
+            block = self.blocks[index]
+            points = block.steps, block.wall_times, block.values[:, column]
+            absent = None if block.absent is None else block.absent[:, column]
+            if absent is None or not absent.any():
+                piece = choose(points, slice(max(0, len(block.steps) - missing), None))
+            else:
+                begin = max(0, len(absent) - _RECENT_ROWS)
+                if len(absent) - begin - np.count_nonzero(absent[begin:]) < missing:
+                    begin = 0
+                piece = choose(points, begin + np.flatnonzero(~absent[begin:])[-missing:])
             missing -= len(piece[0])
-            pieces.append(choose(piece, slice(surplus, None)) if surplus else piece)
+            pieces.append(piece)
 
         return concatenate(pieces[::-1])
 
     def _gather(self, tag: str) -> None:
-        """Make one block that grows of all rows of a tag and of the tags beside it, if they have
-        some rows in several blocks and none of them is absent."""
-        parts, count = self.columns.get(tag, ()), self.count(tag)
-        if len(parts) < 2 or count < max(_GROWING_ROWS, 2 * self._scattered.get(tag, 0)):
-            return
-        places = [index for index, _ in parts]
+        """Make one block that grows of all rows of a tag, and of the tags that lie in the same
+        blocks."""
+        places = [index for index, _ in self.columns[tag]]
         blocks = [self.blocks[index] for index in places]
-        gone = set().union(*map(_partly_absent, blocks))
-        if tag in gone:
-            self._scattered[tag] = count
-            return
-        together = (t for t in blocks[0].tags if [i for i, _ in self.columns[t]] == places)
-        tags = tuple(t for t in together if t not in gone)
-        grown = GrowingBlock(tags, blocks, count)
+        tags = tuple(t for t in blocks[0].tags if [i for i, _ in self.columns[t]] == places)
+        grown = GrowingBlock(tags, blocks)
         del blocks  # each is released as soon as it is copied
         for index in places:
             grown.append(self.blocks[index])
-            self._take_out(index, tags)
+            rest = self.blocks[index] = without(self.blocks[index], tags)
+            for column, other in enumerate(rest.tags):
+                parts = self.columns[other]
+                parts[bisect_left(parts, (index, -1))] = index, column
         self._growing[len(self.blocks)] = grown
         self.columns.update({t: [(len(self.blocks), i)] for i, t in enumerate(tags)})
         self.blocks.append(grown.block)
         if grown.nbytes > _RELEASE_BYTES:
             release()
-
-    def _take_out(self, index: int, tags: tuple[str, ...]) -> None:
-        """Drop some columns of a block."""
-        rest = without(self.blocks[index], tags)
-        self.blocks[index] = rest
-        for column, tag in enumerate(rest.tags):
-            places = self.columns[tag]
-            places[bisect_left(places, (index, -1))] = index, column
-
-    def _part(self, part: tuple[int, int]) -> Points:
-        block, column = self.blocks[part[0]], part[1]
-        points = block.steps, block.wall_times, block.values[:, column]
-        if block.absent is None:
-            return points
-        keep = ~block.absent[:, column]
-        return points[0][keep], points[1][keep], points[2][keep]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -252,145 +227,90 @@ def _place(block: int, column: int) -> tuple[int, int]:
     return block, column
 
 
-def _reaches(block: Block, low: int, high: int, *, in_order: bool) -> Iterator[tuple[str, Reach]]:
-    """Each tag of a block that has points in it; ``low`` and ``high``: its steps, which are
-    ``in_order`` or not."""
-    steps = block.steps
-    if block.absent is None:
-        begin = int(steps[0])
-        for tag in block.tags:
-            yield tag, Reach(len(steps), begin, low, high)
-        return
-    for column, tag in enumerate(block.tags):
-        there = np.flatnonzero(~block.absent[:, column])
-        if len(there):
-            begin, last = int(steps[there[0]]), int(steps[there[-1]])
-            first = begin
-            if not in_order:
-                own = steps[there]
-                first, last = int(own.min()), int(own.max())
-            yield tag, Reach(len(there), begin, first, last)
-
-
-def _partly_absent(block: Block) -> list[str]:
-    """The tags of a block that are absent in some of its rows."""
-    if block.absent is None:
-        return []
-    return [block.tags[column] for column in np.flatnonzero(block.absent.any(axis=0))]
-
-
-def _not_finite(block: Block) -> list[str]:
-    """The tags of a block with a point that is NaN or infinite."""
-    wrong = ~np.isfinite(block.values)
-    if not wrong.any():
-        return []
-    if block.absent is not None:
-        wrong &= ~block.absent
-    return [block.tags[column] for column in np.flatnonzero(wrong.any(axis=0))]
-
-
-def _mergeable(older: Block, newer: Block) -> bool:
-    return (
-        older.tags == newer.tags
-        and older.values.dtype == newer.values.dtype
-        and len(older.steps) <= min(2 * len(newer.steps), _MERGE_ROWS)
-    )
-
-
-def _joined(older: Block, newer: Block) -> Block:
-    absent = None
-    if older.absent is not None or newer.absent is not None:
-        absent = np.concatenate([_absent_of(older), _absent_of(newer)])
-    return Block(
-        older.tags,
-        np.concatenate([older.steps, newer.steps]),
-        np.concatenate([older.wall_times, newer.wall_times]),
-        np.concatenate([older.values, newer.values]),
-        absent,
-    )
-
-
-def _absent_of(block: Block) -> BoolArray:
-    if block.absent is not None:
-        return block.absent
-    return np.zeros(block.values.shape, dtype=bool)
-
-
 class GrowingBlock:
-    """Rows of the same tags without absent cells. What was handed out stays as it is while more
-    rows are appended. Owned by one branch."""
+    """Rows of the same tags. What was handed out stays as it is while more rows are appended.
+    Owned by one branch."""
 
-    def __init__(self, tags: tuple[str, ...], parts: Sequence[Block], rows: int) -> None:
-        """``parts``: the blocks of the first rows; their types decide that of the values."""
-        dtype = np.result_type(*{p.values.dtype for p in parts})
+    def __init__(self, tags: tuple[str, ...], parts: Sequence[Block]) -> None:
+        """``parts``: the blocks of the first rows, which decide the type and the first room."""
+        rows = sum(len(p.steps) for p in parts)
         room = rows + rows // _SPARE
         self.tags = tags
         self._rows = 0
         self._steps = np.empty(room, np.int64)
         self._walls = np.empty(room)
-        self._values = np.empty((len(tags), room), dtype)
+        self._values = np.empty((len(tags), room), np.result_type(*{p.values.dtype for p in parts}))
+        self._absent: BoolArray | None = None
+        """(m, room) like the values; None while no cell is absent."""
 
     def copy(self) -> GrowingBlock:
         """One of its own, which shares the rows until one of both grows."""
         other = object.__new__(GrowingBlock)
+        rows = slice(self._rows)
         other.tags, other._rows = self.tags, self._rows
-        other._steps, other._walls = self._steps[: self._rows], self._walls[: self._rows]
-        other._values = self._values[:, : self._rows]
+        other._steps, other._walls = self._steps[rows], self._walls[rows]
+        other._values = self._values[:, rows]
+        other._absent = None if self._absent is None else self._absent[:, rows]
         return other
 
     @property
     def block(self) -> Block:
         """All rows so far: views. The values of a tag are contiguous."""
         rows = slice(self._rows)
-        return Block(self.tags, self._steps[rows], self._walls[rows], self._values[:, rows].T)
+        absent = None if self._absent is None else self._absent[:, rows].T
+        values = self._values[:, rows].T
+        return Block(self.tags, self._steps[rows], self._walls[rows], values, absent)
 
     @property
     def nbytes(self) -> int:
         """Bytes held, with the spare room."""
-        return self._steps.nbytes + self._walls.nbytes + self._values.nbytes
+        held = self._steps.nbytes + self._walls.nbytes + self._values.nbytes
+        return held + (0 if self._absent is None else self._absent.nbytes)
 
     def fits(self, block: Block) -> bool:
-        """Whether a block has all of the tags in all of its rows, in a type that fits."""
+        """Whether a block has all of the tags, in a type that fits."""
         if block.tags != self.tags and not set(self.tags) <= set(block.tags):
             return False
-        if np.promote_types(block.values.dtype, self._values.dtype) != self._values.dtype:
-            return False
-        return block.absent is None or not block.absent[:, columns_of(block, self.tags)].any()
+        return bool(np.promote_types(block.values.dtype, self._values.dtype) == self._values.dtype)
 
     def append(self, block: Block) -> None:
         """Add the rows of a block that has all the tags."""
         begin, end = self._rows, self._rows + len(block.steps)
         if end > len(self._steps):
-            self._grow(end)
+            self._grow(end + end // _SPARE)
+        columns: list[int] | slice = slice(None)
+        if block.tags != self.tags:
+            place = {tag: column for column, tag in enumerate(block.tags)}
+            columns = [place[tag] for tag in self.tags]
         self._steps[begin:end] = block.steps
         self._walls[begin:end] = block.wall_times
-        if block.tags == self.tags:
-            self._values[:, begin:end] = block.values.T
-        else:
-            self._values[:, begin:end] = block.values.T[columns_of(block, self.tags)]
+        self._values[:, begin:end] = block.values.T[columns]
+        if block.absent is not None and self._absent is None:
+            self._absent = np.zeros(self._values.shape, np.bool_)
+        if self._absent is not None:
+            self._absent[:, begin:end] = False if block.absent is None else block.absent.T[columns]
         self._rows = end
 
-    def _grow(self, rows: int) -> None:
-        room, kept = rows + rows // _SPARE, self._rows
+    def _grow(self, room: int) -> None:
+        """Get arrays with room for so many rows."""
+        kept = self._rows
         steps, walls = np.empty(room, np.int64), np.empty(room)
         values = np.empty((len(self.tags), room), self._values.dtype)
         steps[:kept], walls[:kept] = self._steps[:kept], self._walls[:kept]
         values[:, :kept] = self._values[:, :kept]
+        if self._absent is not None:
+            absent = np.zeros((len(self.tags), room), np.bool_)
+            absent[:, :kept] = self._absent[:, :kept]
+            self._absent = absent
         self._steps, self._walls, self._values = steps, walls, values
-
-
-def columns_of(block: Block, tags: Sequence[str]) -> list[int]:
-    """The columns of some tags in a block."""
-    place = {tag: column for column, tag in enumerate(block.tags)}
-    return [place[tag] for tag in tags]
 
 
 def without(block: Block, tags: Sequence[str]) -> Block:
     """The other columns of a block, in arrays of their own."""
     gone = set(tags)
     kept = [column for column, tag in enumerate(block.tags) if tag not in gone]
-    names = tuple(block.tags[column] for column in kept)
     if not kept:
-        return Block(names, np.empty(0, np.int64), np.empty(0), np.empty((0, 0)))
+        return Block((), np.empty(0, np.int64), np.empty(0), np.empty((0, 0)))
+    names = tuple(block.tags[column] for column in kept)
     absent = None if block.absent is None else block.absent[:, kept]
     return Block(names, block.steps, block.wall_times, block.values[:, kept], absent)

@@ -130,6 +130,7 @@ def compare(mine: Sample, others: Sequence[Sample], steps: IntArray) -> list[Cor
     ranks = np.stack([o.ranks for o in others], axis=1)
     trend = _correlation(mine.ranks, present, ranks, there, counts[longest])
     out: list[Correlation | None] = []
+
     for column, other in enumerate(others):
         at = int(np.abs(r[:, column]).argmax())
         if abs(r[at, column]) < abs(r[longest, column]) + _LAG_GAIN:
@@ -159,6 +160,7 @@ def _correlation(
         var_x = x**2 @ y_there / counts - mean_x**2
         var_y = x_there @ y**2 / counts - mean_y**2
         r: FloatArray = np.clip(joint / np.sqrt(var_x * var_y), -1, 1)
+
     return np.where((counts >= FEWEST) & (var_x > _REST) & (var_y > _REST), r, 0.0)
 
 

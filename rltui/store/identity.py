@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from rltui.core.batch import Joined, SourceInfo
-from rltui.core.block import FloatArray
+from rltui.core.block import FloatArray, IntArray
 from rltui.store.branch import Branch, Reach
 from rltui.store.lineage import Lineage
 from rltui.store.merge import agreement
@@ -37,7 +37,7 @@ _COMPARED_TAGS = 64
 _GAP = 3
 #: How many times the noise two attempts must differ by, and how many times nearer one must be.
 _APART, _NEARER = 3.0, 3.0
-#: What :func:`continued` returns where a log goes on with none of several attempts, or with any.
+#: What :func:`_continued` returns where a log goes on with none of several attempts, or with any.
 NONE = -1
 
 
@@ -63,117 +63,102 @@ class RunIdentity:
         for lineage in self._run.table.lineages.values():
             found += self._misplaced_in(lineage, newest)
             self._compared.update(b.path for b in lineage.branches if b.whole is not None)
-        if found:
-            return found
-        # one at a time, the last one first: what is left may agree with the others
-        for path in reversed(self._joined_files()):
-            if self._is_misplaced(path):
+
+        return found or self._misplaced_joined()
+
+    def _misplaced_joined(self) -> list[Path]:
+        """A joined file with other values than the logs in other formats: one at a time, the last
+        one first, since what is left may agree with the others."""
+        lineages, sources = self._run.table.lineages, self._run.files.sources
+        for path, source in reversed(sources.items()):
+            rows, form = source.records, source.format
+            if len(lineages) < 2 or source.joined is Joined.OWN or form not in lineages:
+                continue
+            if not rows or rows < 2 * self._compared_at.get(path, 0.5):
+                continue
+            aside = [(name, s.trust.aside_of) for name, s in lineages.items() if s.trust.aside_of]
+            # of logs on two axes it is known that they have the same values
+            same = any(form in pair for pair in aside) or same_training(path, lineages, sources)
+            self._compared_at[path] = rows if same is None else math.inf
+            if same is False:
                 return [path]
 
         return []
 
-    def resumes(self, path: Path) -> bool:
-        """Whether a file goes on from others of its format in this run."""
-        if path not in self._run.files.by_path:
-            return False  # it has just left
-        lineage = self._run.table.lineages.get(self._run.files.by_path[path].source.format)
-        mine = None if lineage is None else next(iter(lineage.branches_of(path)), None)
-        if lineage is None or mine is None or mine.whole is None or path in lineage.copies:
-            return False
-        begin = mine.whole.begin
-        return any(b.whole is not None and b.whole.begin < begin for b in lineage.branches)
-
-    def attempts(
-        self, path: Path, runs: Iterable[RunData]
-    ) -> list[tuple[list[Path], RunData | None]]:
-        """What is elsewhere once it shows which of several attempts a file resumes: files of this
-        run, each with the run to which they belong, None for one that does not exist yet."""
-        source = self._run.files.by_path[path].source
-        lineage = self._run.table.lineages[source.format]
-        newer = lineage.branches_of(path)
-        own = attempts(lineage.branches, newer)
-        elsewhere = [
-            run
-            for run in runs
-            if run is not self._run
-            and source.format in run.table.lineages
-            and path.parent in {other.parent for other in run.files.by_path}
-        ]
-        theirs = (run.table.lineages[source.format].branches for run in elsewhere)
-        found = continued(newer, [*own, *theirs])
-        if found is None or (found == NONE and source.joined is Joined.OWN):
-            return []
-        if found == NONE:
-            return [([path], None)]
-        if found >= len(own):
-            return [([path], elsewhere[found - len(own)])]
-        del own[found]
-
-        return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in own]
-
     def _misplaced_in(self, lineage: Lineage, newest: Path) -> list[Path]:
         found = []
+        sources, table = self._run.files.by_path, self._run.table
         self._compared -= lineage.freed
         for path in lineage.freed:
             self._searched_at.pop(path, None)
         lineage.freed = set()
+
         for path in dict.fromkeys(b.path for b in lineage.branches):
             if path in self._compared and path != newest:
                 continue
-            rows = self._run.files.by_path[path].source.records
-            if path in lineage.copies and self._is_copy_still(lineage, path):
-                continue
+            rows, mine = sources[path].source.records, lineage.branches_of(path)
+            if path in lineage.copies:  # does it still have the same points?
+                if rows < 2 * self._compared_at.get(path, 0):
+                    continue
+                self._compared_at[path] = rows
+                theirs = lineage.branches_of(lineage.copies[path])
+                if len(mine) == len(theirs) and all(map(_equal_points, mine, theirs)):
+                    continue
+                table.touch(lineage.mark_copy(path, None))
             original = None
             if rows >= 2 * self._searched_at.get(path, 0):
                 self._searched_at[path] = rows
                 original = _original(path, lineage)
             duplicate = _coinciding(path, lineage.branches, self._compared)
             if original is None and duplicate is not None:
-                if not _equal_points(lineage.branches_of(path)[0], duplicate):
+                if not _equal_points(mine[0], duplicate):
                     found.append(path)
                     continue
                 original = duplicate.path
             if original is not None:
-                self._run.table.touch(lineage.mark_copy(path, original))
+                table.touch(lineage.mark_copy(path, original))
 
         return found
 
-    def _is_copy_still(self, lineage: Lineage, path: Path) -> bool:
-        """Whether a copy still has the same points; checked when its rows have doubled."""
-        rows = self._run.files.by_path[path].source.records
-        if rows < 2 * self._compared_at.get(path, 0):
-            return True
-        self._compared_at[path] = rows
-        mine, theirs = lineage.branches_of(path), lineage.branches_of(lineage.copies[path])
-        if len(mine) == len(theirs) and all(map(_equal_points, mine, theirs)):
-            return True
-        self._run.table.touch(lineage.mark_copy(path, None))
-        return False
+    def attempts(
+        self, path: Path, runs: Iterable[RunData]
+    ) -> list[tuple[list[Path], RunData | None]] | None:
+        """What is elsewhere once it shows which of several attempts a file resumes: files of this
+        run, each with the run to which they belong, None for one that does not exist yet. None
+        for a file that does not go on from others of its format in this run."""
+        file = self._run.files.by_path.get(path)  # None: it has just left
+        if file is None or file.source.format not in self._run.table.lineages:
+            return None
+        source, lineage = file.source, self._run.table.lineages[file.source.format]
+        newer = lineage.branches_of(path)
+        if path in lineage.copies or not _goes_on(newer, lineage):
+            return None
 
-    def _joined_files(self) -> list[Path]:
-        """Joined files whose rows have doubled since they were last compared."""
-        found = []
-        for source in self._run.files.sources.values():
-            if source.joined is not Joined.OWN and source.format in self._run.table.lineages:
-                rows = source.records
-                if rows and rows >= 2 * self._compared_at.get(source.path, 0.5):
-                    found.append(source.path)
-        return found
+        own = _attempts_before(newer, lineage)
+        elsewhere = [run for run in runs if self._is_beside(run, source)]
+        theirs = [run.table.lineages[source.format].branches for run in elsewhere]
+        found = _continued(newer, [*own, *theirs])
+        if found is None or (found == NONE and source.joined is Joined.OWN):
+            return []
+        others: dict[int, RunData | None] = {NONE: None, **dict(enumerate(elsewhere, len(own)))}
+        if found in others:
+            return [([path], others[found])]
+        del own[found]
 
-    def _is_misplaced(self, path: Path) -> bool:
-        lineages, sources = self._run.table.lineages, self._run.files.sources
-        if len(lineages) < 2:
-            return False
-        form = sources[path].format
-        if any(
-            form in (name, s.trust.aside_of) for name, s in lineages.items() if s.trust.aside_of
-        ):
-            self._compared_at[path] = math.inf  # the same values on another axis
-            return False
-        answer = same_training(path, lineages, sources)
-        self._compared_at[path] = sources[path].records if answer is None else math.inf
+        return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in own]
 
-        return answer is False
+    def _is_beside(self, run: RunData, source: SourceInfo) -> bool:
+        """Whether another run has logs of the same format, and a file in the same folder."""
+        folders = {path.parent for path in run.files.by_path}
+        beside = source.path.parent in folders and source.format in run.table.lineages
+        return beside and run is not self._run
+
+
+def _goes_on(newer: Sequence[Branch], lineage: Lineage) -> bool:
+    """Whether some branch begins at a lower step than a log."""
+    begun = [b.whole for b in lineage.branches if b.whole is not None]
+    whole = newer[0].whole if newer else None
+    return whole is not None and min(w.begin for w in begun) < whole.begin
 
 
 def same_training(
@@ -181,18 +166,18 @@ def same_training(
 ) -> bool | None:
     """Whether a file has the same values as the logs of the run in other formats; None when that
     is not known yet."""
-    source = sources[path]
-    own = {s.format for s in sources.values() if s.joined is Joined.OWN and s.path != path}
+    source, others = sources[path], [s for p, s in sources.items() if p != path]
+    own = {s.format for s in others if s.joined is Joined.OWN}
     branches, shared = lineages[source.format].branches_of(path), 0
     # what makes the run decides; logs that only lie beside may be of that other training, too
     for decides in (True, False):
         names = [n for n in lineages if n != source.format and (n in own) is decides]
-        answer, compared = _vote(branches, source, [lineages[n] for n in names])
-        if answer is not None:
-            return answer
+        votes, compared = _vote(branches, source, [lineages[n] for n in names])
+        if votes[True] + votes[False]:
+            return votes[True] >= votes[False]
         shared += compared
     # one may begin with an evaluation, the other with a loss: both need rows to show their tags
-    rows = max((s.records for p, s in sources.items() if p != path), default=0)
+    rows = max((s.records for s in others), default=0)
     shown = min(rows, source.records) >= _ROWS
 
     return False if not shared and source.joined is Joined.MAYBE and shown else None
@@ -200,8 +185,9 @@ def same_training(
 
 def _vote(
     branches: Sequence[Branch], source: SourceInfo, others: Sequence[Lineage]
-) -> tuple[bool | None, int]:
-    """The majority of the tags that a file shares with some lineages, and their number."""
+) -> tuple[Counter[bool | None], int]:
+    """For how many of the tags that a file shares with some lineages the values are the same, and
+    the number of these tags."""
     votes: Counter[bool | None] = Counter()
     shared = 0
     tags = dict.fromkeys(t for b in branches for t in b.columns)
@@ -217,10 +203,8 @@ def _vote(
                 break
             mine = concatenate([b.points(tag) for b in branches])
             votes[agreement(mine, lineage.series(tag).points, rank)] += 1
-    if not votes[True] and not votes[False]:
-        return None, shared
 
-    return votes[True] >= votes[False], shared
+    return votes, shared
 
 
 def _original(path: Path, lineage: Lineage) -> Path | None:
@@ -257,8 +241,8 @@ def _is_telling(branch: Branch, other: Branch) -> bool:
 
 
 def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> Branch | None:
-    """The older file with which a file coincides: same first step, same span, the same tags. Files
-    with a restart coincide with none.
+    """The older file with which a file coincides: same first step, the same tags, two rows or more,
+    and the spans end at the same place within 2 %. Files with a restart coincide with none.
 
     A file that was compared before is compared again only while both grow side by side: a
     training that begins anew in its directory passes the place where the older file ended, and
@@ -272,7 +256,21 @@ def _coinciding(path: Path, branches: Sequence[Branch], compared: set[Path]) -> 
         return None
     older = (b for b in alone.values() if b.rank < mine.rank)
 
-    return next((b for b in older if _coincide(mine, b, compared)), None)
+    return next((b for b in older if _coincide(mine, b, compared=path in compared)), None)
+
+
+def _coincide(branch: Branch, older: Branch, *, compared: bool) -> bool:
+    """See :func:`_coinciding`."""
+    mine, theirs = branch.whole, older.whole
+    if mine is None or theirs is None or mine.begin != theirs.begin:
+        return False
+    side_by_side = branch.first_wall_time < older.last_wall_time  # False without times
+    if compared and not side_by_side:
+        return False
+    longest = max(mine.last, theirs.last) - mine.begin
+    near = longest > 1 and abs(mine.last - theirs.last) <= 0.02 * longest
+    tags, others = branch.columns.keys(), older.columns.keys()
+    return near and 2 * len(tags & others) > len(tags | others)
 
 
 def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool:
@@ -290,32 +288,20 @@ def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool
         for column in (1, 2) if times else (2,):
             if not np.array_equal(mine[column][:common], theirs[column][:common], equal_nan=True):
                 return False
+
     return True
 
 
-def _coincide(branch: Branch, older: Branch, compared: set[Path]) -> bool:
-    """Whether two spans from one step end at the same place, within 2 %, and have 2 rows."""
-    mine, theirs = branch.whole, older.whole
-    if mine is None or theirs is None or mine.begin != theirs.begin:
-        return False
-    side_by_side = branch.first_wall_time < older.last_wall_time  # False without times
-    if branch.path in compared and not side_by_side:
-        return False
-    longest = max(mine.last, theirs.last) - mine.begin
-    near = longest > 1 and abs(mine.last - theirs.last) <= 0.02 * longest
-    tags, others = branch.columns.keys(), older.columns.keys()
-    return near and 2 * len(tags & others) > len(tags | others)
-
-
-def attempts(branches: Sequence[Branch], newer: Sequence[Branch]) -> list[list[Branch]]:
+def _attempts_before(newer: Sequence[Branch], lineage: Lineage) -> list[list[Branch]]:
     """The branches older than a log, parted where one begins as early as the first."""
     found: list[list[Branch]] = []
     first: Reach | None = None
-    for branch in branches:
+    for branch in lineage.branches:
         whole = branch.whole
         if whole is None or branch in newer or branch.rank > newer[0].rank:
             continue
-        if first is None or whole.begin <= first.begin + _spacing(branch):
+        stride = _spacing(branch.points(next(iter(branch.columns)))[0])
+        if first is None or whole.begin <= first.begin + stride:
             found.append([])
         first = first or whole
         found[-1].append(branch)
@@ -323,7 +309,12 @@ def attempts(branches: Sequence[Branch], newer: Sequence[Branch]) -> list[list[B
     return found
 
 
-def continued(newer: Sequence[Branch], older: Sequence[Sequence[Branch]]) -> int | None:
+def _spacing(steps: IntArray) -> float:
+    """The usual distance between two of some steps (n,)."""
+    return float(np.median(np.abs(np.diff(steps)))) if len(steps) > 1 else 0.0
+
+
+def _continued(newer: Sequence[Branch], older: Sequence[Sequence[Branch]]) -> int | None:
     """The number of the attempt that a log continues, by the majority of its tags, or NONE; None
     where fewer than two reach to where it begins."""
     votes = [0] * len(older)
@@ -332,8 +323,7 @@ def continued(newer: Sequence[Branch], older: Sequence[Sequence[Branch]]) -> int
         steps, _, values = newer[0].points(tag)
         if len(steps) < _LEAST:
             continue
-        spacing = float(np.median(np.abs(np.diff(steps))))
-        ends = [_before(a, tag, int(steps[0]), spacing) for a in older]
+        ends = [_before(a, tag, int(steps[0]), _spacing(steps)) for a in older]
         known = [(n, e) for n, e in enumerate(ends) if e is not None and np.isfinite(e).all()]
         compared = compared or len(known) > 1
         winner = _nearest(values[:_NEAR].astype(float), known)
@@ -346,22 +336,15 @@ def continued(newer: Sequence[Branch], older: Sequence[Sequence[Branch]]) -> int
     return votes.index(best) if 2 * best > sum(votes) else NONE
 
 
-def _spacing(branch: Branch) -> float:
-    """The usual distance between two rows."""
-    tag = next(iter(branch.columns))
-    steps = branch.points(tag)[0]
-    return float(np.median(np.abs(np.diff(steps)))) if len(steps) > 1 else 0.0
-
-
 def _before(attempt: Sequence[Branch], tag: str, step: int, spacing: float) -> FloatArray | None:
     """The last values before a step; None where the attempt does not reach it."""
     held = [b.points(tag) for b in attempt if tag in b.columns]
     if not held:
         return None
     steps, _, values = concatenate(held)
-    own = np.median(np.abs(np.diff(steps))) if len(steps) > 1 else 0
     kept = steps < step
-    if np.count_nonzero(kept) < _LEAST or steps[kept].max() < step - _GAP * max(spacing, own, 1):
+    gap = _GAP * max(spacing, _spacing(steps), 1)
+    if np.count_nonzero(kept) < _LEAST or steps[kept].max() < step - gap:
         return None
     order = np.argsort(steps[kept], kind="stable")[-2 * _NEAR :]
     return values[kept][order].astype(float)

@@ -2,7 +2,7 @@
 
 Restarts. A later file of a run (or a rewritten one) that begins at or below the last step
 continues the run on a new branch: for each tag that it logs, it supersedes the points of older
-branches from the tag's first step in it on (see :mod:`rltui.store.merge`). A restart that the
+branches from the tag's first step in it on (see :mod:`rltui.store.restarts`). A restart that the
 writer declares (SessionLog START) supersedes all tags from there. Superseded points are kept.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -22,17 +22,17 @@ import numpy as np
 from rltui.core.batch import SourceInfo
 from rltui.core.block import Block, IntArray
 from rltui.store.branch import Branch
-from rltui.store.merge import resumptions, starts
 from rltui.store.points import (
     GrowingPoints,
     Points,
     by_step,
     choose,
     concatenate,
-    cut,
+    copied,
     is_sorted,
-    sharing_axes,
+    same_bits,
 )
+from rltui.store.restarts import resumptions, span, starts
 from rltui.store.series import Series
 
 #: Series that grow of which the next ones may share the steps: as many sets of tags are usual.
@@ -49,8 +49,6 @@ class _Assembled:
 
     structure: int
     """Value of ``Lineage._structure`` then."""
-    holding: int
-    """Number of branches that have the tag."""
     series: Series
     total: int
     """Points of the tag in all branches."""
@@ -58,8 +56,6 @@ class _Assembled:
     """The branch whose further points are appended; None when they may go anywhere."""
     taken: int
     """Points of that branch that are included."""
-    alone: bool
-    """Whether these are all, in file order."""
     growing: GrowingPoints | None = None
 
 
@@ -108,6 +104,13 @@ class Lineage:
             self.trust.guesses(b.path, tag) for b in self.branches if tag in b.columns
         )
 
+    def span(self, off_axis: Collection[str]) -> tuple[int | None, tuple[int, ...]]:
+        """See :func:`rltui.store.restarts.span`: copies supersede nothing."""
+        originals = [b for b in self.branches if b.path not in self.copies]
+        last, begun = span(originals, off_axis)
+        ends = [last, *(span([b], off_axis)[0] for b in self.branches if b.path in self.copies)]
+        return max((end for end in ends if end is not None), default=None), begun
+
     # -- taking in --------------------------------------------------------------------------
 
     def register(self, source: SourceInfo) -> bool:
@@ -120,22 +123,18 @@ class Lineage:
         """Add a block at the end of a file."""
         branch = self._open.get(source.path)
         if branch is None or branch.rank[1] != generation:
-            self.begin(source, generation, None)
-            branch = self._open[source.path]
+            branch = self.begin(source, generation, None)
         branch.append(block)
 
-    def begin(
-        self, source: SourceInfo, generation: int, declared_start: int | None
-    ) -> Collection[str]:
-        """Begin a branch; returns the tags that this changes."""
+    def begin(self, source: SourceInfo, generation: int, declared_start: int | None) -> Branch:
+        """Begin a branch, at a step if the writer declares one."""
         older = self._open.get(source.path)
-        same = older is not None and older.rank[1] == generation
-        part = older.rank[2] + 1 if same and older is not None else 0
-        branch = Branch(source.path, (source.order, generation, part), declared_start)
+        number = older.rank[2] + 1 if older is not None and older.rank[1] == generation else 0
+        branch = Branch(source.path, (source.order, generation, number), declared_start)
         self._open[source.path] = branch
         insort(self.branches, branch, key=_rank)
         self._structure += 1
-        return () if declared_start is None else self.tags
+        return branch
 
     def replace(self, source: SourceInfo, generation: int, *, older_too: bool) -> set[str]:
         """Drop the points of a file, and those of older files when it is the newest state of one
@@ -152,6 +151,7 @@ class Lineage:
         self._structure += 1
         for branch in dropped:
             self._open.pop(branch.path, None)
+
         freed = self._free_copies_of({b.path for b in dropped})
         for branch in freed:  # what they hold was written before
             branch.rank = (source.order, -1, branch.rank[2])
@@ -160,8 +160,8 @@ class Lineage:
         return {t for b in (*dropped, *freed) for t in b.columns}
 
     def _free_copies_of(self, gone: set[Path]) -> list[Branch]:
-        """Whether some files are copies of what others have now is not known any more; returns the
-        branches of these copies."""
+        """Forget which files are copies of some that have other points now; returns the branches
+        of these copies."""
         freed = {copy for copy, original in self.copies.items() if original in gone}
         self.copies = {c: o for c, o in self.copies.items() if c not in freed}
         self.freed |= freed
@@ -190,8 +190,8 @@ class Lineage:
         self.copies = {c: o for c, o in self.copies.items() if path not in (c, o)}
         into.branches = sorted([*into.branches, *moved], key=_rank)
         into._structure += 1
-        for branch in moved:
-            into._open[branch.path] = branch
+        if moved:
+            into._open[path] = moved[-1]
 
         return moved
 
@@ -212,56 +212,26 @@ class Lineage:
         Where only the newest branch grew, just its new points are read.
         """
         known = self._assembled.get(tag)
-        counts = [b.count(tag) for b in self._counting(tag) if tag in b.columns]
-        holding, total = len(counts), sum(counts)
+        counting = self._counting(tag)
+        total = sum(b.count(tag) for b in counting)
         if (
             known is not None
-            and (known.structure, known.holding) == (self._structure, holding)
+            and known.structure == self._structure
             and (known.total == total or self._extended(known, total))
         ):
             return known.series
-        branch: Branch | None
-        if len(self.branches) == 1 and not self.copies and tag not in self.branches[0].fell:
-            branch, points = self.branches[0], self.branches[0].points(tag)
-            found, alone = Series.of(tag, by_step(points), (), _NONE), is_sorted(points[0])
+        if len(counting) == 1 and not self.copies and tag not in counting[0].fell:
+            series = Series.of(tag, counting[0].points(tag), (), _NONE)
         else:
-            found, branch = self._assemble(tag), self._appended_to(tag)
-            alone = branch is not None and branch.count(tag) == found.count
-            alone = alone and branch is not None and is_sorted(branch.points(tag)[0])
-        series = self._sharing(found)
+            series = self._assemble(tag, counting)
+        series = self._sharing(series)
         if known is not None:
             series = series.with_history(known.series)
+        branch = self._appended_to(tag, counting)
         taken = 0 if branch is None else branch.count(tag)
-        self._assembled[tag] = _Assembled(
-            self._structure, holding, series, total, branch, taken, alone
-        )
+        self._assembled[tag] = _Assembled(self._structure, series, total, branch, taken)
 
         return series
-
-    def _extended(self, known: _Assembled, total: int) -> bool:
-        """Append the new points of the open branch; False when that is not all that is new, or
-        when they do not follow the others."""
-        branch, series = known.open, known.series
-        if branch is None or branch.count(series.tag) - known.taken != total - known.total:
-            return False
-        if series.tag in branch.fell:
-            return False  # the new rows may show that its writer began again, or that it did not
-        new = branch.points(series.tag, known.taken)
-        if not is_sorted(new[0]) or (series.count and new[0][0] < series.steps[-1]):
-            return False
-        if np.promote_types(series.values.dtype, new[2].dtype) != series.values.dtype:
-            return False
-        if known.alone and branch.grows(series.tag):
-            known.series, known.growing = series.extended(branch.points(series.tag)), None
-        else:
-            if known.growing is None:
-                known.growing = GrowingPoints(series.points, self._growing)
-                self._growing.append(known.growing)
-            known.growing.append(new)
-            known.series = series.extended(known.growing.points)
-        known.total, known.taken = total, branch.count(series.tag)
-
-        return True
 
     def _sharing(self, series: Series) -> Series:
         """The series with the steps and times of another one, if they are the same: the tags of a
@@ -270,62 +240,90 @@ class Lineage:
         self._alike[series.count] = series.tag
         if other is None or other.series.tag == series.tag:
             return series
-        steps, walls, _ = sharing_axes(series.points, other.series.points)
-        if steps is series.steps and walls is series.wall_times and not series.superseded:
-            return series
-        pieces = zip_longest(series.superseded, other.series.superseded[: len(series.superseded)])
-        lost = tuple(p if o is None else sharing_axes(p, o) for p, o in pieces)
+        steps, walls = other.series.steps, other.series.wall_times
+        own = series.steps.base is None and series.wall_times.base is None
+        if own and same_bits(series.steps, steps) and same_bits(series.wall_times, walls):
+            return replace(series, steps=steps, wall_times=walls)
 
-        return replace(series, steps=steps, wall_times=walls, superseded=lost)
+        return series
+
+    def _extended(self, known: _Assembled, total: int) -> bool:
+        """Append the new points of the open branch; False when that is not all that is new, or
+        when they do not follow the others."""
+        branch, series = known.open, known.series
+        tag = series.tag
+        if branch is None or branch.count(tag) - known.taken != total - known.total:
+            return False
+        if tag in branch.fell:
+            return False  # the new rows may show that its writer began again, or that it did not
+        new = branch.points(tag, known.taken)
+        if series.count and new[0][0] < series.steps[-1]:
+            return False
+        if np.promote_types(series.values.dtype, new[2].dtype) != series.values.dtype:
+            return False
+
+        if branch.count(tag) == series.count + len(new[0]) and branch.grows(tag):
+            known.series, known.growing = series.extended(branch.points(tag)), None
+        else:
+            if known.growing is None:
+                known.growing = GrowingPoints(series.points, self._growing)
+                self._growing.append(known.growing)
+            known.growing.append(new)
+            known.series = series.extended(known.growing.points)
+        known.total, known.taken = total, branch.count(tag)
+
+        return True
 
     def _counting(self, tag: str) -> list[Branch]:
         """The branches, without those that only guess the steps of a tag which others give."""
         if self.trust.exact:
             return self.branches
-        guessing = [b for b in self.branches if self.trust.guesses(b.path, tag)]
-        if not guessing or not any(tag in b.columns for b in self.branches if b not in guessing):
-            return self.branches
-        return [b for b in self.branches if b not in guessing]
+        exact = [b for b in self.branches if not self.trust.guesses(b.path, tag)]
+        return exact if any(tag in b.columns for b in exact) else self.branches
 
-    def _appended_to(self, tag: str) -> Branch | None:
+    def _appended_to(self, tag: str, counting: list[Branch]) -> Branch | None:
         """The newest branch of a tag, when nothing supersedes what it logs."""
         if self.copies:
             return None
-        for branch in reversed(self._counting(tag)):
+        for branch in reversed(counting):
             if tag in branch.columns:
                 return branch
             if branch.declared_start is not None:
                 return None
+
         return None
 
-    def _assemble(self, tag: str) -> Series:
+    def _assemble(self, tag: str, counting: list[Branch]) -> Series:
+        """The points that count: from the newest branch to the oldest, cut where it supersedes
+        older ones."""
         kept: list[Points] = []
         lost: list[Points] = []
         taken_over: set[int] = set()
         limit: int | None = None
-        counting = self._counting(tag)
         originals = [b for b in counting if b.path not in self.copies]
-        begun = zip(originals, starts(originals, tag), strict=True)
+        begun = list(zip(originals, starts(originals, tag), strict=True))
         beyond = self._beyond(counting, tag)
-        for branch, start in reversed(list(begun)):
+
+        for branch, start in reversed(begun):
             pieces = _pieces(branch, tag)
             pieces[-1] = concatenate([pieces[-1], *beyond.pop(branch.path, ())])
             for number, points in reversed(list(enumerate(pieces))):
+                begun_at = int(points[0][0]) if number else start
                 if limit is not None and len(points[0]) and points[0].max() >= limit:
                     taken_over.add(limit)
-                    points, overwritten = cut(points, limit)
-                    lost.insert(0, overwritten)
-                kept.insert(0, points)
-                begun_at = int(pieces[number][0][0]) if number else start
+                    points, overwritten = _cut(points, limit)
+                    lost.append(overwritten)
+                kept.append(points)
                 if begun_at is not None:
                     limit = begun_at if limit is None else min(limit, begun_at)
-        kept = [p for p in kept if len(p[0])]
+
         # numpy.unique would import numpy.ma, which takes as long as drawing a screen
         unique = np.array(sorted(taken_over), dtype=np.int64)
+        points = by_step(concatenate([p for p in reversed(kept) if len(p[0])]))
 
-        return Series.of(tag, by_step(concatenate(kept)), lost, unique)
+        return Series.of(tag, points, reversed(lost), unique)
 
-    def _beyond(self, counting: Iterable[Branch], tag: str) -> dict[Path, list[Points]]:
+    def _beyond(self, counting: list[Branch], tag: str) -> dict[Path, list[Points]]:
         """Original -> what its copies have beyond it."""
         ends: dict[Path, int] = {}
         found: dict[Path, list[Points]] = {}
@@ -334,6 +332,7 @@ class Lineage:
             for points in (b.points(tag) for b in counting if b.path == path):
                 found.setdefault(original, []).append(choose(points, points[0] > end))
             ends[original] = max(end, self._end_of(path, tag))
+
         return found
 
     def _end_of(self, path: Path, tag: str) -> int:
@@ -349,6 +348,21 @@ def _pieces(branch: Branch, tag: str) -> list[Points]:
         return [points]
     ends = [0, *resumptions(points[0]), len(points[0])]
     return [choose(points, slice(a, b)) for a, b in pairwise(ends)]
+
+
+def _cut(points: Points, step: int) -> tuple[Points, Points]:
+    """The points before a step, and the others: pieces of the same arrays where the steps never
+    decrease and a block holds them, else in arrays of their own."""
+    steps = points[0]
+    if not is_sorted(steps):
+        before = steps < step
+        return choose(points, before), choose(points, ~before)
+    at = int(np.searchsorted(steps, step))
+    first, second = choose(points, slice(at)), choose(points, slice(at, None))
+    if steps.base is None:  # a piece would keep all of it
+        return copied(first), copied(second)
+
+    return first, second
 
 
 class Scale(NamedTuple):
@@ -377,27 +391,27 @@ class StepTrust:
         """How its steps become those of the other log, if that is certain."""
         self.exact = True
         """Whether all of its files give the steps of all tags."""
-        self._said: dict[Path, tuple[bool, frozenset[str]]] = {}
+        self.files: dict[Path, tuple[bool, Collection[str]]] = {}
         """File -> whether its steps are row numbers, and the tags whose steps it does not give."""
 
     def update(self, source: SourceInfo) -> bool:
         """Take the state of a file; returns whether this changes what its steps mean."""
-        before, known = self.off_axis, self._said.get(source.path)
-        new = source.steps_are_row_numbers, source.guessed
+        known, new = self.files.get(source.path), (source.steps_are_row_numbers, source.guessed)
         self.precision_rank = source.precision_rank
         if known == new:
             return False
-        self._said[source.path] = new
+        before = self.off_axis
+        self.files[source.path] = new
         self._weigh()
         return known is not None or bool(source.guessed) or self.off_axis is not before
 
-    def _weigh(self) -> None:
-        self.exact = not any(rows or guessed for rows, guessed in self._said.values())
-
     def forget(self, path: Path) -> None:
         """A file has gone to another run."""
-        self._said.pop(path, None)
+        self.files.pop(path, None)
         self._weigh()
+
+    def _weigh(self) -> None:
+        self.exact = not any(rows or guessed for rows, guessed in self.files.values())
 
     @property
     def off_axis(self) -> bool:
@@ -405,16 +419,16 @@ class StepTrust:
         return self.aside_of is not None or self.row_numbered
 
     @property
-    def is_known(self) -> bool:
-        """Whether any file has said what its steps are."""
-        return bool(self._said)
-
-    @property
     def row_numbered(self) -> bool:
         """Whether none of its files has steps of its own."""
-        return bool(self._said) and all(rows for rows, _ in self._said.values())
+        return bool(self.files) and all(rows for rows, _ in self.files.values())
+
+    @property
+    def is_on_axis(self) -> bool:
+        """Whether the steps are those of the run, or can be counted as such."""
+        return self.scale is not None or not self.off_axis
 
     def guesses(self, path: Path, tag: str) -> bool:
         """Whether a file does not give the steps of a tag."""
-        rows, guessed = self._said.get(path, (False, frozenset[str]()))
+        rows, guessed = self.files.get(path, (False, ()))
         return rows or tag in guessed

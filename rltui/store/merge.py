@@ -8,13 +8,10 @@ left out: its x axis means something else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-
 import numpy as np
 
-from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
+from rltui.core.block import BoolArray, FloatArray, ValueArray
 from rltui.core.medians import median
-from rltui.store.branch import Branch, Reach
 from rltui.store.points import Points, by_step, choose
 
 #: Relative and absolute tolerance by precision rank of the coarser log: consoles print three
@@ -32,12 +29,6 @@ _COMPARED = 500
 _IN_ORDER = 3
 #: Share of them that must be equal, and places where one log may begin within the other.
 _ALL_BUT_TORN, _STARTS = 0.9, 64
-#: Rows that come again, at least, and as a share of those that they repeat.
-_LEAST, _SHARE = 3, 0.5
-#: With this many returns to the first step it is a counter that begins anew.
-_EPOCHS = 2
-#: Share of what a declared restart would supersede that a tag may leave out before it goes on.
-_GAP = 0.5
 
 
 def agreement(points: Points, others: Points, precision_rank: int) -> bool | None:
@@ -79,10 +70,15 @@ def same_in_order(
     a: FloatArray = values[:_COMPARED].astype(np.float64)
     b: FloatArray = others[:_COMPARED].astype(np.float64)
     needed = _IN_ORDER if precision_rank > 1 else 2 * _IN_ORDER
-    if need_change and min(_changes(a, precision_rank), _changes(b, precision_rank)) < needed - 1:
-        return None, 0
     if min(len(a), len(b)) < needed:
         return None, 0
+    for column in (a, b) if need_change else ():
+        known = column[np.isfinite(column)]
+        with np.errstate(over="ignore"):
+            changed = np.abs(np.diff(known)) > 2 * _margin(known[1:], precision_rank)
+        if np.count_nonzero(changed) < needed - 1:
+            return None, 0
+
     later = np.flatnonzero(_equal(np.full(len(b), a[0]), b, precision_rank))
     earlier = np.flatnonzero(_equal(np.full(len(a), b[0]), a, precision_rank))
     for start in (0, *np.concatenate([later, -earlier])[:_STARTS].tolist()):
@@ -90,20 +86,10 @@ def same_in_order(
         size = min(len(mine), len(theirs))
         if size < needed or 2 * size < min(len(a), len(b)):
             continue
-        same = _equal(mine[:size], theirs[:size], precision_rank)
-        if float(np.mean(same)) >= _ALL_BUT_TORN:
+        if float(np.mean(_equal(mine[:size], theirs[:size], precision_rank))) >= _ALL_BUT_TORN:
             return True, start
+
     return False, 0
-
-
-def _changes(values: FloatArray, precision_rank: int) -> int:
-    """How often the values change by more than what was rounded."""
-    known = values[np.isfinite(values)]
-    if len(known) < 2:
-        return 0
-    with np.errstate(over="ignore"):
-        changed = np.abs(np.diff(known)) > 2 * _margin(known[1:], precision_rank)
-    return int(np.count_nonzero(changed))
 
 
 def _equal(a: FloatArray, b: FloatArray, precision_rank: int) -> BoolArray:
@@ -123,64 +109,42 @@ def filled(base: Points, other: Points, precision_rank: int, *, proven: bool = T
 
     ``proven``: the two have one x axis. Otherwise the same values at other steps are left out.
     """
-    if not len(other[0]):
-        return base
-    if not len(base[0]):
-        return other
-    at = _places(base[0], other[0])
-    shared = base[0][at] == other[0]
-    if not _fits(base, other, at, shared, precision_rank):
-        return base
-    if not (proven or shared.any()) and _repeats(base, other, precision_rank):
-        return base
-    base = _timed(base, other)
+    if not len(other[0]) or not len(base[0]):
+        return base if len(base[0]) else other
+    steps, more_steps = base[0], other[0]
+    short = min(len(steps), len(more_steps))
+    if np.array_equal(steps[:short], more_steps[:short]):  # the usual case: both log every row
+        at = np.minimum(np.arange(len(more_steps)), len(steps) - 1)
+    else:
+        at = np.minimum(np.searchsorted(steps, more_steps), len(steps) - 1)
+    shared = steps[at] == more_steps
+
+    a, b = base[2].astype(np.float64), other[2].astype(np.float64)
+    if shared.any():
+        if float(np.mean(_equal(a[at[shared]], b[shared], precision_rank))) < _AGREE:
+            return base
+    else:
+        size = min(short, _COMPARED)
+        interleaved = more_steps[0] <= steps[-1] and more_steps[-1] >= steps[0]
+        if interleaved or not (proven or not _equal(a[:size], b[:size], precision_rank).all()):
+            return base
+
+    lacking = np.isnan(base[1])
+    if lacking.any() and np.isfinite(other[1]).any():
+        there = np.minimum(np.searchsorted(more_steps, steps), len(more_steps) - 1)
+        use = lacking & (more_steps[there] == steps)
+        base = steps, np.where(use, other[1][there], base[1]), base[2]
     if shared.all():
         return base
     more = choose(other, ~shared)
 
     return by_step(
         (
-            np.concatenate([base[0], more[0]]),
+            np.concatenate([steps, more[0]]),
             np.concatenate([base[1], more[1]]),
-            np.concatenate([base[2].astype(np.float64), more[2].astype(np.float64)]),
+            np.concatenate([a, b[~shared]]),
         )
     )
-
-
-def _places(steps: IntArray, others: IntArray) -> IntArray:
-    """(m,) index in ``steps`` (sorted) at which each of the others is, or would be inserted."""
-    short = min(len(steps), len(others))
-    if np.array_equal(steps[:short], others[:short]):  # the usual case: both log every row
-        return np.minimum(np.arange(len(others)), len(steps) - 1)
-    return np.minimum(np.searchsorted(steps, others), len(steps) - 1)
-
-
-def _fits(
-    base: Points, other: Points, at: IntArray, shared: BoolArray, precision_rank: int
-) -> bool:
-    """Whether the other log has the same values at shared steps; ``at``: see :func:`_places`."""
-    if not shared.any():  # one after the other, not interleaved
-        return bool(other[0][0] > base[0][-1] or other[0][-1] < base[0][0])
-    a, b = base[2][at[shared]].astype(np.float64), other[2][shared].astype(np.float64)
-    return float(np.mean(_equal(a, b, precision_rank))) >= _AGREE
-
-
-def _repeats(base: Points, other: Points, precision_rank: int) -> bool:
-    """Whether one begins with the values of the other."""
-    size = min(len(base[0]), len(other[0]), _COMPARED)
-    a, b = base[2][:size].astype(np.float64), other[2][:size].astype(np.float64)
-    return bool(_equal(a, b, precision_rank).all())
-
-
-def _timed(base: Points, other: Points) -> Points:
-    """``base`` with the times of the other log where it has none."""
-    lacking = np.isnan(base[1])
-    if not lacking.any() or not np.isfinite(other[1]).any():
-        return base
-    steps, walls = other[0], other[1]
-    at = np.minimum(np.searchsorted(steps, base[0]), len(steps) - 1)
-    use: BoolArray = lacking & (steps[at] == base[0])
-    return base[0], np.where(use, walls[at], base[1]), base[2]
 
 
 def _margin(values: FloatArray, precision_rank: int) -> FloatArray:
@@ -204,127 +168,3 @@ def _half_unit(values: FloatArray) -> FloatArray:
             return half
 
     return np.zeros(len(values))
-
-
-def resumptions(steps: IntArray) -> list[int]:
-    """The rows of a tag, in the order of the file (n,), at which its writer began again at a lower
-    step and went on from there.
-
-    Then the rows come again, about as many as before. A row that is late alone, or a few that are,
-    show no restart; nor do writers that take turns, nor a counter that begins anew with each epoch.
-    """
-    falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
-    if not len(falls) or len(falls) * _LEAST > len(steps):
-        return []
-    found = []
-    ends = [*falls[1:].tolist(), len(steps)]
-    for at, end in zip(falls.tolist(), ends, strict=True):
-        old, again = steps[:at], steps[at:end]
-        high = old.max()
-        last = min(high, again[-1])
-        repeated = np.count_nonzero(again <= high)
-        before = np.count_nonzero((old >= again[0]) & (old <= last))
-        if repeated >= _LEAST and repeated >= _SHARE * before > 0:
-            found.append(at)
-    anew = [at for at in found if steps[at] <= steps[0]]
-
-    return found if len(anew) < _EPOCHS else [at for at in found if at not in anew]
-
-
-def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
-    """For each branch, oldest first: the step from which it supersedes older points of a tag;
-    None where it supersedes none."""
-    found: list[int | None] = []
-    older: Reach | None = None
-    for branch in branches:
-        reach = branch.reaches.get(tag)
-        found.append(_start(branch, reach, older))
-        if reach is not None:
-            older = reach if older is None else older.joined(reach)
-    return found
-
-
-def _start(branch: Branch, reach: Reach | None, older: Reach | None) -> int | None:
-    begin, declared = None if reach is None else reach.begin, branch.declared_start
-    if declared is None or begin is None or older is None:
-        return begin if declared is None else declared
-    # the declared step may be on the axis of other tags: then this tag goes on far beyond it
-    elsewhere = declared < older.first or begin - declared > _GAP * (older.last - declared)
-    return begin if elsewhere else declared
-
-
-def last_step(branches: Sequence[Branch], off_axis: Collection[str] = ()) -> int | None:
-    """Highest step of any tag that no later branch has superseded; ``branches``: oldest first.
-    Tags of ``off_axis`` do not count."""
-    if not off_axis and not _overlap(branches) and not any(b.fell for b in branches):
-        return max((b.whole.last for b in branches if b.whole is not None), default=None)
-    tags = _tags(branches, off_axis)
-    return max((end for t in tags for end in _ends(branches, t)), default=None)
-
-
-def first_step(branches: Iterable[Branch], off_axis: Collection[str] = ()) -> int | None:
-    """Lowest step of any tag but those of ``off_axis``."""
-    if not off_axis:
-        return min((b.whole.first for b in branches if b.whole is not None), default=None)
-    reaches = ((t, r) for b in branches for t, r in b.reaches.items())
-    return min((r.first for t, r in reaches if t not in off_axis), default=None)
-
-
-def _ends(branches: Sequence[Branch], tag: str) -> Iterator[int]:
-    limit: int | None = None
-    for branch, start in zip(reversed(branches), reversed(starts(branches, tag)), strict=True):
-        reach = branch.reaches.get(tag)
-        if reach is not None:
-            last = _end(branch, reach, tag)
-            yield last if limit is None else min(last, limit - 1)
-        if start is not None:
-            limit = start if limit is None else min(limit, start)
-
-
-def _end(branch: Branch, reach: Reach, tag: str) -> int:
-    """The highest step of a tag since its writer last began again."""
-    if tag not in branch.fell:
-        return reach.last
-    steps = branch.points(tag)[0]
-    return int(steps[max(resumptions(steps), default=0) :].max())
-
-
-def restarts(branches: Sequence[Branch]) -> tuple[int, ...]:
-    """The steps, ascending, at which branches took over from older ones, or a writer began again in
-    its file: one for each time, the lowest of the tags."""
-    if not _overlap(branches) and not any(b.fell for b in branches):
-        return ()
-    found: dict[tuple[int, int], int] = {}
-    for tag in _tags(branches):
-        last: int | None = None
-        for index, start in enumerate(starts(branches, tag)):
-            branch = branches[index]
-            began = {0: start} if start is not None and last is not None and start <= last else {}
-            if tag in branch.fell:
-                steps = branch.points(tag)[0]
-                began |= {n: int(steps[at]) for n, at in enumerate(resumptions(steps), 1)}
-            for number, step in began.items():
-                found[index, number] = min(step, found.get((index, number), step))
-            reach = branch.reaches.get(tag)
-            if reach is not None:
-                last = reach.last if last is None else max(last, reach.last)
-
-    return tuple(sorted(set(found.values())))
-
-
-def _overlap(branches: Sequence[Branch]) -> bool:
-    """Whether any branch has, or declares, steps that an older one may have reached."""
-    older: Reach | None = None
-    for branch in branches:
-        whole, declared = branch.whole, branch.declared_start
-        if older is not None:
-            lowest = (None if whole is None else whole.first, declared)
-            if any(step is not None and step <= older.last for step in lowest):
-                return True
-        if whole is not None:
-            older = whole if older is None else older.joined(whole)
-    return False
-
-
-def _tags(branches: Iterable[Branch], without: Collection[str] = ()) -> Iterable[str]:
-    return dict.fromkeys(t for b in branches for t in b.reaches if t not in without)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
+import numpy as np
+
 from rltui.core.batch import Batch, Restart, SourceInfo
+from rltui.core.block import IntArray
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
-from rltui.store.merge import filled, first_step, last_step, restarts
-from rltui.store.points import Points
+from rltui.store.merge import filled
+from rltui.store.points import Points, choose, distinct
+from rltui.store.restarts import first_step
 from rltui.store.series import Derived, DerivedSeries, Series
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Built:
-    """A series as of the last read."""
-
-    series: Series
-    changed_at: int
-    """Value of ``PointTable._changed_at`` of the tag then."""
-    is_merged: bool
-    """Whether several log formats contributed."""
 
 
 class PointTable:
@@ -33,29 +26,34 @@ class PointTable:
     def __init__(self) -> None:
         self.lineages: dict[str, Lineage] = {}
         """Log format -> what was logged in it."""
+        self.derived: dict[str, DerivedSeries] = {}
+        """The derived series, by tag."""
         self._axes = AxisCheck(self.lineages)
-        self._extent: tuple[int, Extent] | None = None
-        """The extent, and the clock at which it was worked out."""
-        self._clock = 0
-        self._changed_at: dict[str, int] = {}
-        """Tag -> when its points last changed; in the order in which tags were first seen."""
-        self._series: dict[str, _Built] = {}
-        self._derived: dict[str, DerivedSeries] = {}
+        self._extent: Extent | None = None
+        """None once points have changed."""
+        self._tags: dict[str, None] = {}
+        """All tags in the order in which they were first seen, those of :attr:`_axes` that are
+        doubles too."""
+        self._series: dict[str, Series] = {}
+        """As of the last read."""
+        self._stale: set[str] = set()
+        """Tags whose points have changed since."""
+        self._merged: set[str] = set()
+        """Tags to whose series several log formats contributed."""
 
     # -- taking in --------------------------------------------------------------------------
 
-    def add(self, batch: Batch) -> frozenset[str]:
-        """Take the points of one batch in; returns the tags that changed."""
+    def add(self, batch: Batch) -> None:
+        """Take the points of one batch in."""
         changed = self._add(batch)
+        self._tags.update(changed)
         self.touch(changed)
         if len(self.lineages) > 1 and self._axes.settle_logs():
-            changed = dict.fromkeys(self._changed_at)
-            self.touch(changed)
+            self.touch(self._tags)
         if self._axes.settle_tags():
             self.touch(())
         if batch.replaced:
             self._forget_lost_tags()
-        return frozenset(changed)
 
     def reload(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Take in what was read again, one batch at each step; the tags stay as they are."""
@@ -65,20 +63,21 @@ class PointTable:
         self._series, self._extent = {}, None
 
     def _add(self, batch: Batch) -> dict[str, None]:
+        """Give the points to their lineage; returns the tags that changed."""
         changed: dict[str, None] = {}  # a set would lose the order of the log
         if not batch.items and not batch.replaced:
             return changed
         source = batch.source
         lineage = self.lineages.setdefault(source.format, Lineage())
         if lineage.register(source):
-            changed.update(dict.fromkeys(self._changed_at))
+            changed.update(self._tags)
         if batch.replaced:
             dropped = lineage.replace(source, batch.generation, older_too=batch.document)
             changed.update(dict.fromkeys(dropped))
         for item in batch.items:
             if isinstance(item, Restart):
-                superseded = lineage.begin(source, batch.generation, item.step)
-                changed.update(dict.fromkeys(superseded))
+                lineage.begin(source, batch.generation, item.step)
+                changed.update(dict.fromkeys(lineage.tags))
             elif len(item.steps):
                 lineage.append(source, batch.generation, item)
                 self._axes.count(source.format, len(item.steps))
@@ -88,8 +87,8 @@ class PointTable:
 
     def touch(self, tags: Iterable[str]) -> None:
         """Mark the points of some tags as changed."""
-        self._clock += 1
-        self._changed_at.update(dict.fromkeys(tags, self._clock))
+        self._stale.update(tags)
+        self._extent = None
 
     def move(self, source: SourceInfo, into: PointTable) -> None:
         """Give the points of a file to another run."""
@@ -97,19 +96,20 @@ class PointTable:
         other = into.lineages.setdefault(source.format, Lineage())
         other.register(source)
         moved = lineage.move(source.path, other) if lineage is not None else []
+        into._tags.update(dict.fromkeys(t for b in moved for t in b.columns))
         for table in (self, into):
             table._axes.forget()
-        # what is left may count differently now: copies lose their original, steps their meaning
-        self.touch(self.tags)
-        into.touch((*into.tags, *(t for b in moved for t in b.columns)))
+            # what is left may count differently now: copies lose their original, steps their
+            # meaning
+            table.touch(table._tags)
         self._forget_lost_tags()
 
     def clear(self, keep: Iterable[str]) -> None:
         """Drop the points, but for detached series of some tags; the set of tags stays."""
-        kept = {tag: self.series(tag).detached() for tag in keep if tag in self._changed_at}
+        kept = {tag: self.series(tag).detached() for tag in keep if tag in self._tags}
         self.clear_logs()
-        self._series = {t: _Built(s, self._changed_at[t], False) for t, s in kept.items()}
-        self._derived = {t: DerivedSeries(d.derived) for t, d in self._derived.items()}
+        self._series, self._stale = kept, set()
+        self.derived.update({t: DerivedSeries(d.derived) for t, d in self.derived.items()})
 
     def clear_logs(self) -> None:
         """Drop what was read of every log, nothing else."""
@@ -118,25 +118,26 @@ class PointTable:
 
     def _forget_lost_tags(self) -> None:
         kept = {t for b in self._branches() for t in b.columns}
-        self._changed_at = {t: v for t, v in self._changed_at.items() if t in kept}
+        for tag in self._tags.keys() - kept:
+            del self._tags[tag]
 
     # -- reading ----------------------------------------------------------------------------
 
     @property
     def tags(self) -> tuple[str, ...]:
         """All logged tags, in the order in which they were first seen."""
-        return self.some_tags(len(self._changed_at))
+        return self.some_tags(len(self._tags))
 
     @property
     def tag_count(self) -> int:
         """Number of logged tags."""
-        return len(self._changed_at) - len(self._axes.doubles & self._changed_at.keys())
+        return len(self._tags) - len(self._axes.doubles & self._tags.keys())
 
     def some_tags(self, most: int, names: Collection[str] = ()) -> tuple[str, ...]:
         """The tags that were seen first, at most so many, and the logged ones of ``names``."""
         doubles = self._axes.doubles
-        first = islice((t for t in self._changed_at if t not in doubles), most)
-        wanted = (t for t in names if t in self._changed_at and t not in doubles)
+        first = islice((t for t in self._tags if t not in doubles), most)
+        wanted = (t for t in names if t in self._tags and t not in doubles)
         return tuple(dict.fromkeys(chain(first, wanted)))
 
     @property
@@ -147,50 +148,43 @@ class PointTable:
     @property
     def counts_rows(self) -> bool:
         """Whether the steps are row numbers, because no log has steps."""
-        trusts = [s.trust for s in self.lineages.values() if s.trust.is_known]
+        trusts = [s.trust for s in self.lineages.values() if s.trust.files]
         return bool(trusts) and all(t.row_numbered for t in trusts)
-
-    @property
-    def derived(self) -> Mapping[str, DerivedSeries]:
-        """The derived series, by tag."""
-        return self._derived
 
     @property
     def extent(self) -> Extent:
         """From where to where the points go; the same object until they change."""
-        if self._extent is None or self._extent[0] != self._clock:
-            self._extent = self._clock, extent_of(self.lineages, self.off_axis)
-        return self._extent[1]
+        if self._extent is None:
+            self._extent = self._find_extent()
+        return self._extent
 
     def derive(self, derived: Derived) -> None:
         """Add a series under ``derived.tag`` that follows from two logged ones."""
-        known = self._derived.get(derived.tag)
+        known = self.derived.get(derived.tag)
         if known is None or known.derived != derived:
-            self._derived[derived.tag] = DerivedSeries(derived)
+            self.derived[derived.tag] = DerivedSeries(derived)
 
     def is_kept(self, tag: str) -> bool:
         """Whether the series of a tag is known without reading any point."""
-        kept = self._series.get(tag)
-        return kept is not None and kept.changed_at == self._changed_at.get(tag)
+        return tag in self._series and tag not in self._stale
 
     def series(self, tag: str) -> Series:
         """All points of a tag: the same object until they change. Empty for an unknown tag."""
-        derived = self._derived.get(tag)
+        derived = self.derived.get(tag)
         if derived is not None:
             own = derived.derived
             return derived.of(self.series(own.first), self.series(own.second))
-        changed_at = self._changed_at.get(tag)
-        if changed_at is None:
+        if tag not in self._tags:
             return Series.empty(tag)
-        kept = self._series.get(tag)
-        if kept is None or kept.changed_at != changed_at:
-            kept = self._series[tag] = self._build(tag, changed_at, kept)
+        if tag in self._stale or tag not in self._series:
+            self._series[tag] = self._build(tag)
+            self._stale.discard(tag)
 
-        return kept.series
+        return self._series[tag]
 
     def is_finite(self, tag: str) -> bool:
         """Whether all logged points of a tag are known to be finite; builds no series."""
-        known = tag in self._changed_at and tag not in self._derived
+        known = tag in self._tags and tag not in self.derived
         return known and not any(tag in b.not_finite for b in self._branches())
 
     def logged(self, tag: str) -> int:
@@ -199,11 +193,11 @@ class PointTable:
 
     def origins(self, tag: str) -> tuple[Path, ...]:
         """The files that have points of a tag, the most trusted first."""
-        derived = self._derived.get(tag)
+        derived = self.derived.get(tag)
         if derived is not None:
             own = derived.derived
             return tuple(dict.fromkeys((*self.origins(own.first), *self.origins(own.second))))
-        branches = [b for s in ranked(self.lineages) for b in s.branches if tag in b.columns]
+        branches = [b for s in self._ranked() for b in s.branches if tag in b.columns]
         return tuple(dict.fromkeys(b.path for b in branches))
 
     @property
@@ -211,24 +205,25 @@ class PointTable:
         """Bytes held by points, as they were read and as they were last merged."""
         held = sum(s.nbytes for s in self.lineages.values())
         merged: dict[int, int] = {}  # several series may share their steps
-        for kept in self._series.values():
-            merged |= kept.series.buffers
+        for series in self._series.values():
+            merged |= series.buffers
         return held + sum(merged.values())
 
     def _branches(self) -> list[Branch]:
         return [b for s in self.lineages.values() for b in s.branches]
 
-    def _build(self, tag: str, changed_at: int, known: _Built | None) -> _Built:
-        having = [s for s in ranked(self.lineages) if s.has(tag)]
-        if len(having) > 1:
-            having.sort(key=lambda s: s.guesses(tag))
+    def _build(self, tag: str) -> Series:
+        having = [s for s in self._ranked() if s.has(tag)]
+        having.sort(key=lambda s: s.guesses(tag))
         if not having:
-            return _Built(Series.empty(tag), changed_at, False)
+            return Series.empty(tag)
         best, first = having[0], having[0].series(tag)
         # a log that does not give its steps adds nothing to one that does
-        others = [s for s in having[1:] if _on_axis(s) and not s.guesses(tag)]
+        others = [s for s in having[1:] if s.trust.is_on_axis and not s.guesses(tag)]
+        before = self._series.get(tag) if tag in self._merged else None
         if not others and best.trust.scale is None:
-            return _Built(first, changed_at, False)
+            self._merged.discard(tag)
+            return first
         points = _scaled(best, first.points)
         for other in others:
             proven = other.trust.scale is not None or self._axes.on_one_axis(best, other)
@@ -236,15 +231,39 @@ class PointTable:
             points = filled(points, more, rank, proven=proven)
         old = (_scaled(best, piece) for piece in first.superseded)
         series = Series.of(tag, points, old, first.restarts)
-        if known is not None and known.is_merged:
-            series = series.with_history(known.series)
+        self._merged.add(tag)
 
-        return _Built(series, changed_at, True)
+        return series if before is None else series.with_history(before)
 
+    def _ranked(self) -> list[Lineage]:
+        """The most precise first; those whose steps are not those of the run last."""
+        return sorted(
+            self.lineages.values(), key=lambda s: (s.trust.off_axis, -s.trust.precision_rank)
+        )
 
-def _on_axis(lineage: Lineage) -> bool:
-    """Whether the steps of a log are those of the run, or can be counted as such."""
-    return lineage.trust.scale is not None or not lineage.trust.off_axis
+    def _find_extent(self) -> Extent:
+        timed = [b for b in self._branches() if b.earliest <= b.latest]
+        ended: dict[Path, float] = {}
+        for branch in timed:
+            ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
+        found = self._ranked()
+        # the lineages with real steps, if any
+        found = [s for s in found if not s.trust.off_axis and s.branches] or found
+        steps: list[int] = []
+        restarts: tuple[int, ...] = ()
+        for lineage in found:
+            last, begun = lineage.span(self.off_axis)
+            steps += [] if last is None else [last]
+            restarts = restarts or begun
+        firsts = [first_step(s.branches, self.off_axis) for s in found]
+
+        return Extent(
+            min((first for first in firsts if first is not None), default=None),
+            max(steps, default=None),
+            restarts,
+            min((b.earliest for b in timed), default=None),
+            ended,
+        )
 
 
 def _scaled(lineage: Lineage, points: Points) -> Points:
@@ -275,40 +294,75 @@ class Extent:
         return max(self.last_wall_times.values(), default=None)
 
 
-def extent_of(lineages: Mapping[str, Lineage], off_axis: Collection[str] = ()) -> Extent:
-    """The extent of all points of a run; ``off_axis``: tags whose steps are not those of it."""
-    found = ranked(lineages)
-    # the lineages with real steps, if any
-    stepped = [s for s in found if not s.trust.off_axis and s.branches] or found
-    timed = [b for s in found for b in s.branches if b.earliest <= b.latest]
-    ended: dict[Path, float] = {}
-    for branch in timed:
-        ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
+class PrefixTable(PointTable):
+    """The points of another table up to a step. Takes nothing in."""
 
-    return Extent(
-        _best(min, (first_step(s.branches, off_axis) for s in stepped)),
-        _best(max, (_last_step(s, off_axis) for s in stepped)),
-        next((r for s in stepped if (r := restarts(_originals(s)))), ()),
-        min((b.earliest for b in timed), default=None),
-        ended,
-    )
+    def __init__(self, whole: PointTable, step: int) -> None:
+        super().__init__()
+        self._whole = whole
+        self.lineages, self.derived = whole.lineages, whole.derived
+        self._axes, self._tags = whole._axes, whole._tags
+        self._cut: dict[str, tuple[Series, int, Series]] = {}
+        """Tag -> whole series, step, and what is left of it."""
 
+        # together they have all steps of the run: one series of each kind of row
+        clocks: dict[tuple[int, int, int], Series] = {}
+        tags = [t for t in whole.tags if t not in whole.off_axis] or list(whole.tags)
+        for series in filter(lambda s: s.count, map(whole.series, tags)):
+            kind = series.count, int(series.steps[0]), int(series.steps[-1])
+            clocks.setdefault(kind, series)
+        self._clocks = list(clocks.values())
+        logged = [s.steps for s in self._clocks] or [np.empty(0, np.int64)]
+        # a stable sort merges arrays that are sorted already
+        self.steps: IntArray = distinct(np.sort(np.concatenate(logged), kind="stable"))
+        """The steps that were logged on the axis of the run, ascending."""
+        self.move_to(step)
 
-def _best(choose: Callable[[list[int]], int], steps: Iterable[int | None]) -> int | None:
-    known = [step for step in steps if step is not None]
-    return choose(known) if known else None
+    def move_to(self, step: int) -> None:
+        """Cut at another step."""
+        self.step = step
+        self._extent = None
+        walls = [s.wall_times[: np.searchsorted(s.steps, step, side="right")] for s in self._clocks]
+        newest = (float(w[np.isfinite(w)].max(initial=-np.inf)) for w in walls)
+        time = max(newest, default=-np.inf)
+        self.time = time if np.isfinite(time) else np.nan
+        """Newest wall time up to the step, seconds since the epoch; NaN where there is none."""
 
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return tuple(t for t in self._whole.tags if self.series(t).count)
 
-def ranked(lineages: Mapping[str, Lineage]) -> list[Lineage]:
-    """The most precise first; those whose steps are not those of the run last."""
-    return sorted(lineages.values(), key=lambda s: (s.trust.off_axis, -s.trust.precision_rank))
+    @property
+    def extent(self) -> Extent:
+        if self._extent is None:
+            whole = self._whole.extent
+            steps = self.steps[: np.searchsorted(self.steps, self.step, side="right")]
+            walls = {p: min(t, self.time) for p, t in whole.last_wall_times.items()}
+            self._extent = replace(
+                whole,
+                last_step=int(steps[-1]) if len(steps) else None,
+                restarts=tuple(s for s in whole.restarts if s <= self.step),
+                last_wall_times={} if np.isnan(self.time) else walls,
+            )
 
+        return self._extent
 
-def _last_step(lineage: Lineage, off_axis: Collection[str]) -> int | None:
-    copies = ([b] for b in lineage.branches if b.path in lineage.copies)
-    return _best(max, (last_step(part, off_axis) for part in (_originals(lineage), *copies)))
+    def series(self, tag: str) -> Series:
+        whole, known = self._whole.series(tag), self._cut.get(tag)
+        if known is not None and known[0] is whole and known[1] == self.step:
+            return known[2]
+        lost = whole.old_points
+        count = int(np.searchsorted(whole.steps, self.step, side="right"))
+        old = int((lost[0] <= self.step).sum())
+        if tag in self.off_axis:
+            later = np.flatnonzero(~(whole.wall_times <= self.time))
+            count, old = int(later[0]) if len(later) else whole.count, 0
+        points, lost = choose(whole.points, slice(count)), choose(lost, slice(old))
+        found = Series.of(tag, points, [lost], whole.restarts[whole.restarts <= self.step])
+        if known is not None:
+            found = found.with_history(known[2])
+        self._cut[tag] = whole, self.step, found
+        return found
 
-
-def _originals(lineage: Lineage) -> list[Branch]:
-    """The branches, oldest first, without those of copies."""
-    return [b for b in lineage.branches if b.path not in lineage.copies]
+    def logged(self, tag: str) -> int:
+        return self.series(tag).count

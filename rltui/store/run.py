@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
-from rltui.store.merge import first_step
-from rltui.store.point_table import Extent, PointTable
+from rltui.store.point_table import Extent, PointTable, PrefixTable
 from rltui.store.series import Series
 
 
@@ -42,9 +41,9 @@ class RunData:
         """Take one batch in; returns whether the set of tags grew."""
         self.version += 1
         self.files.update(batch)
-        known = self.table.tag_count
+        before = self.table.tag_count
         self.table.add(batch)
-        return self.table.tag_count != known
+        return self.table.tag_count != before
 
     def move(self, path: Path, into: RunData) -> None:
         """Give everything that came from one file to another run."""
@@ -89,6 +88,7 @@ class RunData:
                 self.on_missing()
             if self.unloaded:
                 return Series.empty(tag)
+
         return self.table.series(tag)
 
     def count(self, tag: str) -> int:
@@ -117,8 +117,8 @@ class RunData:
 
     def start_of(self, path: Path) -> int | None:
         """Lowest step in one of the files; None while its points are not in memory."""
-        branches = (b for lineage in self.table.lineages.values() for b in lineage.branches)
-        return first_step(b for b in branches if b.path == path)
+        found = (b.whole for s in self.table.lineages.values() for b in s.branches_of(path))
+        return min((whole.first for whole in found if whole is not None), default=None)
 
 
 @dataclass(slots=True)
@@ -212,10 +212,7 @@ class RunFiles:
 
     def update(self, batch: Batch) -> None:
         """Take everything but the points of a batch in."""
-        path = batch.source.path
-        file = self.by_path.get(path)
-        if file is None:
-            file = self.by_path[path] = LogFile(batch.source)
+        file = self.by_path.setdefault(batch.source.path, LogFile(batch.source))
         self.grew = file.update(batch)
         self.waiting = batch.waiting
         # a file that is read again says the same of the same place
@@ -227,3 +224,29 @@ class RunFiles:
         into.notes.extend(n for n in self.notes if n.path == path)
         self.notes = [n for n in self.notes if n.path != path]
         return file.source
+
+
+class RunPrefix(RunData):
+    """A run as it was at a step. How its logs end is known only at its newest step."""
+
+    def __init__(self, whole: RunData, step: int) -> None:
+        super().__init__(whole.key, whole.path)
+        self.whole = whole
+        self.table: PrefixTable = PrefixTable(whole.table, step)
+        self.move_to(step)
+
+    @property
+    def step(self) -> int:
+        """Where it stands."""
+        return self.table.step
+
+    def move_to(self, step: int) -> None:
+        """Show another step."""
+        self.version += 1
+        self.table.move_to(step)
+        ended = step >= (self.whole.last_step or 0)
+        self.files.notes = self.whole.files.notes
+        self.files.by_path = {
+            path: file if ended else LogFile(file.source)
+            for path, file in self.whole.files.by_path.items()
+        }

@@ -11,14 +11,12 @@ import numpy as np
 
 from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.store.points import (
-    GrowingPoints,
     Points,
     choose,
     concatenate,
     copied,
     distinct,
     is_prefix,
-    no_points,
 )
 
 _epochs = count(1)
@@ -61,7 +59,7 @@ class Series:
     @classmethod
     def empty(cls, tag: str) -> Series:
         """A series without points."""
-        return cls(tag, *no_points(), (), np.empty(0, np.int64), 0)
+        return cls(tag, *concatenate(()), (), np.empty(0, np.int64), 0)
 
     def __deepcopy__(self, memo: object) -> Series:
         """Itself: it never changes."""
@@ -126,6 +124,7 @@ class Series:
             and before.old_count == self.old_count
             and is_prefix(before.old_points, self.old_points)
         )
+
         return replace(self, epoch=before.epoch) if appended else self
 
     def negated(self) -> Series:
@@ -161,11 +160,8 @@ def mean_of(values: FloatArray) -> float | None:
 
 T = TypeVar("T")
 
-
 #: Tags beyond this are dropped all together.
 _MOST = 4096
-
-
 #: Values of one tag: some names contain the last step, which moves on with each row.
 _MOST_NAMES = 4
 
@@ -193,12 +189,12 @@ class SeriesCache(Generic[T]):
         """
         values = self._kept.get(series.tag, {})
         kept = values.get(name)
-        if kept is not None and kept[0] == series.epoch:
-            if kept[1] == series.count:
-                return kept[2]
-            value = make(series) if extend is None else extend(kept[2], series)
-        else:
+        if kept is None or kept[0] != series.epoch:
             value = make(series)
+        elif kept[1] == series.count:
+            return kept[2]
+        else:
+            value = make(series) if extend is None else extend(kept[2], series)
         values.pop(name, None)
         while len(values) >= _MOST_NAMES:
             del values[next(iter(values))]
@@ -207,21 +203,6 @@ class SeriesCache(Generic[T]):
             self._kept.clear()
         self._kept[series.tag] = values
         return value
-
-
-def _difference(a: FloatArray, b: FloatArray) -> FloatArray:
-    return a - b
-
-
-def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(b == 0, np.nan, a / b)
-
-
-_HOW: dict[str, tuple[str, Callable[[FloatArray, FloatArray], FloatArray]]] = {
-    "difference": ("-", _difference),
-    "ratio": ("/", _ratio),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,60 +218,39 @@ class Derived:
     @property
     def tag(self) -> str:
         """Name in place of a tag: ``critic/score/max - critic/score/min``."""
-        return f"{self.first} {_HOW[self.how][0]} {self.second}"
+        return f"{self.first} {'-' if self.how == 'difference' else '/'} {self.second}"
 
     def points(self, first: Points, second: Points) -> Points:
         """The points at the steps that both have, one per step (the last of each).
 
         A ratio by zero is left out: it means nothing, and is no NaN that the run logged.
         """
-        steps, i, j = np.intersect1d(first[0][::-1], second[0][::-1], return_indices=True)
-        i, j = len(first[0]) - 1 - i, len(second[0]) - 1 - j
-        a, b = first[2][i].astype(np.float64), second[2][j].astype(np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = _HOW[self.how][1](a, b)
-        keep = np.isfinite(values)
-        return steps[keep], first[1][i][keep], values[keep]
+        steps, walls = first[:2]
+        a, b = first[2].astype(np.float64), second[2].astype(np.float64)
+        if distinct(steps) is not steps or not np.array_equal(steps, second[0]):
+            steps, i, j = np.intersect1d(steps[::-1], second[0][::-1], return_indices=True)
+            i, j = len(a) - 1 - i, len(b) - 1 - j
+            walls, a, b = walls[i], a[i], b[j]
+        with np.errstate(all="ignore"):
+            values = a - b if self.how == "difference" else np.where(b == 0, np.nan, a / b)
+
+        return choose((steps, walls, values), np.isfinite(values))
 
 
 class DerivedSeries:
-    """The series of one :class:`Derived`, extended by what was appended to the other two."""
+    """The series of one :class:`Derived`, made anew when one of the other two has changed."""
 
     def __init__(self, derived: Derived) -> None:
         self.derived = derived
         self._parents: tuple[Series, Series] | None = None
         """The two series as of the last read."""
-        self._growing = GrowingPoints(no_points())
         self._series = Series.empty(derived.tag)
 
     def of(self, first: Series, second: Series) -> Series:
         """The series for the present state of the two series that it follows from."""
-        before, self._parents = self._parents, (first, second)
-        if before is None or not self._extend(*before, first, second):
-            self._growing = GrowingPoints(self.derived.points(first.points, second.points))
-            self._series = Series.of(self.derived.tag, self._growing.points, (), first.restarts)
+        known = self._parents
+        if known is None or known[0] is not first or known[1] is not second:
+            points = self.derived.points(first.points, second.points)
+            made = Series.of(self.derived.tag, points, (), first.restarts)
+            self._parents, self._series = (first, second), made.with_history(self._series)
         return self._series
-
-    def _extend(self, first0: Series, second0: Series, first: Series, second: Series) -> bool:
-        """Append what is new; False when earlier points may be affected."""
-        if (first0.epoch, second0.epoch) != (first.epoch, second.epoch):
-            return False
-        if (first0.count, second0.count) == (first.count, second.count):
-            return True
-        if not first0.count or not second0.count:
-            return False
-        # new points can only meet others at or after the step that both had reached
-        reached = min(int(first0.steps[-1]), int(second0.steps[-1]))
-        new = self.derived.points(_since(first, reached), _since(second, reached))
-        known = self._growing.points
-        again = choose(known, slice(int(np.searchsorted(known[0], reached)), None))
-        if not is_prefix(again, new):
-            return False
-        self._growing.append(choose(new, slice(len(again[0]), None)))
-        self._series = self._series.extended(self._growing.points)
-
-        return True
-
-
-def _since(series: Series, step: int) -> Points:
-    return choose(series.points, slice(int(np.searchsorted(series.steps, step)), None))

@@ -86,34 +86,33 @@ class Store:
             batch = replace(batch, waiting=0)
         new_tags = run.apply(batch)
         changes = Changes(frozenset({key}), new_run, frozenset({key} if new_tags else ()))
-        if not batch.more and not run.files.reading and len(run.files.by_path) > 1:
+        if batch.more or run.files.reading:
+            return changes
+        if len(run.files.by_path) > 1:
             while found := self._identities[key].misplaced_files(batch.source.path):
                 for path in found:
                     changes |= self._move(run, path, self._free_key(run, path))
-        if not batch.more and not run.files.reading:
-            changes |= self._resume(run, batch)
 
-        return changes
+        return changes | self._resume(run, batch)
 
     def _resume(self, run: RunData, batch: Batch) -> Changes:
         """Move files that resume one of several attempts, once that one has been read."""
         path, rows = batch.source.path, batch.source.records
         resumed = self._resumed.setdefault(path.parent, {})
-        if run.key in self._read:
-            asked = []
-        else:  # it may be the attempt that others resume
+        asked: list[tuple[Path, RunData]] = []
+        if run.key not in self._read:  # it may be the attempt that others resume
             self._read.add(run.key)
             asked = [(p, r) for p, r in resumed.items() if r is not run]
         if len(run.files.by_path) > 1 and rows >= 2 * self._compared_at.get(path, 0.5):
             self._compared_at[path] = rows
             asked.append((path, run))
         changes = Changes()
+
         for file, its_run in asked:
-            identity = self._identities[its_run.key]
-            if not identity.resumes(file):
-                continue
-            resumed[file] = its_run
-            for paths, other in identity.attempts(file, self.runs.values()):
+            found = self._identities[its_run.key].attempts(file, self.runs.values())
+            if found is not None:
+                resumed[file] = its_run
+            for paths, other in found or ():
                 target = self._free_key(its_run, paths[0]) if other is None else other.key
                 for moved in paths:
                     resumed.pop(moved, None)

@@ -55,17 +55,12 @@ class Followed:
 class Follower(Protocol):
     """Follows one run. Owned by the reader's thread. Never raises for a bad store."""
 
-    @property
-    def offset(self) -> int:
-        """Bytes that were returned (of rows, roughly), for progress; at most ``size``."""
-
-    @property
-    def size(self) -> int:
-        """Bytes that the run is known to have, as of the last poll (of rows, roughly)."""
-
-    @property
-    def modified(self) -> float:
-        """Change time at the last poll, seconds since the epoch; 0 before the first."""
+    offset: int
+    """Bytes that were returned (of rows, roughly), for progress; at most ``size``."""
+    size: int
+    """Bytes that the run is known to have, as of the last poll (of rows, roughly)."""
+    modified: float
+    """Change time at the last poll, seconds since the epoch; 0 before the first."""
 
     def poll(self, budget_bytes: int) -> Followed:
         """What is new, about ``budget_bytes`` of it. Costs a few ``stat`` calls when nothing is.

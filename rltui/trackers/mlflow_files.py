@@ -328,6 +328,8 @@ class _MlflowRun:
     """Owned by the reader's thread; see :class:`rltui.trackers.base.Follower`."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
+        self.offset = self.size = 0
+        self.modified = 0.0
         self._path = path
         self._clock = clock
         self._params = _Folder(path / "params", clock)
@@ -347,21 +349,6 @@ class _MlflowRun:
         self._files: dict[str, _MetricFile] = {}
         self._notes = NoteBook()
         self._begun = False
-
-    @property
-    def offset(self) -> int:
-        """Bytes of the metric files that were returned."""
-        return sum(f.offset for f in self._files.values())
-
-    @property
-    def size(self) -> int:
-        """Bytes of the metric files at the last poll."""
-        return sum(f.tail.size for f in self._files.values())
-
-    @property
-    def modified(self) -> float:
-        """When a metric was written last."""
-        return max((f.tail.modified for f in self._files.values()), default=0.0)
 
     def poll(self, budget_bytes: int) -> Followed:
         trouble = self._trouble
@@ -425,6 +412,8 @@ class _MlflowRun:
         most = max(_LEAST_LINES, budget // (_LINE_BYTES * max(1, len(files))))
         before = sum(f.lines for f in files)
         columns = [column for f in files if (column := f.read(most, self._notes, trouble))]
+        self.offset, self.size = sum(f.offset for f in files), sum(f.tail.size for f in files)
+        self.modified = max((f.tail.modified for f in files), default=0.0)
         return columns, sum(f.lines for f in files) - before
 
     def _new_settings(self) -> dict[str, object]:

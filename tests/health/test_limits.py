@@ -9,14 +9,14 @@ import pytest
 
 from rltui.core.errors import DocumentError
 from rltui.core.yaml_document import parse_document
-from rltui.health.limits import SettingLimits, movement, read_limits
+from rltui.health.limits import SettingLimits, limits_of, movement
 
 GIVEN = {name.name: "{value: 2, source: why}" for name in fields(SettingLimits)}
 
 
 def read(**changed: str) -> SettingLimits:
     text = "\n".join(f"{name}: {entry}" for name, entry in (GIVEN | changed).items() if entry)
-    return read_limits(parse_document(text, Path("limits.yaml")), SettingLimits)
+    return limits_of(SettingLimits)(parse_document(text, Path("limits.yaml")))
 
 
 def test_every_limit_has_a_number_of_its_type() -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from rltui.catalogue import load_catalogue
 from rltui.health.rule import Variant
-from rltui.health.rules import load_rules
-from rltui.health.unread import unread_reasons, why_unread
+from rltui.health.rules import load_rules, unread_reasons, why_unread
 
 METRICS = load_catalogue().metrics
 #: Not the rule about numbers that are not finite, which reads everything, and not those that need a

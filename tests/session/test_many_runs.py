@@ -41,7 +41,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
 def test_runs_in_sight_are_judged_first() -> None:
     session = waiting_runs(9)
     wanted = [RunKey(0, "run-007"), RunKey(0, "run-004")]
-    session.judge.put_first([*wanted, RunKey(0, "not there")])
+    session.judge.in_sight = (*wanted, RunKey(0, "not there"))
     judged: list[RunKey] = []
     while len(judged) < 3:
         judged += session.judge.judge(pace=True)

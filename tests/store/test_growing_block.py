@@ -61,7 +61,6 @@ def test_any_blocks_read_at_any_time(
     blocks: list[tuple[set[int], list[list[float | None]], bool]], data: st.DataObject
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(branch_module, "_MERGE_ROWS", 3)
         patch.setattr(branch_module, "_GROWING_ROWS", 3)
         branch, expected = new_branch(), {tag: list[Point]() for tag in TAGS}
         handed: list[tuple[list[Point], Points]] = []

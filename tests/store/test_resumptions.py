@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.store.merge import resumptions
+from rltui.store.restarts import resumptions
 from tests.builders import a_batch, a_block, a_run
 
 

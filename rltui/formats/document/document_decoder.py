@@ -10,7 +10,6 @@ omits texts, lists and null. Discovery chooses among the states of several check
 from __future__ import annotations
 
 import math
-import re
 from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import groupby, islice
@@ -23,7 +22,7 @@ from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.formats.base import Decoded, Decoder, DecoderNote, NoteBook, Options, clean_tag
-from rltui.formats.document.shape import ParallelLists, Rows, histories
+from rltui.formats.document.shape import TOKEN, ParallelLists, Rows, histories
 from rltui.formats.json_value import fits_memory, float_of, parsed
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder
 from rltui.formats.jsonl.jsonl_row import STEPS, find_step, settings_of
@@ -32,119 +31,78 @@ from rltui.formats.words import transformers_tag
 
 #: Longer documents are not read: a history of a million rows is shorter.
 _MAX_BYTES = 1 << 28
-_STRUCTURE = re.compile(rb'[{}\[\]"\\]')
 _FLOAT_STEPS = float(1 << 62)
 #: Keys of a trainer's state that are settings.
 _SETTINGS = (
     *("max_steps", "num_train_epochs", "logging_steps", "eval_steps", "save_steps"),
     "train_batch_size",
 )
-#: Rows of a trainer's state that are turned into arrays at once, and settings of its trial.
-_MOST_AT_ONCE, _MOST_PARAMETERS = 1 << 12, 100
+#: Settings of the trial of a trainer's state that are kept.
+_MOST_PARAMETERS = 100
 
 
 class WholeDocument(Decoder):
     """Decodes one document once, when all of it is there. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._have = 0
+        self._data = bytearray()
         self._done = False
-        self._end: _End | None = None
-        """None before the first failure to parse."""
-        self._searched = 0
-        """Parts already searched for the end."""
+        self._failed = False
+        """Whether what looked like a whole document was none."""
+        self._searched = self._depth = 0
+        """Bytes in which brackets were counted, and how many are open behind them."""
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        """Returns everything when the document is complete, nothing before."""
-        if self._done or not (data or self._have):
-            return Decoded()
-        if data:
-            self._parts.append(data)
-            self._have += len(data)
-        if self._have > _MAX_BYTES:
-            return self._give_up("document is too long")
-        return Decoded() if more else self._try()
-
-    def finish(self) -> Decoded:
-        """Nothing but a note: half a document has no rows."""
-        if self._done or not self._have:
-            return Decoded()
-        return Decoded(notes=(DecoderNote(0, Level.OK, "the document is not complete"),))
-
-    def _try(self) -> Decoded:
-        """Parse the document if it may be complete.
+        """Returns everything when the document is complete, nothing before.
 
         The first time a closing bracket at the end is enough. If that was not the end, brackets are
         counted from then on, so that small pieces do not cost a parse each.
         """
-        if self._end is None:
-            endings = (part.rstrip() for part in reversed(self._parts))
-            reached = next(filter(None, endings), b"").endswith((b"}", b"]"))
-        else:
-            for part in self._parts[self._searched :]:
-                self._end.search(part)
-            self._searched, reached = len(self._parts), self._end.reached
-
-        if not reached:
+        if self._done:
+            return Decoded()
+        self._data += data
+        if len(self._data) > _MAX_BYTES:
+            return self._give_up("document is too long")
+        ending = (b"}", b"]")
+        if more or not (self._ended() if self._failed else self._data.rstrip().endswith(ending)):
             return Decoded()
 
-        data = b"".join(self._parts)
-        self._parts, self._searched = [data], min(self._searched, 1)
-        if not fits_memory(data):
+        whole = bytes(self._data)
+        if not fits_memory(whole):
             return self._give_up("document has too many values")
         try:
-            document = parsed(data)
+            document = parsed(whole)
         except ValueError:
-            if self._end is not None:
-                return self._give_up("not valid JSON")
-            self._end = _End()
-            return self._try()
-
-        self._done, self._parts = True, []
+            self._failed = True
+            return self._give_up("not valid JSON") if self._ended() else Decoded()
+        self._done, self._data = True, bytearray()
         return self._decode(document)
+
+    def finish(self) -> Decoded:
+        """Nothing but a note: half a document has no rows."""
+        if self._done or not self._data:
+            return Decoded()
+        return Decoded(notes=(DecoderNote(0, Level.OK, "the document is not complete"),))
 
     @abstractmethod
     def _decode(self, document: Any) -> Decoded:
         """The points of a whole document."""
 
+    def _ended(self) -> bool:
+        """Whether the last bracket of the first value is there."""
+        for found in TOKEN.finditer(self._data, self._searched):
+            token = found[0]
+            if token == b'"':  # a text that is cut
+                return False
+            self._searched = found.end()
+            self._depth += (token in (b"{", b"[")) - (token in (b"}", b"]"))
+            if self._depth <= 0 and token in (b"}", b"]"):
+                return True
+        return False
+
     def _give_up(self, message: str) -> Decoded:
-        self._done, self._parts = True, []
+        self._done, self._data = True, bytearray()
         return Decoded(notes=(DecoderNote(0, Level.WATCH, message),))
-
-
-class _End:
-    """Finds the closing bracket of the first value in pieces of bytes."""
-
-    def __init__(self) -> None:
-        self.reached = False
-        self._depth = 0
-        self._in_text = False
-        self._escaped = -1
-        """Position in the next piece of an escaped character, or -1."""
-
-    def search(self, piece: bytes) -> None:
-        """Search the next bytes."""
-        escaped, self._escaped = self._escaped, -1
-        for found in _STRUCTURE.finditer(piece):
-            at, byte = found.start(), found[0]
-            if at == escaped:
-                continue
-            if self._in_text:
-                if byte == b"\\":
-                    escaped = at + 1
-                elif byte == b'"':
-                    self._in_text = False
-            elif byte == b'"':
-                self._in_text = True
-            elif byte in b"{[":
-                self._depth += 1
-            elif byte in b"}]":
-                self._depth -= 1
-                self.reached = self.reached or self._depth <= 0
-
-        if escaped == len(piece):
-            self._escaped = 0
 
 
 class DocumentDecoder(WholeDocument):
@@ -233,10 +191,9 @@ class TrainerStateDecoder(WholeDocument):
         metrics = (found for found in map(_metrics_of, rows) if found is not None)
         stepped = 0
         for keys, group in groupby(metrics, key=lambda f: tuple(f[1])):
-            while same := list(islice(group, _MOST_AT_ONCE)):
-                stepped += len(same)
-                if not keys:
-                    continue
+            same = list(group)
+            stepped += len(same)
+            if keys:
                 sink.rows(
                     layout_of(keys, np.float64),
                     np.array([step for step, _ in same], np.int64),

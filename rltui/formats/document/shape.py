@@ -50,7 +50,8 @@ _LIST = re.compile(rb'\[\s*(?:-?[\d.]|NaN|null|-?Infinity|\{|\[)|"\d{1,15}"\s*:\
 _LISTS = (b"values", b"[[", b"[\n", b"[ ")
 #: Enough for some rows of a list.
 _LIST_BYTES = 1 << 14
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
+#: Texts, brackets and commas; a quotation mark alone begins a text that is cut.
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
 _CLOSING = {b"{": b"}", b"[": b"]"}
 
 
@@ -326,7 +327,7 @@ def closed(text: bytes) -> bytes | None:
     open_ones: list[bytes] = []
     end = 0
     closing: tuple[bytes, ...] = ()
-    for found in _TOKEN.finditer(text):
+    for found in TOKEN.finditer(text):
         token = found[0]
         if token in _CLOSING:
             open_ones.append(token)

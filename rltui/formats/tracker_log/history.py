@@ -7,7 +7,6 @@ else ``_step``. System metrics only have a time: they get the x value of the row
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from rltui.core.batch import Restart, TextPoint
 from rltui.core.block import Block, FloatArray, IntArray
 from rltui.formats.base import MAX_TEXT, NoteBook, clean_tag, clean_text
 from rltui.formats.row_sink import RowSink, layout_of
-from rltui.formats.tfevents.framing import BYTES, fields, integer, last_fields, timestamp
+from rltui.formats.tfevents.framing import BYTES, fields, integer_field, last_fields, timestamp
 from rltui.formats.tracker_log.wandb_row import (
     NUMBERS,
     OWN,
@@ -75,8 +74,7 @@ class Axes:
         """
         found = last_fields(data, start, stop)
         name, glob, axis = (data[slice(*found.get((n, BYTES), (0, 0)))] for n in (1, 2, 4))
-        control = found.get((9, BYTES), (0, 0))
-        overwrite = any(n == 1 and integer(data, a, b) for n, _, a, b in fields(data, *control))
+        overwrite = integer_field(data, *found.get((9, BYTES), (0, 0)), 1)
         table, most = self._exact, _MAX_EXACT
         if not name:
             if (2, BYTES) not in found:
@@ -116,32 +114,13 @@ class Axes:
         return axis
 
 
-@dataclass(slots=True)
-class _ShapeRows:
-    """The rows of one shape."""
-
-    shape: Shape
-    index: IntArray
-    """(n,) index of each row in the batch."""
-    values: FloatArray
-    """(n, names of the shape)."""
-
-    def walls(self, started: float) -> FloatArray:
-        """(n,) seconds since the epoch; NaN where unknown."""
-        column = self.shape.column
-        if TIME in column:
-            return np.array(self.values[:, column[TIME]])
-        if RUNTIME in column:
-            return np.asarray(self.values[:, column[RUNTIME]] + started)
-        return np.full(len(self.index), math.nan)
-
-
-class Assembly:
+class _Batch:
     """Converts one batch of rows; ``order``: the shape of each row."""
 
     def __init__(self, order: list[Shape], axes: Axes) -> None:
         self._axes = axes
-        self._tables: list[_ShapeRows] = []
+        self._tables: list[tuple[Shape, IntArray, FloatArray]] = []
+        """Each shape, the index of each of its rows in the batch (n,), and their values (n, m)."""
         self._steps = np.full(len(order), math.nan)
         self.dropped = 0
         """Rows left out for broken numbers."""
@@ -155,7 +134,7 @@ class Assembly:
                 self.dropped += len(fit) - int(np.count_nonzero(fit))
                 index, values = index[fit], values[fit]
                 self._steps[index] = values[:, shape.column[STEP]]
-            self._tables.append(_ShapeRows(shape, index, values))
+            self._tables.append((shape, index, values))
 
         self._known: dict[bytes, FloatArray] = {STEP: self._steps}
         self._unfit: list[bytes] = []
@@ -168,17 +147,15 @@ class Assembly:
         if known is not None:
             return known
         own = np.full(len(self._steps), math.nan)
-        for table in self._tables:
-            column = table.shape.column.get(axis)
-            if column is not None and not table.shape.system:
-                values = table.values[:, column]
-                own[table.index] = np.where(np.abs(values) < STEPS, values, math.nan)
+        for shape, index, values in self._tables:
+            if axis in shape.column and not shape.system:
+                x = values[:, shape.column[axis]]
+                own[index] = np.where(np.abs(x) < STEPS, x, math.nan)
 
         last = self._axes.last
         filled = _filled(own, last.get(axis, math.nan))
         x = self._known[axis] = np.where(np.isnan(filled), self._steps, filled)
-        fractions = np.flatnonzero(own != np.floor(own))
-        fractions = fractions[~np.isnan(own[fractions])]
+        fractions = np.flatnonzero((own != np.floor(own)) & ~np.isnan(own))
         if len(fractions):
             # an epoch or a time; the points before are near its start, mostly at 0
             self._unfit.append(axis)
@@ -188,45 +165,52 @@ class Assembly:
         return x
 
     def emit(self, sink: RowSink) -> None:
-        """Add each metric once, its points in the order of the file."""
+        """Add each metric once, its points in the order of the file, and remember how far the
+        run is."""
         owners: dict[tuple[bytes, bool], list[int]] = {}
-        for number, table in enumerate(self._tables):
-            for name in table.shape.names:
+        for number, (shape, _, _) in enumerate(self._tables):
+            for name in shape.names:
                 if name not in OWN:
-                    owners.setdefault((name, table.shape.system), []).append(number)
+                    owners.setdefault((name, shape.system), []).append(number)
 
         groups: dict[tuple[tuple[int, ...], bytes | None], list[bytes]] = {}
         for (name, system), numbers in owners.items():
             axis = None if system else self._axes.of(name)
             groups.setdefault((tuple(numbers), axis), []).append(name)
-
         for (several, axis), names in groups.items():
             x = self._now if axis is None else self.x(axis)
-            self._emit_group(sink, [self._tables[n] for n in several], x, names)
+            self._emit_group(sink, several, x, names)
 
-    def _emit_group(
-        self, sink: RowSink, tables: list[_ShapeRows], x: FloatArray, names: list[bytes]
-    ) -> None:
-        values = [t.values[:, [t.shape.column[n] for n in names]] for t in tables]
-        walls = [t.walls(self._axes.started) for t in tables]
-        index, wall, rows = tables[0].index, walls[0], values[0]
-        if len(tables) > 1:
-            index = np.concatenate([t.index for t in tables])
-            order = np.argsort(index)
-            index = index[order]
-            wall = np.concatenate(walls)[order]
-            rows = np.concatenate(values)[order]
-
-        if len(index):
-            sink.rows(layout_of(tuple(names), np.float64), x[index].astype(np.int64), wall, rows)
-
-    def finish(self) -> None:
-        """Remember the position of the run."""
         for axis in self._axes.metrics:
             self.x(axis)
         self._axes.now = float(self._now[-1])
         for axis in self._unfit:
             self._axes.unfit(axis)
+
+    def _emit_group(
+        self, sink: RowSink, numbers: tuple[int, ...], x: FloatArray, names: list[bytes]
+    ) -> None:
+        """Add metrics that occur in the same tables."""
+        indexes, walls, rows = [], [], []
+        for shape, index, values in (self._tables[n] for n in numbers):
+            column = shape.column
+            wall = np.full(len(index), math.nan)  # seconds since the epoch
+            if TIME in column:
+                wall = np.array(values[:, column[TIME]])
+            elif RUNTIME in column:
+                wall = values[:, column[RUNTIME]] + self._axes.started
+            indexes.append(index)
+            walls.append(wall)
+            rows.append(values[:, [column[n] for n in names]])
+
+        index, wall, values = indexes[0], walls[0], rows[0]
+        if len(numbers) > 1:
+            index = np.concatenate(indexes)
+            order = np.argsort(index)
+            index = index[order]
+            wall, values = np.concatenate(walls)[order], np.concatenate(rows)[order]
+        if len(index):
+            sink.rows(layout_of(tuple(names), np.float64), x[index].astype(np.int64), wall, values)
 
 
 def _filled(values: FloatArray, before: float) -> FloatArray:
@@ -282,7 +266,6 @@ class History:
         ):
             self._other_row(data, start, stop, offset)
             return
-
         self._template = template
         template.shape.texts.append(picked[0])
         self._order.append(template.shape)
@@ -309,7 +292,6 @@ class History:
             wall = float(row.numbers.get(TIME, b""))
         except ValueError:
             wall = math.nan
-
         for name, text in row.texts.items():
             place = len(self._order) - 1
             self._new_texts.append((place, name, wall, clean_text(text[:MAX_TEXT])))
@@ -367,13 +349,11 @@ class History:
         texts, self._new_texts = self._new_texts, []
         if not order:
             return
-        assembly = Assembly(order, self._axes)
-        if assembly.dropped:
+        batch = _Batch(order, self._axes)
+        if batch.dropped:
             self._notes.add(self._since, "row with broken numbers, here or later")
-        assembly.emit(self._sink)
         for number, name, wall, text in texts:
-            x = float(assembly.x(self._axes.of(name))[number])
+            x = float(batch.x(self._axes.of(name))[number])
             if abs(x) < STEPS:
                 self._texts.append(TextPoint(clean_tag(name), int(x), wall, text))
-
-        assembly.finish()
+        batch.emit(self._sink)

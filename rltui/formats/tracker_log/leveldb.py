@@ -98,28 +98,22 @@ class RecordReader:
             return []
 
         found: list[tuple[int, bytes]] = []
-        pos = 0 if self._begun else self._begin(data)
-        if not self.foreign:
-            pos = self._chunks(data, pos, found)
-            self._rest = bytearray(memoryview(data)[pos:])
-            self._base += pos
+        pos = 0
+        if not self._begun:
+            self._begun, pos, known = True, _HEADER, self._framing
+            ident, magic, version = FILE_HEADER.unpack_from(data)
+            if (ident, magic) != (known.ident, known.magic):
+                self._notes.add(0, "broken file header")
+            elif version != known.version:
+                self.foreign, self._rest = True, bytearray()
+                kind = f"written in version {version} of its format; only {known.version} is read"
+                self._notes.add(0, kind)
+                return []
+
+        pos = self._chunks(data, pos, found)
+        self._rest = bytearray(memoryview(data)[pos:])
+        self._base += pos
         return found
-
-    def _begin(self, data: bytes) -> int:
-        """Read the header of the file; returns the position behind it."""
-        self._begun = True
-        ident, magic, version = FILE_HEADER.unpack_from(data)
-        known = self._framing
-        if (ident, magic) != (known.ident, known.magic):
-            self._notes.add(0, "broken file header")
-        elif version != known.version:
-            self.foreign = True
-            self._rest = bytearray()
-            self._notes.add(
-                0, f"written in version {version} of its format; only {known.version} is read"
-            )
-
-        return _HEADER
 
     def _chunks(self, data: bytes, pos: int, found: list[tuple[int, bytes]]) -> int:
         """Decode all complete chunks from ``pos`` on; returns where the rest begins."""
@@ -155,8 +149,15 @@ class RecordReader:
                         self._fragment(kind, base + pos, payload, found)
                     pos = stop
                     continue
-            self._break(data, pos)
+
+            filled = any(data[pos : pos + _CHUNK])
+            kind_of_damage = "broken chunk" if filled else "zeros where a record should be"
+            self._complain(base + pos, kind_of_damage)
+            self._lost, self._parts, self._gap = True, None, True
+            if (base + pos) // BLOCK_BYTES != self._block:
+                self._block, self._searched = (base + pos) // BLOCK_BYTES, 0
             pos += 1
+            self._tried, self._ends = base + pos, []
 
     def _fragment(
         self, kind: int, offset: int, payload: bytes, found: list[tuple[int, bytes]]
@@ -182,58 +183,42 @@ class RecordReader:
             found.append((self._start, b"".join(self._parts)))
             self._parts = None
 
-    def _break(self, data: bytes, pos: int) -> None:
-        zeros = not any(data[pos : pos + _CHUNK])
-        kind = "zeros where a record should be" if zeros else "broken chunk"
-        self._complain(self._base + pos, kind)
-        self._lost, self._parts, self._gap = True, None, True
-        self._tried, self._ends = self._base + pos + 1, []
-        block = (self._base + pos) // BLOCK_BYTES
-        if block != self._block:
-            self._block, self._searched = block, 0
-
     def _complain(self, offset: int, kind: str) -> None:
         self.broken += 1
         self._notes.add(offset, kind, level=Level.WATCH)
 
     def _search(self, data: bytes, pos: int, block_end: int) -> tuple[int, bool]:
-        """(position of the next intact chunk or block, whether still lost)."""
-        end = len(data)
-        found = self._intact(data, block_end)
-        if found >= 0:
-            return found, False
-        if end >= block_end:
-            return block_end, False
-        if self._searched > _MAX_SEARCH:
-            self._need = block_end - pos
-            return pos, True
-
-        rest = min((start for _, start in self._ends), default=self._tried) - self._base
-        self._need = max(_CHUNK, end - rest + 1)
-        return rest, True
-
-    def _intact(self, data: bytes, block_end: int) -> int:
-        """Position of the intact chunk that ends first, or -1.
+        """(position of the next intact chunk or block, whether still lost).
 
         What is only a part of a record may look like the header of a long chunk: complete chunks
         behind it do not wait for its end. Chunks are checked in the order of their ends, so that
         nothing depends on how the bytes were split.
         """
         base, end = self._base, len(data)
-        if self._searched > _MAX_SEARCH:
-            return -1
-        begin = self._tried - base
-        for match in _KIND.finditer(data, begin + _CHUNK - 1, min(block_end, end)):
+        for match in _KIND.finditer(data, self._tried - base + _CHUNK - 1, min(block_end, end)):
             start = match.start() - _CHUNK + 1
-            found = self._check(data, start + _CHUNK - 1)
-            if found >= 0 or self._searched > _MAX_SEARCH:
-                return found
+            found = self._check(data, match.start())
+            if found >= 0:
+                return found, False
+            if self._searched > _MAX_SEARCH:
+                break
             stop = start + _CHUNK + CHUNK_HEADER.unpack_from(data, start)[1]
             if stop <= block_end:
                 heappush(self._ends, (base + stop, base + start))
+        else:
+            self._tried = max(self._tried, base + end - _CHUNK + 1)
+            found = self._check(data, end)
+            if found >= 0:
+                return found, False
 
-        self._tried = max(self._tried, base + end - _CHUNK + 1)
-        return self._check(data, end)
+        if end >= block_end:
+            return block_end, False
+        if self._searched > _MAX_SEARCH:
+            self._need = block_end - pos
+            return pos, True
+        rest = min((start for _, start in self._ends), default=self._tried) - base
+        self._need = max(_CHUNK, end - rest + 1)
+        return rest, True
 
     def _check(self, data: bytes, end: int) -> int:
         """Check the possible chunks that end up to ``end``; position of the first intact one."""

@@ -79,20 +79,19 @@ class RunSettings:
     def update(self, data: bytes, start: int, stop: int) -> None:
         """Read a ``ConfigRecord``: update 1. Raises MalformedError when it is not one."""
         for number, wire, a, b in fields(data, start, stop):
-            if number == 1 and wire == BYTES:
-                head, value = item_of(data, a, b)
-                name = name_of(head)
-                if name and name[0] != b"_wandb":
-                    self._add_json(b".".join(name), value)
-
-    def _add_json(self, name: bytes, value: bytes) -> None:
-        try:
-            found = parsed(value)
-        except ValueError:
-            return
-        for keys, leaf in leaves(found, (), 0):
-            whole = b".".join((name, *(k.encode("utf-8", "replace") for k in keys)))
-            self._add(clean_tag(whole), leaf)
+            if (number, wire) != (1, BYTES):
+                continue
+            head, value = item_of(data, a, b)
+            name = name_of(head)
+            if not name or name[0] == b"_wandb":
+                continue
+            try:
+                found = parsed(value)
+            except ValueError:
+                continue
+            for keys, leaf in leaves(found, (), 0):
+                whole = b".".join((*name, *(k.encode("utf-8", "replace") for k in keys)))
+                self._add(clean_tag(whole), leaf)
 
     def _add(self, name: str, value: object) -> None:
         """Keep a scalar, a text or a short list under a cleaned name."""
@@ -128,16 +127,12 @@ class ConsoleOutput:
         """Add output in any pieces; a line ends at its newline."""
         *lines, partial = raw.split(b"\n")
         for line in lines:
-            self._end(self._partial.pop(stream, b"") + line)
+            whole = self._partial.pop(stream, b"") + line
+            self._lines.append(shown(_bounded(whole)))
+        self.after_row += len(lines)
         if partial:
             self._partial[stream] = _bounded(self._partial.get(stream, b"") + partial)
         self._new = self._new or bool(raw)
-
-    def line(self, raw: bytes) -> None:
-        """Add one whole line or several."""
-        for line in raw.split(b"\n"):
-            self._end(line)
-        self._new = True
 
     def row(self) -> None:
         """A row of metrics comes here."""
@@ -152,10 +147,6 @@ class ConsoleOutput:
         begun = [shown(p) for p in self._partial.values()]
         lines = (*self._lines, *begun)[-MAX_LINES:]
         return LogTail(lines, min(len(lines), self.after_row + len(begun)))
-
-    def _end(self, line: bytes) -> None:
-        self._lines.append(shown(_bounded(line)))
-        self.after_row += 1
 
 
 def _bounded(line: bytes) -> bytes:
@@ -256,20 +247,15 @@ class WandbDecoder(TrackerDecoder):
         elif number in (_OUTPUT, _OUTPUT_RAW):  # output_type 1, line 3
             a, b = last_fields(data, start, stop).get((3, BYTES), (0, 0))
             self._output.write(data[a:b], integer_field(data, start, stop, 1) & 1)
-        elif number == _RUN:
-            self._run(data, start, stop)
+        elif number == _RUN:  # project 3, config 4, group 6, name 8, first step 14, start 17
+            found = last_fields(data, start, stop)
+            if (4, BYTES) in found:
+                self._settings.update(data, *found[4, BYTES])
+            started = timestamp(data, *found[17, BYTES]) if (17, BYTES) in found else math.nan
+            self._settings.add_texts(_RUN_TEXTS, data, start, stop)
+            self._history.begin(started, integer_field(data, start, stop, 14))
         elif number == _EXIT:
             self._exit_code = integer_field(data, start, stop, 1)
-
-    def _run(self, data: bytes, start: int, stop: int) -> None:
-        """``RunRecord``: project 3, config 4, run_group 6, display_name 8, starting_step 14,
-        start_time 17."""
-        found = last_fields(data, start, stop)
-        if (4, BYTES) in found:
-            self._settings.update(data, *found[4, BYTES])
-        started = timestamp(data, *found[17, BYTES]) if (17, BYTES) in found else math.nan
-        self._settings.add_texts(_RUN_TEXTS, data, start, stop)
-        self._history.begin(started, integer_field(data, start, stop, 14))
 
 
 class _Column:
@@ -321,7 +307,7 @@ class SwanLabDecoder(TrackerDecoder):
 
     def _read(self, data: bytes, offset: int) -> None:
         for number, wire, start, stop in fields(data, 0, len(data)):
-            if wire == BYTES:
+            if wire == BYTES and number in (_SCALAR, _LOG, _FINISH, _START):
                 self._field(number, data, start, stop)
 
     def _learn(self, head: bytes, step: bytes | None, time: bytes) -> bool:
@@ -359,34 +345,24 @@ class SwanLabDecoder(TrackerDecoder):
             self._output.row()
 
     def _field(self, number: int, data: bytes, start: int, stop: int) -> None:
-        if number == _SCALAR:
-            self._scalar(data, start, stop)
+        found = last_fields(data, start, stop)
+        if number == _START:
+            self._settings.add_texts(_START_TEXTS, data, start, stop)
         elif number == _LOG:
             for inner, wire, a, b in fields(data, start, stop):
                 if inner == 1 and wire == BYTES:
-                    self._output.line(data[a:b])
-        elif number == _FINISH:
-            self._finish(data, start, stop)
-        elif number == _START:
-            self._settings.add_texts(_START_TEXTS, data, start, stop)
-
-    def _scalar(self, data: bytes, start: int, stop: int) -> None:
-        found = last_fields(data, start, stop)
-        key = data[slice(*found.get((1, BYTES), (0, 0)))]
-        wall = timestamp(data, *found[4, BYTES]) if (4, BYTES) in found else math.nan
-        inner = last_fields(data, *found.get((5, BYTES), (0, 0)))
-        value = data[slice(*inner.get((1, FIXED64), (0, 0)))] or _ZERO
-        if key:
+                    self._output.write(data[a:b] + b"\n")
+        elif number == _FINISH:  # state 1 (finished 1, crashed 2, aborted 3), error 2
+            if reason := data[slice(*found.get((2, BYTES), (0, 0)))]:
+                self._output.write(reason.rstrip(b"\n") + b"\n")
+            if state := integer_field(data, start, stop, 1):
+                self._exit_code = 0 if state == _FINISHED else 1
+        elif key := data[slice(*found.get((1, BYTES), (0, 0)))]:  # step 2, time 4, value 5
+            wall = timestamp(data, *found[4, BYTES]) if (4, BYTES) in found else math.nan
+            inner_fields = last_fields(data, *found.get((5, BYTES), (0, 0)))
+            value = data[slice(*inner_fields.get((1, FIXED64), (0, 0)))] or _ZERO
             column = self._columns.setdefault(key, _Column(key))
             self._add(column, integer_field(data, start, stop, 2), wall, value)
-
-    def _finish(self, data: bytes, start: int, stop: int) -> None:
-        """``FinishRecord``: state 1 (finished 1, crashed 2, aborted 3), error 2."""
-        a, b = last_fields(data, start, stop).get((2, BYTES), (0, 0))
-        if b > a:
-            self._output.line(data[a:b].rstrip(b"\n"))
-        if state := integer_field(data, start, stop, 1):
-            self._exit_code = 0 if state == _FINISHED else 1
 
     def _points(self) -> Points:
         """Keys with equal steps and times share a block."""

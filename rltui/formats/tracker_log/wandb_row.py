@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate, islice
 from struct import Struct
 from typing import Any
 
@@ -39,7 +40,6 @@ from rltui.formats.tfevents.framing import (
 STEP, TIME, RUNTIME = OWN = (b"_step", b"_timestamp", b"_runtime")
 #: Name of a value, as parts: ``("train/loss",)``, or ``("hist", "bins")`` of a nested one.
 Name = tuple[bytes, ...]
-Cells = list[tuple[bytes, bytes]]
 
 _DOUBLE = Struct("<d")
 #: One item: its length, head, length of the value, value. JSON has no control characters, and
@@ -94,33 +94,22 @@ def is_rest(data: bytes, stop: int, rest: int) -> bool:
 
 
 def item_of(data: bytes, start: int, stop: int) -> tuple[bytes, bytes]:
-    """(head, value) of one item. Raises MalformedError when it is not one."""
+    """(head, value as JSON) of one item. Raises MalformedError when it is not one."""
     head, value = b"", b""
     for number, wire, a, b in fields(data, start, stop):
         if number in (1, 2) and wire == BYTES:
             head += bytes((number << 3 | 2,)) + encoded(b - a) + data[a:b]
         elif number in (8, 16) and wire == BYTES:
             value = data[a:b]
-        else:
-            value = _typed(number, wire, data, a, b) or value
+        elif (number, wire) == (7, BYTES):
+            value = json.dumps(data[a:b].decode("utf-8", "replace")).encode()
+        elif (number, wire) == (6, FIXED64):
+            value = token_of(_DOUBLE.unpack_from(data, a)[0])
+        elif number in (3, 4, 5) and wire == VARINT:
+            typed = varint(data, a, b)[0]
+            zigzag = b"%d" % (typed >> 1 ^ -(typed & 1))
+            value = (b"null", b"true" if typed else b"false", zigzag)[number - 3]
     return head, value
-
-
-def _typed(number: int, wire: int, data: bytes, a: int, b: int) -> bytes:
-    """A typed value as JSON; empty for other fields."""
-    if (number, wire) == (3, VARINT):
-        return b"null"
-    if (number, wire) == (4, VARINT):
-        return b"true" if varint(data, a, b)[0] else b"false"
-    if (number, wire) == (5, VARINT):
-        zigzag = varint(data, a, b)[0]
-        return b"%d" % (zigzag >> 1 ^ -(zigzag & 1))
-
-    if (number, wire) == (6, FIXED64):
-        return token_of(_DOUBLE.unpack_from(data, a)[0])
-    if (number, wire) == (7, BYTES):
-        return json.dumps(data[a:b].decode("utf-8", "replace")).encode()
-    return b""
 
 
 def token_of(number: float) -> bytes:
@@ -172,11 +161,8 @@ class HistoryRow:
 def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
     """Split a ``HistoryRecord``. Raises MalformedError when it is not one."""
     row = HistoryRow()
-    cells = [(head, name_of(head), value) for head, value in _cells_of(data, start, stop)]
-    media = {name[:-1] for _, name, _ in cells if len(name) > 1 and name[-1] == b"_type"}
-    for head, name, value in cells:
-        whole = b".".join(name)
-        if not whole or name[0] == b"_wandb" or _is_part(name, media):
+    for whole, head, value in _named_cells(data, start, stop):
+        if not whole:
             row.plain = False
         elif NUMBERS.fullmatch(value) and b"," not in value:
             row.plain = row.plain and whole not in row.numbers
@@ -194,18 +180,22 @@ def read_row(data: bytes, start: int, stop: int) -> HistoryRow:
     return row
 
 
-def _is_part(name: Name, media: set[Name]) -> bool:
-    """Whether a value is part of a histogram, an image or the like."""
-    return any(name[:size] in media for size in range(1, len(name)))
+def _named_cells(data: bytes, start: int, stop: int) -> list[tuple[bytes, bytes, bytes]]:
+    """(name, head, value) of each item of a row; names are empty where it is no metric: of the
+    SDK's own values, and of parts of histograms, images and the like."""
+    cells: list[tuple[bytes, bytes]] = all_cells(data, start, stop)
+    if not is_rest(data, stop, stop - start - sum(map(item_bytes, cells))):
+        items = fields(data, start, stop)
+        cells = [item_of(data, a, b) for *key, a, b in items if key == [1, BYTES]]
 
-
-def _cells_of(data: bytes, start: int, stop: int) -> Cells:
-    """(head, value) of each item of a row."""
-    cells: Cells = all_cells(data, start, stop)
-    if is_rest(data, stop, stop - start - sum(map(item_bytes, cells))):
-        return cells
-    items = fields(data, start, stop)
-    return [item_of(data, a, b) for number, wire, a, b in items if (number, wire) == (1, BYTES)]
+    names = [name_of(head) for head, _ in cells]
+    media = {name[:-1] for name in names if name[1:] and name[-1] == b"_type"}
+    named = []
+    for name, (head, value) in zip(names, cells, strict=True):
+        in_media = not media.isdisjoint(accumulate((part,) for part in name[:-1]))
+        own = in_media or name[:1] == (b"_wandb",)
+        named.append((b"" if own else b".".join(name), head, value))
+    return named
 
 
 def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:
@@ -216,7 +206,6 @@ def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:
     if value in _QUOTED:
         row.numbers[name] = _QUOTED[value]
         return True
-
     try:
         found = parsed(value)
     except ValueError:
@@ -229,9 +218,7 @@ def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:
     elif isinstance(found, dict):
         if "_type" in found:
             return False
-        for number, (parts, leaf) in enumerate(leaves(found, (), 0)):
-            if number >= _MAX_LEAVES:
-                break
+        for parts, leaf in islice(leaves(found, (), 0), _MAX_LEAVES):
             if isinstance(leaf, (bool, int, float)):
                 key = ".".join(parts).encode("utf-8", "replace")
                 token = token_of(leaf) if isinstance(leaf, float) else b"%d" % leaf
@@ -269,20 +256,18 @@ class Shape:
     def values(self) -> FloatArray:
         """The rows since the last call (n, names); a row that is not JSON is all NaN."""
         texts, self.texts = self.texts, []
-        whole = self._matrix(texts)
-        if whole is not None:
-            return whole
-        nothing = np.full((1, len(self.names)), np.nan)
-        rows = (self._matrix([text]) for text in texts)
-        return np.concatenate([nothing if row is None else row for row in rows])
-
-    def _matrix(self, texts: list[bytes]) -> FloatArray | None:
-        """The numbers of some rows; None where they are not JSON."""
         try:
             flat = np.array(parsed(b"[" + b",".join(texts) + b"]"), np.float64)
             return flat.reshape(len(texts), len(self.names))
         except (TypeError, ValueError, OverflowError):
-            return None
+            if len(texts) == 1:
+                return np.full((1, len(self.names)), np.nan)
+
+        rows = []
+        for text in texts:
+            self.texts = [text]
+            rows.append(self.values())
+        return np.concatenate(rows)
 
 
 class RowTemplate:

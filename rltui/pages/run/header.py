@@ -69,7 +69,7 @@ class _Part:
 def state_spans(run: RunView, view: View) -> Line:
     """Glyph and word of the run state."""
     progress, crash, word = run.progress, run.verdict.crash, run.verdict.state_word
-    glyph, look, word_look = view.glyphs.state_unknown, MUTED, MUTED
+    glyph, look, word_look = view.glyphs.unknown, MUTED, MUTED
     if progress is not None:
         state = progress.state
         glyph, look = view.glyphs.state(state), style(_STATE_TOKEN[state])

@@ -18,7 +18,7 @@ from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, statistics_i
 from rltui.pages.run.grid import MARGIN, grid_layout, grid_lines
 from rltui.pages.run.tab import TabLayout
 from rltui.session import RunView
-from rltui.session.memory import stage_limits
+from rltui.session.limits import stage_limits
 
 #: Lines about the row at the cursor when charts stand below them, and the least for these.
 _ABOUT, _CHARTS_BELOW = 11, 14

@@ -67,9 +67,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     # -- what is shown ---------------------------------------------------------------------
 
-    def _update_if_composed(self) -> None:
-        self._listed.refresh(self._session.runs())  # a key shows the same facts in another way
-        super()._update_if_composed()
+    def refresh_facts(self) -> None:
+        self._listed.refresh(self._session.runs())
 
     def update(self) -> None:
         session, (width, height) = self._session, self.size
@@ -97,7 +96,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         preview.styles.height, preview.display = lines or 1, lines > 0
         if listed:
             self.items.show(entries)
-            session.judge.put_first(self.items.ids_in_view)
+            session.judge.in_sight = tuple(self.items.ids_in_view)
             self._update_preview()
 
         for name in ("#header", "#head", "#instead"):
@@ -125,7 +124,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._update_preview()
 
     def on_line_list_scrolled(self) -> None:
-        self._session.judge.put_first(self.items.ids_in_view)
+        self._session.judge.in_sight = tuple(self.items.ids_in_view)
 
     def _header(self, width: int, _: int) -> list[Line]:
         session = self._session

@@ -45,7 +45,7 @@ from rltui.pages.timing.timing_table import (
     stages_head,
 )
 from rltui.session import RunView
-from rltui.session.memory import stage_limits
+from rltui.session.limits import stage_limits
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines

@@ -43,7 +43,7 @@ from rltui.pages.findings.lines import heading
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.run.metric_table import spark_line
 from rltui.session import RunView
-from rltui.session.memory import stage_limits
+from rltui.session.limits import stage_limits
 
 #: Stages with a colour of their own; what is left shares the last one.
 NAMED = 5

@@ -18,7 +18,13 @@ import rltui.version
 from rltui.core.address import AUTO
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
-from rltui.remote.ray.message import Again, Chosen, ClusterError, CodeMissingError, Node, Turn
+from rltui.remote.ray.message import (
+    ClusterError,
+    CodeMissingError,
+    Node,
+    SearchPlace,
+    ToChannel,
+)
 
 _CLIENT_PORT = 10001
 _NOTHING_HERE = "RAY_ADDRESS is not set, and no cluster of Ray runs on this machine"
@@ -90,17 +96,17 @@ class Cluster:
             "num_cpus": 0,
             "scheduling_strategy": where,
             "max_restarts": 0,
-            "max_concurrency": 2,  # a turn and an errand
+            "max_concurrency": 2,  # a turn, and something aside
         }
         return ray.remote(cls).options(**options).remote(*arguments)
 
-    def ask(self, actor: Any, turn: Turn) -> Any:
+    def turn(self, actor: Any, patience_s: float, *, looks: bool) -> Any:
         """Begin a call of the actor's ``turn``."""
-        return actor.turn.remote(turn)
+        return actor.turn.remote(patience_s, looks=looks)
 
-    def aside(self, actor: Any, errand: Chosen | Again) -> Any:
+    def aside(self, actor: Any, asked: ToChannel | SearchPlace) -> Any:
         """Begin a call of the actor's ``aside``."""
-        return actor.aside.remote(errand)
+        return actor.aside.remote(asked)
 
     def function(self, function: Any, num_cpus: float = 1.0) -> Any:
         """A remote function."""

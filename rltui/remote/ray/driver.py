@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.remote.ray.message import (
-    Again,
     Alive,
-    Chosen,
+    Assigned,
+    ChannelLost,
     ClusterError,
     CodeMissingError,
+    Failed,
     Node,
     NodeFacts,
     NodeTrouble,
-    Offsets,
     Opening,
-    Phase,
     Placed,
-    PlaceNews,
-    Reread,
-    Standing,
-    Task,
-    Turn,
-    Turned,
+    Search,
+    Searched,
+    SearchPlace,
+    ToChannel,
+    ToPlace,
 )
 from rltui.remote.ray.node_reader import NodeReader
 from rltui.remote.ray.place import Place
@@ -47,8 +45,6 @@ _WAIT_S = 0.2
 _ALIVE_S = 5.0
 #: Seconds until a reader that ended is started again: doubled each time, up to the second.
 _RETRY_S, _MOST_RETRY_S = 1.0, 30.0
-#: A node on which readers end more often than this is given up when files are read once.
-_MOST_FAILURES = 3
 
 _LEFT = "has left the cluster"
 
@@ -75,44 +71,45 @@ class ClockOffset:
 
 
 @dataclass(slots=True)
-class PlacedPlace:
-    """A place, who reads it, and how far."""
+class _PlaceRecord:
+    """A place, and who reads it."""
 
     place: Place
     label: str
-    offsets: Offsets
     reader: str = ""
     """Id of the node; empty for nobody."""
 
 
 @dataclass(slots=True)
-class Link:
+class _NodeRecord:
     """A node with its actor."""
 
     node: Node
     actor: Any = None
     call: Any = None
-    """Its turn that is under way."""
+    """Its call for news that is under way."""
     called_at: float = 0.0
     """Time when that began, seconds since the epoch."""
-    errands: deque[Chosen | Again] = field(default_factory=deque)
+    asked: deque[ToChannel | SearchPlace] = field(default_factory=deque)
     aside: Any = None
-    """The call for the first errand, beside its turn."""
+    """The call for the first of these, while news are waited for."""
     clock: ClockOffset = field(default_factory=ClockOffset)
     facts: NodeFacts | None = None
     seen: dict[tuple[int, str, str], Place] = field(default_factory=dict)
+    told: set[int] = field(default_factory=set)
+    """Places that the session knows to be read by this actor."""
+    channels: set[int] = field(default_factory=set)
     looked: bool = False
     look_at: float = 0.0
     """Monotonic time of the next look at its places."""
-    opens: deque[int] = field(default_factory=deque)
     failures: int = 0
     retry_at: float = 0.0
     trouble: str = ""
 
 
 class Driver:
-    """One turn and one errand per node at a time; hands on what they returned before it asks
-    again."""
+    """One call for news and one for anything else per node at a time; hands on what they returned
+    before it asks again."""
 
     def __init__(
         self,
@@ -125,84 +122,75 @@ class Driver:
         self._cluster = cluster
         self._send = send
         self._clock = clock or SystemClock()
-        self._links: dict[str, Link] = {}
-        self._places = [PlacedPlace(place, label, dict(o)) for place, label, o in opening.places]
+        self._nodes: dict[str, _NodeRecord] = {}
+        self._places = [_PlaceRecord(place, label) for place, label in opening.places]
         self._numbers = {p.place.key: n for n, p in enumerate(self._places)}
-        self._ended: set[int] = set()
         self._nodes_at = 0.0
         self._spoke_at = 0.0
-        self._phase = ""
-        self._task: Task | None = None
-        """None: nothing yet."""
 
-    def begin(self, task: Task) -> None:
-        """Do that with what was found, from the next turn on."""
-        self._task = task
-
-    @property
-    def begun(self) -> bool:
-        """Whether it was told what to do."""
-        return self._task is not None
-
-    @property
-    def idle(self) -> bool:
-        """Whether there is nothing to do until it is told something."""
-        busy = any(n.call is not None or n.errands for n in self._links.values())
-        return self.ended and not busy
-
-    def take(self, message: Chosen | Again) -> None:
-        """What the session's process asks of the node that reads a place."""
-        link = self._links.get(self._places[message.place].reader)
-        if link is not None and link.actor is not None:
-            link.errands.append(message)
-        elif isinstance(message, Again):
-            self.say(Reread(message.id, failure="nobody reads it now"))
+    def receive(self, message: object) -> None:
+        """What the session's process says."""
+        if isinstance(message, Search):
+            for number, record in enumerate(self._places):
+                owner = self._nodes.get(record.reader)
+                if owner is not None:
+                    owner.asked.append(SearchPlace(number, owner.seen[record.place.key]))
+        elif isinstance(message, Failed):
+            record = self._places[message.place]
+            owner = self._nodes.get(record.reader)
+            record.reader = ""
+            if owner is not None:
+                owner.told.discard(message.place)
+        elif isinstance(message, ToPlace):
+            record = self._places[message.place]
+            owner = self._nodes.get(record.reader)
+            if owner is not None and owner.actor is not None:
+                place = owner.seen[record.place.key] if message.opens else None
+                if message.opens:
+                    owner.channels.add(message.channel)
+                owner.asked.append(ToChannel(message.channel, message.data, place))
+            elif message.opens:
+                self.say(ChannelLost(message.channel, "nobody reads it now"))
 
     def look(self) -> None:
         """Search every node once. Raises ClusterError if no node can run a reader."""
         end = self._clock.monotonic() + _START_S
         self._refresh_nodes()
-        while not all(done := [bool(n.looked or n.trouble) for n in self._links.values()]):
-            self._tell_phase(f"{sum(done)} of {len(done)} nodes have started a reader")
+        while not all(n.looked or n.trouble for n in self._nodes.values()):
             self.step()
             if self._clock.monotonic() >= end:
                 break
-        if not any(n.looked for n in self._links.values()):
-            why = next((n.trouble for n in self._links.values()), "it has no node")
+        if not any(n.looked for n in self._nodes.values()):
+            why = next((n.trouble for n in self._nodes.values()), "it has no node")
             raise ClusterError(why or "no node answers")
 
     # -- one round ----------------------------------------------------------------------------
 
     def step(self) -> None:
-        """Ask nodes that are idle, and take what one of them returned."""
+        """Ask nodes that are idle, and hand on what one of them returned."""
         now = self._clock.monotonic()
-        if not self.ended:
-            if now >= self._nodes_at:
-                self._refresh_nodes()
-            for link in self._links.values():
-                if link.call is None and now >= link.retry_at:
-                    self._ask(link, now)
-        for link in self._links.values():
-            if link.aside is None and link.errands:
-                link.aside = self._cluster.aside(link.actor, link.errands[0])
-        turns = {link.call: link for link in self._links.values() if link.call is not None}
-        asides = {link.aside: link for link in self._links.values() if link.aside is not None}
-        for call in self._cluster.wait([*turns, *asides], _WAIT_S):
-            if call in turns:
-                self._take(turns[call])
-            else:
-                self._take_aside(asides[call])
-        if now - self._spoke_at >= _ALIVE_S and not self.ended:
-            self.say(Alive())
+        if now >= self._nodes_at:
+            self._refresh_nodes()
+        for record in self._nodes.values():
+            if record.call is None and now >= record.retry_at:
+                if record.actor is None:
+                    record.actor = self._cluster.actor(record.node, NodeReader, self._reads)
+                looks = now >= record.look_at
+                record.called_at = self._clock.now()
+                patience_s = 0.0 if looks else _PATIENCE_S
+                record.call = self._cluster.turn(record.actor, patience_s, looks=looks)
+            if record.aside is None and record.asked and record.actor is not None:
+                record.aside = self._cluster.aside(record.actor, record.asked[0])
 
-    @property
-    def ended(self) -> bool:
-        """Whether all that was asked for is done."""
-        if self._task not in (Task.SEARCH, Task.ONCE):
-            return False
-        idle = all(n.trouble or (n.looked and not n.opens) for n in self._links.values())
-        owned = {n for n, p in enumerate(self._places) if p.reader}
-        return idle and owned <= self._ended
+        calls = {r.call: r for r in self._nodes.values() if r.call is not None}
+        asides = {r.aside: r for r in self._nodes.values() if r.aside is not None}
+        for call in self._cluster.wait([*calls, *asides], _WAIT_S):
+            if call in calls:
+                self._returned(calls[call])
+            else:
+                self._returned_aside(asides[call])
+        if now - self._spoke_at >= _ALIVE_S:
+            self.say(Alive())
 
     def say(self, message: object) -> None:
         """Send to the session's process; waits while that takes no more."""
@@ -211,180 +199,132 @@ class Driver:
 
     def close(self) -> None:
         """End all actors."""
-        self._cluster.end([n.actor for n in self._links.values() if n.actor is not None])
+        self._cluster.end([n.actor for n in self._nodes.values() if n.actor is not None])
         self._cluster.close()
 
-    # -- nodes --------------------------------------------------------------------------------
-
-    def _refresh_nodes(self) -> None:
-        self._nodes_at = self._clock.monotonic() + _NODES_S
-        nodes = self._cluster.nodes()
-        for gone in self._links.keys() - nodes.keys():
-            link = self._links.pop(gone)
-            self.say(NodeTrouble(link.node.name, _LEFT))
-            self._drop_errands(link, _LEFT)
-            self._release(link, _LEFT)
-        for node in nodes.values():
-            if node.id not in self._links:
-                self._links[node.id] = Link(node)
-
-    def _ask(self, link: Link, now: float) -> None:
-        if link.actor is None:
-            link.actor = self._cluster.actor(link.node, NodeReader, self._reads)
-        looks = now >= link.look_at
-        if self._task is None and not looks:
-            return
-        opens = tuple(self._opened(link) if self._task is not None else ())
-        quiet = 0.0 if looks or opens else _PATIENCE_S
-        link.called_at = self._clock.now()
-        turn = Turn(opens, looks, quiet, self._task or Task.FOLLOW)
-        link.call = self._cluster.ask(link.actor, turn)
-
-    def _opened(self, link: Link) -> list[tuple[int, Place, Offsets]]:
-        found = []
-        while link.opens:
-            number = link.opens.popleft()
-            found.append((number, link.seen[self._places[number].place.key], self._offsets(number)))
-        return found
-
-    def _offsets(self, number: int) -> Offsets:
-        return dict(self._places[number].offsets)
-
-    def _take(self, link: Link) -> None:
-        call, link.call = link.call, None
+    def _returned(self, record: _NodeRecord) -> None:
+        """Hand on the news of a node."""
+        call, record.call = record.call, None
         try:
             turned = self._cluster.result(call)
-        except CodeMissingError as error:
-            if not self._ship():
-                self._fail(link, str(error))
-            return
+            if turned.version != self._reads.version:
+                raise CodeMissingError(f"has version {turned.version} of rltui")
         except ClusterError as error:
-            self._fail(link, str(error))
-            return
-        if turned.version != self._reads.version:
-            if not self._ship():
-                self._fail(link, f"has version {turned.version} of rltui")
+            if not (isinstance(error, CodeMissingError) and self._ship()):
+                self._fail(record, str(error))
             return
         for news in turned.news:
-            self._hand_on(news)
+            if news.ended:
+                record.channels.discard(news.channel)
+            self.say(news)
         if turned.places is not None:
-            self._found(link, turned.places)
-            self._tell_facts(link, turned)
+            self._note_places(record, turned.places)
+            record.clock.measured(record.called_at, self._clock.now(), turned.clock)
+            ahead_s = record.clock.ahead_s
+            facts = NodeFacts(record.node, len(record.seen), ahead_s, turned.memory_bytes)
+            if facts != record.facts:
+                record.facts = facts
+                self.say(facts)
 
-    def _take_aside(self, link: Link) -> None:
-        call, link.aside = link.aside, None
-        errand = link.errands.popleft()
-        try:
-            piece = self._cluster.result(call)
-        except ClusterError as error:
-            if isinstance(errand, Again):
-                self.say(Reread(errand.id, failure=str(error)))
-            return
-        if isinstance(errand, Again):
-            if piece.more:
-                link.errands.append(errand)
-            self.say(piece)
-
-    def _hand_on(self, news: PlaceNews) -> None:
-        self.say(news)
-        placed = self._places[news.place]
-        placed.offsets.update(news.offsets)
-        if news.state is not None and news.state.ended:
-            self._ended.add(news.place)
-            if self._task is Task.FOLLOW:
-                placed.reader = ""  # tried again when the node is searched next time
-
-    def _found(self, link: Link, places: tuple[Place, ...]) -> None:
-        link.look_at = self._clock.monotonic() + _PLACES_S
-        link.seen |= {place.key: place for place in places}
-        if link.trouble or not link.looked:
-            self.say(NodeTrouble(link.node.name, ""))
-        link.looked, link.failures, link.trouble = True, 0, ""
-        for key in link.seen:
+    def _note_places(self, record: _NodeRecord, places: tuple[Place, ...]) -> None:
+        """Have a node read what it sees and nobody else reads."""
+        record.look_at = self._clock.monotonic() + _PLACES_S
+        record.seen |= {place.key: place for place in places}
+        if record.trouble or not record.looked:
+            self.say(NodeTrouble(record.node.name, ""))
+        record.looked, record.failures, record.trouble = True, 0, ""
+        for key, place in record.seen.items():
             number = self._numbers.get(key)
             if number is None:
-                number = self._add(link, link.seen[key])
-            if not self._places[number].reader:
-                self._assign(number, link)
+                number = self._numbers[key] = len(self._places)
+                label = "" if place.shared else self._label(record)
+                self._places.append(_PlaceRecord(place, label))
+                self.say(Placed(place, label))
+            if self._places[number].reader in ("", record.node.id) and number not in record.told:
+                self._assign(number, record)
 
-    def _tell_facts(self, link: Link, turned: Turned) -> None:
-        link.clock.measured(link.called_at, self._clock.now(), turned.clock)
-        facts = NodeFacts(link.node, len(link.seen), link.clock.ahead_s, turned.memory_bytes)
-        if facts != link.facts:
-            link.facts = facts
-            self.say(facts)
+    def _returned_aside(self, record: _NodeRecord) -> None:
+        call, record.aside = record.aside, None
+        asked = record.asked.popleft()
+        try:
+            found = self._cluster.result(call)
+        except ClusterError as error:
+            if isinstance(asked, SearchPlace):
+                self.say(Searched(asked.number, failure=str(error)))
+            else:
+                self.say(ChannelLost(asked.channel, str(error)))
+            return
+        if found is not None:
+            self.say(found)
 
-    def _tell_phase(self, text: str) -> None:
-        if text != self._phase:
-            self._phase = text
-            self.say(Phase(text))
-
-    def _add(self, link: Link, place: Place) -> int:
-        number = self._numbers[place.key] = len(self._places)
-        label = "" if place.shared else self._label(link)
-        self._places.append(PlacedPlace(place, label, {}))
-        self.say(Placed(place, label))
-        return number
-
-    def _label(self, link: Link) -> str:
+    def _label(self, record: _NodeRecord) -> str:
         """The name of a node, with a part of its id where another node has that name."""
-        name = link.node.name
-        alike = [n for n in self._links.values() if n.node.name == name]
-        taken = {p.label for p in self._places if p.reader not in ("", link.node.id)}
-        return name if len(alike) == 1 and name not in taken else f"{name}-{link.node.id[:6]}"
+        name = record.node.name
+        alike = [n for n in self._nodes.values() if n.node.name == name]
+        taken = {p.label for p in self._places if p.reader not in ("", record.node.id)}
+        return name if len(alike) == 1 and name not in taken else f"{name}-{record.node.id[:6]}"
 
-    def _assign(self, number: int, link: Link) -> None:
-        self._places[number].reader = link.node.id
-        link.opens.append(number)
-        self.say(Standing(number, link.node.id))
+    def _assign(self, number: int, record: _NodeRecord) -> None:
+        self._places[number].reader = record.node.id
+        record.told.add(number)
+        self.say(Assigned(number, record.node.id))
 
-    # -- trouble ------------------------------------------------------------------------------
+    # -- nodes and their trouble --------------------------------------------------------------
 
-    def _fail(self, link: Link, why: str) -> None:
-        """An actor failed: start another one later, or leave its places to other nodes."""
-        self._end(link, why)
-        link.failures += 1
-        if self._task is not Task.FOLLOW and link.failures > _MOST_FAILURES:
-            self._release(link, why)
-        pause = min(_MOST_RETRY_S, _RETRY_S * 2 ** (link.failures - 1))
-        link.retry_at = self._clock.monotonic() + pause
-        link.trouble = why
-        self.say(NodeTrouble(link.node.name, why))
+    def _refresh_nodes(self) -> None:
+        """Look which nodes there are. Others that see the places of one that has gone read on."""
+        self._nodes_at = self._clock.monotonic() + _NODES_S
+        nodes = self._cluster.nodes()
+        for gone in self._nodes.keys() - nodes.keys():
+            record = self._nodes.pop(gone)
+            self.say(NodeTrouble(record.node.name, _LEFT))
+            self._end_channels(record, _LEFT)
+            for number, place in enumerate(self._places):
+                if place.reader != gone:
+                    continue
+                place.reader = ""
+                key = place.place.key
+                heir = next((n for n in self._nodes.values() if key in n.seen), None)
+                if heir is not None and heir.actor is not None:
+                    self._assign(number, heir)
+                else:
+                    self.say(Assigned(number, "", f"{record.node.name} {_LEFT}"))
+        for node in nodes.values():
+            if node.id not in self._nodes:
+                self._nodes[node.id] = _NodeRecord(node)
+
+    def _fail(self, record: _NodeRecord, why: str) -> None:
+        """An actor failed: start another one later."""
+        self._end(record, why)
+        record.failures += 1
+        pause = min(_MOST_RETRY_S, _RETRY_S * 2 ** (record.failures - 1))
+        record.retry_at = self._clock.monotonic() + pause
+        record.trouble = why
+        self.say(NodeTrouble(record.node.name, why))
         self._nodes_at = 0.0  # the node may be gone
 
     def _ship(self) -> bool:
         """Have Ray copy rltui to the nodes, and begin anew; False if it has done so before."""
         if not self._cluster.ship_code():
             return False
-        for link in self._links.values():
-            self._end(link, "its reader begins anew")
+        for record in self._nodes.values():
+            self._end(record, "its reader begins anew")
         return True
 
-    def _end(self, link: Link, why: str) -> None:
+    def _end(self, record: _NodeRecord, why: str) -> None:
         """End the actor of a node; another one begins where it ended."""
-        self._drop_errands(link, why)
-        if link.actor is not None:
-            self._cluster.end([link.actor])
-        link.actor = link.call = None
-        link.look_at = 0.0
-        own = [n for n, p in enumerate(self._places) if p.reader == link.node.id]
-        link.opens = deque(own)
+        self._end_channels(record, why)
+        if record.actor is not None:
+            self._cluster.end([record.actor])
+        record.actor = record.call = None
+        record.look_at = 0.0
+        record.told.clear()
 
-    def _drop_errands(self, link: Link, why: str) -> None:
-        errands, link.errands, link.aside = link.errands, deque(), None
-        for errand in errands:
-            if isinstance(errand, Again):
-                self.say(Reread(errand.id, failure=f"{link.node.name}: {why}"))
-
-    def _release(self, link: Link, why: str) -> None:
-        """A node has gone: others that see its places read them on."""
-        for number, placed in enumerate(self._places):
-            if placed.reader != link.node.id:
-                continue
-            placed.reader = ""
-            others = (n for n in self._links.values() if placed.place.key in n.seen)
-            heir = next((n for n in others if n is not link), None)
-            if heir is not None:
-                self._assign(number, heir)
-            else:
-                self.say(Standing(number, "", f"{link.node.name} {why}"))
+    def _end_channels(self, record: _NodeRecord, why: str) -> None:
+        asked, record.asked, record.aside = record.asked, deque(), None
+        for channel in record.channels:
+            self.say(ChannelLost(channel, f"{record.node.name}: {why}"))
+        record.channels.clear()
+        for search in asked:
+            if isinstance(search, SearchPlace):
+                self.say(Searched(search.number, failure=why))

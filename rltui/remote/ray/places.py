@@ -1,300 +1,424 @@
-"""What the session's process knows of the places on a cluster: names, offsets, trouble."""
+"""What the session's process knows of the places on a cluster: a conversation with each."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 from rltui.core.address import RAY, RemotePath
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
-from rltui.core.errors import UnreachableError
+from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.files.trouble import READABLE
 from rltui.formats import ALL_FORMATS
+from rltui.remote.conversation import Conversation, Event, LinkLostError, Paths, clock_note
 from rltui.remote.ray.message import (
-    Again,
     Alive,
-    Chosen,
+    Assigned,
+    ChannelLost,
+    Failed,
+    FromPlace,
     NodeFacts,
     NodeTrouble,
-    Offsets,
     Placed,
-    PlaceNews,
-    PlaceState,
-    Standing,
-    unpacked,
+    ToPlace,
 )
 from rltui.remote.ray.place import Place
-from rltui.sources.follow.log_search import Choose
+from rltui.remote.rereading import known_files
+from rltui.remote.wire import Kind
+from rltui.remote.wire.messages import Again, Found, Read, State
+from rltui.remote.wishes import Wishes
+from rltui.sources.follow.resume import HandedOver, without_content
 
 #: Name of the output of a worker, by its id, job and process id: too long to be read.
 _WORKER = re.compile(r"\bworker-([0-9a-f]{4})[0-9a-f]{52}-([0-9a-f]{8})-(\d+)")
 #: Logs that can be read again; stores of trackers cannot.
 _FILES = frozenset(f.name for f in ALL_FORMATS)
-#: Seconds by which the clocks of a node and of this machine may differ.
-_SKEW_S = 60.0
+#: A node that sends nothing of what was asked for so many seconds is not waited for.
+_PATIENCE_S = 60.0
+#: How often a place is opened again when files are read once.
+_MOST_FAILURES = 3
 _KEPT = "what was read of it is kept"
+UNREACHABLE = "the cluster cannot be reached"
+
+
+class PlacePaths(Paths):
+    """Names of a place: paths and runs begin with what people call its node."""
+
+    def __init__(self, authority: str, place: Place, label: str) -> None:
+        """``label``: the name of the node; empty where none owns the place."""
+        super().__init__()
+        self.label = label
+        self._root = RemotePath(f"{RAY}:", authority, *([f"{label}:"] if label else []))
+        self._logdir = place.logdir
+        self._front = "/".join(clean(x) for x in (label, place.inside.strip("/")) if x)
+
+    def translated(self, path: Path) -> RemotePath:
+        """A path of the node, as people see it."""
+        return self._root.joinpath(*path.parts[1:])
+
+    def there(self, path: Path) -> Path:
+        """What it is called on the node."""
+        return Path("/", *path.parts[len(self._root.parts) :])
+
+    def key(self, key: RunKey) -> RunKey:
+        """The session's key of a run of the node."""
+        front, name = self._front, key.name
+        rest = _WORKER.sub(r"worker-\3-\1", name)
+        if front and (name in (".", "") or name.startswith(".#")):
+            return RunKey(self._logdir, front + rest[1:])
+        return RunKey(self._logdir, f"{front}/{rest}" if front else rest)
+
+
+class Channel:
+    """A :class:`~rltui.remote.conversation.Transport` that the driver carries."""
+
+    def __init__(self, number: int, place: int, send: Callable[[object], bool]) -> None:
+        """``send`` gives the driver a message; False where there is none."""
+        self.number = number
+        self._place = place
+        self._send = send
+        self._opens = True
+        self.came: SimpleQueue[FromPlace | ChannelLost] = SimpleQueue()
+        """What :meth:`receive` is to hand over."""
+
+    def send(self, data: bytes) -> None:
+        """Send all bytes. If the driver is lost, :meth:`receive` says so."""
+        if not self._send(ToPlace(self._place, self.number, data, self._opens)):
+            self.came.put(ChannelLost(self.number, UNREACHABLE))
+        self._opens = False
+
+    def receive(self) -> bytes:
+        """The bytes that come next. Raises LinkLostError."""
+        try:
+            news = self.came.get(timeout=_PATIENCE_S)
+        except Empty:
+            raise LinkLostError("its node does not answer") from None
+        if isinstance(news, ChannelLost):
+            raise LinkLostError(news.why)
+        if news.ended:
+            self.came.put(ChannelLost(self.number, "its reader ended"))
+        return news.data
+
+    def close(self) -> None:
+        """Wake whoever waits; the node ends it when nothing is asked for a while."""
+        self.came.put(ChannelLost(self.number, "the reader was stopped"))
+
+    def release(self) -> None:
+        """Nothing is held."""
 
 
 @dataclass(slots=True)
-class _Known:
-    """A place, its state and how far its files came."""
+class _PlaceState:
+    """A place, the conversation about it, and how far its files came."""
 
     place: Place
-    label: str
-    root: RemotePath
-    offsets: Offsets = field(default_factory=dict)
-    state: PlaceState = field(default_factory=PlaceState)
-    runs: set[str] = field(default_factory=set)
-    """Names of all runs that were ever there."""
+    paths: PlacePaths
+    talk: Conversation | None = None
+    channel: int = 0
+    """That of the conversation."""
+    far: State = field(default_factory=State)
+    """What the node said last."""
+    known: HandedOver = field(default_factory=HandedOver)
+    files: dict[Path, Batch] = field(default_factory=dict)
+    """The newest batch of each file, as of the node, by the path that people see."""
+    found: tuple[RunKey, ...] | None = None
+    """Runs of the newest search, None before it."""
+    runs: set[RunKey] = field(default_factory=set)
+    """The session's keys of all runs that were ever there."""
+    asked: bool = False
+    """Whether the node waits to be told which of them to read."""
+    chosen: list[int] = field(default_factory=list)
+    assigned: bool = False
+    """Whether a node is to read it."""
     trouble: str = ""
-    files: dict[Path, tuple[str, Path]] = field(default_factory=dict)
-    """Run and path on the node, by the path that people see."""
-    chosen: tuple[str, ...] = ()
-    """Runs that its reader was told to read."""
-    answered: int = 0
-    """The newest question that was answered."""
+    """Why no node reads it."""
+    failure: str = ""
+    """Why its node cannot read it."""
+    failures: int = 0
+    ended: bool = False
+    """Whether all was read, once."""
 
-    def key(self, name: str) -> RunKey:
-        """The session's key of a run."""
-        return key_of(self.place, self.label, name)
-
-    def path(self, path: Path) -> RemotePath:
-        """A path of the node, as people see it."""
-        return self.root.joinpath(*path.parts[1:])
-
-    def note(self, note: Note) -> Note:
-        """A note of the node."""
-        return replace(note, path=self.path(note.path))
-
-
-def key_of(place: Place, label: str, name: str) -> RunKey:
-    """The session's key of a run of a place; ``name`` is that on the node."""
-    own, rest = name in (".", "") or name.startswith(".#"), _WORKER.sub(r"worker-\3-\1", name)
-    front = "/".join(clean(x) for x in (label, place.inside.strip("/")) if x)
-    if own and front:
-        return RunKey(place.logdir, front + rest[1:])
-    return RunKey(place.logdir, f"{front}/{rest}" if front else rest)
-
-
-def root_of(authority: str, label: str) -> RemotePath:
-    """What the paths of a node begin with, as people see them."""
-    return RemotePath(f"{RAY}:", authority, *([f"{label}:"] if label else []))
+    @property
+    def wrong(self) -> str:
+        """Why it is not read; empty when it is."""
+        return self.trouble or self.failure
 
 
 class Places:
-    """Turns the messages of the driver into batches and notes. Does no I/O; used by one thread,
-    read by others."""
+    """Turns the messages of the driver into batches and notes. Used by one thread, read by
+    others."""
 
-    def __init__(self, authority: str, choose: Choose | None) -> None:
+    def __init__(self, authority: str, wishes: Wishes, send: Callable[[object], bool]) -> None:
+        """``send`` gives the driver a message; False where there is none."""
         self._authority = authority
-        self._choose = choose
-        self._known: list[_Known] = []
+        self._wishes = wishes
+        self._send = send
+        self._places: list[_PlaceState] = []
+        self._numbers = count(1)
+        self._rereads: dict[int, Channel] = {}
         self._nodes: dict[str, Note] = {}
+        self._clocks: dict[str, NodeFacts] = {}
         self._keys: frozenset[RunKey] = frozenset()
         self._wanted: frozenset[RunKey] = frozenset()
-        self._complete = choose is None
+        self._complete = False
         """Whether the runs of all places were known once: names depend on all of them."""
-        self._asked = False
-        """Whether some node may have to be told what to read."""
-        self._clocks: dict[str, NodeFacts] = {}
+        self._task: Read | None = None
+        """None: nothing yet."""
 
     @property
-    def known(self) -> tuple[tuple[Place, str, Offsets], ...]:
+    def known(self) -> tuple[tuple[Place, str], ...]:
         """For a driver that begins: the places in the order of their numbers."""
-        return tuple((k.place, k.label, dict(k.offsets)) for k in self._known)
+        return tuple((p.place, p.paths.label) for p in self._places)
 
-    def take(self, message: object) -> list[Batch]:
-        """What a message says, as batches with the session's keys and paths."""
-        if isinstance(message, PlaceNews):
-            return self._take_news(message)
-        if isinstance(message, Placed):
-            root = root_of(self._authority, message.label)
-            self._known.append(_Known(message.place, message.label, root))
-        elif isinstance(message, Standing):
-            return self._take_standing(message)
+    def begin(self, *, follow: bool) -> None:
+        """Read what nodes have, and go on if it is to be followed."""
+        self._task = Read(follow)
+        for number, place in enumerate(self._places):
+            if place.assigned and place.talk is None:
+                self._open(number, place)
+
+    @property
+    def ended(self) -> bool:
+        """Whether all has been read once, as far as that is possible."""
+        return all(p.ended or p.wrong for p in self._places)
+
+    # -- what the driver says -----------------------------------------------------------------
+
+    def receive(self, message: object) -> Iterable[Batch]:
+        """What a message says, as batches with the session's keys and paths; take all of them."""
+        if isinstance(message, FromPlace):
+            return self._heard(message)
+        if isinstance(message, ChannelLost):
+            self._lose(message)
+        elif isinstance(message, Placed):
+            paths = PlacePaths(self._authority, message.place, message.label)
+            self._places.append(_PlaceState(message.place, paths))
+        elif isinstance(message, Assigned):
+            return self._assign(message)
         elif isinstance(message, NodeTrouble):
-            self._take_trouble(message)
+            node = clean(message.node)
+            path = RemotePath(f"{RAY}:", self._authority, f"{node}:")
+            if message.trouble:
+                self._clocks.pop(node, None)
+                self._nodes[node] = Note(path, None, Level.WATCH, clean(message.trouble))
+            elif node in self._nodes:
+                self._nodes[node] = Note(path, None, Level.OK, READABLE)
         elif isinstance(message, NodeFacts):
             self._clocks[clean(message.node.name)] = message
         elif isinstance(message, Alive):
-            self._name_runs(whatever=True)
+            self._choose(whatever=True)
         return []
 
-    def answers(self) -> list[Chosen]:
-        """What nodes are to be told since the last call: the runs that they are to read."""
-        if not (self._complete and self._asked):
-            return []
-        self._asked = False
-        return list(self._answers())
+    def _assign(self, assigned: Assigned) -> list[Batch]:
+        place = self._places[assigned.place]
+        before, place.trouble = place.trouble, assigned.trouble
+        place.assigned = bool(assigned.node)
+        place.talk = None
+        self._choose()
+        if assigned.trouble:
+            return list(self._noted(place, Level.WATCH, f"{assigned.trouble}; {_KEPT}"))
+        if self._task is not None:
+            self._open(assigned.place, place)
+        return list(self._noted(place, Level.OK, READABLE)) if before else []
 
-    def _answers(self) -> Iterator[Chosen]:
-        for number, known in enumerate(self._known):
-            asked = known.state.question if known.state.question != known.answered else 0
-            chosen = tuple(n for n in known.state.runs if self._is_wanted(known.key(n)))
-            if not asked and chosen == known.chosen:
-                continue
-            known.chosen, known.answered = chosen, asked or known.answered
-            if self._choose is not None:
-                yield Chosen(number, chosen, asked)
+    def _open(self, number: int, place: _PlaceState) -> None:
+        """Begin a conversation with the node that reads a place, from what is known."""
+        channel = Channel(next(self._numbers), number, self._send)
+        place.channel = channel.number
+        place.talk = Conversation(channel, 1, self._wishes, lambda _: place.paths, place.far)
+        place.talk.request(place.known, chooses=self._wishes.choose is not None)
 
-    def _take_news(self, news: PlaceNews) -> list[Batch]:
-        known = self._known[news.place]
-        if news.state is not None:
-            before, known.state = known.state, news.state
-            self._asked |= news.state.question != before.question
-            if news.state.runs != before.runs or not self._complete:
-                known.runs.update(news.state.runs)
-                self._name_runs()
-        if not news.batches:
-            return []
-        known.offsets.update(news.offsets)
-        known.files.update({known.path(path): (run, path) for run, path in news.offsets})
-        found = (self._outer(known, batch) for batch in unpacked(news.batches))
-        return [batch for batch in found if self._is_wanted(batch.run)]
-
-    def _outer(self, known: _Known, batch: Batch) -> Batch:
-        source = replace(batch.source, path=known.path(batch.source.path))
-        return replace(
-            batch,
-            run=known.key(batch.run.name),
-            run_path=known.path(batch.run_path),
-            source=source,
-            notes=tuple(map(known.note, batch.notes)),
-        )
-
-    def _name_runs(self, *, whatever: bool = False) -> None:
-        """Choose what to read, as soon as no search of a node is awaited, or ``whatever``."""
-        searched = [k.state.searched for k in self._known if not (k.trouble or k.state.failure)]
-        if not (self._complete or (any(searched) if whatever else all(searched))):
+    def _heard(self, news: FromPlace) -> Iterator[Batch]:
+        """What the bytes of a channel say."""
+        waiting = self._rereads.get(news.channel)
+        if waiting is not None:
+            waiting.came.put(news)
             return
-        self._complete = self._asked = True
-        keys = frozenset(k.key(name) for k in self._known for name in k.runs)
-        if keys != self._keys:
-            self._keys = keys
-            self._wanted = keys if self._choose is None else frozenset(self._choose(keys))
+        place = next((p for p in self._places if p.channel == news.channel and p.talk), None)
+        if place is None or place.talk is None:
+            return
+        failure = "its reader ended" if news.ended else ""
+        try:
+            for event in place.talk.feed(news.data):
+                if isinstance(event, Batch):
+                    yield from self._received(place, event)
+                else:
+                    self._note(place, event)
+            place.far = place.talk.state
+        except (LinkLostError, SourceError) as error:
+            failure = str(error)
+        if failure and not place.ended:
+            place.talk, place.failure = None, failure
+            self._choose()
+            if self._follows:
+                self._send(Failed(self._places.index(place)))
 
-    def _is_wanted(self, key: RunKey) -> bool:
-        return key in self._wanted
+    def _received(self, place: _PlaceState, there: Batch) -> Iterator[Batch]:
+        """A batch as of the node, if its run is to be read."""
+        batch = place.paths.batch(there)
+        if not there.sampled:
+            place.known.take(there)
+            place.files[batch.source.path] = without_content(there)
+        if self._wants(batch.run):
+            yield batch
 
-    # -- reading again ------------------------------------------------------------------------
+    def _note(self, place: _PlaceState, event: Event) -> None:
+        """How far a node is."""
+        if isinstance(event, Found):
+            place.found, place.asked = event.runs, True
+            place.runs.update(map(place.paths.key, event.runs))
+            self._choose()
+        elif event is Kind.SCANNED and place.talk is not None and self._task is not None:
+            place.failure = ""
+            place.talk.send(self._task)
+        elif event is Kind.END:
+            place.ended = True
 
-    def requests(self, sources: Mapping[Path, SourceInfo]) -> list[Again] | None:
-        """What nodes are to be asked to read these files again; None where that cannot give what
-        was read before. Raises UnreachableError where nobody can be asked now."""
-        found: dict[tuple[int, str], dict[Path, SourceInfo]] = {}
-        for path, source in sources.items():
-            number = next((n for n, k in enumerate(self._known) if path in k.files), None)
-            if number is None or source.format not in _FILES:
-                return None
-            known = self._known[number]
-            run, there = known.files[path]
-            offset = known.offsets[run, there]
-            if offset.gone or offset.generation:
-                return None
-            if known.trouble or known.state.failure:
-                raise UnreachableError(known.trouble or known.state.failure)
-            found.setdefault((number, run), {})[there] = replace(source, path=there)
-        return [Again(0, number, run, files) for (number, run), files in found.items()]
+    def _wants(self, key: RunKey) -> bool:
+        return self._wishes.choose is None or key in self._wanted
 
-    def outer(self, number: int, batches: bytes) -> Iterator[Batch]:
-        """Batches of a place, with the session's keys and paths."""
-        return (self._outer(self._known[number], batch) for batch in unpacked(batches))
+    @property
+    def _follows(self) -> bool:
+        return self._task is not None and self._task.follow
 
-    # -- trouble ------------------------------------------------------------------------------
-
-    def _take_standing(self, standing: Standing) -> list[Batch]:
-        known = self._known[standing.place]
-        before, known.trouble = known.trouble, standing.trouble
-        self._name_runs()
-        if standing.trouble:
-            return list(self._noted(known, Level.WATCH, f"{standing.trouble}; {_KEPT}"))
-        return list(self._noted(known, Level.OK, READABLE)) if before else []
+    def _lose(self, lost: ChannelLost) -> None:
+        """An actor has ended; another one reads on, but not for ever what is read once."""
+        if (waiting := self._rereads.get(lost.channel)) is not None:
+            waiting.came.put(lost)
+        for place in self._places:
+            if place.channel == lost.channel and place.talk is not None:
+                place.talk = None
+                place.failures += 1
+                if place.failures > _MOST_FAILURES and not self._follows:
+                    place.trouble = lost.why
 
     def lost(self, why: str) -> list[Batch]:
         """The cluster is lost: nobody reads any place."""
         found: list[Batch] = []
-        for number, known in enumerate(self._known):
-            if not known.trouble:
-                found += self._take_standing(Standing(number, "", why))
+        for channel in self._rereads.copy().values():
+            channel.came.put(ChannelLost(channel.number, why))
+        for number, place in enumerate(self._places):
+            if not place.trouble:
+                found += self._assign(Assigned(number, "", why))
         return found
 
-    def _noted(self, known: _Known, level: Level, message: str) -> Iterator[Batch]:
+    def _noted(self, place: _PlaceState, level: Level, message: str) -> Iterator[Batch]:
         """A note on each run of a place, which is complete as it is while nobody reads it."""
-        noted: set[str] = set()
-        for (name, path), offset in known.offsets.items():
-            if not self._is_wanted(known.key(name)):
+        noted: set[RunKey] = set()
+        for batch in place.known:
+            if not self._wants(place.paths.key(batch.run)):
                 continue
-            notes = () if name in noted else (Note(path, None, level, message),)
-            noted.add(name)
-            if not (notes or offset.more):
-                continue
-            more = offset.more and level is Level.OK
-            yield self._outer(known, replace(offset, notes=notes, more=more))
+            path = batch.source.path
+            notes = () if batch.run in noted else (Note(path, None, level, message),)
+            noted.add(batch.run)
+            if notes or batch.more:
+                more = batch.more and level is Level.OK
+                yield place.paths.batch(replace(batch, notes=notes, more=more))
 
-    def _take_trouble(self, message: NodeTrouble) -> None:
-        node = clean(message.node)
-        if message.trouble:
-            self._clocks.pop(node, None)
-        path = RemotePath(f"{RAY}:", self._authority, f"{node}:")
-        if message.trouble:
-            self._nodes[node] = Note(path, None, Level.WATCH, clean(message.trouble))
-        elif node in self._nodes:
-            self._nodes[node] = Note(path, None, Level.OK, READABLE)
+    def _choose(self, *, whatever: bool = False) -> None:
+        """Choose what to read, as soon as no search of a node is awaited, or ``whatever``; and
+        tell the nodes."""
+        choose = self._wishes.choose
+        if not self._complete:
+            searched = [p.found is not None for p in self._places if not p.wrong]
+            self._complete = any(searched) if whatever else all(searched)
+        if choose is None or not self._complete:
+            return
+        keys = frozenset(key for p in self._places for key in p.runs)
+        if keys != self._keys:
+            self._keys, self._wanted = keys, frozenset(choose(keys))
+        self._tell_chosen()
+
+    def _tell_chosen(self) -> None:
+        for place in self._places:
+            wanted = map(place.paths.key, place.found or ())
+            chosen = [n for n, key in enumerate(wanted) if key in self._wanted]
+            told = place.found is None or not (place.asked or chosen != place.chosen)
+            if place.talk is not None and not told:
+                place.asked, place.chosen = False, chosen
+                place.talk.choose(chosen)
+
+    # -- reading again ------------------------------------------------------------------------
+
+    def wanted(self, sources: Mapping[Path, SourceInfo]) -> tuple[int, Again] | None:
+        """The number of the place that has these files of a run, and what to ask its node; None
+        where that cannot give what was read before. Raises UnreachableError where nobody can be
+        asked now."""
+        for number, place in enumerate(self._places):
+            files = [place.files[path] for path in sources if path in place.files]
+            if not files:
+                continue
+            lost = len(files) < len(sources) or any(b.gone or b.generation for b in files)
+            if lost or not _FILES.issuperset(s.format for s in sources.values()):
+                return None
+            if place.wrong:
+                raise UnreachableError(place.wrong)
+            finished = {path for path in sources if place.files[path].finished}
+            return number, Again(files[0].run, known_files(place.paths, sources, finished))
+        return None
+
+    def connected(self, number: int) -> Conversation:
+        """Another conversation about a place, after a search. Raises LinkLostError, SourceError."""
+        place = self._places[number]
+        channel = Channel(next(self._numbers), number, self._send)
+        self._rereads[channel.number] = channel
+        wishes = replace(self._wishes, choose=None)
+        talk = Conversation(channel, 1, wishes, lambda _: place.paths)
+        talk.search(place.known)
+        return talk
 
     # -- state --------------------------------------------------------------------------------
 
     @property
     def failures(self) -> list[str]:
         """Why places that the command line names cannot be read."""
-        return [k.state.failure for k in self._known if k.state.failure and not k.place.inside]
+        return [p.failure for p in self._places if p.failure and not p.place.inside]
 
     @property
     def logdirs(self) -> set[int]:
         """Numbers of the logdirs that some node has."""
-        return {k.place.logdir for k in self._known}
+        return {p.place.logdir for p in self._places}
 
     @property
     def unread(self) -> set[int]:
         """Numbers of the logdirs that no node reads any more."""
-        return self.logdirs - {k.place.logdir for k in self._known if not k.trouble}
+        return self.logdirs - {p.place.logdir for p in self._places if not p.trouble}
 
     @property
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known)."""
-        each = [k.state.progress for k in self._known]
+        each = [p.far.progress or (0, 0) for p in self._places]
         return sum(read for read, _ in each), sum(known for _, known in each)
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Trouble with nodes and directories."""
-        found = [k.note(n) for k in self._known for n in k.state.notes]
-        for known in self._known:
-            text = known.trouble or ("" if known.place.inside else known.state.failure)
-            if text:
-                found.append(Note(known.path(known.place.path), None, Level.WATCH, clean(text)))
-        return (*self._nodes.values(), *self._clock_notes(), *found)
-
-    def _clock_notes(self) -> Iterator[Note]:
-        """Nodes whose clock certainly differs from the one here."""
+        found = list(self._nodes.values())
         for node, facts in tuple(self._clocks.items()):  # another thread takes messages
-            least, most = facts.ahead_s
-            if least < _SKEW_S and most > -_SKEW_S:
-                continue
-            side, seconds = ("ahead of", least) if least > 0 else ("behind", -most)
-            text = f"the clock of {node} is {seconds:.0f} s {side} the one here"
             path = RemotePath(f"{RAY}:", self._authority, f"{node}:")
-            yield Note(path, None, Level.WATCH, text)
+            found += clock_note(path, node, *facts.ahead_s)
+        for place in self._places:
+            found += place.far.notes or ()
+        for place in self._places:
+            text = place.trouble or ("" if place.place.inside else place.failure)
+            if text:
+                path = place.paths.translated(place.place.path)
+                found.append(Note(path, None, Level.WATCH, clean(text)))
+        return tuple(found)
 
     @property
     def unclaimed(self) -> tuple[Note, ...]:
         """Files that look like logs and are not read."""
-        return tuple(k.note(n) for k in self._known for n in k.state.unclaimed)
+        shown = (p for p in self._places if not p.place.prefix)
+        return tuple(note for place in shown for note in place.far.unclaimed or ())
 
     @property
     def run_count(self) -> int:
         """Runs that were found and are to be read."""
-        return len(self._keys & self._wanted)
+        return sum(p.far.run_count or 0 for p in self._places)

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
-from rltui.core.address import AUTO, RemotePath
+from rltui.core.address import AUTO
 from rltui.core.errors import SourceError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.text import clean
 from rltui.remote.ray.message import (
+    Assigned,
     ClusterError,
     CodeMissingError,
     Looked,
     NodeFacts,
     NodeTrouble,
     Placed,
-    PlaceNews,
-    PlaceState,
-    Standing,
+    Searched,
 )
 from rltui.remote.ray.place import Place
-from rltui.remote.ray.places import key_of, root_of
+from rltui.remote.ray.places import PlacePaths
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.version import __version__
 
@@ -68,15 +67,13 @@ class ClusterFacts:
 
 
 @dataclass(slots=True)
-class _Searched:
+class _PlaceFacts:
     """A place and what was found in it."""
 
     place: Place
-    label: str
+    paths: PlacePaths
     reader: str = ""
-    state: PlaceState = field(default_factory=PlaceState)
-    found: tuple[RunFiles, ...] = ()
-    unreadable: tuple[Path, ...] = ()
+    searched: Searched | None = None
 
 
 class Survey:
@@ -86,74 +83,79 @@ class Survey:
         """``authority``: of the address on the command line."""
         self._authority = authority
         self._looked = Looked()
-        self._places: list[_Searched] = []
+        self._places: list[_PlaceFacts] = []
         self._nodes: dict[str, NodeFacts] = {}
         self._trouble: dict[str, str] = {}
 
-    def take(self, message: object) -> None:
-        """Note what concerns it."""
+    def note(self, message: object) -> None:
+        """Keep what concerns it."""
         if isinstance(message, Looked):
             self._looked = message
         elif isinstance(message, Placed):
-            self._places.append(_Searched(message.place, message.label))
-        elif isinstance(message, Standing):
+            paths = PlacePaths(self._authority, message.place, message.label)
+            self._places.append(_PlaceFacts(message.place, paths))
+        elif isinstance(message, Assigned):
             self._places[message.place].reader = message.node
         elif isinstance(message, NodeFacts):
             self._nodes[message.node.id] = message
         elif isinstance(message, NodeTrouble):
             self._trouble[message.node] = message.trouble
-        elif isinstance(message, PlaceNews):
-            self._take_news(message)
+        elif isinstance(message, Searched):
+            self._places[message.place].searched = message
 
-    def _take_news(self, news: PlaceNews) -> None:
-        searched = self._places[news.place]
-        searched.state = news.state or searched.state
-        searched.found = news.found or searched.found
-        searched.unreadable = news.unreadable or searched.unreadable
+    @property
+    def complete(self) -> bool:
+        """Whether no search is awaited."""
+        return all(p.searched or not p.reader for p in self._places)
 
     def facts(self, received: int) -> ClusterFacts:
         """All of it. ``received``: bytes that came here."""
-        runs = tuple(sorted((r for s in self._places for r in self._runs(s)), key=lambda r: r.key))
-        unreadable = tuple(self._path(s, path) for s in self._places for path in s.unreadable)
+        runs: list[RunFiles] = []
+        unreadable: list[Path] = []
+        for place in self._places:
+            here, found = place.paths, place.searched or Searched(0)
+            unreadable += map(here.translated, found.unreadable)
+            for run in found.runs:
+                files = tuple(replace(f, path=here.translated(f.path)) for f in run.files)
+                runs.append(RunFiles(here.key(run.key), here.translated(run.path), files))
         address = self._looked.address or self._authority
-        hosts = tuple(self._hosts())
-        return ClusterFacts(address, self._looked.version, hosts, runs, unreadable, received)
+        return ClusterFacts(
+            address=address,
+            version=self._looked.version,
+            hosts=tuple(self._hosts()),
+            runs=tuple(sorted(runs, key=lambda run: run.key)),
+            unreadable=tuple(unreadable),
+            received=received,
+        )
 
     def _hosts(self) -> Iterator[HostFacts]:
         nodes = sorted(self._nodes.values(), key=lambda f: (f.node.name, f.node.id))
         names = Counter(f.node.name for f in nodes)
         for facts in nodes:
             node = facts.node
-            own = [s for s in self._places if s.reader == node.id]
-            runs = [run for searched in own for run in searched.found]
-            sizes = [file.size for run in runs for file in run.files]
-            yield HostFacts(
-                name=clean(node.name if names[node.name] == 1 else f"{node.name}-{node.id[:6]}"),
-                reader=not self._trouble.get(node.name),
-                places=facts.places,
-                runs=len(runs),
-                files=len(sizes),
-                size=sum(sizes),
-                memory_bytes=facts.memory_bytes,
-                trouble=clean(self._trouble.get(node.name, "")) or _unfinished(own),
-            )
+            alone = names[node.name] == 1
+            yield self._host(facts, node.name if alone else f"{node.name}-{node.id[:6]}")
         for name, trouble in sorted(self._trouble.items()):
             if trouble and name not in names:
                 yield HostFacts(clean(name), reader=False, trouble=clean(trouble))
 
-    def _runs(self, searched: _Searched) -> Iterator[RunFiles]:
-        for run in searched.found:
-            files = tuple(replace(f, path=self._path(searched, f.path)) for f in run.files)
-            key = key_of(searched.place, searched.label, run.key.name)
-            yield RunFiles(key, self._path(searched, run.path), files)
-
-    def _path(self, searched: _Searched, path: Path) -> RemotePath:
-        return root_of(self._authority, searched.label).joinpath(*path.parts[1:])
-
-
-def _unfinished(places: Iterable[_Searched]) -> str:
-    late = [str(s.place.path) for s in places if not s.state.ended]
-    return f"the search of {clean(late[0])} has not ended" if late else ""
+    def _host(self, facts: NodeFacts, name: str) -> HostFacts:
+        own = [p for p in self._places if p.reader == facts.node.id]
+        late = [str(p.place.path) for p in own if p.searched is None]
+        runs = [run for p in own if p.searched for run in p.searched.runs]
+        sizes = [file.size for run in runs for file in run.files]
+        trouble = clean(self._trouble.get(facts.node.name, ""))
+        unfinished = f"the search of {clean(late[0])} has not ended" if late else ""
+        return HostFacts(
+            name=clean(name),
+            reader=not trouble,
+            places=facts.places,
+            runs=len(runs),
+            files=len(sizes),
+            size=sum(sizes),
+            memory_bytes=facts.memory_bytes,
+            trouble=trouble or unfinished,
+        )
 
 
 class TaskCluster:

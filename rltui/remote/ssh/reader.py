@@ -21,10 +21,10 @@ from rltui.core.level import Level
 from rltui.files.disk import offer
 from rltui.files.trouble import Notes, Trouble
 from rltui.remote.conversation import Conversation, LinkLostError, Paths, clock_note
-from rltui.remote.rereading import Rereading
+from rltui.remote.rereading import Rereading, known_files
 from rltui.remote.ssh.files import SshFiles
 from rltui.remote.ssh.link import SshLink, SshPaths, ssh_command
-from rltui.remote.wire.messages import Again, KnownFile, State
+from rltui.remote.wire.messages import Again, State
 from rltui.remote.wishes import NotInstalledError, Wishes
 from rltui.sources.discovery.run_files import EMPTY
 from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
@@ -280,17 +280,6 @@ class SshReader(ThreadedReader):
         else:
             self._finished.discard(found.source.path)
         return found
-
-
-def known_files(
-    paths: Paths, sources: Mapping[Path, SourceInfo], finished: set[Path]
-) -> tuple[KnownFile, ...]:
-    """How far files have come, with their paths on the other side; the last lines of those that
-    are ``finished`` were read without their ends."""
-    return tuple(
-        KnownFile(paths.there(path), s.offset, s.modified, path in finished)
-        for path, s in sources.items()
-    )
 
 
 class Outage:

@@ -265,7 +265,7 @@ class StoreChanges:
 
     def _holds_anchors(self, connection: sqlite3.Connection, table: Table) -> bool:
         """Whether the last row that each follower has taken is still one of its run."""
-        anchors = {f.anchor[0]: f.run for f in self.followers if f.anchor is not None}
+        anchors = {f.progress.anchor[0]: f.run for f in self.followers if f.progress.anchor}
         for marks, numbers in in_chunks(anchors):
             query = f"SELECT rowid, {table.run} FROM {table.name} WHERE rowid IN ({marks})"
             found = {number: raw_of(run) for number, run in connection.execute(query, numbers)}
@@ -296,7 +296,7 @@ class StoreChanges:
 
 
 @dataclass(slots=True)
-class _Progress:
+class Progress:
     """How far a run has been read; copied for each connection, and counts when that ended well."""
 
     facts: RunFacts = field(default_factory=lambda: RunFacts(exists=False))
@@ -321,33 +321,19 @@ class RowFollower:
 
     def __init__(self, store: StoreChanges, run: bytes) -> None:
         self.run = run
+        self.offset = self.size = 0
         self.modified = 0.0
         self.touched = True
         """Whether something of the run has changed since it was looked at."""
         self._store = store
         self._decoder: RowDecoder = store.tables.decoder()
-        self._progress = _Progress()
+        self.progress = Progress()
         self._there = True
         """Whether store and run were there at the last poll."""
         store.followers.add(self)
 
-    @property
-    def anchor(self) -> Row | None:
-        """The last row that it has taken."""
-        return self._progress.anchor
-
-    @property
-    def offset(self) -> int:
-        """Rows that were taken, as bytes in the file, roughly."""
-        return self._progress.taken * self._store.tables.row_bytes
-
-    @property
-    def size(self) -> int:
-        """Rows that are known, as bytes in the file, roughly."""
-        return self.offset + len(self._progress.ids) * self._store.tables.row_bytes
-
     def poll(self, budget_bytes: int) -> Followed:
-        store, before = self._store, self._progress
+        store, before = self._store, self.progress
         if store.waits():
             return _NOTHING
         try:
@@ -362,12 +348,14 @@ class RowFollower:
             vanished, self._there = gone and self._there, self._there and not gone
             return Followed(gone=gone, notes=notes, changed=vanished or bool(notes))
 
-        self._progress = progress
+        self.progress = progress
+        self.offset = progress.taken * store.tables.row_bytes
+        self.size = self.offset + len(progress.ids) * store.tables.row_bytes
         return self._taken(before.facts, rows, store.accept(state) if changed else ())
 
     def _taken(self, known: RunFacts, rows: list[Row], notes: Notes) -> Followed:
         """What a connection that ended well has found, with the facts that were not ``known``."""
-        progress, store, facts = self._progress, self._store, self._progress.facts
+        progress, store, facts = self.progress, self._store, self.progress.facts
         there, self._there, self.touched = self._there, facts.exists, False
         if not self._there:
             notes += ((Level.WATCH, _REMOVED),) if there else ()
@@ -392,11 +380,11 @@ class RowFollower:
 
     def _find(
         self, connection: sqlite3.Connection, *, examine: bool, budget: int
-    ) -> tuple[StoreState, _Progress, list[Row]]:
+    ) -> tuple[StoreState, Progress, list[Row]]:
         """The state of the store, how far the run has been read then, and its next rows."""
         state = self._store.examined(connection) if examine else self._store.state
         assert state is not None
-        progress, table = replace(self._progress, restarted=False, damaged=0), state.table
+        progress, table = replace(self.progress, restarted=False, damaged=0), state.table
         if self.touched or (examine and self.run in state.touched):
             progress.facts = self._store.tables.facts(connection, table, self.run)
             progress.unlisted = progress.facts.exists

@@ -260,6 +260,8 @@ class _WithSystem:
 
     def __init__(self, rows: Callable[[], Follower], system: Callable[[], Follower]) -> None:
         """Both return a fresh follower of their table."""
+        self.offset = self.size = 0
+        self.modified = 0.0
         self._make = rows, system
         self._tags: frozenset[str] = frozenset()
         """The system metrics so far."""
@@ -273,20 +275,15 @@ class _WithSystem:
         self._steps: IntArray = np.empty(0, np.int64)
         """The steps of these rows."""
 
-    @property
-    def offset(self) -> int:
-        return self._rows.offset + self._system.offset
-
-    @property
-    def size(self) -> int:
-        return self._rows.size + self._system.size
-
-    @property
-    def modified(self) -> float:
-        return max(self._rows.modified, self._system.modified)
-
     def poll(self, budget_bytes: int) -> Followed:
         """As of the protocol; system metrics follow when all rows before them were read."""
+        followed = self._poll(budget_bytes)
+        rows, system = self._rows, self._system
+        self.offset, self.size = rows.offset + system.offset, rows.size + system.size
+        self.modified = max(rows.modified, system.modified)
+        return followed
+
+    def _poll(self, budget_bytes: int) -> Followed:
         rows = self._rows.poll(budget_bytes)
         if rows.restarted:
             self._start_over(self._rows)

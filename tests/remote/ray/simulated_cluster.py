@@ -8,7 +8,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rltui.remote.ray.message import Again, Chosen, ClusterError, Node, Reads, Reread, Turn, Turned
+from rltui.remote.ray.message import (
+    ClusterError,
+    Node,
+    Reads,
+    Searched,
+    SearchPlace,
+    ToChannel,
+    Turned,
+)
 from rltui.remote.ray.node_reader import NodeReader
 from tests.clock import ManualClock
 
@@ -26,9 +34,10 @@ class Actor:
 @dataclass(eq=False)
 class Call:
     actor: Actor
-    asked: Turn | Chosen | Again
+    looks: bool = False
+    aside: ToChannel | SearchPlace | None = None
     done: bool = False
-    result: Turned | Reread | None = None
+    result: Turned | Searched | None = None
 
 
 @dataclass
@@ -58,19 +67,19 @@ class SimulatedCluster:
         self.actors.append(Actor(node.id, cls(reads)))
         return self.actors[-1]
 
-    def ask(self, actor: Actor, turn: Turn) -> Call:
-        return Call(actor, turn)
+    def turn(self, actor: Actor, patience_s: float, *, looks: bool) -> Call:
+        return Call(actor, looks)
 
-    def aside(self, actor: Actor, errand: Chosen | Again) -> Call:
-        return Call(actor, errand)
+    def aside(self, actor: Actor, asked: ToChannel | SearchPlace) -> Call:
+        return Call(actor, aside=asked)
 
     def wait(self, calls: Sequence[Call], timeout_s: float) -> list[Call]:
         self.clock.advance(timeout_s)
         if not calls:
             return []
         self.most_at_once = max(self.most_at_once, len(calls))
-        turns = [id(call.actor) for call in calls if isinstance(call.asked, Turn)]
-        asides = [id(call.actor) for call in calls if not isinstance(call.asked, Turn)]
+        turns = [id(call.actor) for call in calls if call.aside is None]
+        asides = [id(call.actor) for call in calls if call.aside is not None]
         for actors in (turns, asides):
             assert len(set(actors)) == len(actors), "two calls of one kind to one node"
         call = self.random.choice(calls)
@@ -82,14 +91,14 @@ class SimulatedCluster:
             self.kill(call.actor)
         return [call]
 
-    def _done(self, call: Call) -> Turned | Reread | None:
-        if not isinstance(call.asked, Turn):
-            return call.actor.reader.aside(call.asked)
-        turned = call.actor.reader.turn(replace(call.asked, patience_s=_NEWS_S))
+    def _done(self, call: Call) -> Turned | Searched | None:
+        if call.aside is not None:
+            return call.actor.reader.aside(call.aside)
+        turned = call.actor.reader.turn(_NEWS_S, looks=call.looks)
         now = self.clock.now() + self.ahead.get(call.actor.node, 0.0)
         return replace(turned, clock=(now, now))
 
-    def result(self, call: Call) -> Turned | Reread | None:
+    def result(self, call: Call) -> Turned | Searched | None:
         if not (call.done and self._works(call.actor)):
             raise ClusterError("its reader ended")
         return call.result

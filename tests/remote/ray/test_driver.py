@@ -1,27 +1,31 @@
-"""The driver: who reads what, whoever dies."""
+"""The driver and the session's side: who reads what, whoever dies."""
 
 from __future__ import annotations
 
 import random
-import time
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
+from rltui.core.errors import UnreachableError, VanishedError
 from rltui.core.level import Level
-from rltui.remote.ray.driver import Driver
-from rltui.remote.ray.message import ClusterError, NodeTrouble, Opening, Task
+from rltui.remote.ray import node_reader
+from rltui.remote.ray.driver import ClockOffset, Driver
+from rltui.remote.ray.message import Alive, ClusterError, NodeFacts, NodeTrouble, Opening
 from tests.remote.ray.simulated_cluster import SimulatedCluster
-from tests.remote.ray.watcher import FOUND, READS, log, watching
+from tests.remote.ray.watcher import FOUND, READS, Watcher, log, watching
 
 
 def test_the_node_is_in_the_name_and_the_path(cluster: SimulatedCluster) -> None:
-    with watching(cluster, task=Task.ONCE) as watcher:
+    with watching(cluster, follow=False) as watcher:
         watcher.until_ended()
     assert watcher.counts == FOUND
-    path = watcher.store.runs[RunKey(0, "n1/a")].path
+    assert watcher.places.run_count == 4
+    path = watcher.run("n1/a").path
     assert isinstance(path, RemotePath)
     assert str(path).startswith("ray://auto/n1:/")
 
@@ -48,13 +52,14 @@ def test_a_node_that_leaves_keeps_its_runs_and_may_come_back(cluster: SimulatedC
     with watching(cluster) as watcher:
         watcher.until(FOUND)
         root = cluster.roots.pop("n2")
-        for _ in range(20):
-            watcher.driver.step()
+        notes = watcher.run("n2/a").files.notes
+        watcher.until_true(lambda: notes)
         assert watcher.counts == FOUND
-        notes = watcher.store.runs[RunKey(0, "n2/a")].files.notes
         assert [n.message for n in notes] == [
             "n2 has left the cluster; what was read of it is kept"
         ]
+        with pytest.raises(UnreachableError, match="n2 has left the cluster"):
+            watcher.places.wanted(watcher.run("n2/a").files.sources)
         log(root, "a", 7, first=10)
         cluster.roots["n9"], cluster.names["n9"] = root, "n2"  # as another node of that name
         watcher.until({**FOUND, "n2/a": 17})
@@ -72,7 +77,7 @@ def test_a_node_that_joins_is_read(cluster: SimulatedCluster, tmp_path: Path) ->
 
 def test_two_nodes_of_one_name_differ(cluster: SimulatedCluster) -> None:
     cluster.names = {"n1": "host", "n2": "host"}
-    with watching(cluster, task=Task.ONCE) as watcher:
+    with watching(cluster, follow=False) as watcher:
         watcher.until_ended()
     assert set(watcher.counts) == {"host-n1/a", "host-n1/b", "host-n2/a", "host-n2/c"}
 
@@ -80,7 +85,7 @@ def test_two_nodes_of_one_name_differ(cluster: SimulatedCluster) -> None:
 def test_a_new_driver_goes_on_where_the_last_one_ended(cluster: SimulatedCluster) -> None:
     with watching(cluster) as watcher:
         watcher.until(FOUND)
-        watcher.driver.close()
+        watcher.end()
         log(cluster.roots["n1"], "a", 5, first=10)
         before = len(watcher.batches)
         watcher.start()
@@ -92,15 +97,13 @@ def test_a_new_driver_goes_on_where_the_last_one_ended(cluster: SimulatedCluster
 def test_a_log_that_vanished_meanwhile_is_gone(cluster: SimulatedCluster) -> None:
     with watching(cluster) as watcher:
         watcher.until(FOUND)
-        watcher.driver.close()
+        watcher.end()
         (cluster.roots["n1"] / "runs" / "a" / "metrics.jsonl").unlink()
         watcher.start()
-        run = watcher.store.runs[RunKey(0, "n1/a")]
-        end = time.monotonic() + 20
-        while not run.files.all_gone and time.monotonic() < end:
-            watcher.driver.step()
-        assert run.files.all_gone
+        run = watcher.run("n1/a")
+        watcher.until_true(lambda: run.files.all_gone)
         assert watcher.counts == FOUND
+        assert watcher.places.wanted(run.files.sources) is None, "it cannot be read again"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -125,7 +128,7 @@ def test_actors_that_die_at_any_time_lose_and_double_nothing(tmp_path: Path, see
             write()
             watcher.driver.step()
             if chance.random() < 0.05:
-                watcher.driver.close()
+                watcher.end()
                 watcher.start()
         cluster.deadly = 0.0
         watcher.until(rows)
@@ -135,14 +138,214 @@ def test_a_node_that_cannot_read_is_noted(cluster: SimulatedCluster) -> None:
     with watching(cluster) as watcher:
         watcher.until(FOUND)
         cluster.kill(cluster.actors[0])
-        end = time.monotonic() + 10
-        while not watcher.places.notes and time.monotonic() < end:
-            watcher.driver.step()
+        watcher.until_true(lambda: watcher.places.notes)
         assert watcher.places.notes[0].message == "its reader ended"
         assert any(isinstance(m, NodeTrouble) and m.trouble for m in watcher.messages)
 
 
-def test_without_nodes_nothing_can_be_read(tmp_path: Path) -> None:
+def test_what_is_read_once_is_not_waited_for_for_ever(cluster: SimulatedCluster) -> None:
+    with watching(cluster, follow=False) as watcher:
+        cluster.deadly = 1.0
+        watcher.until_ended()
+
+
+def test_without_nodes_nothing_can_be_read() -> None:
     driver = Driver(Opening("auto", READS), SimulatedCluster({}), lambda _: None)  # type: ignore[arg-type]
     with pytest.raises(ClusterError, match="it has no node"):
         driver.look()
+
+
+# -- which runs ---------------------------------------------------------------------------------
+
+
+class Asked:
+    """Chooses runs by the end of their names, and remembers what it was asked."""
+
+    def __init__(self, end: str) -> None:
+        self.end = end
+        self.questions: list[frozenset[str]] = []
+
+    def __call__(self, keys: Collection[RunKey]) -> Collection[RunKey]:
+        self.questions.append(frozenset(key.name for key in keys))
+        return [key for key in keys if key.name.endswith(self.end)]
+
+
+def test_only_chosen_runs_are_read(cluster: SimulatedCluster) -> None:
+    asked = Asked("/a")
+    with watching(cluster, follow=False, choose=asked) as watcher:
+        watcher.until_ended()
+        assert watcher.counts == {"n1/a": 10, "n2/a": 10}
+        assert watcher.places.run_count == 2
+        assert {path.parts[-2] for p in watcher.places._places for path in p.files} == {"a"}
+    assert asked.questions == [frozenset(FOUND)], "names depend on all runs"
+
+
+def test_a_run_that_appears_is_read_if_it_is_chosen(cluster: SimulatedCluster) -> None:
+    with watching(cluster, choose=Asked("/a")) as watcher:
+        watcher.until({"n1/a": 10, "n2/a": 10})
+        log(cluster.roots["n1"], "x/a", 3)
+        log(cluster.roots["n1"], "x/b", 3)
+        watcher.until({"n1/a": 10, "n2/a": 10, "n1/x/a": 3})
+        watcher.until_true(lambda: watcher.places.run_count == 3)
+
+
+def test_a_run_that_is_chosen_later_is_read(cluster: SimulatedCluster) -> None:
+    asked = Asked("/a")
+    with watching(cluster, choose=asked) as watcher:
+        watcher.until({"n1/a": 10, "n2/a": 10})
+        asked.end = ""
+        log(cluster.roots["n1"], "new", 3)  # a search of n1; n2 is told without one
+        log(cluster.roots["n2"], "c", 0)
+        watcher.until_true(lambda: watcher.counts.get("n1/new") == 3)
+        log(cluster.roots["n2"], "later", 3)
+        watcher.until({**FOUND, "n1/new": 3, "n2/later": 3})
+
+
+@pytest.mark.parametrize("driver", [False, True], ids=["actor", "driver"])
+def test_who_is_started_again_asks_again(cluster: SimulatedCluster, driver: bool) -> None:
+    with watching(cluster, choose=Asked("/a")) as watcher:
+        watcher.until({"n1/a": 10, "n2/a": 10})
+        if driver:
+            watcher.end()
+        for actor in cluster.actors:
+            cluster.kill(actor)
+        log(cluster.roots["n1"], "a", 5, first=10)
+        if driver:
+            watcher.start()
+        watcher.until({"n1/a": 15, "n2/a": 10})
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["left", "hangs"])
+def test_a_search_that_does_not_end_is_not_waited_for_for_ever(
+    cluster: SimulatedCluster, monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    feed = node_reader.Channel.feed
+
+    def hangs(channel: node_reader.Channel, data: bytes) -> None:
+        if "n2" not in str(channel._stream._logdirs[0]):
+            feed(channel, data)
+
+    monkeypatch.setattr(node_reader.Channel, "feed", hangs)
+    with watching(cluster, choose=Asked("a")) as watcher:
+        for _ in range(10):
+            watcher.driver.step()
+        assert not watcher.counts
+        if waits:
+            watcher.take(Alive())  # nothing was said for five seconds
+        else:
+            del cluster.roots["n2"]
+        watcher.until({"n1/a": 10})
+
+
+# -- reading again ------------------------------------------------------------------------------
+
+
+def values(watcher: Watcher) -> list[float]:
+    found: list[float] = watcher.run("n1/a").series("loss").values.tolist()
+    return found
+
+
+@pytest.mark.parametrize("follow", [False, True], ids=["once", "live"])
+def test_the_points_are_the_same(cluster: SimulatedCluster, follow: bool) -> None:
+    log(cluster.roots["n1"], "a", 30_000, first=10)  # several batches
+    with watching(cluster, follow=follow) as watcher:
+        watcher.until({**FOUND, "n1/a": 30_010})
+        before = values(watcher)
+        log(cluster.roots["n1"], "a", 5, first=30_010)
+        watcher.reload("n1/a")
+        assert values(watcher)[:30_010] == before
+        if follow:
+            watcher.until({**FOUND, "n1/a": 30_015})
+
+
+def test_an_actor_that_dies_meanwhile_is_no_end_of_waiting(cluster: SimulatedCluster) -> None:
+    with watching(cluster) as watcher:
+        watcher.until(FOUND)
+        for actor in cluster.actors:
+            cluster.kill(actor)
+        with pytest.raises(UnreachableError, match=r"its reader ended|nobody reads it now"):
+            list(watcher.again("n1/a"))
+        log(cluster.roots["n1"], "b", 1, first=10)
+        watcher.until({**FOUND, "n1/b": 11})  # it reads again
+        watcher.reload("n1/a")
+        assert len(values(watcher)) == 10
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_reading_again_loses_nothing_whoever_dies(cluster: SimulatedCluster, seed: int) -> None:
+    log(cluster.roots["n1"], "a", 200, first=10)
+    with watching(cluster) as watcher:
+        watcher.until({**FOUND, "n1/a": 210})
+        before, failures, successes = values(watcher), 0, 0
+        cluster.random, cluster.deadly = random.Random(seed), 0.1
+        while not (failures and successes > 2):
+            if reloaded(watcher):
+                successes += 1
+                assert values(watcher) == before
+            else:
+                failures += 1
+
+
+def reloaded(watcher: Watcher) -> bool:
+    """Load the run again; whether its node did not fail meanwhile."""
+    try:
+        watcher.reload("n1/a")
+    except UnreachableError:
+        watcher.run("n1/a").give_up()
+        watcher.driver.step()
+        return False
+    return True
+
+
+def test_what_its_files_no_longer_hold_is_said(cluster: SimulatedCluster) -> None:
+    with watching(cluster, follow=False) as watcher:
+        watcher.until_ended()
+        (cluster.roots["n1"] / "runs/a/metrics.jsonl").write_text("")
+        with pytest.raises(VanishedError):
+            list(watcher.again("n1/a"))
+
+
+def test_the_store_of_a_tracker_cannot_be_read_again(cluster: SimulatedCluster) -> None:
+    with watching(cluster, follow=False) as watcher:
+        watcher.until_ended()
+        sources = watcher.run("n1/a").files.sources.items()
+        tracked = {p: replace(s, format="mlflow") for p, s in sources}
+        assert watcher.places.wanted(tracked) is None
+
+
+# -- clocks -------------------------------------------------------------------------------------
+
+
+def test_the_bounds_hold_whatever_delays_a_call() -> None:
+    chance, ahead, now = random.Random(1), 33.0, 1.7e9
+    clock = ClockOffset()
+    before = clock.ahead_s
+    for _ in range(50):
+        there, took, back = (chance.expovariate(1 / 5) for _ in range(3))
+        begun = now + there
+        clock.measured(now, begun + took + back, (begun + ahead, begun + took + ahead))
+        least, most = clock.ahead_s
+        assert before[0] <= least <= ahead <= most <= before[1]
+        before, now = clock.ahead_s, now + 10
+    assert before[1] - before[0] < 2
+
+
+def test_a_clock_that_is_set_is_measured_anew() -> None:
+    clock = ClockOffset()
+    clock.measured(100.0, 101.0, (200.2, 200.5))
+    clock.measured(110.0, 111.0, (110.2, 110.5))
+    assert clock.ahead_s == (110.5 - 111.0, 110.2 - 110.0)
+    known = clock.ahead_s
+    clock.measured(120.0, 121.0, (120.5, 180.0))  # set during the call
+    assert clock.ahead_s == known
+
+
+def test_a_node_whose_clock_is_wrong_is_noted(cluster: SimulatedCluster) -> None:
+    cluster.ahead = {"n2": -3600.0}
+    with watching(cluster) as watcher:
+        (note,) = watcher.places.notes
+        assert note.message.startswith("the clock of n2 is 3")
+        assert note.message.endswith(" s behind the one here")
+        watcher.until(FOUND)
+        facts = [m for m in watcher.messages if isinstance(m, NodeFacts)]
+    assert {m.node.name for m in facts} == {"n1", "n2"}

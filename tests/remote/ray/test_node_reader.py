@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from rltui.remote.ray import node_reader
-from rltui.remote.ray.message import Again, Chosen, PlaceNews, Reads, Reread, Turn
+from rltui.remote.ray.message import FromPlace, Reads, ToChannel
 from rltui.remote.ray.node_reader import NodeReader
 from rltui.version import __version__
 
-READS = Reads(("/none",), __version__, 1.0, 1.0, 1.0, None, False, False, None)
+READS = Reads(("/none",), __version__)
 
 
 class Time:
@@ -50,12 +50,12 @@ def a_reader(time: Time, quiet_s: float) -> NodeReader:
         ready[0] = True
         return True
 
-    def news() -> PlaceNews | None:
+    def fetch() -> FromPlace | None:
         had, ready[0] = ready[0], False
-        return PlaceNews(0, None, b"x", {}) if had else None
+        return FromPlace(0, b"x") if had else None
 
     reader._news = SimpleNamespace(clear=lambda: None, wait=wait)  # type: ignore[assignment]
-    reader._readers = {0: SimpleNamespace(news=news)}  # type: ignore[dict-item]
+    reader._channels = {0: SimpleNamespace(fetch=fetch)}  # type: ignore[dict-item]
     return reader
 
 
@@ -70,7 +70,7 @@ def test_news_are_gathered_only_where_calls_would_be_too_many(
     reader = a_reader(time, quiet_s)
     ends = []
     for _ in range(4):
-        turned = reader.turn(Turn(patience_s=5.0))
+        turned = reader.turn(5.0, looks=False)
         assert len(turned.news) == 1
         assert turned.clock[1] == 1.7e9 + time.now
         ends.append(time.now)
@@ -79,14 +79,14 @@ def test_news_are_gathered_only_where_calls_would_be_too_many(
 
 def test_a_place_that_is_not_read_here_is_no_error(time: Time) -> None:
     reader = NodeReader(READS)
-    assert reader.aside(Chosen(3, ("a",))) is None
-    assert reader.aside(Again(9, 3, "a", {})) == Reread(9, failure="its reader has just begun")
+    assert reader.aside(ToChannel(3, b"garbage")) is None
+    assert not reader.turn(0.0, looks=False).news
 
 
 def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "round").symlink_to("round")
     (tmp_path / "runs").mkdir()
     paths = f"{tmp_path}/round", "/~nobody-has-this-name/runs", f"{tmp_path}/runs"
-    turned = NodeReader(replace(READS, logdirs=paths)).turn(Turn(looks=True))
+    turned = NodeReader(replace(READS, logdirs=paths)).turn(0.0, looks=True)
     assert turned.places is not None
     assert [place.logdir for place in turned.places] == [2]

@@ -25,7 +25,6 @@ from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
 from rltui.remote import Wishes
 from rltui.remote.ray.driver_process import DriverProcess
-from rltui.remote.ray.message import PlaceNews
 from rltui.remote.ray.places import Places
 from rltui.remote.ray.reader import RayReader
 from rltui.session import RunView, Session
@@ -63,14 +62,14 @@ def test_check_reads_the_chosen_runs_only(
     rig: Rig, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
-    take = Places.take
+    heard = Places._heard
 
-    def noted(places: Places, message: object) -> object:
-        if isinstance(message, PlaceNews):
-            sent.extend(path.parts[-2] for _, path in message.offsets)
-        return take(places, message)
+    def noted(places: Places, news: object) -> object:
+        for batch in heard(places, news):  # type: ignore[arg-type]
+            sent.append(batch.source.path.parts[-2])
+            yield batch
 
-    monkeypatch.setattr(Places, "take", noted)
+    monkeypatch.setattr(Places, "_heard", noted)
     assert checked(capsys, "--run", "*/a") == ["n1/a", "n2/a"]
     assert set(sent) == {"a"}
     sent.clear()
@@ -111,39 +110,6 @@ def test_doctor_says_why_a_cluster_cannot_be_searched(
     assert "✖ ray://auto/runs: no cluster of Ray at 10.0.0.1:6379: Conn" in capsys.readouterr().out
 
 
-def test_while_it_connects_it_says_what_it_waits_for(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reader, phases = a_reader(), []
-    assert reader.state.connecting == (parse_logdir(ADDRESS),)
-    nodes = rig.cluster.nodes
-
-    def noted() -> object:
-        phases.append(reader.phase)
-        return nodes()
-
-    monkeypatch.setattr(rig.cluster, "nodes", noted)
-    wait = rig.cluster.wait
-
-    def waited(calls: list[object], timeout_s: float) -> object:
-        for _ in range(200):
-            if "started" in reader.phase:
-                break
-            time.sleep(0.01)
-        phases.append(reader.phase)
-        return wait(calls, timeout_s)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(rig.cluster, "wait", waited)
-    try:
-        reader.scan()
-        assert reader.phase == ""
-    finally:
-        reader.stop()
-    assert phases[0] == "connecting to the cluster of Ray"
-    assert not reader.state.connecting
-    assert "cluster of Ray: 0 of 2 nodes have started a reader" in phases
-
-
 def test_a_path_that_no_node_has_does_not_hide_the_others(
     rig: Rig, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -181,7 +147,7 @@ def test_a_cluster_that_is_down_is_searched_again_later(rig: Rig) -> None:
     rig.missing = "no cluster of Ray at 10.0.0.1:6379"
     with pytest.raises(UnreachableError, match=r"ray://auto/runs: no cluster of Ray at 10\.0"):
         reader.scan()
-    assert (reader.phase, reader.state.connecting) == ("", (parse_logdir(ADDRESS),))
+    assert reader.state.connecting == (parse_logdir(ADDRESS),)
     rig.missing = ""
     reader.scan()
     assert not reader.state.connecting

@@ -3,34 +3,57 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rltui.core.batch import RunKey
 from rltui.output.doctor_report import doctor_text
-from rltui.remote.ray.message import Looked, NodeTrouble, PlaceNews, Task
+from rltui.remote.ray.message import Looked, NodeTrouble, Search, Searched
 from rltui.remote.ray.survey import ClusterFacts, Survey
 from tests.remote.ray.simulated_cluster import SimulatedCluster
-from tests.remote.ray.watcher import Watcher, watching
+from tests.remote.ray.watcher import Watcher
 
 
-def surveyed(watcher: Watcher, received: int = 4711) -> ClusterFacts:
+@contextmanager
+def searched(cluster: SimulatedCluster) -> Iterator[Watcher]:
+    """A search that is over."""
+    watcher = Searcher(cluster, False, None)
+    try:
+        watcher.driver.receive(Search())
+        watcher.until_true(lambda: noted(watcher).complete)
+        yield watcher
+    finally:
+        cluster.close()
+
+
+class Searcher(Watcher):
+    """Reads nothing."""
+
+    def _send(self, message: object) -> bool:
+        return False
+
+
+def noted(watcher: Watcher) -> Survey:
     survey = Survey("auto")
-    survey.take(Looked(address="10.0.0.1:6379", version="2.60.0"))
+    survey.note(Looked(address="10.0.0.1:6379", version="2.60.0"))
     for message in watcher.messages:
-        survey.take(message)
-    return survey.facts(received)
+        survey.note(message)
+    return survey
+
+
+def surveyed(watcher: Watcher) -> ClusterFacts:
+    return noted(watcher).facts(4711)
 
 
 def test_every_node_and_what_it_has(cluster: SimulatedCluster, tmp_path: Path) -> None:
     (tmp_path / "n3").mkdir()
     cluster.roots["n3"] = tmp_path / "n3"
-    with watching(cluster, task=Task.SEARCH) as watcher:
-        watcher.until_ended()
+    with searched(cluster) as watcher:
         facts = surveyed(watcher)
         assert watcher.counts == {}, "no log is read"
-        assert not any(m.batches for m in watcher.messages if isinstance(m, PlaceNews))
     assert (facts.address, facts.version, facts.received) == ("10.0.0.1:6379", "2.60.0", 4711)
     assert [(h.name, h.reader, h.places, h.runs, h.files) for h in facts.hosts] == [
         ("n1", True, 1, 2, 2),
@@ -50,17 +73,15 @@ def test_every_node_and_what_it_has(cluster: SimulatedCluster, tmp_path: Path) -
 
 def test_nodes_of_one_name_are_told_apart(cluster: SimulatedCluster) -> None:
     cluster.names = {"n1": "host", "n2": "host"}
-    with watching(cluster, task=Task.SEARCH) as watcher:
-        watcher.until_ended()
+    with searched(cluster) as watcher:
         facts = surveyed(watcher)
     assert [(h.name, h.runs) for h in facts.hosts] == [("host-n1", 2), ("host-n2", 2)]
 
 
 def test_a_search_that_has_not_ended_is_said(cluster: SimulatedCluster) -> None:
-    with watching(cluster, task=Task.SEARCH) as watcher:
-        watcher.until_ended()
+    with searched(cluster) as watcher:
         watcher.messages = [
-            m for m in watcher.messages if not (isinstance(m, PlaceNews) and m.place == 0)
+            m for m in watcher.messages if not (isinstance(m, Searched) and m.place == 0)
         ]
         first, second = surveyed(watcher).hosts
     assert re.fullmatch(r"the search of .*/runs has not ended", first.trouble + second.trouble)
@@ -107,8 +128,7 @@ def document(facts: ClusterFacts, error: str | None = None) -> dict[str, Any]:
 def test_doctor_names_the_nodes(cluster: SimulatedCluster, tmp_path: Path) -> None:
     (tmp_path / "n3").mkdir()
     cluster.roots["n3"] = tmp_path / "n3"
-    with watching(cluster, task=Task.SEARCH) as watcher:
-        watcher.until_ended()
+    with searched(cluster) as watcher:
         watcher.take(NodeTrouble("n2", "its reader ended"))
         watcher.take(NodeTrouble("n4\x1b[1m", "rltui cannot run there"))
         text = doctor_text(document(surveyed(watcher)))

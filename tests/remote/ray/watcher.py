@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from rltui.core.batch import Batch
+from rltui.core.batch import Batch, RunKey
+from rltui.remote import Wishes
 from rltui.remote.ray.driver import Driver
-from rltui.remote.ray.message import Again, ClusterError, Opening, Reads, Reread, Task
+from rltui.remote.ray.message import ClusterError, Opening, Reads
 from rltui.remote.ray.places import Places
-from rltui.remote.ray.reader import Pieces, Rereads
+from rltui.remote.rereading import Rereading
 from rltui.sources.follow.log_search import Choose
-from rltui.store import Store
+from rltui.sources.follow.schedule import Intervals
+from rltui.store import RunData, Store
 from rltui.version import __version__
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 
-READS = Reads(("/runs",), __version__, 0.01, 0.02, 0.05, None, False, False, None)
+READS = Reads(("/runs",), __version__)
+FAST = Intervals(0.01, 0.02, 0.05)
+FOUND = {"n1/a": 10, "n1/b": 10, "n2/a": 10, "n2/c": 10}
+_PATIENCE_S = 20.0
 
 
 def log(root: Path, run: str, rows: int, first: int = 0) -> None:
@@ -32,18 +37,10 @@ def log(root: Path, run: str, rows: int, first: int = 0) -> None:
 class Watcher:
     """The session's side: a store that is filled by the messages of a driver."""
 
-    def __init__(
-        self,
-        cluster: SimulatedCluster,
-        *,
-        task: Task = Task.FOLLOW,
-        choose: Choose | None = None,
-    ) -> None:
+    def __init__(self, cluster: SimulatedCluster, follow: bool, choose: Choose | None) -> None:
         self.cluster = cluster
-        self.task = task
-        self.reads = replace(READS, chooses=choose is not None)
-        self.places = Places("auto", choose)
-        self.rereads = Rereads(self._ask, self.places.outer, self._await_piece)
+        self._follow = follow
+        self.places = Places("auto", Wishes(choose=choose, watch=FAST), self._send)
         self.store = Store()
         self.messages: list[object] = []
         self.batches: list[Batch] = []
@@ -52,59 +49,85 @@ class Watcher:
     def start(self) -> Driver:
         """A new driver, which goes on where the last one ended."""
         for _ in range(20):
-            opening = Opening("auto", self.reads, self.places.known)
+            opening = Opening("auto", READS, self.places.known)
             self.driver = Driver(opening, self.cluster, self.take, self.cluster.clock)  # type: ignore[arg-type]
             with suppress(ClusterError):  # every actor died
                 self.driver.look()
                 break
-        self.driver.begin(self.task)
+        self.places.begin(follow=self._follow)
         return self.driver
+
+    def end(self) -> None:
+        """End the driver."""
+        self.driver.close()
+        self._apply(self.places.lost("the cluster cannot be reached"))
 
     def take(self, message: object) -> None:
         self.messages.append(message)
-        if isinstance(message, Reread):
-            self.rereads.take(message)
-        for batch in self.places.take(message):
+        self._apply(self.places.receive(message))
+
+    def _apply(self, batches: object) -> None:
+        for batch in batches:  # type: ignore[attr-defined]
             self.batches.append(batch)
             self.store.apply(batch)
-        for answer in self.places.answers():
-            self.driver.take(answer)
 
-    def _ask(self, again: Again) -> None:
-        self.driver.take(again)
+    def _send(self, message: object) -> bool:
+        self.driver.receive(message)
+        return True
 
-    def _await_piece(self, pieces: Pieces) -> None:
-        end = time.monotonic() + 20
-        while not pieces.ready and time.monotonic() < end:
-            self.driver.step()
+    def run(self, name: str) -> RunData:
+        return self.store.runs[RunKey(0, name)]
+
+    def again(self, name: str) -> Iterator[Batch]:
+        """What was read of a run, once more."""
+        found = self.places.wanted(self.run(name).files.sources)
+        assert found is not None
+        number, wanted = found
+        connect = partial(self.places.connected, number)
+        batches = Rereading(connect, lambda: None, self.cluster.clock).read(wanted)
+        while True:
+            self.until_true(lambda: batches.ready)
+            try:
+                yield next(batches)
+            except StopIteration:
+                return
+
+    def reload(self, name: str) -> None:
+        """Unload a run, and load it again from its node."""
+        run = self.run(name)
+        if not run.unloaded:
+            run.unload(())
+        for _ in run.load(self.again(name)):
+            pass
 
     @property
     def counts(self) -> dict[str, int]:
         """Points of each run."""
         return {k.name: r.series("loss").count for k, r in self.store.runs.items()}
 
+    def until_true(self, done: Callable[[], object]) -> None:
+        """Go on until this is so."""
+        end = time.monotonic() + _PATIENCE_S
+        while not done() and time.monotonic() < end:
+            self.driver.step()
+        assert done()
+
     def until(self, wanted: dict[str, int]) -> None:
         """Go on until the runs have these numbers of points."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + _PATIENCE_S
         while self.counts != wanted and time.monotonic() < end:
             self.driver.step()
         assert self.counts == wanted
 
     def until_ended(self) -> None:
-        end = time.monotonic() + 20
-        while not self.driver.ended and time.monotonic() < end:
-            self.driver.step()
-        assert self.driver.ended
+        self.until_true(lambda: self.places.ended)
 
 
 @contextmanager
 def watching(
-    cluster: SimulatedCluster, *, task: Task = Task.FOLLOW, choose: Choose | None = None
+    cluster: SimulatedCluster, *, follow: bool = True, choose: Choose | None = None
 ) -> Iterator[Watcher]:
     try:
-        yield Watcher(cluster, task=task, choose=choose)
+        yield Watcher(cluster, follow, choose)
     finally:
         cluster.close()
-
-
-FOUND = {"n1/a": 10, "n1/b": 10, "n2/a": 10, "n2/c": 10}

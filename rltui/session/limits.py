@@ -1,0 +1,57 @@
+"""Limits of the anatomy of a step and of the comparison of groups, from ``data/limits.yaml``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated
+
+from rltui.core.yaml_record import Keyed, shipped_record
+from rltui.health.limits import limits_of
+
+
+@dataclass(frozen=True, slots=True)
+class StageLimits:
+    """Which timers are stages of a step, and when it got slower; ``stages`` in the document."""
+
+    recent: int
+    warm_up: int
+    usual: int
+    smooth: int
+    occasional: float
+    fits: float
+    unrelated: float
+    slower: float
+    as_usual: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """When two groups of runs differ; ``groups`` in the document."""
+
+    last_share: float
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """``data/limits.yaml``; see there for the meaning of each limit."""
+
+    stages: Annotated[StageLimits, Keyed(read=limits_of(StageLimits))]
+    groups: Annotated[GroupLimits, Keyed(read=limits_of(GroupLimits))]
+
+
+@cache
+def session_limits() -> SessionLimits:
+    """Reads the shipped document once. Raises DocumentError."""
+    return shipped_record(SessionLimits, "session", "data", "limits.yaml")
+
+
+def stage_limits() -> StageLimits:
+    """The limits of the anatomy of a step."""
+    return session_limits().stages
+
+
+def group_limits() -> GroupLimits:
+    """The limits of the comparison of groups."""
+    return session_limits().groups

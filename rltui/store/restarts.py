@@ -1,0 +1,143 @@
+"""Where a run was resumed: the steps from which newer points supersede older ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from rltui.core.block import IntArray
+from rltui.store.branch import Branch, Reach
+
+#: Rows that come again, at least, and as a share of those that they repeat.
+_LEAST, _SHARE = 3, 0.5
+#: With this many returns to the first step it is a counter that begins anew.
+_EPOCHS = 2
+#: Share of what a declared restart would supersede that a tag may leave out before it goes on.
+_GAP = 0.5
+
+
+def resumptions(steps: IntArray) -> list[int]:
+    """The rows of a tag, in the order of the file (n,), at which its writer began again at a lower
+    step and went on from there.
+
+    Then the rows come again, about as many as before. A row that is late alone, or a few that are,
+    show no restart; nor do writers that take turns, nor a counter that begins anew with each epoch.
+    """
+    falls = np.flatnonzero(steps[1:] < steps[:-1]) + 1
+    if not len(falls) or len(falls) * _LEAST > len(steps):
+        return []
+    found = []
+    ends = [*falls[1:].tolist(), len(steps)]
+
+    for at, end in zip(falls.tolist(), ends, strict=True):
+        old, again = steps[:at], steps[at:end]
+        high = old.max()
+        last = min(high, again[-1])
+        repeated = np.count_nonzero(again <= high)
+        before = np.count_nonzero((old >= again[0]) & (old <= last))
+        if repeated >= _LEAST and repeated >= _SHARE * before > 0:
+            found.append(at)
+    anew = [at for at in found if steps[at] <= steps[0]]
+
+    return found if len(anew) < _EPOCHS else [at for at in found if at not in anew]
+
+
+def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
+    """For each branch, oldest first: the step from which it supersedes older points of a tag;
+    None where it supersedes none."""
+    found: list[int | None] = []
+    older: Reach | None = None
+    for branch in branches:
+        reach, start = branch.reaches.get(tag), branch.declared_start
+        if reach is not None:
+            begin = reach.begin
+            if start is None:
+                start = begin
+            elif older is not None:
+                # the declared step may be on the axis of other tags: then this one goes on far
+                # beyond it
+                gap = _GAP * (older.last - start)
+                start = begin if start < older.first or begin - start > gap else start
+            older = reach.joined(older)
+        found.append(start)
+
+    return found
+
+
+def first_step(branches: Iterable[Branch], off_axis: Collection[str] = ()) -> int | None:
+    """Lowest step of any tag but those of ``off_axis``."""
+    if not off_axis:
+        return min((b.whole.first for b in branches if b.whole is not None), default=None)
+    reaches = ((t, r) for b in branches for t, r in b.reaches.items())
+    return min((r.first for t, r in reaches if t not in off_axis), default=None)
+
+
+def span(
+    branches: Sequence[Branch], off_axis: Collection[str] = ()
+) -> tuple[int | None, tuple[int, ...]]:
+    """The highest step of any tag that no later branch has superseded, but for tags ``off_axis``;
+    and the steps, ascending, at which branches took over from older ones, or a writer began again
+    in its file: one for each time, the lowest of the tags. ``branches``: oldest first."""
+    if not off_axis and not _overlap(branches):
+        return max((b.whole.last for b in branches if b.whole is not None), default=None), ()
+
+    highest: list[int] = []
+    begun: dict[tuple[int, int], int] = {}
+    for tag in dict.fromkeys(t for b in branches for t in b.reaches):
+        taken_over = starts(branches, tag)
+        ends = _ends(branches, tag, taken_over, begun)
+        limit: int | None = None
+        for end, start in zip(reversed(ends), reversed(taken_over), strict=True):
+            if end is not None and tag not in off_axis:
+                highest.append(end if limit is None else min(end, limit - 1))
+            if start is not None:
+                limit = start if limit is None else min(limit, start)
+
+    return max(highest, default=None), tuple(sorted(set(begun.values())))
+
+
+def _overlap(branches: Sequence[Branch]) -> bool:
+    """Whether any branch has, or declares, steps that an older one may have reached, or steps that
+    its writer may have logged again."""
+    older: Reach | None = None
+    for branch in branches:
+        lowest = (None if branch.whole is None else branch.whole.first, branch.declared_start)
+        if older is not None and any(step is not None and step <= older.last for step in lowest):
+            return True
+        if branch.fell:
+            return True
+        older = older if branch.whole is None else branch.whole.joined(older)
+
+    return False
+
+
+def _ends(
+    branches: Sequence[Branch],
+    tag: str,
+    taken_over: Sequence[int | None],
+    begun: dict[tuple[int, int], int],
+) -> list[int | None]:
+    """For each branch: the highest step of a tag since its writer last began again. Notes in
+    ``begun`` where something began again: number of the branch and of the time in it -> step."""
+    ends: list[int | None] = []
+    before: int | None = None
+
+    for index, (branch, start) in enumerate(zip(branches, taken_over, strict=True)):
+        began: dict[int, int] = {}
+        if start is not None and before is not None and start <= before:
+            began[0] = start
+        reach = branch.reaches.get(tag)
+        end = None if reach is None else reach.last
+        if tag in branch.fell:
+            steps = branch.points(tag)[0]
+            rows = resumptions(steps)
+            began |= {number: int(steps[at]) for number, at in enumerate(rows, 1)}
+            end = int(steps[max(rows, default=0) :].max())
+        for number, step in began.items():
+            begun[index, number] = min(step, begun.get((index, number), step))
+        if reach is not None:
+            before = reach.last if before is None else max(before, reach.last)
+        ends.append(end)
+
+    return ends
