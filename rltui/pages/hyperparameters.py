@@ -87,6 +87,7 @@ def settings_head(settings: Settings, view: View, width: int) -> list[Line]:
     room = width - line_width(left) - 2
     line: Line = [*left, (" " * max(1, room + 2 - cell_width(right)), TEXT), (text(right), MUTED)]
     ellipsis = view.glyphs.ellipsis
+
     return [fit_line(line, width, ellipsis=ellipsis), [(view.glyphs.rule * width, RULE)]]
 
 
@@ -109,6 +110,7 @@ def setting_lines(
     room = width if columns == 1 else (width - 4) // 2
     sections = [("Main", _main(shown)), *_groups(shown)]
     blocks = [x for title, rows in sections if (x := _section(title, rows, view, room))]
+
     if blocks:
         lines += ([[]] if lines else []) + _placed(blocks, columns, room, width)
     if lines:
@@ -152,20 +154,24 @@ def _differences(
         for n in differing_settings(tables)
         if words_match(" ".join([n, *(value_text(t.get(n, _NOTHING)) for t in tables)]), text)
     ]
+
     if text and not names:
         return []
     marked = any(s.slot is not None for s in every)
     title = f"Differs between {len(every)} {'marked ' if marked else ''}runs"
+
     if len(others) == 1:
         title = f"Differs from {others[0].run.name}"
     lines = [heading(plain(title), width, view, f"{len(names)}")]
     cells = min(max(map(cell_width, names), default=0), width * 2 // 5)
     room = (width - cells) // len(every) - 2
+
     if names and room >= _LEAST_COLUMN:
         lines += _table(every, names, cells, room, view)
     elif names:
         lines += _counted(tables, names, cells, width, view)
     silent = [o.run.name for o in others if not o.values]
+
     if silent:
         words = f"no hyperparameters: {', '.join(silent)}"
         lines.append(fit_line([(plain(words), MUTED)], width, ellipsis=view.glyphs.ellipsis))

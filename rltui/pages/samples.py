@@ -112,6 +112,7 @@ def samples_head(samples: SampleList, view: View, width: int) -> list[Line]:
         at = list(steps).index(samples.step) + 1 if samples.step in steps else 0
         line.append((f"  {at} of {len(steps)}" if len(steps) > 1 else "", MUTED))
     rewards = [r.reward for r in rows if math.isfinite(r.reward)]
+
     if rewards:
         mean = numbers.value(sum(r / len(rewards) for r in rewards))
         least, most = numbers.value(min(rewards)), numbers.value(max(rewards))
@@ -253,6 +254,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
             *(_OF_STEPS if len(browser.steps) < 2 else ()),
             *(_OF_KINDS if len(browser.kinds) < 2 else ()),
         )
+
         return [k for k in super().keys if k.action in idle]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -328,6 +330,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         for name in ("#header", "#head"):
             self.query_one(name, Lines).update()
         self.status.update()
+
         if not self.reading:  # what is missing next
             wanted = browser.request(self._row, self._session.clock.monotonic())
             if wanted is not None:

@@ -83,6 +83,7 @@ class Curves:
                 band = (found.low, found.high)
                 lines.append(Curve(found.x, found.y, token, name, note, sign, *band, found.mean))
         own = None if here is None else self.of(here, metric, axis, view)
+
         if own is None:
             own = Curve(np.empty(0), np.empty(0))
         elif here is not None:
@@ -125,11 +126,13 @@ def _title(comparison: Comparison, metric: Column, banded: int, view: View, widt
     words = view.glyphs.text
     line: Line = [(f"{words(metric.title)} ", TITLE)]
     notes = [words(metric.info.unit)]
+
     if comparison.grouping is not None:
         notes.append("mean and standard deviation over runs")
     if banded:
         notes.append(f"{banded} of {len(comparison.rows)} in the band")
     missing = sum(r.key not in metric.tags for r in comparison.runs)
+
     if missing:
         notes.append(f"not logged by {missing} run{'s' if missing > 1 else ''}")
     notes.append(words(_off_axis_words(comparison, metric, view)))

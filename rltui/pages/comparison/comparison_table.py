@@ -70,6 +70,7 @@ class ComparisonTable:
         name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
         widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 2)) for c in comparison.columns]
         first, end = _visible(widths, chosen, rest - name)
+
         if end - first == len(widths) and names > name:
             name = min(names, rest - sum(widths))
         self._name = name
@@ -83,6 +84,7 @@ class ComparisonTable:
         what = "Group" if grouped else "Run"
         line: Line = [(" " * self._margin, TEXT), (f"{what} ", style(Token.STRONG, bold=True))]
         line.append((glyphs.rule * max(0, self._name + 2 - len(what)) + " ", RULE))
+
         if self._verdict:
             line.append(column("verdict", self._verdict, MUTED))
         if self._step:
@@ -132,6 +134,7 @@ class ComparisonTable:
             (name, look),
             (" " * (self._name - cell_width(name)), TEXT),
         ]
+
         if self._verdict:
             words = glyphs.text(self._comparison.verdict_words(row))
             mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
@@ -197,6 +200,7 @@ def comparison_header(
     words = f"{shown} of {total} runs" if shown < total else f"{shown} runs"
     line: Line = [(" Compare ", style(Token.STRONG, bold=True)), (f" {label}  ", TEXT)]
     line.append((words, TEXT))
+
     if comparison.grouping is not None:
         count = len(comparison.grouping.groups)
         groups = "1 group" if count == 1 else f"{count} groups"

@@ -142,6 +142,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         view, session = self.shell.view, self._session
         runs = runs_matching(compared_runs(session.runs(), view.marked), self.status.filter)
         key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
+
         if key == self._made_for:
             return
         self._made_for = key
@@ -151,6 +152,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         )
         self._curves = Curves(self._comparison)
         self._chosen = self._comparison.index_of(self._followed)
+
         if self._grouped:
             self._grouped = False
             self._by = self._next_grouping()
@@ -252,6 +254,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
             return
         run = here.runs[0]
         tag = None if metric is None else metric.tags.get(run.key)
+
         if tag is None:
             self._go_on(run, lambda _screen: None)
             return
@@ -301,6 +304,7 @@ def open_comparison(
         return
     text = "" if len(shell.view.marked) > 1 else shell.state.runs_filter
     passing = runs_matching(runs, text)
+
     if at is not None and at[0] not in passing:
         text = ""
     elif len(passing) < 2:
@@ -311,6 +315,7 @@ def open_comparison(
     if not shell.is_screen_installed(_NAME):  # kept: making a screen takes time
         shell.install_screen(ComparisonScreen(session), _NAME)
     screen = shell.get_screen(_NAME, ComparisonScreen)
+
     if screen in shell.screen_stack:  # below the metric that it opened
         screen.begin(screen.opens, at, screen.status.filter)
         shell.pop_screen()

@@ -119,6 +119,7 @@ class _Detail:
         # the rows that rules have judged, with their limits
         judged = (t for t in run.infos if run.verdict.judgement(t).rules)
         rows, room = fold(run, judged), self._height - len(lines)
+
         if rows and room >= 4:
             shown = rows if len(rows) <= room - 2 else rows[: room - 3]
             columns = columns_for(width)
@@ -200,6 +201,7 @@ class _Detail:
         facts += [("before", f"{span_words(run, f)}: {sentences.short(f)}") for f in row.earlier]
         facts += [("also", f"{f.tag}: {sentences.short(f)}") for f in row.findings[1:]]
         lines += fact_table([(name, self._words(text)) for name, text in facts], width, 10)
+
         if finding.error:
             lines += fact_table([("rule broke", self._words(finding.error))], width, 12)
         elif diagnosis is not None:
@@ -269,4 +271,5 @@ def _value(run: RunView, item: CheckItem, view: View, spark: int) -> Line:
     if spark:
         judged = item.level is not Level.UNKNOWN
         line += [(" ", TEXT), *spark_line(run, item.tag, spark, view, judged=judged)]
+
     return line

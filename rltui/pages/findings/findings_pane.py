@@ -60,6 +60,7 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
     top = [*([cause] if cause else []), *ending_lines(run, width, view, 1)]
     moved, ellipsis = first_mover_sentence(run, view), view.glyphs.ellipsis
     middle: list[Line] = []
+
     if moved and not cause and limit >= 4:
         middle = [[(f"  {pad('moved first', STORY_NAMES)}", MUTED), (moved, TEXT)]]
     firing = [r for r in finding_rows(run) if r.is_firing]
@@ -114,6 +115,7 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
     cause = cause_line(run, view, width)
     lines += [cause] if cause else []
     lines += ending_lines(run, width, view, 3 if height >= 10 else 1)
+
     if not report.findings:
         return [*lines, *calm_lines(run, width, view), *file_lines(run, width, view)]
     story = story_lines(run, view, width, height * 2 // 5 if height >= 5 else 0)
@@ -189,6 +191,7 @@ class FindingsPane(Container):
         wide = size.width >= 100 and not alone
         layout = findings_layout(size.width, size.height, 0, alone)
         entries = finding_entries(run, view, layout.rows, layout.margin)
+
         if wide:
             entries += entries_below(run, view, layout, sum(e.height for e in entries))
         else:

@@ -114,6 +114,7 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
         return []
     top, words = diagnosed.diagnoses[0], view.glyphs.text
     look, mark = style(LEVEL_TOKEN[top.level], bold=True), view.glyphs.badge(top.level)
+
     if top.is_over:
         look, mark = MUTED, view.glyphs.over
     change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
@@ -122,6 +123,7 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
     title = words(f"{run.infos[move.tag].title}{size}")
     at = f"  {when or f'at {numbers.step(move.step)}'}"
     right = words(f" {change}{at}")
+
     if 2 + cell_width(title) + cell_width(right) > width:
         right = words(at)
     room = width - 2 - cell_width(right)
@@ -174,6 +176,7 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
     if report is None:
         return []
     glyphs = view.glyphs
+
     if report.calm is Level.UNKNOWN:
         why = wrap(glyphs.text(why_unknown(run) or "no finding"), width - 2, 2)
         marks = (glyphs.unknown, " ")

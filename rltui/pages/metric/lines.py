@@ -99,6 +99,7 @@ def metric_lines(
     head += [(words(row.title), TITLE), (f"  {words(row.info.unit)}", MUTED)]
     head.append((f"   {row.tag}{', min, max' if row.band else ''}", MUTED))
     where = TAB_BY_ID[tab].title
+
     if row in rows:
         where = f"{where}  {rows.index(row) + 1} of {len(rows)}"
     head = fit_line(head, inner - cell_width(where) - 1, ellipsis=view.glyphs.ellipsis)
@@ -109,6 +110,7 @@ def metric_lines(
     # beside the chart what is known, below it on a narrow screen
     room, cells, below = height - len(lines), inner, list[Line]()
     is_wide = width >= 110 and not alone
+
     if is_wide:
         cells = inner - _SIDE - 4
     elif room >= 14 and not alone:
@@ -147,6 +149,7 @@ def _judgement(run: RunView, row: Row, view: View, width: int, limit: int = 3) -
     if found:
         return [x for f in found[:3] for x in finding_block(run, f, view, width, limit)]
     judgement, look = row.judgement, style(LEVEL_TOKEN[row.level])
+
     if judgement.rules:
         doubt = run.verdict.doubt(row.tag)
         texts = sentences.limits(judgement), f"no tick: {doubt}" if doubt else ""
@@ -212,12 +215,14 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     yield "bad limit", bad
     found = [f for f in (run.report.firing() if run.report else ()) if f.tag == tag]
     cause, story = cause_of(run), worst_story(run)
+
     if story is not None and cause is not None and cause.tag == tag and run.report is not None:
         top = run.report.diagnosed.diagnoses[0]
         yield top.level.word, summary_of(run, top)
         yield "next step", next_step_of(run, story)
         return
     suspect = suspect_of(run, tag)
+
     if story is not None and suspect is not None:
         why = f"{suspect_words(suspect)} ({story.symptom.title})"
         yield verdict.tag_level(tag).word, why
@@ -273,6 +278,7 @@ def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -
     if not items or height < 2:
         return []
     note = "rank correlation"
+
     if series.count < FEWEST:
         note = "too few points"
     elif not any(i.correlation for i in items) and not _sampled(run, tag, grid(series.steps)):

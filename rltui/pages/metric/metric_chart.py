@@ -90,6 +90,7 @@ def chart_lines(
         if has_others(tag, view):
             chart = with_others(chart, run, tag, view)
         first, last = chart.first, chart.end if chart.end is not None else chart.last
+
         if stacked:  # room for the names of the bars, which all charts of a run have alike
             labels, margin = _STACKED_LABELS, _STACKED_MARGIN
             if first is not None and last is not None:
@@ -125,6 +126,7 @@ def chart_of(
     ends = None if run.points.first_step is None else (to_x(first), to_x(last))
     projection = projection_of(run, tag) if ahead and axis.kind == "step" else None
     end_at: float | None = None
+
     if ends is not None and is_live(run):
         # space for new points, and for what lies ahead up to a third of the length
         end_at = end if axis.kind == "step" else padded_end(*ends)
@@ -227,6 +229,7 @@ def _limits(run: RunView, tag: str, ends: _Ends, projection: Projection | None) 
         if bad is not None:
             text = f"bad {'>' if above else '<'} {numbers.short(bad)}"
             out.append(Limit(bad, text, Token.MUTED, sought=False))
+
     return out
 
 
@@ -297,6 +300,7 @@ def _facts(
             facts.append((name, numbers.value(value), f"at {run.step_word} {numbers.step(step)}"))
         facts.append(("start", numbers.value(extent.start), ""))
     facts.append(("points", numbers.step(extent.points), "" if extent.nonfinite else "no NaN"))
+
     if extent.nonfinite:
         facts.append(("NaN or Inf", numbers.step(extent.nonfinite), ""))
     if series.old_count:

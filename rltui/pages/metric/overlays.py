@@ -84,6 +84,7 @@ def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> 
     own_axis = has_own_axis(run, tag)
     tags = [t for t in view.shared if t != tag and t in run.infos]
     lines = []
+
     for other, token in zip(tags, free, strict=False):
         line = trace_of(run, other, view, exact=exact)
         if line is not None and has_own_axis(run, other) == own_axis:
@@ -106,6 +107,7 @@ def _marked_lines(
     others = [m for m in view.marked if m.run is not run]
     kind = axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
+
     for marked, (name, note) in zip(others, _labels(run, view)[1:], strict=True):
         found = compared_tag(run, tag, marked.run)
         line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
@@ -128,10 +130,12 @@ def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
     lines, rest = _marked_lines(run, tag, view, exact=exact)
     shared = shared_lines(run, tag, view, exact=exact)
     (label, note), (sign, token) = _labels(run, view)[0], _own(run, view)
+
     if shared and not lines and not rest:
         label, note, token = row_label(run, tag), "", Token.STRONG
         sign = slot_sign(view.shared.index(tag))
     lines += shared
+
     if rest:
         lines.append(_band_label(len(rest)))
     if not lines:

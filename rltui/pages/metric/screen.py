@@ -142,6 +142,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         x0, x1 = self.zoom.window or (low, high)
         at = self.zoom.crosshair
         centre, half = at if at is not None else (x0 + x1) / 2, (x1 - x0) * 2.0**-by / 2
+
         if by > 0 and half * 2 < 4:
             self.shell.say("this is as near as it gets")
             return

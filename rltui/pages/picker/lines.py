@@ -67,6 +67,7 @@ class PathDisplay:
                 return clean(str(path.relative_to(self.directory)))
         elif suggestion.here:
             return ". (everything here)"
+
         return self.short(path)
 
 
@@ -97,6 +98,7 @@ def choices_of(suggestions: Suggestions) -> Choices:
     places = sorted(suggestions.items, key=lambda s: not s.here)
     several = [s for s in places if s.runs > 1]
     runs: dict[Path, Suggestion] = {}
+
     for place in several:
         for run in _single_runs(place):
             runs.setdefault(run.path, run)
@@ -115,6 +117,7 @@ def _single_runs(place: Suggestion) -> Iterator[Suggestion]:
     stored = Counter(log.path for log in place.newest if log.part)
     directories = {log.directory for log in place.newest if log.belonging is Belonging.DIRECTORY}
     done: set[Path] = set()
+
     for log in place.newest:
         path = log.path
         if log.belonging is Belonging.DIRECTORY:
@@ -306,6 +309,7 @@ class SuggestionRows:
             (f"{glyph} ", style(Token.OK) if live else MUTED),
             (pad(name, self._path), STRONG if live or here else TEXT),
         ]
+
         if self._runs:
             line.append(column(_runs(suggestion), self._runs))
         if self._formats:

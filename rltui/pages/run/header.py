@@ -90,6 +90,7 @@ def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[
     if crash is not None and reason:
         line[1] = (exit_words(crash), line[1][1])
     age, tail = age_words(run), state_words(run).removeprefix(word)
+
     if not age:
         return [_Part(line, _STATE)]
     if word == "unreachable":  # how old the newest write was when the host got out of reach
@@ -115,6 +116,7 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
         return [(f"{glyphs.badge(Level.UNKNOWN)} {what}", MUTED)]
     found, exit_level = marks(run), run.verdict.exit_level
     bad = found[Level.BAD] - (exit_level is Level.BAD)
+
     if bad or run.verdict.crash is None:
         line = _level_counts(found[Level.BAD], found[Level.WATCH], view, words=words)
     else:  # its own chip stands for the end
@@ -187,6 +189,7 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
     parts = [_Part([(name, TITLE)], 0)]
     titles = (known.title, known.algorithm) if known else ()
     what = (" · " if is_wide else " ").join(t for t in titles if t)
+
     if what and width >= 60:
         parts.append(_Part([(what, MUTED)], 30))
     other = run.report.reference if run.report else None
@@ -233,6 +236,7 @@ def _replay_parts(run: RunView, width: int) -> list[_Part]:
         if progress.elapsed_s is not None and is_wide:
             elapsed = f"after {numbers.duration(progress.elapsed_s)}"
             parts.append(_Part([(elapsed, MUTED)], 70))
+
     return parts
 
 
@@ -285,10 +289,12 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
         if (n := counts.states[state])
     ]
     parts = [_Part([(words, TEXT)], _STATE), *states]
+
     if wide:
         parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
     levels = counts.levels
     right = _level_counts(levels[Level.BAD], levels[Level.WATCH], view, words=True)
+
     if not right and levels[Level.OK] and counts.read >= total:
         right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
     room = width - line_width(right) - 3

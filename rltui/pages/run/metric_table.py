@@ -174,6 +174,7 @@ def _row_line(
     nonfinite = "NaN" in value or "Inf" in value
     look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
     line.append((value + " ", look if alarm or nonfinite else STRONG))
+
     if columns.unit:
         unit = unit_words(row, columns, view)
         line.append(column(unit, columns.unit + 1, MUTED, ellipsis=glyphs.ellipsis))
@@ -200,6 +201,7 @@ def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
         if change is None:
             return ""
         forms = [numbers.change(0, change, up=view.glyphs.up, down=view.glyphs.down)]
+
     return next((x for x in forms if cell_width(x) <= columns.change), "")
 
 

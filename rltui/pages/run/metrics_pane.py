@@ -121,10 +121,12 @@ class MetricsPane(Horizontal):
         self._tab, self._arrangement = tab, arrangement
         # the charts out of sight need no values: a live run would read all of its new points
         self._sections = tab_sections(run, tab, text, valued=not arrangement.is_grid)
+
         if self._sections and (other or not self._settled):
             self._first = first_to_look_at(run, tab, self._sections)
             self._settled = run.report is not None
         count = sum(len(s.rows) for s in self._sections)
+
         if arrangement.is_grid and count:
             self._show_grid(size, other=other)
         else:
@@ -141,6 +143,7 @@ class MetricsPane(Horizontal):
         width, height, alone = size.width, size.height - len(self._top), self._arrangement.alone
         needed = count + max(0, 2 * (len(self._sections) - 1)) + len(hidden)
         layout = tab_layout(tab, width, height, needed, alone=alone)
+
         if not count:  # what stands in place of the list has all the width
             rows, left = max(1, width - layout.margin - 1), width
             layout = replace(layout, rows=rows, left=left, side=0, below=0)

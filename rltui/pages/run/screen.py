@@ -86,6 +86,7 @@ class GridKeys(ChartScreen, ListScreen):
         if arrangement.alone:
             self._arrange_as(Arrangement(grid=arrangement.grid))
             return True
+
         return False
 
     # -- moving ----------------------------------------------------------------------------

@@ -96,6 +96,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
     if alone == "list":
         return TabLayout(margin, max(10, width - margin - 1), width, 0, room, 0, headed)
     below = 0
+
     if width >= 110:
         cells = _LIST_WIDE if width >= 150 else _LIST_MEDIUM
         below = room - rows if headed and room - rows >= 6 else 0
@@ -248,6 +249,7 @@ def side_lines(
         lines = findings_pane(run, width, max(4, height * share // 100), view)
         lines.append([])
     room = height - len(lines)
+
     if room < 7 or cursor not in run.infos:
         return lines
     others = companions(run, cursor)
@@ -261,6 +263,7 @@ def side_lines(
     tall = min(room - len(linked) * _SMALL_CHART - 4, 27) if linked else min(room, 31)
     lines.append(chart_title(run, cursor, view, width))
     lines += chart_lines(run, cursor, view, width, tall - 1, stacked=bool(linked))
+
     if linked:
         lines += [[], heading("moves with it", width, view, "same steps")]
     for tag in linked:
@@ -304,6 +307,7 @@ def _side_by_side(
         ]
         for tag, timeline in zip(tags, timelines, strict=True)
     )
+
     return beside(left, right, each, 3, height)
 
 
@@ -391,6 +395,7 @@ def _tab_label(run: RunView, tab: Tab, active: bool, view: View, form: str) -> L
     look = style(Token.STRONG, bold=True, underline=is_short) if active else TEXT
     line: Line = [(f"{tab.key} ", style(Token.ACCENT) if active else MUTED)] if tab.key else []
     line.append((tab.title if active and is_short else name, look))
+
     if tab.id == ALL:
         return line if is_short else [*line, (f" {len(run.infos)}", MUTED)]
     if tab.id == FINDINGS:
@@ -429,4 +434,5 @@ def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:
                 (glyphs.heavy * (end - start), ACCENT),
                 (glyphs.rule * (width - end), RULE),
             ]
+
     return [(glyphs.rule * width, RULE)]

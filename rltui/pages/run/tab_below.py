@@ -44,6 +44,7 @@ def below_lines(
         return []
     info, words = run.infos[cursor], view.glyphs.text
     found = [f for f in (run.report.findings if run.report else ()) if f.tag == cursor]
+
     if not layout.side:
         # the title of the chart says what is found instead of the tag
         firing = [f for f in found[:1] if f.state is FindingState.FIRING]
@@ -87,10 +88,12 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> li
     if tab != BALANCE or height < _LEAST_HEIGHT or width < 58:
         return []
     found = loads(run)
+
     if not found:
         return []
     note = f"emptiest, mean and fullest, newest {stage_limits().recent} {run.step_word}s"
     lines = [heading("Spread", width, view, note)]
+
     for load in found:
         same = [x for x in found if run.infos[x.tag].unit == run.infos[load.tag].unit]
         scale = min(x.low for x in same), max(x.high for x in same)
@@ -135,4 +138,5 @@ def _wait_line(run: RunView, load: Load, width: int, view: View) -> Line:
         tail = f", {share} of {numbers.duration(found.length, tenths=True)}"
         if sum(cell_width(t) for t, _ in line) + cell_width(tail) <= width:
             line.append((tail, MUTED))
+
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis)

@@ -204,6 +204,7 @@ class RunRows:
                 more = _below(listed.run, view, room, self._reading)
                 gap = [("   ", TEXT)] if said and more else []
                 lines.append([(" " * (4 + columns.mark), TEXT), *said, *gap, *more])
+
             return [with_margin(x, cells, left, view, cursor=cursor) for x in lines]
 
         return Entry(listed.key, draw, height)
@@ -220,10 +221,12 @@ def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) ->
     glyphs, level, progress = view.glyphs, run.verdict.level, run.progress
     alarm, ellipsis = level >= Level.WATCH, glyphs.ellipsis
     slot, line = slot_of(view.marked, run), list[Span]()
+
     if columns.mark:
         line.append(("  ", TEXT) if slot is None else (f"{slot_sign(slot)} ", slot_look(slot)))
     line.append((f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)))
     line.append(column(name, columns.name, STRONG if alarm or here else TEXT))
+
     if columns.framework:
         text = glyphs.text(_framework(run))
         line.append(column(text, columns.framework, MUTED, ellipsis=ellipsis))
@@ -255,6 +258,7 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
         return []
     value = numbers.aligned(newest_of(run, run.shown(tag)))
     line: Line = [(" ", TEXT)]
+
     if columns.title:
         title, blank = view.glyphs.text(run.infos[tag].title), len(value) - len(value.lstrip())
         cells = columns.title + blank  # a long title reaches up to the value
@@ -274,6 +278,7 @@ def _below(run: RunView, view: View, width: int, share: float | None) -> Line:
     if run.data.files.reading:
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
     line = crashed_line(run, view)
+
     if not line and run.infos:
         firing = [r for r in finding_rows(run) if r.is_firing]
         line = _worst_line(run, firing, view) if firing else []
@@ -298,6 +303,7 @@ def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:
     if worst.tag is None:
         return [(words(sentences.short(worst)), look)]
     line: Line = []
+
     if cause is not None:
         change = f"{run.infos[cause.tag].title} {change_words(cause)}"
         line += [(words(change), look), (f" at {numbers.step(cause.step)}, then ", MUTED)]
@@ -377,6 +383,7 @@ def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEAR
             where = clean(path.authority)
         waits[f"{verb} {where}"] = search.seconds
     shown = [*waits.items()]
+
     if len(shown) > most:
         shown, rest = shown[: most - 1], len(shown) - most + 1
         shown.append((f"and searching {rest} others", waits.popitem()[1]))
@@ -413,6 +420,7 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     # what the worst finding is about, the headline, and further vital signs
     headline, tags = run.headline(), list[str]()
     first = tag_to_chart(run, OVERVIEW, None, headline)
+
     if first is not None and first in run.infos:
         others = [headline] if headline is not None else []
         tags = list(dict.fromkeys([first, *others, *companions(run, first)]))

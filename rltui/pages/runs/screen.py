@@ -85,6 +85,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self.status.display = not bare
         entries: Sequence[Entry[RunKey]] = ()
         lines, share = 0, session.reading()
+
         if listed:
             hidden = len(self._listed) - len(self._shown)
             view, reference, everyone = self.shell.view, session.reference.run, self._listed.names
@@ -94,6 +95,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             lines = preview_height(width, room) if share is None else 0
         preview = self.query_one("#preview", Lines)
         preview.styles.height, preview.display = lines or 1, lines > 0
+
         if listed:
             self.items.show(entries)
             session.judge.in_sight = tuple(self.items.ids_in_view)

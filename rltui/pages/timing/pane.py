@@ -107,6 +107,7 @@ def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False
     level = run.verdict.tag_level(found.total) if found.total else Level.UNKNOWN
     look = style(LEVEL_TOKEN[level], bold=True) if level >= Level.WATCH else STRONG
     line: Line = [(numbers.duration(whole.now, tenths=True), look)]
+
     if not (short or math.isnan(whole.drift) or found.usual_steps is None):
         usual = numbers.duration(whole.usual, tenths=True)
         steps = f"{run.step_word}s {numbers.step_range(*found.usual_steps)}"
@@ -136,6 +137,7 @@ def _shares(run: RunView, found: Anatomy) -> list[tuple[str, float, int]]:
         else:
             label = f"{run.infos[stage.tag].title} {numbers.percent(share, whole=True)}"
             parts.append((label, share, colours[stage.tag]))
+
     return [*parts, (f"other {numbers.percent(rest, whole=True)}", rest, OTHER)]
 
 

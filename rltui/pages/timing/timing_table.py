@@ -191,6 +191,7 @@ def stage_line(
     line.append((numbers.aligned(cost.now) + " ", alarm or STRONG))
     share = numbers.percent(_known(row.share), whole=True)
     line.append(column(share + "  ", _SHARE + 1, TEXT, right=True))
+
     if columns.usual:
         line.append((numbers.aligned(_known(cost.usual)) + " ", MUTED))
     if columns.drift:
@@ -277,10 +278,12 @@ def _stacked(
     span = XSpan(labels + 1, cells, width, first, end, last)
     bars = foot_lines(chart, span, view.glyphs, below)
     rows = height - 3 - len(bars)
+
     if cells < 10 or rows < 3:
         return lines
     columns = _columns(found, axis.places(found.steps), (first, last, end), cells)
     parts, colours = _parts(found, columns)
+
     if shares:
         with np.errstate(invalid="ignore", divide="ignore"):
             parts = parts / np.nansum(parts, axis=0) * 100
@@ -360,6 +363,7 @@ def _parts(found: Anatomy, columns: IntArray) -> tuple[FloatArray, list[int]]:
     rows = np.maximum(columns, 0)
     stages = found.at(rows)
     rest = np.zeros(len(columns))
+
     if found.total:
         rest = np.maximum(np.nan_to_num(found.heights[rows]) - stages.sum(axis=0), 0.0)
     named = []
