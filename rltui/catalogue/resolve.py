@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rltui.catalogue.dialect import Entry
 from rltui.catalogue.guess import (
@@ -63,8 +63,7 @@ _Place = tuple[Entry, Path]
 _Key = TypeVar("_Key")
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """The entries of one document; earlier layers win over later ones."""
 
     path: Path
@@ -335,7 +334,7 @@ class Resolver:
             "healthy": None,
         }
 
-        return replace(info, metric=replace(metric, key=f"val.{metric.key}", **changes), **changes)
+        return replace(info, metric=metric._replace(key=f"val.{metric.key}", **changes), **changes)
 
 
 def _index(out: dict[_Key, _Place | None], key: _Key, found: _Place) -> None:

@@ -69,16 +69,16 @@ def test_a_list_without_room_for_all_shows_the_worst_findings() -> None:
     run = the_run(jumped())
     assert run.report is not None
     last = [f for f in run.report.findings if f.tag is not None][-1]
-    mild = tuple(replace(last, rule=f"mild{n}", title=f"mild {n}", level=Level.WATCH) for n in "ab")
-    over = replace(last, title="past", state=FindingState.RESOLVED)
-    worst = replace(last, title="worst of all", level=Level.BAD)
+    mild = tuple(last._replace(rule=f"mild{n}", title=f"mild {n}", level=Level.WATCH) for n in "ab")
+    over = last._replace(title="past", state=FindingState.RESOLVED)
+    worst = last._replace(title="worst of all", level=Level.BAD)
     run.full_report = replace(run.report, findings=(*mild, worst, over), diagnosed=Diagnosed())
     run.version += 1
     assert [f.title for f in run.report.worst(2)] == ["mild a", "worst of all"]
     assert "worst of all" in text_of(short_lines(run, 78, VIEW, 2))
     assert "worst of all" in text_of(findings_pane(run, 60, 3, VIEW))
     assert "2 more" in text_of(findings_pane(run, 60, 4, VIEW))
-    (listed,) = RunRows(ListedRuns([run]).by_key, VIEW, 80).entries(0)
+    (listed,) = RunRows(ListedRuns([run]).shown("name", ""), VIEW, 80).entries(0)
     assert "worst of all" in text_of(listed.draw(False))
 
 

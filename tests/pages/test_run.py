@@ -207,7 +207,7 @@ async def test_thirty_findings_scroll() -> None:
         assert run is not None
         assert run.report is not None
         (one,) = run.report.findings
-        found = tuple(replace(one, rule=f"rule_{n}") for n in range(30))
+        found = tuple(one._replace(rule=f"rule_{n}") for n in range(30))
         run.full_report = replace(run.report, findings=found)
         run.version += 1
         await hand.press("9")

@@ -15,7 +15,7 @@ from rltui.draw.chart.render import Bar, Chart, Curve, render
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import fit_line, plain
 from rltui.draw.view import View
-from rltui.facts.findings import moves_of
+from rltui.facts.findings import diagnosed_in
 from rltui.facts.x_axis import padded_end, span_of
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.run.metric_table import spark_line
@@ -108,4 +108,4 @@ def test_a_finding_on_another_axis_is_a_bar_of_its_own_chart_only() -> None:
     assert [(f.tag, f.since_step) for f in run.report.findings] == [("Loss/entropy", 200)]
     bars = {t: chart_of(run, t, View()).bars for t in ("Loss/surrogate", "Loss/entropy")}
     assert [len(b) for b in bars.values()] == [0, 1]
-    assert moves_of(run) == (None, ())
+    assert diagnosed_in(run).moves == ()

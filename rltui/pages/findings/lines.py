@@ -30,10 +30,10 @@ from rltui.facts.findings import (
     FindingRow,
     cause_of,
     change_words,
+    diagnosed_in,
     finding_rows,
     marks,
     marks_words,
-    moves_of,
     muted_rows,
     usually,
     worst_story,
@@ -297,7 +297,8 @@ def _words(row: FindingRow) -> str:
 
 def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
     """A section with one line per metric, at most ``height`` lines; empty when nothing moved."""
-    step, moves = moves_of(run)
+    diagnosed = diagnosed_in(run)
+    step, moves = diagnosed.step, diagnosed.moves
     if step is None or not moves or height < 2:
         return []
     glyphs = view.glyphs
@@ -324,9 +325,8 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
 
 def first_mover_sentence(run: RunView, view: View) -> str:
     """ "learning rate × 200 at 30, then KL to old policy × 470"; empty when nothing moved."""
-    _, moves = moves_of(run)
     words: list[str] = []
-    for move in moves[:2]:
+    for move in diagnosed_in(run).moves[:2]:
         at = f" at {numbers.step(move.step)}" if not words else ""
         words.append(f"{run.infos[move.tag].title} {change_words(move)}{at}")
     return view.glyphs.text(", then ".join(words))

@@ -36,7 +36,7 @@ from rltui.draw.prose import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.cache import is_kept, kept
-from rltui.facts.metrics import Row, with_value
+from rltui.facts.metrics import Row, make_row
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.metric.overlays import has_others, marks_legend, versions, with_others
@@ -211,7 +211,7 @@ def grid_lines(
     """The charts of ``rows``, those in sight, with the crosshair at the step ``cross`` in all;
     ``pace`` says how many of them, None for all."""
     pace = pace or Pace()
-    rows = [r if r.value is not None else with_value(run, r) for r in rows[: layout.places]]
+    rows = [make_row(run, r.tag, r.band) if r.value is None else r for r in rows[: layout.places]]
     frames = [_frame(layout, place, len(rows)) for place in range(len(rows))]
     keys: dict[str, Hashable] = {
         r.tag: ("plot", r.tag, r.band, view, frame, span_of(run, r.tag)[2], versions(view))

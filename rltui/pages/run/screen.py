@@ -11,7 +11,7 @@ from textual.geometry import Size
 from rltui.core.batch import RunKey
 from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
-from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, has_tab, tabs_of
+from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
 from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_list import row_of, tag_at
@@ -195,7 +195,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     @property
     def tab(self) -> str:
         """The tab that is shown: the chosen one, or Overview while the run has nothing for it."""
-        return self._chosen if has_tab(self.run, self._chosen) else OVERVIEW
+        return self._chosen if TAB_BY_ID[self._chosen] in tabs_of(self.run) else OVERVIEW
 
     @property
     def place(self) -> str:
@@ -283,7 +283,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def select_tab(self, tab: str) -> None:
         """Show a tab; says so when the run has nothing for it."""
-        if not has_tab(self.run, tab):
+        if TAB_BY_ID[tab] not in tabs_of(self.run):
             self.shell.say(f"no {TAB_BY_ID[tab].title.lower()} metrics in this run")
             return
         self._chosen = tab
