@@ -36,7 +36,7 @@ from rltui.catalogue.guess import (
     without_window,
 )
 from rltui.catalogue.model import Category, Metric, TagInfo
-from rltui.catalogue.normal import LEFT_OUT, Reading, normal, reading, readings, usual_words
+from rltui.catalogue.normal import LEFT_OUT, TagReading, normal, reading, readings, usual_words
 from rltui.catalogue.pattern import Pattern, normal_pattern
 from rltui.core.yaml_document import fill
 
@@ -208,7 +208,7 @@ class Resolver:
             return replace(info, scale=0.001, unit="ms") if way.unit == "ms" else info
         return None
 
-    def _statistic(self, tag: str, way: Reading) -> TagInfo | None:
+    def _statistic(self, tag: str, way: TagReading) -> TagInfo | None:
         """Another statistic of a quantity whose mean is known: ``ep_ret_max`` of ``ep_ret``."""
         if way.stat in ("", "mean"):
             return None
