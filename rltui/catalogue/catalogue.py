@@ -15,7 +15,7 @@ from rltui.catalogue.metrics import read_metrics, read_relations, read_scenarios
 from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario, TagInfo
 from rltui.catalogue.normal import normal
 from rltui.catalogue.recognise import Names, algorithm_of, judge, seen_by
-from rltui.catalogue.resolve import Layer, Resolver
+from rltui.catalogue.resolve import Resolver
 from rltui.core.errors import UsageError
 from rltui.core.installation import shipped
 from rltui.core.yaml_document import nearest
@@ -41,14 +41,12 @@ class Dialect:
         """Those of its head, or of the one that it inherits from."""
         self.algorithms = head.algorithms or ()
         """The same."""
-        self._layers: tuple[Layer, ...] | None = None
+        self._layers: tuple[tuple[Entry, ...], ...] | None = None
 
-    def layers(self, metrics: dict[str, Metric]) -> tuple[Layer, ...]:
+    def layers(self, metrics: dict[str, Metric]) -> tuple[tuple[Entry, ...], ...]:
         """The entries of each document, read on first use. Raises DocumentError."""
         if self._layers is None:
-            self._layers = tuple(
-                Layer(path, read_body(path, text, metrics)) for path, text in self.documents
-            )
+            self._layers = tuple(read_body(path, text, metrics) for path, text in self.documents)
         return self._layers
 
     def under(self, head: Head, text: str) -> Dialect:
@@ -154,7 +152,7 @@ class Catalogue:
     def entries(self, framework: str) -> tuple[Entry, ...]:
         """The entries of one dialect's own documents."""
         layers = self.dialects[framework].layers(self.metrics)
-        return tuple(entry for layer in layers for entry in layer.entries)
+        return tuple(entry for layer in layers for entry in layer)
 
     def explain(self, name: str, framework: str | None = None) -> Explanation:
         """Everything known about a tag or metric key, in one framework or in all."""
