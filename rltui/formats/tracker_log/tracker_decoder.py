@@ -130,6 +130,7 @@ class ConsoleOutput:
             whole = self._partial.pop(stream, b"") + line
             self._lines.append(shown(_bounded(whole)))
         self.after_row += len(lines)
+
         if partial:
             self._partial[stream] = _bounded(self._partial.get(stream, b"") + partial)
         self._new = self._new or bool(raw)
@@ -338,6 +339,7 @@ class SwanLabDecoder(TrackerDecoder):
 
         if not column.steps:
             self._new.append(column)
+
         column.steps.append(step)
         column.times.append(wall)
         column.values += value
