@@ -80,7 +80,7 @@ class Watcher:
 
     def again(self, name: str) -> Iterator[Batch]:
         """What was read of a run, once more."""
-        found = self.places.wanted(self.run(name).files.sources)
+        found = self.places.wanted(self.run(name).files.sources, ())
         assert found is not None
         number, wanted = found
         connect = partial(self.places.connected, number)
