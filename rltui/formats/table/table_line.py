@@ -46,6 +46,8 @@ _DELIMITERS = (",", "\t", ";")
 #: The separator of tables whose columns are lined up with blanks.
 BLANK = " "
 _BLANKS = re.compile(rb"[ \t]+")
+#: How the files of Monitor begin.
+_MONITOR = re.compile(rb'\s*#.*"t_start".*\n')
 #: Rows without a step, or in a file of any name, from which a table is believed to be a log.
 _LEAST_ROWS = 2
 #: Cells of a text that is quoted.
@@ -247,8 +249,7 @@ def holds_log(
     ``fixed``: only trainers give the file this name, so that a header is enough. ``loose``: files
     of this name are seldom tables: two rows of nothing but numbers must show that this is one.
     """
-    first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
-    if first[1] and first[0].startswith(b"#") and b'"t_start"' in first[0]:
+    if _MONITOR.match(head.removeprefix(b"\xef\xbb\xbf")) is not None:
         return True
     table = _table_in(head)
     if table is None:
