@@ -29,24 +29,15 @@ class Dialect:
     def __init__(self, head: Head, documents: Sequence[tuple[Path, str]]) -> None:
         self.head = head
         """Identity and fingerprint, merged from all documents."""
+        self.id = head.id
+        """Framework id: verl, trl, ..."""
+        self.title = head.id if head.title is None else head.title
+        """Name for people; empty for generic."""
+        self.rank = head.rank or 0
+        """Order among similar dialects; one of the user comes first unless it sets a rank."""
         self.documents = tuple(documents)
         """Path and text of each document, the user's first."""
         self._layers: tuple[Layer, ...] | None = None
-
-    @property
-    def id(self) -> str:
-        """Framework id: verl, trl, ..."""
-        return self.head.id
-
-    @property
-    def title(self) -> str:
-        """Name for people; empty for generic."""
-        return self.id if self.head.title is None else self.head.title
-
-    @property
-    def rank(self) -> int:
-        """Order among similar dialects; one of the user comes first unless it sets a rank."""
-        return 0 if self.head.rank is None else self.head.rank
 
     def layers(self, metrics: dict[str, Metric]) -> tuple[Layer, ...]:
         """The entries of each document, read on first use. Raises DocumentError."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
+from typing import NamedTuple
 
 from rltui.catalogue.dialect import AlgorithmMark, Fingerprint, Head
 from rltui.catalogue.guess import plain_name
@@ -20,8 +20,7 @@ from rltui.catalogue.pattern import Pattern
 _ENOUGH = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(NamedTuple):
     """A dialect with its effective prefixes and algorithm marks."""
 
     head: Head
@@ -29,8 +28,7 @@ class Suspect:
     algorithms: tuple[AlgorithmMark, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Strength of the match: 0 none, 1 supporting, 2 strong, 3 format."""
 
     strength: int

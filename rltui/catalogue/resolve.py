@@ -19,12 +19,12 @@ normal form or reading and mean different things, neither is meant: ambiguity is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rltui.catalogue.dialect import Entry
 from rltui.catalogue.guess import (
@@ -63,8 +63,7 @@ _Place = tuple[Entry, Path]
 _Key = TypeVar("_Key")
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """The entries of one document; earlier layers win over later ones."""
 
     path: Path
@@ -107,9 +106,11 @@ class Resolver:
         """What ``tag`` means. An unknown tag gets a guessed category and title."""
         info = self._memo.get(tag)
         if info is None:
-            info = self.known(tag)
+            info = self.known(tag) or self._added(tag)
             if info is None:
-                info = self._added(tag) or self._unknown(tag)
+                cut = ((p, v) for p, v in self._prefixes if tag.startswith(p) and tag != p)
+                _, validation = next(cut, ("", False))
+                info = unknown_tag(tag, Category.VALIDATION if validation else None)
             self._memo[tag] = info
         return info
 
@@ -168,12 +169,6 @@ class Resolver:
         found = self._match(tag)
 
         return None if found is None else self._info(tag, *found)
-
-    def _unknown(self, tag: str) -> TagInfo:
-        for prefix, validation in self._prefixes:
-            if tag.startswith(prefix) and len(tag) > len(prefix):
-                return unknown_tag(tag, Category.VALIDATION if validation else None)
-        return unknown_tag(tag, None)
 
     def _respelt(self, tag: str) -> TagInfo | None:
         for form, validation in self._forms(tag):
@@ -309,7 +304,8 @@ class Resolver:
         changes = dict(entry.changes)
         for name in ("title", "unit"):
             if name in changes:
-                changes[name] = _filled(changes[name], labels)
+                text = fill(changes[name], lambda label, form: label_text(labels[label], form))
+                changes[name] = text
         if entry.changes.get("guessed"):
             changes["title"] = guessed_title(changes.get("title", info.title))
 
@@ -338,7 +334,7 @@ class Resolver:
             "healthy": None,
         }
 
-        return replace(info, metric=replace(metric, key=f"val.{metric.key}", **changes), **changes)
+        return replace(info, metric=metric._replace(key=f"val.{metric.key}", **changes), **changes)
 
 
 def _index(out: dict[_Key, _Place | None], key: _Key, found: _Place) -> None:
@@ -349,10 +345,6 @@ def _index(out: dict[_Key, _Place | None], key: _Key, found: _Place) -> None:
     known = out[key]
     if known is not None and known[1] == found[1] and not known[0].means_as(found[0]):
         out[key] = None
-
-
-def _filled(template: str, labels: Mapping[str, str]) -> str:
-    return fill(template, lambda name, form: label_text(labels[name], form))
 
 
 def place(path: Path, line: int) -> str:

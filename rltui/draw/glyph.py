@@ -61,7 +61,6 @@ class GlyphSet:
     finished: str = "■"
     stopped: str = "□"
     crashed: str = "✖"
-    state_unknown: str = "·"
 
     # Rows
     up: str = "↑"
@@ -112,13 +111,7 @@ class GlyphSet:
 
     def state(self, state: RunState) -> str:
         """The glyph of a run state."""
-        return {
-            RunState.LIVE: self.live,
-            RunState.STALLED: self.stalled,
-            RunState.FINISHED: self.finished,
-            RunState.STOPPED: self.stopped,
-            RunState.CRASHED: self.crashed,
-        }.get(state, self.state_unknown)
+        return str(getattr(self, state.name.lower()))
 
     def text(self, text: str) -> str:
         """``text`` as this set may print it: itself, or :func:`ascii_text` of it."""
@@ -128,38 +121,12 @@ class GlyphSet:
 BRAILLE = GlyphSet()
 BLOCK = replace(BRAILLE, marker="block")
 ASCII = GlyphSet(
-    marker="ascii",
-    unknown="?",
-    ok="+",
-    watch="!",
-    bad="X",
-    over="o",
-    live="*",
-    stalled="o",
-    finished="#",
-    stopped="-",
-    crashed="X",
-    state_unknown="?",
-    up="^",
-    down="v",
-    cursor=">",
-    ellipsis="~",
-    unchanged="-",
-    ramp="_.-=+*#",
-    rule="-",
-    heavy="=",
-    vertical="|",
-    tick_left="+",
-    tick_down="+",
-    tick_up="+",
-    corner="+",
-    newest="<",
-    limit="-",
-    restart_line=":",
-    bar="=",
-    bar_rest=".",
-    dot=".",
-)
+    marker="ascii", unknown="?", ok="+", watch="!", bad="X", over="o", live="*", stalled="o",
+    finished="#", stopped="-", crashed="X", up="^", down="v", cursor=">", ellipsis="~",
+    unchanged="-", ramp="_.-=+*#", rule="-", heavy="=", vertical="|", tick_left="+",
+    tick_down="+", tick_up="+", corner="+", newest="<", limit="-", restart_line=":", bar="=",
+    bar_rest=".", dot=".",
+)  # fmt: skip
 _SETS = {"braille": BRAILLE, "block": BLOCK, "ascii": ASCII}
 
 
@@ -173,19 +140,16 @@ def ascii_text(text: str) -> str:
         return text
     # between two values: an arrow with a head of ">" reads as a comparison
     text = text.replace(" → ", " to ")
-    return "".join(_ascii_char(c) for c in text)
-
-
-def _ascii_char(char: str) -> str:
-    if char.isascii():
-        return char
-    known = _ASCII.get(char)
-    if known is not None:
-        return known
-    if "⠀" <= char <= "⣿":
-        return " " if char == "⠀" else "*"
-    base = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode()
-    return base or "?" * cell_width(char)
+    out = []
+    for char in text:
+        plain = char if char.isascii() else _ASCII.get(char)
+        if plain is None and "⠀" <= char <= "⣿":
+            plain = " " if char == "⠀" else "*"
+        if plain is None:
+            plain = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode()
+            plain = plain or "?" * cell_width(char)
+        out.append(plain)
+    return "".join(out)
 
 
 @lru_cache(maxsize=8)
@@ -201,7 +165,7 @@ def glyph_set(marker: str, *, plain_badges: bool = False, colours: bool = True) 
     chosen = _SETS[marker] if colours else replace(_SETS[marker], colours=False)
     if not plain_badges or chosen.ascii:
         return chosen
-    states = ("live", "stalled", "finished", "stopped", "crashed", "state_unknown")
+    states = ("live", "stalled", "finished", "stopped", "crashed")
     names = ("unknown", "ok", "watch", "bad", "over", *states)
 
     return replace(chosen, **{n: getattr(ASCII, n) for n in names})

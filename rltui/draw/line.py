@@ -17,7 +17,6 @@ from typing import Generic, TypeVar, overload
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.glyph import GlyphSet, ascii_text
 from rltui.draw.view import View
 
 Id = TypeVar("Id", bound=Hashable)
@@ -101,22 +100,11 @@ ACCENT = style(Token.ACCENT)
 Span = tuple[str, Style]
 Line = list[Span]
 #: The colours of compared runs, by slot: more lines in one chart cannot be distinguished.
-RUN_TOKENS = (Token.RUN_1, Token.RUN_2, Token.RUN_3, Token.RUN_4, Token.RUN_5)
+RUN_TOKENS = tuple(Token(f"run{n}") for n in range(1, 6))
 #: Token of a group of runs -> that of the band around its line.
-RUN_BANDS = dict(
-    zip(
-        RUN_TOKENS,
-        (
-            Token.RUN_1_BAND, Token.RUN_2_BAND, Token.RUN_3_BAND, Token.RUN_4_BAND,
-            Token.RUN_5_BAND,
-        ),
-        strict=True,
-    )
-)  # fmt: skip
+RUN_BANDS = {token: Token(f"{token.value}band") for token in RUN_TOKENS}
 #: Tokens of the stages of a step; the last one is that of all other stages.
-STAGE_TOKENS = (
-    Token.STAGE_1, Token.STAGE_2, Token.STAGE_3, Token.STAGE_4, Token.STAGE_5, Token.STAGE_6,
-)  # fmt: skip
+STAGE_TOKENS = tuple(Token(f"stage{n}") for n in range(1, 7))
 
 #: Level -> token of its text and badge.
 LEVEL_TOKEN = {
@@ -135,11 +123,6 @@ def line_width(line: Iterable[Span]) -> int:
 def plain(line: Iterable[Span]) -> str:
     """The text of the line alone."""
     return "".join(text for text, _ in line)
-
-
-def printable(line: Line, glyphs: GlyphSet) -> Line:
-    """``line`` as a set of glyphs may print it."""
-    return [(ascii_text(text), look) for text, look in line] if glyphs.ascii else line
 
 
 def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
@@ -237,9 +220,7 @@ class LazyEntries(Sequence[Entry[Id]]):
 
 def heights_of(entries: Sequence[Entry[Id]]) -> Sequence[int]:
     """The height of each entry."""
-    if isinstance(entries, LazyEntries):
-        return entries.heights
-    return [e.height for e in entries]
+    return entries.heights if isinstance(entries, LazyEntries) else [e.height for e in entries]
 
 
 def items_of(entries: Sequence[Entry[Id]]) -> tuple[list[int], list[Id]]:
@@ -280,6 +261,6 @@ def beside(left: list[Line], right: list[Line], width: int, gap: int, rows: int)
     ]
 
 
-def longest(texts: list[str], least: int = 0) -> int:
+def longest(texts: Iterable[str], least: int = 0) -> int:
     """Cells of the longest text."""
     return max((cell_width(t) for t in texts), default=least)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count, islice
 
@@ -23,6 +23,7 @@ from rltui.draw.line import (
     Token,
     fit_line,
     line_width,
+    longest,
     style,
 )
 from rltui.facts import numbers
@@ -116,9 +117,8 @@ def paragraph(
 ) -> list[Line]:
     """Wrapped text as lines."""
     margin: Line = [(" " * indent, TEXT)] if indent else []
-    return [
-        [*margin, (line, look)] for line in wrap(text, width - indent, limit, ellipsis=ellipsis)
-    ]
+    lines = wrap(text, width - indent, limit, ellipsis=ellipsis)
+    return [[*margin, (line, look)] for line in lines]
 
 
 def fact_table(
@@ -183,11 +183,8 @@ def note_lines(notes: Sequence[Note], width: int) -> list[Line]:
     lines: list[Line] = []
     for note in notes[:_MOST]:
         text = hard_wrap(note_text(note, str(note.path)), max(1, width - 4))
-        marks = ["  ! ", *["    "] * len(text)]
-        lines += [
-            [(mark, style(Token.WATCH)), (part, MUTED)]
-            for mark, part in zip(marks, text, strict=False)
-        ]
+        for at, part in enumerate(text):
+            lines.append([("    " if at else "  ! ", style(Token.WATCH)), (part, MUTED)])
     if len(notes) > _MOST:
         lines.append([(f"    and {len(notes) - _MOST} more", MUTED)])
 
@@ -204,16 +201,18 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     which it differs from its neighbours. Where that does not suffice, a number follows its
     beginning. Two come out equal only where ``width`` is too small for the number.
     """
-    if all(cell_width(n) <= width for n in names):
+    if longest(names) <= width:
         return names
     shown = _without_common(names, width, ellipsis)
-    if all(cell_width(n) <= width for n in shown):
+    if longest(shown) <= width:
         return shown
-    tries = [_own_names(names, width, ellipsis), _without_shared(names, width, ellipsis)]
+    shares = Counter(word for name in set(names) for word in set(name.split(" ")))
+    fewer = tuple(_fewer_words(n, shares, width, ellipsis) for n in names)
+    tries = [_own_names(names, width, ellipsis), fewer]
     for tail in _TAILS:
         middle = (fit_middle(n, width, tail, ellipsis=ellipsis) for n in shown)
         tries.append(tuple(n.replace(2 * ellipsis, ellipsis) for n in middle))
-    fitting = [cut for cut in tries if all(cell_width(n) <= width for n in cut)]
+    fitting = [cut for cut in tries if longest(cut) <= width]
     best = max(fitting or tries, key=lambda cut: len(set(cut)))
     alike, given = Counter(best), Counter(names)
     ordered = sorted(given)
@@ -239,16 +238,14 @@ def _unique(
         if name not in held:
             parts = islice(_parts_of(name, width, ellipsis), most)
             free = next((c for c in parts if c not in owners), "")
-            held[name] = free or _numbered(name, next(numbers), width, ellipsis)
-            owners.setdefault(held[name], name)
+            if not free:  # the beginning and a number: "env_reward…#12"
+                sign = f"{ellipsis}#{next(numbers)}"
+                head = fit(name, width - cell_width(sign), ellipsis="").rstrip()
+                free = fit(head + sign, width)
+            held[name] = free
+            owners.setdefault(free, name)
 
     return tuple(held[name] for name in names)
-
-
-def _numbered(name: str, number: int, width: int, ellipsis: str) -> str:
-    """The beginning of a name and a number: "env_reward…#12"."""
-    sign = f"{ellipsis}#{number}"
-    return fit(fit(name, width - cell_width(sign), ellipsis="").rstrip() + sign, width)
 
 
 def _parts_of(name: str, width: int, ellipsis: str) -> Iterator[str]:
@@ -269,28 +266,24 @@ def _without_common(names: Sequence[str], width: int, ellipsis: str) -> tuple[st
     before the part that differs which fit into ``width``."""
     if len(set(names)) < 2:
         return tuple(names)
-    head = _whole_words(_common(min(names), max(names)))
+    head = _whole_words(common_start(names))
     rest = [n[head:] for n in names]
     ends = [n[::-1] for n in rest]
-    tail = _whole_words(_common(min(ends), max(ends)))
+    tail = _whole_words(common_start(ends))
     after = ellipsis if tail else ""
-    longest = max(cell_width(n[: len(n) - tail]) for n in rest)
-    head = _kept_from(names[0][:head], width - longest - cell_width(ellipsis + after))
+    room = width - max(cell_width(n[: len(n) - tail]) for n in rest) - cell_width(ellipsis + after)
+    # the last whole words of what is common stay as far as there is room
+    common = names[0][:head]
+    end = head
+    while end and cell_width(common[end:]) <= room:
+        head = end
+        end = max(common.rfind(c, 0, end - 1) for c in _SEPARATORS) + 1
+    if cell_width(common[end:]) <= room:
+        head = end
     rest = [n[head:] for n in names]
     before = ellipsis if head else ""
 
     return tuple(before + n[: len(n) - tail] + after for n in rest)
-
-
-def _kept_from(common: str, room: int) -> int:
-    """Where the last whole words of ``common`` begin that ``room`` cells hold."""
-    start = end = len(common)
-    while end:
-        end = max(common.rfind(c, 0, end - 1) for c in _SEPARATORS) + 1
-        if cell_width(common[end:]) > room:
-            break
-        start = end
-    return start
 
 
 def _own_names(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
@@ -312,16 +305,11 @@ def _own_names(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ..
     return tuple(out.get(n, n) for n in names)
 
 
-def _without_shared(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
-    """Names that are too long without the inner words that most of the names have."""
-    shares = Counter(word for name in set(names) for word in set(name.split(" ")))
-    return tuple(
-        n if cell_width(n) <= width else _fewer_words(n, shares, width, ellipsis) for n in names
-    )
-
-
 def _fewer_words(name: str, shares: Counter[str], width: int, ellipsis: str) -> str:
-    """The first and the last word, and as much as fits of those between that few names share."""
+    """A name that is too long as the first and the last word, and as much as fits of those between
+    that few names share."""
+    if cell_width(name) <= width:
+        return name
     words = name.split(" ")
     left = list(range(len(words)))
     while len(left) > 2:
@@ -338,11 +326,11 @@ def _fewer_words(name: str, shares: Counter[str], width: int, ellipsis: str) -> 
     return fit_middle(name, width, 1 / 3 if len(words) > 1 else 2 / 3, ellipsis=ellipsis)
 
 
-def _common(first: str, second: str) -> str:
-    """The beginning that two names share; that of many is that of the first and the last."""
-    pairs = zip(first, second, strict=False)
-    length = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
-    return first[:length]
+def common_start(names: Collection[str]) -> str:
+    """The beginning that all names share: that of the first and the last in order."""
+    first, last = min(names), max(names)
+    pairs = zip(first, last, strict=False)
+    return first[: next((i for i, (a, b) in enumerate(pairs) if a != b), len(first))]
 
 
 def _whole_words(common: str) -> int:
@@ -358,7 +346,7 @@ def _window(name: str, ordered: Sequence[str], width: int, ellipsis: str) -> str
     """
     at = bisect_left(ordered, name)
     beside = [*ordered[max(0, at - 1) : at], *ordered[at + 1 : at + 2]]
-    shared = max(len(_common(name, other)) for other in beside)
+    shared = max(len(common_start((name, other))) for other in beside)
     if shared <= 1:
         return fit(name, width, ellipsis=ellipsis)
     head = fit(name, min(shared - 1, width // 3), ellipsis="") + ellipsis

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.installation import shipped
-from rltui.core.yaml_document import Node, Table, nearest, read_document
+from rltui.core.yaml_document import Node, nearest, read_document
 from rltui.draw.line import RUN_BANDS, Token
 
 DEFAULT = "default"
@@ -105,23 +105,8 @@ def _theme(
     ansi: bool = False,
     path: Path | None = None,
 ) -> Theme:
-    return Theme(
-        name=name,
-        dark=dark,
-        colours=MappingProxyType({t: given[t][0] for t in Token}),
-        colours256=MappingProxyType({t: given[t][1] for t in Token}),
-        ansi16=MappingProxyType({t: given[t][2] for t in Token}),
-        ansi=ansi,
-        path=path,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class FailedTheme:
-    """A theme file that cannot be used, and why (one sentence, with file, line and column)."""
-
-    path: Path
-    reason: str
+    colours, colours256, ansi16 = ({t: given[t][n] for t in Token} for n in range(3))
+    return Theme(name, dark, colours, colours256, ansi16, ansi, path)  # type: ignore[arg-type]
 
 
 def load_theme(name_or_path: str | Path, extra_dirs: Iterable[Path] = ()) -> Theme:
@@ -142,28 +127,21 @@ def load_theme(name_or_path: str | Path, extra_dirs: Iterable[Path] = ()) -> The
     raise UsageError(f"no theme {word!r}; there are {', '.join(known)}{tail}")
 
 
-def list_themes(extra_dirs: Iterable[Path] = ()) -> tuple[list[Theme], list[FailedTheme]]:
-    """All themes by name (the user's before a shipped one of the same name), and the failures."""
+def list_themes(extra_dirs: Iterable[Path] = ()) -> list[Theme]:
+    """All themes by name, the user's before a shipped one of the same name; without broken ones."""
     loaded: dict[str, Theme] = {}
-    failed: list[FailedTheme] = []
     for path in _files(extra_dirs):
-        if path.stem in loaded:
-            continue
-        try:
-            loaded[path.stem] = _read(path)
-        except RltuiError as error:
-            failed.append(FailedTheme(path, str(error)))
-    return sorted(loaded.values(), key=lambda t: t.name), failed
+        if path.stem not in loaded:
+            with suppress(RltuiError):
+                loaded[path.stem] = _read(path)
+    return sorted(loaded.values(), key=lambda t: t.name)
 
 
 def _files(extra_dirs: Iterable[Path]) -> list[Path]:
     out: list[Path] = []
     for folder in (*extra_dirs, shipped("themes")):
-        try:
-            found = sorted(p for p in Path(folder).iterdir() if p.suffix in _ENDINGS)
-        except OSError:
-            continue
-        out.extend(found)
+        with suppress(OSError):
+            out += sorted(p for p in Path(folder).iterdir() if p.suffix in _ENDINGS)
     return out
 
 
@@ -179,23 +157,21 @@ def _read(path: Path) -> Theme:
     dark = dark_node.boolean() if dark_node else True
     colours_node = table.get("colours")
     table.finish()
-    given = _colours(colours_node.table()) if colours_node else {}
+
+    words = [t.value for t in Token]
+    given: dict[Token, _Entry] = {}
+    colours = colours_node.table() if colours_node else None
+    for word, node in colours.pairs() if colours else ():
+        if word not in words and colours:
+            colours.key_node(word).fail(f"unknown colour {word!r}", hint=nearest(word, words))
+        given[Token(word)] = _entry(node, Token(word))
+
     missing = [t for t in Token if t not in given]
+    if missing and path.resolve() == shipped("themes", f"{_BASES[dark]}.yaml").resolve():
+        table.node.fail(f"colour {missing[0].value!r} is missing")
     if missing:
-        if path.resolve() == shipped("themes", f"{_BASES[dark]}.yaml").resolve():
-            table.node.fail(f"colour {missing[0].value!r} is missing")
         _fill(given, missing, _base(dark))
     return _theme(name, dark, given, ansi_node.boolean() if ansi_node else False, path)
-
-
-def _colours(table: Table) -> dict[Token, _Entry]:
-    words = [t.value for t in Token]
-    out: dict[Token, _Entry] = {}
-    for word, node in table.pairs():
-        if word not in words:
-            table.key_node(word).fail(f"unknown colour {word!r}", hint=nearest(word, words))
-        out[Token(word)] = _entry(node, Token(word))
-    return out
 
 
 def _entry(node: Node, token: Token) -> _Entry:
@@ -210,17 +186,12 @@ def _entry(node: Node, token: Token) -> _Entry:
     if not -1 <= index <= 255:
         parts[1].fail(f"expected an index from 0 to 255, found {index}")
     ansi = parts[2].text() if len(parts) > 2 else _base_ansi(colour, token)
-    if not _is_ansi(ansi):
+    rest = [w for w in ansi.split() if w not in _ATTRIBUTES]
+    if not ansi.split() or (rest and " ".join(rest) not in (*ANSI_COLOURS, DEFAULT, "none")):
         options = (*ANSI_COLOURS, DEFAULT, "none", *sorted(_ATTRIBUTES))
         parts[2].fail(f"unknown ANSI colour {ansi!r}", hint=nearest(ansi, options))
 
     return colour.lower(), index, ansi
-
-
-def _is_ansi(text: str) -> bool:
-    words = text.split()
-    rest = [w for w in words if w not in _ATTRIBUTES]
-    return bool(words) and (not rest or " ".join(rest) in (*ANSI_COLOURS, DEFAULT, "none"))
 
 
 def _base_ansi(colour: str, token: Token) -> str:
@@ -228,7 +199,9 @@ def _base_ansi(colour: str, token: Token) -> str:
     if colour == DEFAULT or token in (Token.BG, Token.RAISED, Token.TEXT):
         return DEFAULT
     fixed = {Token.STRONG: "bold", Token.SEL: "reverse", Token.TINT: "none", Token.MUTED: "dim"}
-    return fixed.get(token) or ANSI_COLOURS[_nearest_ansi(colour)]
+    want = rgb(colour)
+    closest = min(range(16), key=lambda i: _distance(_ANSI_RGB[i], want))
+    return fixed.get(token) or ANSI_COLOURS[closest]
 
 
 def _fill(given: dict[Token, _Entry], missing: list[Token], base: Theme) -> None:
@@ -268,11 +241,6 @@ def nearest_256(colour: str) -> int:
         232 + grey: [8 + 10 * grey] * 3,
     }
     return min(options, key=lambda i: _distance(options[i], want))
-
-
-def _nearest_ansi(colour: str) -> int:
-    want = rgb(colour)
-    return min(range(16), key=lambda i: _distance(_ANSI_RGB[i], want))
 
 
 def _distance(first: Iterable[int], second: Iterable[int]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,14 +15,14 @@ from rltui.config import HooksConfig
 from rltui.core.address import identity
 from rltui.core.batch import RunKey
 from rltui.core.errors import RltuiError
-from rltui.facts.groups import following, marked_again
+from rltui.facts.groups import following
 from rltui.pages.run.chart_screen import Open, SessionApp
 from rltui.pages.runs.screen import RunsScreen
 from rltui.session import RunView, Session
 from rltui.tui.alerts import Alerts
 from rltui.tui.keys import EVERYWHERE, Key
 from rltui.tui.playback import Playback, ReplayStart
-from rltui.tui.pump import Collecting, InputTimes, Pump, Warming
+from rltui.tui.pump import InputTimes, Pump
 from rltui.tui.remembered import RememberedView, SavedMark
 from rltui.tui.screen import ShellScreen
 from rltui.tui.shell import Look
@@ -55,6 +56,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
             if m.logdir in self._real_logdirs
         }
         """Runs that were marked at the last start and are not yet again -> slot."""
+
         if self.state.mutes:
             session.run_list.mutes.replace(self._remembered.mutes)
         self._alerts = Alerts(self, session, hooks or HooksConfig(terminal="off"))
@@ -62,13 +64,10 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         self.logdirs = session.logdirs
         self._from_picker = from_picker
         self._input_times = InputTimes(session.clock)
-        self._collecting = Collecting(self._input_times, session.clock)
         self.failure: RltuiError | None = None
         self._replaced: set[Path] = set()
         """Logdirs of which it was said that they are read by another address."""
-        load_later, collect = Warming(self).go_on, self._collecting.look
-        news = self._show_news, self._fail
-        self.pump = Pump(self, session, *news, load_later, self._input_times, collect)
+        self.pump = Pump(self, session, self._show_news, self._fail, self._input_times)
         self.playback = Playback(self, session, lambda: self._show_news(False), replay)
 
     def get_default_screen(self) -> Screen[Any]:
@@ -76,7 +75,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
 
     def on_mount(self) -> None:
         """Start reading once the screen has been painted: it says what is being read."""
-        self._collecting.start()
+        gc.disable()  # the pump collects between keys
         self._follow_marks()
         if self._remembered.note:
             self.say(self._remembered.note)
@@ -93,7 +92,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
             self.remember()
         self.session.stop()
         self._alerts.close()
-        self._collecting.stop()
+        gc.enable()
 
     async def on_event(self, event: events.Event) -> None:
         """Note when keys and clicks come."""
@@ -133,15 +132,15 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
 
     def _follow_marks(self) -> None:
         """Mark what was marked at the last start, and keep the marks on the runs that are shown."""
-        session, marked = self.session, following(self.view.marked, self.session.views)
+        session = self.session
+        marked = following(self.view.marked, session.views, self._to_mark)
         if self._to_mark:
-            marked = marked_again(marked, self._to_mark, session.views)
             awaited = session.reach.searching or session.reader.state.out_of_reach
             complete = not awaited and session.reading() is None
             complete = complete and len(session.views) == session.run_count
             for key in list(self._to_mark) if complete else [m.run.key for m in marked]:
                 self._to_mark.pop(key, None)
-        if marked is not self.view.marked:
+        if marked != self.view.marked:
             self.view = replace(self.view, marked=marked)
 
     def action_pause(self) -> None:

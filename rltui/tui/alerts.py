@@ -11,7 +11,7 @@ from rltui.config import HooksConfig
 from rltui.core.level import Level
 from rltui.core.text import kept_clean
 from rltui.session import Session
-from rltui.session.event import Event, EventKind, Watcher
+from rltui.session.event import EventKind, Watcher
 from rltui.session.hook import open_hook
 from rltui.tui.clipboard import passed_through
 from rltui.tui.shell import ShellApp
@@ -46,7 +46,8 @@ class Alerts:
         for event in events:
             if self._hook is not None and self._hook.wants(event):
                 self._hook.post(event_message(event))
-        loud = [e for e in events if self._is_loud(e)]
+        begun = [e for e in events if e.kind is not EventKind.RESOLVED]
+        loud = [e for e in begun if self._least is not None and e.finding.level >= self._least]
         if loud:
             more = f" and {len(loud) - 1} more" if len(loud) > 1 else ""
             self._app.bell()
@@ -56,10 +57,6 @@ class Alerts:
         """Hand over what is left."""
         if self._hook is not None:
             self._hook.close(_LAST_S)
-
-    def _is_loud(self, event: Event) -> bool:
-        begun = event.kind is not EventKind.RESOLVED
-        return self._least is not None and begun and event.finding.level >= self._least
 
     def _complain(self, text: str) -> None:
         """Called on the thread of the hook; the loop may be closed already."""

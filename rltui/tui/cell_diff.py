@@ -79,40 +79,36 @@ class CellDiffApp(App[Result]):
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         """Write an update: the one place where Textual does."""
-        text = self._difference(renderable)
-        if text == "" and not self._cursor_moved():
+        if renderable is None or getattr(self, "_batch_count", False):
+            super()._display(screen, renderable)  # writes nothing
+            return
+        try:
+            text = self._difference(renderable)
+        except (AttributeError, TypeError, UnknownContentError):
+            text = None
+        if text is None:
+            self._forget_terminal()
+        elif text == "" and not self._cursor_moved():
             self.post_display_hook()
             return
-        if text is not None:  # Textual writes it as its own, with the cursor put in its place
+        else:  # Textual writes it as its own, with the cursor put in its place
             renderable.render_segments = lambda _: text
         super()._display(screen, renderable)
 
     def _difference(self, update: object) -> str | None:
         """What to write for an update; None when that is up to Textual."""
-        try:
-            if update is None or self._batch_count:
-                return None  # nothing will be written
-            text = self._patch(update)
-        except (AttributeError, TypeError, UnknownContentError):
-            text = None
-        if text is None:
-            self._forget_terminal()
-        return text
-
-    def _patch(self, update: object) -> str | None:
         driver, system = self._driver, self.console._color_system
         off = driver is None or driver.is_headless or driver.is_inline
         if off or system is None or self._closed or not self._running:
             return None
-        if self._terminal_cells is None:
-            self._terminal_cells = TerminalCells(system)
+        cells = self._terminal_cells = self._terminal_cells or TerminalCells(system)
         if isinstance(update, compositor.LayoutUpdate):
             if self._terminal_size != update.region.size:
-                self._terminal_cells.forget()
+                cells.forget()
                 self._terminal_size = update.region.size
-            return self._terminal_cells.show(_layout_rows(update))
+            return cells.show(_layout_rows(update))
         if isinstance(update, compositor.ChopsUpdate):
-            return self._terminal_cells.show(_chops_rows(update))
+            return cells.show(_chops_rows(update))
         return None
 
     def _cursor_moved(self) -> bool:
@@ -135,10 +131,6 @@ def _layout_rows(update: compositor.LayoutUpdate) -> _Rows:
 def _chops_rows(update: compositor.ChopsUpdate) -> _Rows:
     """The strips of some spans, cut as Textual cuts them."""
     for y, begin, end in update.spans:
-        placed = []
-        chops, ends = update.chops[y], update.chop_ends[y]
-        for chop_end, (x, strip) in zip(ends, chops.items(), strict=False):
-            if strip is None or x >= end or chop_end <= begin:
-                continue
-            placed.append((x, strip if chop_end <= end else strip.crop(0, end - x)))
-        yield y, placed
+        chops = zip(update.chop_ends[y], update.chops[y].items(), strict=False)
+        placed = [(x, s, to) for to, (x, s) in chops if s is not None and x < end and to > begin]
+        yield y, [(x, s if to <= end else s.crop(0, end - x)) for x, s, to in placed]

@@ -8,7 +8,6 @@ be known, so the text is also written to a file.
 from __future__ import annotations
 
 import base64
-import contextlib
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,12 +40,13 @@ def load_tmux(text: str, environ: Mapping[str, str]) -> bool:
     if not environ.get("TMUX"):
         return False
     command = ["tmux", "load-buffer", "-"]
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
-            command, input=text.encode(), capture_output=True, timeout=_TMUX_S, check=False
+    try:
+        subprocess.run(
+            command, input=text.encode(), capture_output=True, timeout=_TMUX_S, check=True
         )
-        return done.returncode == 0
-    return False
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True
 
 
 def write_file(text: str, environ: Mapping[str, str]) -> Path | None:

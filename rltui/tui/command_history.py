@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from textual.css.query import NoMatches
 
 from rltui.core.installation import state_directory, write_private
 from rltui.core.text import clean, kept_clean
+from rltui.draw.prose import common_start
 
 #: Commands that are kept, and characters that are read of the file.
 _MOST, _MOST_CHARS = 200, 100_000
@@ -41,12 +41,9 @@ class CommandHistory:
         if self._entries is None:
             self._entries = []
             if self._path is not None:
-                with (
-                    contextlib.suppress(OSError),
-                    self._path.open(encoding="utf-8", errors="replace") as file,
-                ):
-                    lines = file.read(_MOST_CHARS).splitlines()
-                    self._entries = _unique(kept_clean(x).strip() for x in lines)[-_MOST:]
+                with suppress(OSError), self._path.open("rb") as file:
+                    text = file.read(_MOST_CHARS).decode(errors="replace")
+                    self._keep(kept_clean(x).strip() for x in text.splitlines())
         return self._entries
 
     def begin(self) -> None:
@@ -58,10 +55,16 @@ class CommandHistory:
         text = clean(text).strip()
         if not text:
             return
-        self._entries = _unique([*self.entries, text])[-_MOST:]
+        kept = self._keep([*self.entries, text])
         if self._path is not None:
-            with contextlib.suppress(OSError):
-                write_private(self._path, "\n".join(self._entries) + "\n")
+            with suppress(OSError):
+                write_private(self._path, "\n".join(kept) + "\n")
+
+    def _keep(self, texts: Iterable[str]) -> list[str]:
+        """Keep the newest without empty ones; of equal ones the last stays."""
+        kept = dict.fromkeys(reversed([t for t in texts if t]))
+        self._entries = list(reversed(kept))[-_MOST:]
+        return self._entries
 
     def move(self, by: int, shown: str) -> str | None:
         """The entry before or after the one that is shown; None at the end. Past the newest one is
@@ -84,17 +87,15 @@ class Completion:
 
     def complete(self, text: str, candidates: Sequence[str]) -> str:
         """``text`` completed; unchanged when nothing fits."""
-        if self._shown is not None and text == self._shown and len(self._offered) > 1:
-            offered = self._offered
-            at = offered.index(text) + 1 if text in offered else 0
-            self._shown = offered[at % len(offered)]
+        if text == self._shown and len(self._offered) > 1:
+            at = self._offered.index(text) + 1 if text in self._offered else 0
+            self._shown = self._offered[at % len(self._offered)]
             return self._shown
         fitting = matching(text, candidates)
         if not fitting:
             return text
-        self._offered = fitting
-        shared = _shared(fitting)
-        self._shown = shared if len(shared) > len(text) else fitting[0]
+        shared = common_start(fitting)
+        self._offered, self._shown = fitting, shared if len(shared) > len(text) else fitting[0]
         return self._shown
 
 
@@ -103,19 +104,6 @@ def matching(text: str, candidates: Iterable[str]) -> tuple[str, ...]:
     words = text.count(" ")
     fitting = (c for c in dict.fromkeys(candidates) if c.rstrip().count(" ") == words)
     return tuple(c for c in fitting if c.lower().startswith(text.lower()))
-
-
-def _shared(texts: Sequence[str]) -> str:
-    """What all texts begin with."""
-    low, high = min(texts), max(texts)
-    same = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
-    return low[:same]
-
-
-def _unique(texts: Iterable[str]) -> list[str]:
-    """Without empty and repeated ones; of equal ones the last stays."""
-    kept = dict.fromkeys(reversed([t for t in texts if t]))
-    return list(reversed(kept))
 
 
 class CommandSearch(CommandPalette):

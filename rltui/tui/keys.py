@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Any
 
 from rltui.config import Config
 from rltui.core.errors import UsageError
@@ -40,6 +40,7 @@ _CHARTS = (LIST, GRID, METRIC)
 _CURVES = (*_CHARTS, COMPARISON)
 _SETTINGS = (RUNS, *_RUN, COMPARISON, SETTINGS)
 _SCROLLED = (*_LISTS, *_OVERLAYS)
+_FILTERED = (RUNS, LIST, GRID, TIMING, COMPARISON, PICKER, LOG, SETTINGS, SAMPLES)
 MOVE, _SCREEN, _CHART, _ALL = "Move", "This screen", "Chart", "Everywhere"
 _REPLAY = "Replay"
 #: Actions whose words stand in the footer during a replay only.
@@ -78,6 +79,57 @@ _SHORTCUTS = {
 }
 
 
+#: Names of keys as the toolkit spells them -> as the help writes them; others are the same.
+_SHOWN = {
+    "question_mark": "?", "up": "↑", "down": "↓", "left": "←", "right": "→", "home": "Home",
+    "end": "End", "ctrl+u": "Ctrl+U", "pageup": "PgUp", "ctrl+d": "Ctrl+D", "pagedown": "PgDn",
+    "left_square_bracket": "[", "right_square_bracket": "]", "tab": "Tab", "shift+tab": "Shift+Tab",
+    "enter": "Enter", "escape": "Esc", "exclamation_mark": "!", "slash": "/", "space": "Space",
+    "comma": ",", "full_stop": ".", "plus": "+", "minus": "-", "equals_sign": "=",
+    "less_than_sign": "<", "greater_than_sign": ">", "left_curly_bracket": "{",
+    "right_curly_bracket": "}", "colon": ":", "ctrl+p": "Ctrl+P", "ctrl+z": "Ctrl+Z",
+    "ctrl+c": "Ctrl+C",
+}  # fmt: skip
+
+
+#: Method -> the actions that it carries out with the argument -1 and 1.
+_BACK_AND_ON = {
+    "move": ("up", "down"),
+    "move_half": ("half_up", "half_down"),
+    "move_to_end": ("first", "last"),
+    "chart_sideways": ("chart_left", "chart_right"),
+    "step_section": ("previous_section", "next_section"),
+    "step_metric": ("previous_metric", "next_metric"),
+    "step_column": ("previous_column", "next_column"),
+    "step_tab": ("previous_tab", "next_tab"),
+    "turn": ("left", "right"),
+    "step_sample": ("earlier", "later"),
+    "step_kind": ("previous_kind", "next_kind"),
+    "scroll_sideways": ("scroll_left", "scroll_right"),
+    "cross": ("cross_left", "cross_right"),
+    "grid_cross": ("grid_cross_left", "grid_cross_right"),
+    "cross_to_end": ("first_step", "last_step"),
+    "zoom": ("zoom_out", "zoom_in"),
+    "smooth": ("rougher", "smoother"),
+    "replay": ("replay_back", "replay_on"),
+    "replay_speed": ("replay_slower", "replay_faster"),
+}
+#: Action -> what carries it out, when not the method of that name.
+_CALLS = {
+    **{back: f"{method}(-1)" for method, (back, _) in _BACK_AND_ON.items()},
+    **{on: f"{method}(1)" for method, (_, on) in _BACK_AND_ON.items()},
+    "tab": "tab('{}')",
+    "table": "grid",
+    "alone": "maximise",
+    "finding_alone": "maximise",
+    "reference": "compare",
+    "pause": "app.pause",
+    "palette": "app.command_palette",
+    "suspend": "app.suspend_process",
+    "quit": "app.quit",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One action and the keys that start it."""
@@ -98,217 +150,115 @@ class Key:
     """Lower stays longer when the footer gets narrow."""
     footer_key: str = ""
     """How the footer writes the key, when shorter than ``shown``."""
-    handler: str = ""
-    """What carries it out, when not ``action``: ``app.NAME`` is a method of the app. The screens
-    check it when they are defined."""
-    by_key: bool = False
-    """The handler gets the key that was pressed."""
+
+    @property
+    def call(self) -> str:
+        """What carries it out: a method without ``action_``, with arguments where it has some
+        (``{}`` is the name of the key). ``app.NAME`` is a method of the app. The screens check it
+        when they are defined."""
+        return _CALLS.get(self.action, self.action)
+
+    @property
+    def method(self) -> str:
+        """The name of that method alone."""
+        return self.call.partition("(")[0]
+
+
+def _key(action: str, keys: str, *row: Any, shown: str = "", **more: Any) -> Key:
+    """A row of the table; its keys are parted by blanks."""
+    names = tuple(keys.split())
+    shown = shown or "  ".join(_SHOWN.get(n, n) for n in names)
+    return Key(action, names, shown, *row, **more)
 
 
 KEYS: tuple[Key, ...] = (
-    Key("help", ("question_mark",), "?", "this help", _ALL, _ALWAYS, "help", 0),
-    Key("up", ("up", "k"), "↑  k", "row up", MOVE, _SCROLLED),
-    Key("down", ("down", "j"), "↓  j", "row down", MOVE, _SCROLLED),
-    Key("previous_metric", ("up", "k"), "↑  k", "previous metric", MOVE, (METRIC,)),
-    Key("next_metric", ("down", "j"), "↓  j", "next metric", MOVE, (METRIC,)),
-    Key("first", ("g", "home"), "g  Home", "first row", MOVE, _SCROLLED),
-    Key("last", ("G", "end"), "G  End", "last row", MOVE, _SCROLLED),
-    Key("first_step", ("g", "home"), "g  Home", "to the first step", MOVE, (METRIC,)),
-    Key("last_step", ("G", "end"), "G  End", "to the newest step", MOVE, (METRIC,)),
-    Key("half_up", ("ctrl+u", "pageup"), "Ctrl+U  PgUp", "half a page up", MOVE, _SCROLLED),
-    Key("half_down", ("ctrl+d", "pagedown"), "Ctrl+D  PgDn", "half a page down", MOVE, _SCROLLED),
-    Key("tab", tuple("1234567890"), "1 … 9  0", "tab", MOVE, _RUN, by_key=True),
-    Key("previous_tab", ("left_square_bracket",), "[", "previous tab", MOVE, _RUN),
-    Key("next_tab", ("right_square_bracket",), "]", "next tab", MOVE, _RUN),
-    Key("left", ("left", "h"), "←  h", "previous tab", MOVE, (*_TABS, FINDINGS)),
-    Key("right", ("right", "l"), "→  l", "next tab", MOVE, (*_TABS, FINDINGS)),
-    Key(
-        "previous_column",
-        ("left", "h"),
-        "←  h",
-        "metric on the left",
-        MOVE,
-        (COMPARISON,),
-        "metric",
-        4,
-        "← →",
-    ),
-    Key("next_column", ("right", "l"), "→  l", "metric on the right", MOVE, (COMPARISON,)),
-    Key("chart_left", ("left", "h"), "←  h", "chart to the left", MOVE, (GRID,)),
-    Key("chart_right", ("right", "l"), "→  l", "chart to the right", MOVE, (GRID,)),
-    Key("next_section", ("tab",), "Tab", "next section", MOVE, _TABS),
-    Key("previous_section", ("shift+tab",), "Shift+Tab", "previous section", MOVE, _TABS),
-    Key("earlier", ("left", "h"), "←  h", "earlier step", MOVE, (SAMPLES,), "step", 3, "← →"),
-    Key("later", ("right", "l"), "→  l", "later step", MOVE, (SAMPLES,)),
-    Key("previous_kind", ("left_square_bracket",), "[", "previous kind", MOVE, (SAMPLES,)),
-    Key("next_kind", ("right_square_bracket",), "]", "next kind", MOVE, (SAMPLES,), "kind", 6),
-    Key("enter", ("enter",), "Enter", "open", MOVE, _LISTS, "open", 2),
-    Key("back", ("escape",), "Esc", "back, clear the filter", MOVE, _ALWAYS, "back", 3),
-    Key("next_finding", ("exclamation_mark",), "!", "next finding", MOVE, _RUN, "next finding", 4),
-    Key("runs", ("r",), "r", "list of runs", MOVE, (*_RUN, COMPARISON), "runs", 5),
-    Key(
-        "filter",
-        ("slash",),
-        "/",
-        "filter; !word hides",
-        _SCREEN,
-        (RUNS, LIST, GRID, TIMING, COMPARISON, PICKER, LOG, SETTINGS, SAMPLES),
-        "filter",
-        1,
-    ),
-    Key("rescan", ("r",), "r", "search again at once", _SCREEN, (PICKER,), "look again", 4),
-    Key("grid", ("v",), "v", "grid of charts", _SCREEN, (LIST,), "grid", 6),
-    Key("table", ("v",), "v", "table", _SCREEN, (GRID,), "table", 3, handler="grid"),
-    Key("maximise", ("m",), "m", "chart or list alone", _SCREEN, (LIST,), rank=15),
-    Key("alone", ("m",), "m", "chart alone", _SCREEN, (GRID, METRIC), handler="maximise"),
-    Key(
-        "finding_alone",
-        ("m",),
-        "m",
-        "finding or list alone",
-        _SCREEN,
-        (FINDINGS,),
-        "all of it",
-        5,
-        handler="maximise",
-    ),
-    Key("pin", ("P",), "P", "pin to Overview, unpin", _SCREEN, (*_CHARTS, TIMING), "pin", 13),
-    Key("scroll_left", ("left", "h"), "←  h", "sideways", MOVE, (LOG,), "sideways", 2, "← →"),
-    Key("scroll_right", ("right", "l"), "→  l", "sideways", MOVE, (LOG,)),
-    Key("order", ("o",), "o", "next order", _SCREEN, (RUNS, COMPARISON), "order", 4),
-    Key("mark", ("space",), "Space", "mark the run", _SCREEN, (RUNS, COMPARISON), "mark", 5),
-    Key("share_chart", ("space",), "Space", "mark rows for one chart", _SCREEN, (LIST,)),
-    Key(
-        "comparison",
-        ("C",),
-        "C",
-        "runs side by side",
-        _SCREEN,
-        (RUNS, LIST, METRIC),
-        "side by side",
-        13,
-    ),
-    Key(
-        "group", ("B",), "B", "group runs: seeds, settings", _SCREEN, (RUNS, COMPARISON), "group", 6
-    ),
-    Key(
-        "sample_order",
-        ("o",),
-        "o",
-        "order: worst, best, longest, shortest, as logged",
-        _SCREEN,
-        (SAMPLES,),
-        "order",
-        4,
-    ),
-    Key(
-        "cross_left",
-        ("left", "h"),
-        "←  h",
-        "crosshair left",
-        _CHART,
-        (METRIC,),
-        "crosshair",
-        2,
-        "← →",
-    ),
-    Key("cross_right", ("right", "l"), "→  l", "crosshair right", _CHART, (METRIC,)),
-    Key("grid_cross_left", ("comma",), ",", "crosshair left", _CHART, (GRID,)),
-    Key(
-        "grid_cross_right",
-        ("full_stop",),
-        ".",
-        "crosshair right",
-        _CHART,
-        (GRID,),
-        "crosshair",
-        3,
-        ", .",
-    ),
-    Key("zoom_in", ("plus",), "+", "zoom in", _CHART, (METRIC,), "zoom", 3, "+ -"),
-    Key("zoom_out", ("minus",), "-", "zoom out", _CHART, (METRIC,)),
-    Key("zoom_all", ("equals_sign",), "=", "whole run", _CHART, (METRIC,), "all", 6),
-    Key("axis", ("x",), "x", "axis: step, time, tokens", _CHART, (*_CURVES, TIMING), "axis", 7),
-    Key("smoother", ("s",), "s", "smoother", _CHART, _CURVES, "smooth", 8),
-    Key("rougher", ("S",), "S", "less smooth", _CHART, _CURVES),
-    Key("log_y", ("L",), "L", "log y", _CHART, _CURVES, "log y", 9),
-    Key("outliers", ("o",), "o", "ignore outliers", _CHART, _CHARTS, "outliers", 10),
-    Key("shares", ("v",), "v", "shares or seconds", _CHART, (TIMING,), "shares/seconds", 4),
-    Key(
-        "reference",
-        ("c",),
-        "c",
-        "compare with this run",
-        _SCREEN,
-        EVERYWHERE,
-        "compare",
-        14,
-        handler="compare",
-    ),
-    Key("explain", ("e",), "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
-    Key("tail", ("t",), "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
-    Key("hyperparameters", ("H",), "H", "hyperparameters", _ALL, _SETTINGS, rank=13),
-    Key("samples", ("T",), "T", "texts and samples", _ALL, (*_RUN, SAMPLES), rank=13),
-    Key(
-        "pause",
-        ("p",),
-        "p",
-        "pause the view, a replay",
-        _ALL,
-        footer="play/pause",
-        rank=1,
-        handler="app.pause",
-    ),
-    Key(
-        "replay_back",
-        ("less_than_sign",),
-        "<",
-        "as it was a step earlier",
-        _REPLAY,
-        _RUN,
-        "replay a step",
-        1,
-        "< >",
-    ),
-    Key("replay_on", ("greater_than_sign",), ">", "as it was a step later", _REPLAY, _RUN),
-    Key("replay_slower", ("left_curly_bracket",), "{", "slower replay", _REPLAY, _RUN),
-    Key("replay_faster", ("right_curly_bracket",), "}", "faster replay", _REPLAY, _RUN),
-    Key("mute", ("M",), "M", "mute the finding, unmute", _SCREEN, _RUN, rank=13),
-    Key(
-        "copy",
-        ("y",),
-        "y",
-        "copy the row as text",
-        _ALL,
-        (*EVERYWHERE, SAMPLES),
-        footer="copy",
-        rank=12,
-    ),
-    Key("write", ("w",), "w", "write screen or data", _ALL, rank=14),
-    Key("command", ("colon",), ":", "command: tab, goto, theme", _ALL, (*EVERYWHERE, SAMPLES)),
-    Key(
-        "palette",
-        ("ctrl+p",),
-        "Ctrl+P",
-        "palette of commands",
-        _ALL,
-        (*EVERYWHERE, PICKER, SAMPLES),
-        handler="app.command_palette",
-    ),
-    Key("suspend", ("ctrl+z",), "Ctrl+Z", "suspend", _ALL, _ALWAYS, handler="app.suspend_process"),
-    Key(
-        "quit",
-        ("q", "ctrl+c"),
-        "q  Ctrl+C",
-        "quit; training goes on",
-        _ALL,
-        (*EVERYWHERE, PICKER),
-        footer="quit",
-        rank=0,
-        handler="app.quit",
-    ),
-    Key("close", ("q",), "q", "close", _ALL, (*_OVERLAYS, SAMPLES), "close", 0),
-)
+    _key("help", "question_mark", "this help", _ALL, _ALWAYS, "help", 0),
+    _key("up", "up k", "row up", MOVE, _SCROLLED),
+    _key("down", "down j", "row down", MOVE, _SCROLLED),
+    _key("previous_metric", "up k", "previous metric", MOVE, (METRIC,)),
+    _key("next_metric", "down j", "next metric", MOVE, (METRIC,)),
+    _key("first", "g home", "first row", MOVE, _SCROLLED),
+    _key("last", "G end", "last row", MOVE, _SCROLLED),
+    _key("first_step", "g home", "to the first step", MOVE, (METRIC,)),
+    _key("last_step", "G end", "to the newest step", MOVE, (METRIC,)),
+    _key("half_up", "ctrl+u pageup", "half a page up", MOVE, _SCROLLED),
+    _key("half_down", "ctrl+d pagedown", "half a page down", MOVE, _SCROLLED),
+    _key("tab", "1 2 3 4 5 6 7 8 9 0", "tab", MOVE, _RUN, shown="1 … 9  0"),
+    _key("previous_tab", "left_square_bracket", "previous tab", MOVE, _RUN),
+    _key("next_tab", "right_square_bracket", "next tab", MOVE, _RUN),
+    _key("left", "left h", "previous tab", MOVE, (*_TABS, FINDINGS)),
+    _key("right", "right l", "next tab", MOVE, (*_TABS, FINDINGS)),
+    _key("previous_column", "left h", "metric on the left", MOVE, (COMPARISON,), "metric", 4,
+         "← →"),
+    _key("next_column", "right l", "metric on the right", MOVE, (COMPARISON,)),
+    _key("chart_left", "left h", "chart to the left", MOVE, (GRID,)),
+    _key("chart_right", "right l", "chart to the right", MOVE, (GRID,)),
+    _key("next_section", "tab", "next section", MOVE, _TABS),
+    _key("previous_section", "shift+tab", "previous section", MOVE, _TABS),
+    _key("earlier", "left h", "earlier step", MOVE, (SAMPLES,), "step", 3, "← →"),
+    _key("later", "right l", "later step", MOVE, (SAMPLES,)),
+    _key("previous_kind", "left_square_bracket", "previous kind", MOVE, (SAMPLES,)),
+    _key("next_kind", "right_square_bracket", "next kind", MOVE, (SAMPLES,), "kind", 6),
+    _key("enter", "enter", "open", MOVE, _LISTS, "open", 2),
+    _key("back", "escape", "back, clear the filter", MOVE, _ALWAYS, "back", 3),
+    _key("next_finding", "exclamation_mark", "next finding", MOVE, _RUN, "next finding", 4),
+    _key("runs", "r", "list of runs", MOVE, (*_RUN, COMPARISON), "runs", 5),
+    _key("filter", "slash", "filter; !word hides", _SCREEN, _FILTERED, "filter", 1),
+    _key("rescan", "r", "search again at once", _SCREEN, (PICKER,), "look again", 4),
+    _key("grid", "v", "grid of charts", _SCREEN, (LIST,), "grid", 6),
+    _key("table", "v", "table", _SCREEN, (GRID,), "table", 3),
+    _key("maximise", "m", "chart or list alone", _SCREEN, (LIST,), rank=15),
+    _key("alone", "m", "chart alone", _SCREEN, (GRID, METRIC)),
+    _key("finding_alone", "m", "finding or list alone", _SCREEN, (FINDINGS,), "all of it", 5),
+    _key("pin", "P", "pin to Overview, unpin", _SCREEN, (*_CHARTS, TIMING), "pin", 13),
+    _key("scroll_left", "left h", "sideways", MOVE, (LOG,), "sideways", 2, "← →"),
+    _key("scroll_right", "right l", "sideways", MOVE, (LOG,)),
+    _key("order", "o", "next order", _SCREEN, (RUNS, COMPARISON), "order", 4),
+    _key("mark", "space", "mark the run", _SCREEN, (RUNS, COMPARISON), "mark", 5),
+    _key("share_chart", "space", "mark rows for one chart", _SCREEN, (LIST,)),
+    _key("comparison", "C", "runs side by side", _SCREEN, (RUNS, LIST, METRIC), "side by side", 13),
+    _key("group", "B", "group runs: seeds, settings", _SCREEN, (RUNS, COMPARISON), "group", 6),
+    _key("sample_order", "o", "order: worst, best, longest, shortest, as logged", _SCREEN,
+         (SAMPLES,), "order", 4),
+    _key("cross_left", "left h", "crosshair left", _CHART, (METRIC,), "crosshair", 2, "← →"),
+    _key("cross_right", "right l", "crosshair right", _CHART, (METRIC,)),
+    _key("grid_cross_left", "comma", "crosshair left", _CHART, (GRID,)),
+    _key("grid_cross_right", "full_stop", "crosshair right", _CHART, (GRID,), "crosshair", 3,
+         ", ."),
+    _key("zoom_in", "plus", "zoom in", _CHART, (METRIC,), "zoom", 3, "+ -"),
+    _key("zoom_out", "minus", "zoom out", _CHART, (METRIC,)),
+    _key("zoom_all", "equals_sign", "whole run", _CHART, (METRIC,), "all", 6),
+    _key("axis", "x", "axis: step, time, tokens", _CHART, (*_CURVES, TIMING), "axis", 7),
+    _key("smoother", "s", "smoother", _CHART, _CURVES, "smooth", 8),
+    _key("rougher", "S", "less smooth", _CHART, _CURVES),
+    _key("log_y", "L", "log y", _CHART, _CURVES, "log y", 9),
+    _key("outliers", "o", "ignore outliers", _CHART, _CHARTS, "outliers", 10),
+    _key("shares", "v", "shares or seconds", _CHART, (TIMING,), "shares/seconds", 4),
+    _key("reference", "c", "compare with this run", _SCREEN, EVERYWHERE, "compare", 14),
+    _key("explain", "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
+    _key("tail", "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
+    _key("hyperparameters", "H", "hyperparameters", _ALL, _SETTINGS, rank=13),
+    _key("samples", "T", "texts and samples", _ALL, (*_RUN, SAMPLES), rank=13),
+    _key("pause", "p", "pause the view, a replay", _ALL, footer="play/pause", rank=1),
+    _key("replay_back", "less_than_sign", "as it was a step earlier", _REPLAY, _RUN,
+         "replay a step", 1, "< >"),
+    _key("replay_on", "greater_than_sign", "as it was a step later", _REPLAY, _RUN),
+    _key("replay_slower", "left_curly_bracket", "slower replay", _REPLAY, _RUN),
+    _key("replay_faster", "right_curly_bracket", "faster replay", _REPLAY, _RUN),
+    _key("mute", "M", "mute the finding, unmute", _SCREEN, _RUN, rank=13),
+    _key("copy", "y", "copy the row as text", _ALL, (*EVERYWHERE, SAMPLES), "copy", 12),
+    _key("write", "w", "write screen or data", _ALL, rank=14),
+    _key("command", "colon", "command: tab, goto, theme", _ALL, (*EVERYWHERE, SAMPLES)),
+    _key("palette", "ctrl+p", "palette of commands", _ALL, (*EVERYWHERE, PICKER, SAMPLES)),
+    _key("suspend", "ctrl+z", "suspend", _ALL, _ALWAYS),
+    _key("quit", "q ctrl+c", "quit; training goes on", _ALL, (*EVERYWHERE, PICKER), "quit", 0),
+    _key("close", "q", "close", _ALL, (*_OVERLAYS, SAMPLES), "close", 0),
+)  # fmt: skip
+#: Method -> the screens on which a key calls it.
+METHOD_PLACES = {
+    name: {place for k in KEYS if k.method == name for place in k.where}
+    for name in {k.method for k in KEYS}
+}
 
 
 def keys_of(config: Config) -> tuple[Key, ...]:
@@ -319,8 +269,13 @@ def keys_of(config: Config) -> tuple[Key, ...]:
     """
     actions = [k.action for k in KEYS if k.action not in _FIXED]
     for action in config.keys:
-        if action not in actions:
-            _unknown(config, action, nearest(action, actions))
+        if action in actions:
+            continue
+        message, hint = f"unknown action {action!r}", nearest(action, actions)
+        for key in config.keys_node.value if config.keys_node is not None else ():
+            if key.value == action:
+                key.fail(message, hint=hint)
+        raise UsageError(message + (f"; did you mean {hint!r}?" if hint else ""))
     table = []
     for key in KEYS:
         own = config.keys.get(key.action)
@@ -350,31 +305,26 @@ def key_map(table: Iterable[Key]) -> dict[tuple[str, str], str]:
     return found
 
 
-def _unknown(config: Config, action: str, hint: str | None) -> NoReturn:
-    message = f"unknown action {action!r}"
-    if config.keys_node is not None:
-        for key in config.keys_node.value:
-            if key.value == action:
-                key.fail(message, hint=hint)
-    raise UsageError(message + (f"; did you mean {hint!r}?" if hint else ""))
-
-
 def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") -> Line:
     """The footer words of ``keys`` as far as they fit, and ``right`` at the right end."""
     words = view.glyphs.text
-    shown, right = [replace(k, footer_key=words(_name(k))) for k in keys if k.footer], words(right)
-    order = {k.action: i for i, k in enumerate(shown)}
+    right = words(right)
+    # action, key, word, rank in the footer
+    shown = [
+        (k.action, words(k.footer_key or k.shown.split("  ")[0]), k.footer, k.rank)
+        for k in keys
+        if k.footer
+    ]
     room = width - (cell_width(right) + 3 if right else 1) - 1
-    while len(shown) > 2 and _width(shown) > room:
-        shown.remove(max(shown, key=lambda k: k.rank))
-    shown.sort(key=lambda k: (k.action != "help", k.action == "quit", k.rank, order[k.action]))
+    while len(shown) > 2 and sum(cell_width(k + w) + 3 for _, k, w, _ in shown) > room:
+        shown.remove(max(shown, key=lambda row: row[3]))
+    shown.sort(key=lambda row: (row[0] != "help", row[0] == "quit", row[3]))
     line: Line = [(" ", TEXT)]
-    for i, key in enumerate(shown):
-        line.append((("  " if i else "") + _name(key), style(Token.ACCENT, bold=True)))
-        line.append((f" {key.footer}", TEXT))
-    line = fit_line(line, width - cell_width(right) - 1) if right else line
+    for i, (_, key, word, _) in enumerate(shown):
+        line.append((("  " if i else "") + key, style(Token.ACCENT, bold=True)))
+        line.append((f" {word}", TEXT))
     if right:
-        line = [*line, (fit(right, width), MUTED)]
+        line = [*fit_line(line, width - cell_width(right) - 1), (fit(right, width), MUTED)]
     return with_ground(fit_line(line, width), Token.RAISED)
 
 
@@ -387,14 +337,6 @@ def filter_line(text: str, width: int, right: str) -> Line:
     return with_ground(fit_line(line, width), Token.SEL)
 
 
-def _name(key: Key) -> str:
-    return key.footer_key or key.shown.split("  ")[0]
-
-
-def _width(keys: Sequence[Key]) -> int:
-    return sum(cell_width(_name(k)) + 1 + cell_width(k.footer) + 2 for k in keys)
-
-
 def elsewhere(pressed: str, place: str, table: Iterable[Key]) -> str:
     """What the key named ``pressed`` does on other screens than ``place``, and how to get to one:
     "v (grid of charts) works in a tab of metrics: press 2-8 first". "" for a key without a meaning,
@@ -403,13 +345,12 @@ def elsewhere(pressed: str, place: str, table: Iterable[Key]) -> str:
     rows = [k for k in table if pressed in k.keys]
     if any(place in k.where for k in rows):
         return ""
-    found = next(((k, p) for p in _ROUTES for k in rows if p in k.where), None)
-    if found is None:
-        return ""
-    key, target = found
-    if key.action == place:
-        return f"{_shown(key, pressed)} ({key.words}) is open already"
-    return f"{_shown(key, pressed)} ({key.words}) works {_route(place, target, table)}"
+    for target in _ROUTES:
+        for key in (k for k in rows if target in k.where):
+            if key.action == place:
+                return f"{_shown(key, pressed)} ({key.words}) is open already"
+            return f"{_shown(key, pressed)} ({key.words}) works {_route(place, target, table)}"
+    return ""
 
 
 def covered(action: str, place: str, table: Iterable[Key]) -> str:
@@ -417,7 +358,7 @@ def covered(action: str, place: str, table: Iterable[Key]) -> str:
     once this is closed: press q first"."""
     table = tuple(table)
     key = next(k for k in table if k.action == action)
-    return f"{_shown(key, key.keys[0])} ({key.words}) works {_route(place, place, table)}"
+    return f"{_shown(key)} ({key.words}) works {_route(place, place, table)}"
 
 
 def _route(place: str, target: str, table: Iterable[Key]) -> str:
@@ -425,12 +366,12 @@ def _route(place: str, target: str, table: Iterable[Key]) -> str:
     words, action = _SHORTCUTS.get((place, target)) or _WAY_OUT.get(place) or _ROUTES[target]
     if action == "tab":
         return f"{words}: press {_DIGITS[target]} first"
-    name = next((_shown(k, k.keys[0]) for k in table if k.action == action), "")
+    name = next((_shown(k) for k in table if k.action == action), "")
     return f"{words}: press {name} first" if name else words
 
 
-def _shown(key: Key, pressed: str) -> str:
-    """The key that was pressed, as the help writes it."""
-    shown = [x for x in key.shown.split("  ") if x]
-    at = key.keys.index(pressed)
-    return shown[at] if len(shown) == len(key.keys) else pressed
+def _shown(key: Key, pressed: str = "") -> str:
+    """The key that was pressed, or the first one, as the help writes it."""
+    pressed = pressed or key.keys[0]
+    shown = key.shown.split()
+    return shown[key.keys.index(pressed)] if len(shown) == len(key.keys) else pressed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from textual.message_pump import MessagePump
 from textual.timer import Timer
@@ -40,14 +41,13 @@ class Playback:
         show: Callable[[], None],
         start: ReplayStart | None = None,
     ) -> None:
-        start = start or ReplayStart(playing=False)
+        self._start = start = start or ReplayStart(playing=False)
         self._owner = owner
         self._session = session
         self._replay = session.replay
         self._show = show
         self.speed = start.speed
         self._until = start.until
-        self._begins = start.playing
         self.playing = False
         self._timer: Timer | None = None
         self._due = 0.0
@@ -72,7 +72,7 @@ class Playback:
 
     def begin(self) -> None:
         """Play a session that was opened for a replay."""
-        if self._begins and self.run is not None:
+        if self._start.playing and self.run is not None:
             self.play()
 
     # -- where it stands -------------------------------------------------------------------
@@ -95,26 +95,18 @@ class Playback:
         self._replay.end()
         self._show()
 
-    def _judge(self) -> None:
-        """Show the run with what can be judged at once; the rest follows."""
-        if not self._judge_more() and not self._unjudged:
-            self._unjudged = True
-            self._owner.call_later(self._judge_rest)
-        self._show()
-
-    def _judge_rest(self) -> None:
-        """Go on in turns with the keys. Those that move the run meanwhile find it under way."""
-        if not self._judge_more():
-            self._owner.call_later(self._judge_rest)
-            return
-        self._unjudged = False
-        self._show()
-
-    def _judge_more(self) -> bool:
-        """Returns whether nothing is left to judge."""
+    def _judge(self, *, rest: bool = False) -> None:
+        """Show the run with what can be judged at once; the ``rest`` follows in turns with the
+        keys. Those that move the run meanwhile find it under way."""
         clock = self._session.clock
         end = clock.monotonic() + _SLICE_S
-        return self._replay.judge(lambda: clock.monotonic() >= end)
+        done = self._replay.judge(lambda: clock.monotonic() >= end)
+        if not done and (rest or not self._unjudged):
+            self._owner.call_later(partial(self._judge, rest=True))
+        if rest or not done:
+            self._unjudged = not done
+        if done or not rest:
+            self._show()
 
     # -- moving on by itself ---------------------------------------------------------------
 
@@ -127,7 +119,7 @@ class Playback:
             self.goto(run, int(steps[0]))
         self.playing, self._due = True, 0.0
         self._last = self._session.clock.monotonic()
-        self._next_frame(_FRAME_S)
+        self._timer = self._owner.set_timer(_FRAME_S, self.frame)
         self._show()
 
     def stop(self) -> None:
@@ -154,33 +146,27 @@ class Playback:
         self._due = 0.0
         self._show()
 
-    def _next_frame(self, seconds: float) -> None:
-        self._timer = self._owner.set_timer(max(_FRAME_S, seconds), self.frame)
-
     def frame(self) -> None:
         """Show where the run stands after the time that has passed."""
         self._timer = None
-        if not self.playing or self.run is None:
+        run, clock = self.run, self._session.clock
+        if not self.playing or run is None:
             return
-        now = self._session.clock.monotonic()
+        now = clock.monotonic()
         self._due += (now - self._last) * self.speed
-        self._last = now
-        whole = int(self._due)
+        self._last, whole = now, int(self._due)
         self._due -= whole
-        if whole and not self._advance(whole):
+
+        before, until = self._replay.step or 0, self._until
+        goes_on = not whole or self.move(whole)
+        reached = self._replay.step or 0
+        if until is not None and before < until <= reached:
+            self._until = None
+            self.goto(run, until)
+            goes_on = False
+        if whole and (not goes_on or reached >= int(self._replay.steps[-1])):
             self.stop()
             self._show()
             return
-        took = self._session.clock.monotonic() - now
-        self._next_frame(max((1.0 - self._due) / self.speed, _REST * took))
-
-    def _advance(self, by: int) -> bool:
-        """Returns whether there is more to play."""
-        run, step, until = self.run, self._replay.step, self._until
-        moved = self.move(by)
-        reached = self._replay.step or 0
-        if run is not None and until is not None and (step or 0) < until <= reached:
-            self._until = None
-            self.goto(run, until)
-            return False
-        return moved and reached < int(self._replay.steps[-1])
+        rest = max((1.0 - self._due) / self.speed, _REST * (clock.monotonic() - now))
+        self._timer = self._owner.set_timer(max(_FRAME_S, rest), self.frame)

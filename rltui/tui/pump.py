@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import math
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from textual.message_pump import MessagePump
@@ -38,15 +37,14 @@ _APART_S = 0.5
 _BURST, _EVERY_S = 3, 0.95
 #: Modules that are imported on first use, those that are needed soonest first.
 LATER = (
-    "rltui.pages.metric.related",
     "rltui.pages.findings.findings_detail",
+    "rltui.pages.metric.lines",
     "rltui.pages.metric.screen",
-    "rltui.pages.timing.timing_table",
     "rltui.tui.overlay",
     "rltui.pages.log.screen",
     "rltui.pages.comparison.screen",
-    "rltui.pages.hyperparameters.screen",
-    "rltui.pages.samples.screen",
+    "rltui.pages.hyperparameters",
+    "rltui.pages.samples",
     "rltui.tui.writing",
     "rltui.output.text_report",
     "rltui.output.json_document",
@@ -93,6 +91,28 @@ class Pace:
         self._last = now
 
 
+class InputTimes:
+    """When the last key or click came."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = -math.inf
+
+    def note(self) -> None:
+        """One came now."""
+        self._last = self._clock.monotonic()
+
+    @property
+    def since(self) -> float:
+        """Seconds since the last one; infinite before the first."""
+        return self._clock.monotonic() - self._last
+
+    @property
+    def recent(self) -> bool:
+        """Whether more may be about to come."""
+        return self.since < _TOGETHER_S
+
+
 class Pump:
     """Drains a session and has the news shown. Lives on the loop of ``owner``."""
 
@@ -102,21 +122,16 @@ class Pump:
         session: Session,
         show: Callable[[bool], None],
         fail: Callable[[RltuiError], None],
-        on_first_paint: Callable[[], None],
         input_times: InputTimes,
-        collect: Callable[[], None],
     ) -> None:
         """``show`` paints; it is called with whether a run appeared. ``fail`` is called when there
-        is nothing to read, as was found out only now. ``on_first_paint`` is called
-        once, when something that was logged has been painted; ``collect`` after each drain and
-        each second, to clear garbage away."""
+        is nothing to read, as was found out only now."""
         self._owner = owner
         self._session = session
         self._show = show
         self._fail = fail
-        self._on_first_paint = on_first_paint
         self._input_times = input_times
-        self._collect = collect
+        self._garbage = Collecting(input_times, session.clock)
         self._put_off = 0
         """Slices of verdicts that the last keys have put off."""
         self._pace = Pace()
@@ -132,15 +147,16 @@ class Pump:
 
     def start(self) -> None:
         """Start reading and ticking."""
-        self._session.reader.on_batch = self._wake
+
+        def wake() -> None:
+            """Called on the reader thread; the loop may be closed already."""
+            with contextlib.suppress(RuntimeError):
+                self._owner.call_later(self.news)
+
+        self._session.reader.on_batch = wake
         self._session.start()
         self._owner.set_interval(_AGE_INTERVAL_S, self.age)
         self.pull()
-
-    def _wake(self) -> None:
-        """Called on the reader thread; the loop may be closed already."""
-        with contextlib.suppress(RuntimeError):
-            self._owner.call_later(self.news)
 
     def news(self) -> None:
         """Take in now after a quiet spell, else with the next paint.
@@ -187,7 +203,7 @@ class Pump:
         loading = session.busy or session.judge.unfinished or session.reading() is not None
         if self._unpainted and (not loading or now - self._last_paint >= self._rest_s):
             self._paint(now)
-        self._collect()
+        self._garbage.look()
 
     def _paint(self, now: float) -> None:
         session = self._session
@@ -202,7 +218,7 @@ class Pump:
             # The first values stand on the screen: judge them, and do what can wait.
             self._begun = True
             self._pull_in(_BUSY_S)
-            self._on_first_paint()
+            import_later(self._owner)
 
     def age(self) -> None:
         """Let ages move on; go on with what waits though the reader has no news."""
@@ -212,7 +228,7 @@ class Pump:
         slow = len(self._session.views) > _MANY_RUNS and self._seconds % _AGE_MANY
         if not slow and self._session.refresh_progress():
             self._show(False)
-        self._collect()
+        self._garbage.look()
 
     def pause(self) -> None:
         """Let what is shown stand still, or go on; logs are read and judged in any case."""
@@ -224,47 +240,20 @@ class Pump:
             self._pull_in(0.0)
 
 
-class Warming:
-    """Imports one module at a time on the loop of ``owner``."""
+def import_later(owner: MessagePump, names: Sequence[str] = LATER) -> None:
+    """Import modules on the loop of ``owner``, one after each pause."""
 
-    def __init__(self, owner: MessagePump) -> None:
-        self._owner = owner
-        self._left = deque(LATER)
+    def import_next() -> None:
+        import_module(names[0])
+        import_later(owner, names[1:])
 
-    def go_on(self) -> None:
-        """Import the rest, a module after each pause."""
-        if self._left:
-            self._owner.set_timer(_PAUSE_S, self._next)
-
-    def _next(self) -> None:
-        import_module(self._left.popleft())
-        self.go_on()
-
-
-class InputTimes:
-    """When the last key or click came."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._last = -math.inf
-
-    def note(self) -> None:
-        """One came now."""
-        self._last = self._clock.monotonic()
-
-    @property
-    def since(self) -> float:
-        """Seconds since the last one; infinite before the first."""
-        return self._clock.monotonic() - self._last
-
-    @property
-    def recent(self) -> bool:
-        """Whether more may be about to come."""
-        return self.since < _TOGETHER_S
+    if names:
+        owner.set_timer(_PAUSE_S, import_next)
 
 
 class Collecting:
-    """Runs Python's garbage collector between keys: in the middle of one it takes 5 to 100 ms."""
+    """Runs Python's garbage collector, which is off, between keys: in the middle of one it takes 5
+    to 100 ms."""
 
     def __init__(self, times: InputTimes, clock: Clock) -> None:
         self._times = times
@@ -272,14 +261,6 @@ class Collecting:
         self._looked = -math.inf
         self._since_freeze: int | None = None
         """Collections of all objects since most were left out; None while none are."""
-
-    def start(self) -> None:
-        """From now on nothing is collected but by :meth:`look`."""
-        gc.disable()
-
-    def stop(self) -> None:
-        """Leave it to Python again."""
-        gc.enable()
 
     def look(self) -> None:
         """Collect if that is worth while and no key comes; to be called after anything that
@@ -291,12 +272,10 @@ class Collecting:
         young, middle, old = gc.get_count()
         if young < _FEW or (young < _MANY and self._times.recent):
             return
-        if old >= _ALL and self._times.since >= _AWAY_S:
-            self._collect_all()
-        else:
+        if old < _ALL or self._times.since < _AWAY_S:
             gc.collect(1 if middle >= _OLDER else 0)
+            return
 
-    def _collect_all(self) -> None:
         if self._since_freeze is not None:
             self._since_freeze += 1
             if self._since_freeze >= _THAW:

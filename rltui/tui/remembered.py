@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,8 +25,8 @@ from rltui.health.model import MutedFinding
 _SCHEMA = "rltui.view/1"
 #: Longer files are none of ours, bytes.
 _MOST_BYTES = 1 << 20
-#: Options of the view that keys change, with the type of each.
-_OPTIONS: dict[str, type] = {"axis": str, "smooth": float, "log_y": bool, "outliers": bool}
+#: Options of the view that keys change.
+_OPTIONS = ("axis", "smooth", "log_y", "outliers")
 
 
 class SavedMark(NamedTuple):
@@ -64,15 +64,11 @@ class ViewState:
         if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
             raise ValueError(f"no {_SCHEMA}")
         state, wrong = cls(), []
-        for name, read in _READERS.items():
-            default = getattr(state, name)
+        for name, default in vars(state).items():
             value = document.get(name, default)
-            if not isinstance(value, type(default)):
-                wrong.append(name)
-                continue
-            kept = read(value)
+            kept = _usable(name, value) if isinstance(value, type(default)) else default
             setattr(state, name, kept)
-            if len(kept) < len(value):
+            if not isinstance(value, type(default)) or len(kept) < len(value):
                 wrong.append(name)
         return state, wrong
 
@@ -83,9 +79,39 @@ class ViewState:
             if len(text) <= _MOST_BYTES or not (self.tabs or self.pins or self.marks or self.mutes):
                 return text
             self.tabs = dict(list(self.tabs.items())[(len(self.tabs) + 1) // 2 :])
-            self.pins = self.pins[(len(self.pins) + 1) // 2 :]
-            self.marks = self.marks[(len(self.marks) + 1) // 2 :]
-            self.mutes = self.mutes[(len(self.mutes) + 1) // 2 :]
+            for values in (self.pins, self.marks, self.mutes):
+                del values[: (len(values) + 1) // 2]
+
+
+def _usable(name: str, value: Any) -> Any:
+    """What of the value of a field in a file can be used."""
+    if isinstance(value, str):
+        return kept_clean(value)
+    if name == "options":
+        return {n: v for n, v in value.items() if _is_option(n, v)}
+    if name == "tabs":
+        return {kept_clean(k): kept_clean(v) for k, v in value.items() if isinstance(v, str)}
+    if name == "pins":
+        return [kept_clean(tag) for tag in value if isinstance(tag, str)]
+    return _usable_rows(name, value)
+
+
+def _usable_rows(name: str, value: list[object]) -> list[Any]:
+    """The rows of a mute or a mark that are whole."""
+    kinds = [str, str] if name == "mutes" else [int, str, str]
+    rows = [row for row in value if isinstance(row, list) and [type(x) for x in row] == kinds]
+    if name == "mutes":
+        return [(kept_clean(rule), kept_clean(title)) for rule, title in rows]
+    return [SavedMark(*row) for row in rows if row[0] >= 0]
+
+
+def _is_option(name: str, value: object) -> bool:
+    """Whether an option of the view can have this value."""
+    if name == "axis":
+        return value in X_AXES
+    if name == "smooth":
+        return isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < 1
+    return name in _OPTIONS and isinstance(value, bool)
 
 
 class RememberedView:
@@ -150,58 +176,3 @@ class RememberedView:
         state.mutes = sorted((m.rule, m.title) for m in mutes)
         with contextlib.suppress(OSError):
             write_private(path, state.document())
-
-
-def _option(name: object, value: object) -> object:
-    """The value of an option, None for one that cannot be."""
-    kind = _OPTIONS.get(str(name))
-    if kind is float and value == 0 and not isinstance(value, bool):
-        value = 0.0  # written by hand as 0
-    if kind is None or not isinstance(value, kind):
-        return None
-    fits = value in X_AXES if name == "axis" else not isinstance(value, float) or 0 <= value < 1
-    return value if fits else None
-
-
-def _options(values: dict[object, object]) -> dict[str, object]:
-    found = {str(name): _option(name, value) for name, value in values.items()}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _tabs(tabs: dict[str, object]) -> dict[str, str]:
-    return {kept_clean(name): kept_clean(tab) for name, tab in tabs.items() if isinstance(tab, str)}
-
-
-def _names(tags: list[object]) -> list[str]:
-    return [kept_clean(tag) for tag in tags if isinstance(tag, str)]
-
-
-def _marks(rows: list[object]) -> list[SavedMark]:
-    lists = [r for r in rows if isinstance(r, list) and len(r) == 3]
-    return [
-        SavedMark(slot, logdir, name)
-        for slot, logdir, name in lists
-        if type(slot) is int and slot >= 0 and isinstance(logdir, str) and isinstance(name, str)
-    ]
-
-
-def _mutes(pairs: list[object]) -> list[tuple[str, str]]:
-    lists = [p for p in pairs if isinstance(p, list) and len(p) == 2]
-    return [
-        (kept_clean(r), kept_clean(t))
-        for r, t in lists
-        if isinstance(r, str) and isinstance(t, str)
-    ]
-
-
-#: Field -> what of its value in a file can be used.
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "tabs": _tabs,
-    "filter": kept_clean,
-    "runs_filter": kept_clean,
-    "order": kept_clean,
-    "pins": _names,
-    "marks": _marks,
-    "mutes": _mutes,
-    "options": _options,
-}

@@ -12,7 +12,6 @@ from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
-from textual.message import Message
 from textual.screen import Screen
 
 from rltui.core.errors import UsageError
@@ -20,7 +19,16 @@ from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import choose
 from rltui.draw.line import Line
 from rltui.session import RunView, Session
-from rltui.tui.keys import KEYS, MOVE, REPLAYED, Key, elsewhere, footer_line, keys_for
+from rltui.tui.keys import (
+    KEYS,
+    METHOD_PLACES,
+    MOVE,
+    REPLAYED,
+    Key,
+    elsewhere,
+    footer_line,
+    keys_for,
+)
 from rltui.tui.shell import ShellApp, check_handler, shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.status import Status
@@ -33,8 +41,6 @@ _WITH_ARGUMENT = ("at", "goto", "tab", "theme", "w", "w!")
 TINY, LEAST = (40, 10), (20, 5)
 #: Why Esc does nothing.
 NO_WAY_BACK = "nothing to go back to; q quits"
-#: Takes in what was read, on the main thread.
-Take = Callable[[], None]
 
 
 def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
@@ -42,12 +48,12 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
     ``owner`` does not carry out."""
     found: list[BindingType] = []
     for key in (k for k in KEYS if set(places) & set(k.where)):
-        handler = key.handler or key.action
-        if not handler.startswith("app."):
+        if not key.call.startswith("app."):
             check_handler(key, owner)
-        for name in key.keys:
-            action = f"{handler}({name!r})" if key.by_key else handler
-            found.append(Binding(name, action, key.words, show=False, id=key.action))
+        found += [
+            Binding(name, key.call.format(name), key.words, show=False, id=key.action)
+            for name in key.keys
+        ]
     return found
 
 
@@ -104,8 +110,8 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether an action of the table works here now."""
         del parameters
-        rows = [k for k in KEYS if action in (k.action, k.handler)]
-        return not rows or any(self.place in k.where for k in rows)
+        places = METHOD_PLACES.get(action)
+        return places is None or self.place in places
 
     # -- painting --------------------------------------------------------------------------
 
@@ -113,24 +119,18 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         """Show the present facts."""
         raise NotImplementedError
 
+    def refresh_facts(self) -> None:
+        """Look the facts up again, where keys show the same ones in another way."""
+
     def on_news(self) -> None:
-        """The facts changed."""
-        self._update_if_composed()
-
-    def on_mount(self) -> None:
-        self._update_if_composed()
-
-    def on_screen_resume(self) -> None:
-        self._update_if_composed()
-
-    def on_resize(self) -> None:
-        self._update_if_composed()
-
-    def _update_if_composed(self) -> None:
+        """The facts, or what there is to show them in, may have changed."""
         # an app that exits removes the children one by one; a screen that opens then has none
         if self.children and self.app.is_running:
             with self.shell.walled(NOT_SHOWN):
+                self.refresh_facts()
                 self.update()
+
+    on_mount = on_screen_resume = on_resize = on_news
 
     # -- the status line -------------------------------------------------------------------
 
@@ -170,30 +170,23 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
     def commands(self) -> dict[str, Callable[[str], object]]:
         """The commands of the line that begins with a colon."""
 
-        def needs_run(_: str) -> None:
-            self.shell.say("open a run first")
-
-        def leave(_: str) -> None:
-            self.shell.exit()
-
+        shell = self.shell
+        in_a_run = ("tab", "at", "goto", "now")
         return {
-            "q": leave,
-            "quit": leave,
-            "theme": self.shell.choose_theme,
-            "w": self._write,
-            "w!": partial(self._write, over=True),
+            **dict.fromkeys(("q", "quit"), lambda _: shell.exit()),
+            "theme": shell.choose_theme,
+            # once the line of the command has left the screen
+            "w": partial(self.call_after_refresh, self._write, over=False),
+            "w!": partial(self.call_after_refresh, self._write, over=True),
             "help": lambda _: self.action_help(),
-            "tab": needs_run,
-            "at": needs_run,
-            "goto": needs_run,
-            "now": needs_run,
+            **dict.fromkeys(in_a_run, lambda _: shell.say("open a run first")),
         }
 
     def palette(self) -> Iterator[SystemCommand]:
         """The commands of the palette: everything but moving."""
         for key in self.keys:
             if key.group != MOVE and key.action not in ("palette", "quit"):
-                run = partial(self.run_action, key.handler or key.action)
+                run = partial(self.run_action, key.call)
                 yield SystemCommand(key.words.capitalize(), f"key {key.shown}", run)
 
     # -- keys of every screen --------------------------------------------------------------
@@ -252,11 +245,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         """The run and the tag of the chart on the screen."""
         return None
 
-    def _write(self, name: str, *, over: bool = False) -> None:
-        """Write the screen once the line of the command has left it."""
-        self.call_after_refresh(self._write_now, name, over)
-
-    def _write_now(self, name: str, over: bool) -> None:
+    def _write(self, name: str, *, over: bool) -> None:
         from rltui.tui.writing import write_screen  # imported when it is shown
 
         shell, rows = self.shell, self.shell.screen_rows()
@@ -266,7 +255,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             done = write_screen(shell, rows, name, self.charted(), over=over)
         except (UsageError, OSError) as problem:
             done = str(problem)
-        self.shell.say(done)
+        shell.say(done)
 
     def leave_line(self) -> bool:
         """Leave the line that takes text, or clear the filter; whether there was one."""
@@ -276,8 +265,9 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             return False
 
     def action_back(self) -> None:
-        """One level out; never quits."""
-        self.leave_line()
+        """One level out: the line that takes text, the filter, the screen; never quits."""
+        if not self.leave_line() and len(self.shell.screen_stack) > 1:
+            self.dismiss()
 
 
 class ListScreen(ShellScreen[None]):
@@ -286,7 +276,7 @@ class ListScreen(ShellScreen[None]):
     @property
     def items(self) -> LineList[Any]:
         """The list."""
-        raise NotImplementedError
+        return self.query_one(LineList)
 
     def action_enter(self) -> None:
         """Open what is at the cursor."""
@@ -303,23 +293,17 @@ class ListScreen(ShellScreen[None]):
         """Take a filter."""
         await self.status.edit("filter")
 
-    def action_up(self) -> None:
-        self.items.move(-1)
+    def action_move(self, by: int) -> None:
+        """Move the cursor by rows."""
+        self.items.move(by)
 
-    def action_down(self) -> None:
-        self.items.move(1)
+    def action_move_half(self, by: int) -> None:
+        """Move the cursor by half pages."""
+        self.items.move_pages(by)
 
-    def action_half_up(self) -> None:
-        self.items.move_pages(-1)
-
-    def action_half_down(self) -> None:
-        self.items.move_pages(1)
-
-    def action_first(self) -> None:
-        self.items.move_to_end(False)
-
-    def action_last(self) -> None:
-        self.items.move_to_end(True)
+    def action_move_to_end(self, by: int) -> None:
+        """Move the cursor to the first row (-1) or the last one (1)."""
+        self.items.move_to_end(by > 0)
 
 
 def start_thread(work: Callable[[], None]) -> None:
@@ -332,35 +316,29 @@ class ReadingScreen(ShellScreen[None]):
     """A screen that reads one thing at a time. As a second base: Textual follows the first one
     only for the style."""
 
-    class Done(Message):
-        """What was requested has been read."""
-
-        def __init__(self, take: Take | None, error: Exception | None = None) -> None:
-            super().__init__()
-            self.take = take
-            self.error = error
-
     reading = False
     """Whether something is being read."""
 
-    def read(self, work: Callable[[], Take]) -> None:
+    def read(self, work: Callable[[], Callable[[], None]]) -> None:
         """Call ``work`` on a thread, what it returns on the main thread, then update."""
+
+        def run() -> None:
+            show, error = None, None
+            try:
+                show = work()
+            except Exception as problem:  # noqa: BLE001 - raised where it is seen
+                error = problem
+            with contextlib.suppress(RuntimeError):  # the loop may be closed already
+                self.call_later(self._show_read, show, error)
+
         self.reading = True
-        start_thread(partial(self._work, work))
+        start_thread(run)
 
-    def _work(self, work: Callable[[], Take]) -> None:
-        try:
-            message = self.Done(work())
-        except Exception as error:  # noqa: BLE001 - raised where it is seen
-            message = self.Done(None, error)
-        with contextlib.suppress(RuntimeError):  # the loop may be closed already
-            self.post_message(message)
-
-    def on_reading_screen_done(self, message: Done) -> None:
+    def _show_read(self, show: Callable[[], None] | None, error: Exception | None) -> None:
         """Show what was read; an unexpected failure ends the app, so that it is seen."""
         self.reading = False
-        if message.error is not None:
-            raise message.error
-        if message.take is not None and self.is_attached:
-            message.take()
+        if error is not None:
+            raise error
+        if show is not None and self.is_attached:
+            show()
             self.update()

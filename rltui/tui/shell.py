@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, TypeVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -46,14 +46,6 @@ class Look:
     theme_dirs: tuple[Path, ...] = ()
 
 
-@runtime_checkable
-class HasPalette(Protocol):
-    """A screen with commands of its own."""
-
-    def palette(self) -> Iterable[SystemCommand]:
-        """What the command palette offers on this screen."""
-
-
 class ShellApp(CellDiffApp[Result]):
     """An app of rltui."""
 
@@ -85,7 +77,7 @@ class ShellApp(CellDiffApp[Result]):
         """``places`` are the screens of the key table whose ``app.`` actions it carries out."""
         super().__init_subclass__(**options)
         for key in KEYS:
-            if key.handler.startswith("app.") and set(places) & set(key.where):
+            if key.call.startswith("app.") and set(places) & set(key.where):
                 check_handler(key, cls)
 
     def __init__(self, look: Look) -> None:
@@ -105,7 +97,10 @@ class ShellApp(CellDiffApp[Result]):
         self.register_theme(textual_theme(look.theme))
         self.set_reactive(App.theme, look.theme.name)
         self.stylesheet.set_variables(self.get_css_variables())
-        self.set_keymap(_keymap(look.keys))
+        own = {k.action: ",".join(k.keys) for k in look.keys}
+        shipped = {k.action: ",".join(k.keys) for k in KEYS}
+        changed = {a: own.get(a) or _NO_KEY for a in shipped if own.get(a) != shipped[a]}
+        self.set_keymap(changed)
 
     def action_command_palette(self) -> None:
         """Search the commands."""
@@ -145,11 +140,10 @@ class ShellApp(CellDiffApp[Result]):
         except RltuiError as error:
             if name in self.available_themes:
                 self.theme = name
-            elif isinstance(error, UsageError):
-                hint = nearest(name, self.themes())
-                self.say(f"no theme {name!r}" + (f"; did you mean {hint!r}?" if hint else ""))
-            else:
-                self.say(str(error))
+                return
+            hint = nearest(name, self.themes()) if isinstance(error, UsageError) else None
+            unknown = f"no theme {name!r}" + (f"; did you mean {hint!r}?" if hint else "")
+            self.say(unknown if isinstance(error, UsageError) else str(error))
             return
         self._tokens[theme.name] = theme
         self.register_theme(textual_theme(theme))
@@ -157,19 +151,20 @@ class ShellApp(CellDiffApp[Result]):
 
     def themes(self) -> list[str]:
         """The names of all themes, ours first."""
-        ours = [t.name for t in list_themes(self._theme_dirs)[0]]
+        ours = [t.name for t in list_themes(self._theme_dirs)]
         return [*ours, *sorted(set(self.available_themes) - set(ours))]
 
     # -- faults --------------------------------------------------------------------------------
 
     def walled(self, what: str) -> AbstractContextManager[None]:
         """A block whose faults are told instead of ending the app, each once."""
-        return wall(what, self._tell_fault)
 
-    def _tell_fault(self, fault: Fault) -> None:
-        if fault not in self._faults:
-            self._faults.add(fault)
-            self.say(fault.text)
+        def tell(fault: Fault) -> None:
+            if fault not in self._faults:
+                self._faults.add(fault)
+                self.say(fault.text)
+
+        return wall(what, tell)
 
     async def run_action(self, *args: Any, **options: Any) -> bool:
         """Carry out what a key asks for."""
@@ -218,8 +213,7 @@ class ShellApp(CellDiffApp[Result]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette: what the screen does, themes and the way out."""
-        if isinstance(screen, HasPalette):
-            yield from screen.palette()
+        yield from getattr(screen, "palette", tuple)()
         for name in self.themes():
             yield SystemCommand(f"Theme {name}", "colours", lambda n=name: self.choose_theme(n))
         yield SystemCommand("Quit", "leave; the training is never touched", self.exit)
@@ -235,7 +229,7 @@ class ShellApp(CellDiffApp[Result]):
 
 def check_handler(key: Key, owner: type) -> None:
     """Raise UsageError when ``owner`` does not carry out the action of a row."""
-    method = f"action_{(key.handler or key.action).removeprefix('app.')}"
+    method = f"action_{key.method.removeprefix('app.')}"
     if not callable(getattr(owner, method, None)):
         raise UsageError(f"key {key.action!r}: {owner.__name__} has no {method}")
 
@@ -245,14 +239,3 @@ def shell_of(node: DOMNode) -> ShellApp[Any]:
     app = node.app
     assert isinstance(app, ShellApp)
     return app
-
-
-def _keymap(keys: Iterable[Key]) -> dict[str, str]:
-    """Binding id -> keys, for the actions whose keys the user changed."""
-    own = {k.action: k.keys for k in keys}
-    shipped = {k.action: k.keys for k in KEYS}
-    return {
-        action: ",".join(own.get(action, ())) or _NO_KEY
-        for action, names in shipped.items()
-        if own.get(action) != names
-    }

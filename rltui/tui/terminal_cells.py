@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.color import ColorSystem
+from rich.style import Style
 from textual.strip import Strip
-
-from rltui.tui.theming import START, Ink, InkTable
 
 #: Characters that every terminal shows in exactly one cell: Latin, Greek, Cyrillic, punctuation,
 #: arrows, operators, box drawing, blocks, braille.
@@ -31,72 +31,83 @@ PLAIN = re.compile(
 )
 #: A cell that nothing is known about, and the right half of a wide character.
 _UNKNOWN, _RIGHT_HALF = "\x00", "\x01"
-#: Clusters of several code points are kept in rows under one code point of this private plane.
-_FIRST_NAME, _LAST_NAME = 0x100000, 0x10FFFD
 #: A gap of unchanged cells up to this many bytes is written again rather than jumped over.
 _GAP_BYTES = 4
-
-#: (row, column, text) of narrow cells of one ink.
-_Run = tuple[int, int, str]
+#: Attribute code -> the code that ends it. One code may end several.
+_ENDED_BY = {
+    "1": "22", "2": "22", "3": "23", "4": "24", "5": "25", "6": "25", "7": "27", "8": "28",
+    "9": "29", "21": "24", "51": "54", "52": "54", "53": "55",
+}  # fmt: skip
+#: Attributes that a blank cell shows: lines, boxes, reverse.
+_SEEN_ON_BLANKS = frozenset({"4", "7", "9", "21", "51", "52", "53"})
+_SGR = re.compile(r"\x1b\[([\d;]*)mx")
 
 
 class UnknownContentError(ValueError):
     """A strip holds something that cannot be mapped to cells."""
 
 
-class _Row:
-    """Characters (one per cell) and inks of a row, and the strips that put them there."""
+class Ink(NamedTuple):
+    """One look of cells, as codes of SGR. Its order is that in which inks are written."""
 
-    __slots__ = ("inks", "strips", "text")
+    bg: str = "49"
+    attributes: tuple[str, ...] = ()
+    fg: str = "39"
+    """Empty for blanks, which show no foreground."""
+
+    def shows(self, blank: Ink) -> bool:
+        """Whether a blank of the ink ``blank`` looks the same when written in this one."""
+        return self.bg == blank.bg and _SEEN_ON_BLANKS.isdisjoint(self.attributes)
+
+    def joined(self, other: Ink) -> Ink | None:
+        """The ink in which cells of both inks can be written, or None."""
+        if self is other or (not other.fg and self.shows(other)):
+            return self
+        return other if not self.fg and other.shows(self) else None
+
+
+#: The look of a terminal that was set to nothing.
+_START = Ink()
+
+
+class _Row:
+    """Characters and inks of the cells of a row, and the strips that put them there."""
+
+    __slots__ = ("cells", "inks", "strips")
 
     def __init__(self) -> None:
-        self.text = ""
+        self.cells: list[str] = []
         self.inks: list[Ink] = []
-        self.strips: dict[int, tuple[int, Strip]] = {}
+        self.strips: dict[int, Strip] = {}
 
-    def disclaim(self, begin: int, end: int) -> None:
-        """Forget the strips that these cells came from."""
-        strips = self.strips
-        for x in [x for x, (to, _) in strips.items() if x < end and to > begin]:
-            del strips[x]
-
-    def splice(self, begin: int, text: str, inks: list[Ink]) -> list[int]:
+    def splice(self, begin: int, cells: list[str], inks: list[Ink]) -> list[int]:
         """Put cells in; returns the columns that differ from what was there."""
-        end, missing = begin + len(text), begin + len(text) - len(self.text)
-        if missing > 0:
-            self.text += _UNKNOWN * missing
-            self.inks += [START] * missing
-        was, were = self.text[begin:end], self.inks[begin:end]
-        if was == text and were == inks:
+        end = begin + len(cells)
+        missing = end - len(self.cells)
+        self.cells += [_UNKNOWN] * missing
+        self.inks += [_START] * missing
+        was, were = self.cells[begin:end], self.inks[begin:end]
+        if was == cells and were == inks:
             return []
-        changed = [
-            x
-            for x, (a, b, c, d) in enumerate(zip(was, text, were, inks, strict=True), begin)
-            if a != b or c is not d
-        ]
-        self.text = self.text[:begin] + text + self.text[end:]
-        self.inks[begin:end] = inks
-        if was[0] == _RIGHT_HALF and begin:
-            changed.append(self._blank(begin - 1))
-        if self.text[end : end + 1] == _RIGHT_HALF:
-            changed.append(self._blank(end))
-        return changed
+        columns = zip(range(begin, end), was, cells, were, inks, strict=True)
+        changed = [x for x, a, b, c, d in columns if a != b or c is not d]
+        self.cells[begin:end], self.inks[begin:end] = cells, inks
 
-    def _blank(self, x: int) -> int:
-        """Half of a wide character was overwritten: terminals blank the other half."""
-        self.text = self.text[:x] + " " + self.text[x + 1 :]
-        self.disclaim(x, x + 1)
-        return x
+        # half of a wide character was overwritten: terminals blank the other half
+        halves = [begin - 1] if was[0] == _RIGHT_HALF and begin else []
+        halves += [end] if self.cells[end : end + 1] == [_RIGHT_HALF] else []
+        for x in halves:
+            self.cells[x] = " "
+            self.strips.clear()
+        return changed + halves
 
 
 class TerminalCells:
     """The picture of a terminal. It writes nothing itself."""
 
     def __init__(self, color_system: ColorSystem) -> None:
-        self._inks = InkTable(color_system)
+        self._color_system = color_system
         self._rows: list[_Row] = []
-        self._names: dict[str, str] = {}
-        self._clusters: dict[str, str] = {}
 
     def forget(self) -> None:
         """Nothing is known about what the terminal shows: whatever comes next is written."""
@@ -108,109 +119,106 @@ class TerminalCells:
         ``rows`` yields (row, [(column, strip), ...]). The style is the default one before and
         after. Raises UnknownContentError, after which the picture is worthless.
         """
-        runs: dict[Ink, list[_Run]] = {}
+        runs: dict[Ink, list[tuple[int, int, str]]] = {}
         rewritten: list[tuple[int, int]] = []
         for y, strips in rows:
             while len(self._rows) <= y:
                 self._rows.append(_Row())
             row = self._rows[y]
-            before, changed = row.text, self._put(row, strips)
+            before, changed = "".join(row.cells), self._put(row, strips)
             if not changed:
                 continue
-            if not (PLAIN.fullmatch(before) and before and PLAIN.fullmatch(row.text)):
+            if before and PLAIN.fullmatch(before) and PLAIN.fullmatch("".join(row.cells)):
+                for ink, x, text in _runs(row, changed):
+                    runs.setdefault(ink, []).append((y, x, text))
+            else:
                 rewritten.append((y, min(changed)))
-                continue
-            for ink, run in _runs(y, row, changed):
-                runs.setdefault(ink, []).append(run)
         if not runs and not rewritten:
             return ""
+
         out = _Writer()
-        for ink in sorted(runs, key=lambda i: i.order):
-            out.ink(ink)
-            for run in runs[ink]:
-                out.run(*run)
+        for ink in sorted(runs):
+            for y, x, text in runs[ink]:
+                out.write(y, x, text, ink)
         for y, begin in rewritten:
-            self._rewrite(out, y, begin)
+            cells = self._rows[y].cells
+            for x in range(begin, len(cells)):
+                if cells[x] not in (_UNKNOWN, _RIGHT_HALF):
+                    wide = cells[x + 1 : x + 2] == [_RIGHT_HALF]
+                    out.cluster(y, x, cells[x], 1 + wide, self._rows[y].inks[x])
         return out.text()
 
     def _put(self, row: _Row, strips: Iterable[tuple[int, Strip]]) -> list[int]:
         """Apply strips to a row; returns the columns that changed."""
         changed: list[int] = []
         for x, strip in strips:
-            held = row.strips.get(x)
-            if held is not None and held[1] is strip:
+            if row.strips.get(x) is strip:
                 continue
-            text, inks = self._cells(strip)
-            if text:
-                row.disclaim(x, x + len(text))
-                changed += row.splice(x, text, inks)
-                row.strips[x] = (x + len(text), strip)
+            cells, inks = self._cells(strip)
+            if not cells:
+                continue
+            end = x + len(cells)
+            apart = {n: s for n, s in row.strips.items() if n >= end or n + s.cell_length <= x}
+            row.strips = {**apart, x: strip}
+            changed += row.splice(x, cells, inks)
         return changed
 
-    def _cells(self, strip: Strip) -> tuple[str, list[Ink]]:
-        """One character per cell of a strip, and the ink of each."""
+    def _cells(self, strip: Strip) -> tuple[list[str], list[Ink]]:
+        """One character or cluster per cell of a strip, and the ink of each."""
+        cells: list[str] = []
         inks: list[Ink] = []
-        texts: list[str] = []
-        pair = self._inks.pair
         for text, style, control in strip:
             if control:
                 raise UnknownContentError(text)
+            chars: Iterable[str] = text
             if not PLAIN.fullmatch(text):
-                text = self._named(text)
-            ink, blank = pair(style)
-            texts.append(text)
+                chars = []
+                for cluster, width in split_clusters(text):
+                    chars += [cluster, _RIGHT_HALF][:width]
+            begin = len(cells)
+            cells += chars
+            ink, blank = self._inks_of(style)
             if blank is ink or " " not in text:
-                inks += [ink] * len(text)
-            elif text.isspace():
-                inks += [blank] * len(text)
+                inks += [ink] * (len(cells) - begin)
             else:
-                inks += [blank if c == " " else ink for c in text]
-        return "".join(texts), inks
+                inks += [blank if c == " " else ink for c in chars]
+        return cells, inks
 
-    def _named(self, text: str) -> str:
-        """One character per cell of a text of any characters."""
-        cells: list[str] = []
-        for cluster, width in split_clusters(text):
-            name = cluster
-            if len(cluster) > 1 or ord(cluster) >= _FIRST_NAME:
-                name = self._names.get(cluster) or self._name(cluster)
-            cells += (name, _RIGHT_HALF) if width == 2 else (name,)
-        return "".join(cells)
+    def _inks_of(self, style: Style | None) -> tuple[Ink, Ink]:
+        """The ink of a style, and that of its blanks. What a style means to an app (its meta
+        data) does not matter."""
+        # Rich keeps the codes of a style that was rendered once; there is no public way to them.
+        codes: str | None = "" if style is None else getattr(style, "_ansi", None)
+        if codes is None and style is not None:
+            found = _SGR.search(style.render("x", color_system=self._color_system))
+            codes = found[1] if found else ""
+        return _inks(codes or "")
 
-    def _name(self, cluster: str) -> str:
-        code = _FIRST_NAME + len(self._names)
-        if code > _LAST_NAME:  # never seen; everything starts anew
-            self._names.clear()
-            self._clusters.clear()
-            raise UnknownContentError(cluster)
-        name = self._names[cluster] = chr(code)
-        self._clusters[name] = cluster
-        return name
 
-    def _rewrite(self, out: _Writer, y: int, begin: int) -> None:
-        """Write a row from a column to its end, from left to right."""
-        row = self._rows[y]
-        x, end = begin, len(row.text)
-        while x < end:
-            cell, ink = row.text[x], row.inks[x]
-            if cell in (_UNKNOWN, _RIGHT_HALF):
-                x += 1
-            elif not PLAIN.fullmatch(cell):
-                wide = row.text[x + 1 : x + 2] == _RIGHT_HALF
-                out.ink(ink)
-                out.cluster(y, x, self._clusters.get(cell, cell), 2 if wide else 1)
-                x += 1
-            else:
-                to = x + 1
-                while (
-                    to < end
-                    and PLAIN.fullmatch(row.text[to])
-                    and (joined := _joined(ink, row.inks[to])) is not None
-                ):
-                    ink, to = joined, to + 1
-                out.ink(ink)
-                out.run(y, x, row.text[x:to])
-                x = to
+@lru_cache(maxsize=4096)
+def _inks(codes: str) -> tuple[Ink, Ink]:
+    """The ink of SGR codes as Rich writes them, and that of its blanks. Equal ones are one object
+    as long as they are in use."""
+    attributes, fg, bg = set(), _START.fg, _START.bg
+    rest = codes.split(";") if codes else []
+    while rest:
+        code = rest.pop(0)
+        if code in ("38", "48"):
+            count = 2 if rest[0] == "5" else 4
+            code, rest = ";".join([code, *rest[:count]]), rest[count:]
+        if code in _ENDED_BY:
+            attributes.add(code)
+        elif code.startswith(("3", "9")):
+            fg = code
+        else:
+            bg = code
+    ink = Ink(bg, tuple(sorted(attributes)), fg)
+    return ink, ink if attributes & _SEEN_ON_BLANKS else _blank(bg)
+
+
+@lru_cache(maxsize=4096)
+def _blank(bg: str) -> Ink:
+    return Ink(bg, (), "")
 
 
 @lru_cache(maxsize=2048)
@@ -238,37 +246,24 @@ def split_clusters(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(out)
 
 
-def _runs(y: int, row: _Row, changed: list[int]) -> Iterable[tuple[Ink, _Run]]:
-    """The changed cells of a row of plain characters, joined to runs of one ink."""
-    text, inks = row.text, row.inks
+def _runs(row: _Row, changed: list[int]) -> Iterator[tuple[Ink, int, str]]:
+    """The changed cells of a row of plain characters, joined to runs of one ink (ink, column,
+    text); unchanged cells between them are written too where that is shorter."""
+    cells, inks = row.cells, row.inks
     begin = end = changed[0]
     ink = inks[begin]
     for x in changed:
-        joined = _joined(ink, inks[x])
-        if joined is not None and x > end:
-            joined = _across(joined, row, end, x)
+        joined = ink.joined(inks[x])
+        if x > end:
+            short = len("".join(cells[end:x]).encode()) <= _GAP_BYTES
+            for between in inks[end:x] if short else ():
+                joined = joined and joined.joined(between)
+            joined = joined if short else None
         if joined is None:
-            yield ink, (y, begin, text[begin:end])
+            yield ink, begin, "".join(cells[begin:end])
             begin, joined = x, inks[x]
         ink, end = joined, x + 1
-    yield ink, (y, begin, text[begin:end])
-
-
-def _joined(one: Ink, other: Ink) -> Ink | None:
-    """The ink in which cells of both inks can be written, or None."""
-    if one is other or (other.fg is None and one.shows(other)):
-        return one
-    return other if one.fg is None and other.shows(one) else None
-
-
-def _across(ink: Ink, row: _Row, begin: int, end: int) -> Ink | None:
-    """The ink in which the unchanged cells between can be written too, if that is shorter."""
-    if end - begin > _GAP_BYTES or len(row.text[begin:end].encode()) > _GAP_BYTES:
-        return None
-    found: Ink | None = ink
-    for x in range(begin, end):
-        found = _joined(found, row.inks[x]) if found is not None else None
-    return found
+    yield ink, begin, "".join(cells[begin:end])
 
 
 class _Writer:
@@ -276,40 +271,45 @@ class _Writer:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._ink = START
+        self._ink = _START
         self._y = self._x = -1
 
-    def ink(self, wanted: Ink) -> None:
-        """Write in this ink from now on."""
-        codes, self._ink = self._ink.codes_to(wanted)
-        if codes:
-            self._parts.append(codes)
-
-    def run(self, y: int, x: int, text: str) -> None:
+    def write(self, y: int, x: int, text: str, ink: Ink) -> None:
         """Write narrow characters at a place."""
-        self._move(y, x)
+        self._use(ink)
+        if y != self._y or not 0 <= self._x <= x:
+            self._parts.append(f"\x1b[{y + 1};{x + 1}H")
+        elif x > self._x:
+            far = x - self._x
+            self._parts.append("\x1b[C" if far == 1 else f"\x1b[{far}C")
         self._parts.append(text)
-        self._x = x + len(text)
+        self._y, self._x = y, x + len(text)
 
-    def cluster(self, y: int, x: int, text: str, width: int) -> None:
+    def cluster(self, y: int, x: int, text: str, width: int, ink: Ink) -> None:
         """Write one character of a width that terminals may not agree about."""
         settled = len(text) == 1 and ord(text) < 0x10000
         if not settled:  # a terminal that draws it narrower must not leave what was there
-            self.run(y, x, " " * width)
-        self._move(y, x)
-        self._parts.append(text)
+            self.write(y, x, " " * width, ink)
+        self.write(y, x, text, ink)
         self._x = x + width if settled else -1
 
-    def _move(self, y: int, x: int) -> None:
-        if y == self._y and 0 <= self._x <= x:
-            far = x - self._x
-            if far:
-                self._parts.append("\x1b[C" if far == 1 else f"\x1b[{far}C")
-        else:
-            self._parts.append(f"\x1b[{y + 1};{x + 1}H")
-        self._y, self._x = y, x
+    def _use(self, wanted: Ink) -> None:
+        """Write in this ink from now on."""
+        held = self._ink
+        if wanted == held or (not wanted.fg and held.shows(wanted)):
+            return
+        wanted = wanted._replace(fg=wanted.fg or held.fg)
+        ended = {_ENDED_BY[a] for a in held.attributes if a not in wanted.attributes}
+        kept = {a for a in held.attributes if _ENDED_BY[a] not in ended}
+        codes = sorted(ended) + [a for a in wanted.attributes if a not in kept]
+        if wanted.fg != held.fg:
+            codes.append(wanted.fg)
+        if wanted.bg != held.bg:
+            codes.append(wanted.bg)
+        self._parts.append("\x1b[0m" if wanted == _START else f"\x1b[{';'.join(codes)}m")
+        self._ink = wanted
 
     def text(self) -> str:
         """Everything, with the default style put back."""
-        self.ink(START)
+        self._use(_START)
         return "".join(self._parts)

@@ -94,13 +94,13 @@ def _content(
 
 def _cells(segment: Segment, fg: str, bg: str) -> Cells:
     look = segment.style or Style.null()
-    front, back = _hex(look.color, fg), _hex(look.bgcolor, bg, foreground=False)
+    front, back = _hex(look.color, fg), _hex(look.bgcolor, bg)
     if look.reverse:
         front, back = back, front
     return Cells(segment.text, front, back, bool(look.bold), bool(look.underline))
 
 
-def _hex(colour: Color | None, default: str, *, foreground: bool = True) -> str:
+def _hex(colour: Color | None, default: str) -> str:
     if colour is None or colour.is_default:
         return default
-    return colour.get_truecolor(foreground=foreground).hex
+    return colour.get_truecolor().hex

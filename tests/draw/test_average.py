@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rltui.draw.chart.render import Chart, Curve, render
-from rltui.draw.chart.trace import Columns, Points, averaged, decimate, is_crowded
+from rltui.draw.chart.trace import Columns, Points, averaged, decimate
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import Line, Token
 
@@ -35,19 +35,6 @@ def dots(lines: list[Line], token: Token) -> int:
     return found
 
 
-def test_noise_is_averaged_out_and_the_trend_stays() -> None:
-    trend = X / N
-    line = line_of(trend + NOISE)
-    assert np.abs(line.first - trend[(line.at / (WIDTH - 1) * (N - 1)).astype(int)]).max() < 0.3
-
-
-def test_a_cliff_stays_where_it_is() -> None:
-    line = line_of(np.where(X < N / 2, 0.0, 10.0) + 0.1 * NOISE)
-    steep = np.flatnonzero((line.first > 1) & (line.first < 9))
-    assert len(steep) <= 4
-    assert abs(steep.mean() - (WIDTH - 1) / 2) <= 2
-
-
 def test_nothing_is_averaged_across_a_restart() -> None:
     y = np.where(X < N / 2, 0.0, 10.0)
     line = line_of(y, restarts=(N / 2,))
@@ -55,38 +42,9 @@ def test_nothing_is_averaged_across_a_restart() -> None:
     assert len(set(line_of(y).first.tolist())) > 2
 
 
-def test_values_that_are_no_numbers_leave_a_gap_and_no_trace() -> None:
-    y = NOISE.copy()
-    y[1000:2000] = np.nan
-    y[::7] = np.inf
-    line = line_of(y)
-    assert np.isfinite(line.first).all()
-    assert np.abs(line.first).max() < 1
-    assert line.broken.any()
-
-
 @pytest.mark.parametrize("value", [0.0, -3.3, 5e-324, 1e308])
 def test_a_constant_stays_what_it_is(value: float) -> None:
     assert set(line_of(np.full(N, value)).first.tolist()) == {value}
-
-
-@pytest.mark.parametrize(
-    ("y", "window", "expected"),
-    [
-        (NOISE, WINDOW, True),
-        (NOISE, (100.0, 150.0), False),
-        (np.where(X < 3000, X, 0.0), WINDOW, False),
-        (np.where(X == 3000, 500.0, 0.1 * NOISE), WINDOW, False),
-        (np.full(N, 3.0), WINDOW, False),
-        (1e307 * NOISE, WINDOW, True),
-    ],
-    ids=["noise", "enlarged", "quiet", "one spike", "constant", "huge"],
-)
-def test_only_what_would_be_a_block_is_averaged(
-    y: np.ndarray, window: tuple[float, float], expected: bool
-) -> None:
-    data = Points(X, y)
-    assert is_crowded(data, decimate(data, *window, WIDTH), window, WIDTH) is expected
 
 
 @pytest.mark.parametrize("marker", ["braille", "block", "ascii"])

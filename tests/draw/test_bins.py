@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import plain
-from rltui.draw.spark import Digest, empty_digest, spark_of
+from rltui.draw.spark import Digest, empty_digest
 from tests.draw.sparks import spark
 
 GLYPHS = glyph_set("braille")
@@ -42,17 +42,6 @@ def test_piece_by_piece_is_as_all_at_once(
         parts.extend(x[:cut], np.array(y)[:cut], last)
     parts.extend(x, np.array(y), last)
     np.testing.assert_equal(state(parts), state(whole))
-
-
-def test_a_sparkline_of_gathered_points_is_that_of_the_points() -> None:
-    x = np.arange(500)
-    y = np.sin(x / 30) + 3.0 * (x == 77)
-    digest = empty_digest(0, 499, 511, 40)
-    for end in (100, 101, 300, 500):
-        digest.extend(x[:end], y[:end], 499)
-    drawn = spark_of(digest, 499, (), True, GLYPHS)
-    assert drawn == spark(x, y, first_step=0, last_step=499, end_step=511, width=40, glyphs=GLYPHS)
-    assert "▇" in plain(drawn)[5:8]
 
 
 def test_columns_after_the_newest_step_are_blank_and_the_others_stay() -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.text import cell_width
-from rltui.draw import prose as names_module
 from rltui.draw.prose import distinct
 
 WORDS = st.sampled_from(["grpo", "qwen2.5-7b", "lr1e-6", "seed", "final", "tiny_verl", "1", "2"])
@@ -82,29 +77,6 @@ def test_titles_of_one_tab_stay_apart_in_a_narrow_column(width: int) -> None:
 def test_a_thousand_names_are_quick() -> None:
     names = tuple(f"{'long-' * 8}{i}-{'tail-' * 8}{i % 7}" for i in range(1000))
     assert len(set(distinct(names, 20))) == 1000
-
-
-def test_names_of_random_letters_are_numbered_before_it_takes_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The work is linear in the names: each tries a bounded number of its parts."""
-    tried = 0
-
-    def counted(*arguments: Any) -> Iterator[str]:
-        nonlocal tried
-        for part in parts_of(*arguments):
-            tried += 1
-            yield part
-
-    parts_of = names_module._parts_of
-    monkeypatch.setattr(names_module, "_parts_of", counted)
-    letters = random.Random(2)
-    names = tuple("".join(letters.choices("ab", k=110)) for _ in range(1000))
-    shown = distinct(names, 8)
-    assert tried <= 8 * len(names)
-    assert len(set(shown)) == len(names)
-    assert any(x.endswith("…#9") for x in shown)
-    assert all(cell_width(x) <= 8 for x in shown)
 
 
 def test_no_ellipsis_follows_another() -> None:

@@ -81,12 +81,3 @@ def test_means_are_those_of_equal_blocks_however_the_points_came(pieces: list[in
         values = y[block * size : (block + 1) * size].astype(np.float64)
         assert outline.means[block] == pytest.approx(values[np.isfinite(values)].mean())
         assert abs(outline.centres[block] - (block * size + len(values) / 2)) <= 1
-
-
-def test_a_block_without_a_finite_value_has_no_mean() -> None:
-    y = np.full(50_000, np.nan)
-    y[-10_000:] = 1e308
-    outline = Outline()
-    outline.extend(y)
-    assert np.isnan(outline.means[0])
-    assert outline.means[-1] in (1e308, np.inf)

@@ -76,12 +76,6 @@ def test_a_group_has_a_band_fainter_than_the_envelope(glyphs) -> None:
         assert dots(banded) < 0.7 * dots(alone)
 
 
-def test_an_envelope_without_points_is_left_out() -> None:
-    empty = np.zeros(0)
-    chart = Chart(OWN, envelope=((empty, empty), (X, OWN.y)))
-    assert draw(chart) == draw(Chart(OWN))
-
-
 def test_the_legend_stands_above_the_plot_and_counts_what_has_no_room() -> None:
     others = [Curve(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(RUN_TOKENS)]
     lines = draw(Chart(OWN, label="mine", overlays=others), width=120)
@@ -132,15 +126,6 @@ def test_notes_give_way_before_any_name_is_cut() -> None:
         assert ")" not in text
 
 
-def test_a_high_chart_has_two_lines_for_its_legend() -> None:
-    others = [Curve(X, OWN.y + n, t, f"seed {n}") for n, t in enumerate(RUN_TOKENS)]
-    lines = draw(Chart(OWN, label="mine", overlays=others), width=60, height=20)
-    first, second = plain(lines[0]).split(), plain(lines[1]).split()
-    assert first[:2] == ["━", "mine"]
-    assert second[-2:] == ["seed", "4"]
-    assert not any(x.startswith("+") for x in first + second)
-
-
 @pytest.mark.parametrize("glyphs", [BRAILLE, ASCII], ids=["braille", "ascii"])
 def test_lines_bear_their_signs(glyphs) -> None:
     others = [Curve(X, OWN.y + n, t, f"{n}", sign=str(n)) for n, t in enumerate(RUN_TOKENS, 1)]
@@ -169,10 +154,3 @@ def test_the_legend_is_clean_and_absent_where_nothing_is_named_or_there_is_no_ro
     unnamed = Curve(X, OWN.y, Token.RUN_1)
     assert "━" not in plain(draw(Chart(OWN, overlays=[unnamed]))[0])
     assert "━" not in plain(draw(Chart(OWN, overlays=[odd]), height=7)[0])
-
-
-def test_overlays_are_smoothed_like_the_curve() -> None:
-    noisy = Curve(X, np.where(X % 2 == 0, 0.0, 10.0), Token.RUN_1)
-    raw = cells_of(draw(Chart(OWN, overlays=[noisy])), Token.RUN_1)
-    smooth = cells_of(draw(Chart(OWN, overlays=[noisy], smooth=0.95)), Token.RUN_1)
-    assert len(smooth) < len(raw) / 2

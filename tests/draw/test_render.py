@@ -22,7 +22,6 @@ from rltui.draw.chart.render import (
     render,
     smooth,
 )
-from rltui.draw.chart.trace import Points, decimate, gap_cells, points
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import Line, Style, Token, line_width, plain, style
 from tests.bytecodes import bytecodes
@@ -293,11 +292,6 @@ def test_no_row_of_a_low_chart_is_tinted_that_is_not_healthy() -> None:
     ], "and a badge where it began, off the curve"
 
 
-def test_crosshair_outside_of_the_window_is_not_drawn() -> None:
-    lines = render(entropy(crosshair=20, window=(30, 60)), 80, 16, BRAILLE)
-    assert not find(lines, "┴")
-
-
 def test_the_readout_names_the_newest_point_at_or_before_the_crosshair() -> None:
     curve = Curve(X, ENTROPY, low=(X, ENTROPY - 1), high=(X, ENTROPY + 1))
     shown = text(render(Chart(curve, smooth=0.6, crosshair=31.5), 80, 20, BRAILLE))
@@ -387,13 +381,6 @@ def test_the_ends_of_a_family_neither_fill_nor_flatten_its_chart(marker: str, en
     assert cells == 0 if ends else cells <= 2 * 80
 
 
-def test_the_outline_of_a_family_lies_beside_its_line() -> None:
-    y = np.linspace(0, 10, 72)
-    family = Curve(X, y, low=(X, y - 1), high=(X, y + 1))
-    lines = render(Chart(family), 60, 20, BRAILLE)
-    assert sum(look.fg is Token.BAND for line in lines for look in looks(line)) > 40
-
-
 def test_no_points() -> None:
     for curve in (Curve(np.zeros(0), np.zeros(0)), Curve(X, np.full(72, NAN))):
         lines = render(Chart(curve, first=1, last=72), 50, 10, BRAILLE)
@@ -434,32 +421,6 @@ def test_smoothing_of_extremes_stays_finite() -> None:
     values = np.array([1.7e308, -1.7e308, 5e-324, 0.0] * 500)
     assert np.isfinite(smooth(values, 0.99)).all()
     assert smooth(values, 0) is values
-
-
-@given(
-    npst.arrays(np.float64, st.integers(1, 200), elements=st.floats(-1e6, 1e6)), st.integers(1, 50)
-)
-def test_columns_keep_the_extremes(values: np.ndarray, width: int) -> None:
-    data = Points(np.arange(len(values), dtype=np.float64), values)
-    columns = decimate(data, 0, len(values) - 1, width)
-    assert columns.low.min() == values.min()
-    assert columns.high.max() == values.max()
-    assert columns.first[0] == values[0]
-    assert columns.last[-1] == values[-1]
-
-
-def test_points_are_sorted_and_need_an_x() -> None:
-    data = points(np.array([3, NAN, 1, 1]), np.array([1.0, 2.0, 3.0, 4.0]))
-    assert data.x.tolist() == [1, 1, 3]
-    assert data.y.tolist() == [3, 4, 1]
-
-
-def test_gap_cells() -> None:
-    y = np.array([1, NAN, NAN, 1, 1, NAN, 1, 1, 1, NAN])
-    data = Points(np.arange(10, dtype=np.float64), y)
-    assert gap_cells(data, 0, 9, 10).tolist() == [0, 1, 2, 0, 0, 1, 0, 0, 0, 1]
-    sparse = Points(np.array([0.0, 4.0, 9.0]), np.array([1, NAN, 1]))
-    assert gap_cells(sparse, 0, 9, 10).tolist() == [0, 0, 0, 0, 1, 2, 2, 2, 2, 0]
 
 
 # --- any data at any size ---------------------------------------------------------------
@@ -540,23 +501,6 @@ def test_a_limit_of_zero_stays_off_a_log_axis() -> None:
     tiny = np.array([5e-324, 1e-323, 1e-322])
     chart = Chart(Curve(np.arange(3), tiny), log=True, limits=[Limit(0.0, "≥ 0")])
     assert len(render(chart, 40, 8, BRAILLE)) == 8
-
-
-@pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize("smooth", [0.0, 0.9])
-@pytest.mark.parametrize("highest", [5e-324, 1e-322, 2.3e-308, 1.0])
-def test_denormal_numbers(log: bool, smooth: float, highest: float) -> None:
-    values = np.geomspace(5e-324, highest, 200)
-    curve = Curve(np.arange(200), values, low=(np.arange(200), values / 2))
-    for clip in (False, True):
-        chart = Chart(curve, log=log, clip=clip, smooth=smooth, healthy=(1e-323, 1e-300))
-        lines = render(chart, 60, 12, BRAILLE)
-        assert any(0x2800 < ord(c) < 0x2900 for line in lines for c in plain(line))
-
-
-def test_no_size_is_no_lines() -> None:
-    assert render(entropy(), 0, 3, BRAILLE) == [[], [], []]
-    assert render(entropy(), 10, 0, BRAILLE) == []
 
 
 def test_a_chart_of_many_points_is_no_more_work_than_one_of_few() -> None:

@@ -81,12 +81,6 @@ def test_a_spike_cannot_vanish_and_the_last_cell_is_the_newest_value() -> None:
     assert text == "▁▁▁▁▁▇▁▁▁▁"
 
 
-def test_a_drop_below_the_usual_level_shows_too() -> None:
-    values = np.ones(1000)
-    values[500] = -50
-    assert plain(draw(np.arange(1000), values, run=(0, 999))) == "▇▇▇▇▇▁▇▇▇▇"
-
-
 def test_a_young_run_has_one_cell_per_step_at_the_left() -> None:
     digest = empty_digest(1, 4, 8, 12, narrowest=1.0)
     digest.extend(np.arange(1, 5), np.array([0.0, 3.0, 6.0, 3.0]), 4)
@@ -121,12 +115,6 @@ def test_unjudged_is_grey_constant_is_muted_and_nan_is_bad() -> None:
     assert first[1].fg is Token.BAD
     assert first[1].bold
     assert not rest[1].bold
-
-
-def test_columns_line_up_between_rows() -> None:
-    dense = draw(np.arange(1, 73), np.r_[np.zeros(32), np.ones(40)], run=(1, 72), width=23)
-    sparse = draw([1, 33], [0, 1], run=(1, 72), width=23)
-    assert plain(dense).index("▇") == plain(sparse).index("▇")
 
 
 VALUES = st.one_of(

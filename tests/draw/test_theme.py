@@ -10,7 +10,7 @@ import pytest
 
 from rltui.core.errors import DocumentError, UsageError
 from rltui.draw.line import RUN_TOKENS, Token
-from rltui.draw.theme import Theme, list_themes, load_theme, nearest_256, rgb
+from rltui.draw.theme import Theme, list_themes, load_theme, rgb
 from tests.draw.colours import contrast
 
 SHIPPED = ("ansi-16", "colour-blind", "dark", "high-contrast", "light", "terminal")
@@ -49,22 +49,11 @@ def _lab(colour: str, blindness: str) -> np.ndarray:
 
 
 def test_all_shipped_themes_load_and_are_complete() -> None:
-    loaded, failed = list_themes()
+    loaded = list_themes()
     assert tuple(t.name for t in loaded) == SHIPPED
-    assert failed == []
     for theme in loaded:
         for mapping in (theme.colours, theme.colours256, theme.ansi16):
             assert set(mapping) == set(Token)
-
-
-def test_the_exact_values_of_the_default_theme() -> None:
-    dark = load_theme("dark")
-    assert dark.dark
-    assert dark.colours[Token.BG] == "#0f1318"
-    assert dark.colours256[Token.BAD] == 210
-    assert dark.ansi16[Token.ACCENT] == "bright blue"
-    assert load_theme("light").colours[Token.BAD] == "#b5103c"
-    assert not load_theme("light").dark
 
 
 def test_terminal_has_no_ground_and_ansi_names_no_truecolour() -> None:
@@ -163,25 +152,15 @@ def test_a_wrong_theme_says_where(
     assert part in str(caught.value)
 
 
-def test_the_users_theme_wins_and_a_broken_one_is_listed(tmp_path: Path) -> None:
+def test_the_users_theme_wins_and_a_broken_one_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "dark.yaml").write_text('colours: {text: "#ffffff"}\n', encoding="utf-8")
     (tmp_path / "broken.yaml").write_text("colours: {nope: 1}\n", encoding="utf-8")
     (tmp_path / "notes.txt").write_text("not a theme", encoding="utf-8")
     assert load_theme("dark", [tmp_path]).colours[Token.TEXT] == "#ffffff"
-    loaded, failed = list_themes([tmp_path, tmp_path / "absent"])
+    loaded = list_themes([tmp_path, tmp_path / "absent"])
     assert [t.name for t in loaded] == list(SHIPPED)
-    assert len(failed) == 1
-    assert failed[0].path.name == "broken.yaml"
-    assert "broken.yaml:1" in failed[0].reason
 
 
 def test_an_unknown_name_has_a_hint() -> None:
     with pytest.raises(UsageError, match="did you mean 'dark'"):
         load_theme("drak")
-
-
-@pytest.mark.parametrize(
-    ("colour", "index"), [("#000000", 16), ("#ffffff", 231), ("#808080", 244), ("#ff0000", 196)]
-)
-def test_nearest_256(colour: str, index: int) -> None:
-    assert nearest_256(colour) == index

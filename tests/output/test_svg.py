@@ -41,7 +41,7 @@ def test_whatever_the_text_it_is_xml(text: str) -> None:
     picture.encode()
 
 
-@pytest.mark.parametrize("theme", [t.name for t in list_themes()[0]])
+@pytest.mark.parametrize("theme", [t.name for t in list_themes()])
 def test_every_theme_has_colours_for_it(theme: str) -> None:
     known = load_theme(theme)
     line = [("x", style(Token.BG, bg=Token.BAD, bold=True)), ("y", style(reverse=True))]

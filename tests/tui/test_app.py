@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -149,25 +148,6 @@ async def test_a_paused_view_still_rings(monkeypatch: pytest.MonkeyPatch) -> Non
         await hand.feed()
         assert bells == [None]
         assert "entropy collapse" in hand.text
-
-
-async def test_pausing_does_not_make_drains_pile_up(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        pump = hand.app.pump
-        hand.clock.advance(5)
-        pump.news()
-        due = []
-        pump._owner = SimpleNamespace(  # type: ignore[assignment]
-            call_later=due.append, set_timer=lambda _, call: due.append(call)
-        )
-        for _ in range(6):
-            pump.pause()
-            pump.news()
-        assert due == [], "one was due already"
-        pump.pull()
-        pump.pause()
-        pump.pause()
-        assert len(due) == 1
 
 
 async def test_a_paused_view_loads_points_that_are_not_in_memory(

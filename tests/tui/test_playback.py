@@ -215,21 +215,3 @@ async def test_a_tab_that_exists_only_later_is_left_from_its_metric() -> None:
         assert shown_step(hand) == 10
         await hand.press("right_square_bracket")
         assert hand.run.tab == tabs_of(hand.run.run)[1].id
-
-
-async def test_speeds_beyond_the_list_never_turn_round(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        playback = hand.app.playback
-        for speed, by, then in (
-            (1000.0, 1, 1000.0),
-            (1000.0, -1, 100.0),
-            (0.1, -1, 0.1),
-            (0.1, 1, 0.5),
-            (15.0, 1, 20.0),
-            (15.0, -1, 10.0),
-            (10.0, 1, 20.0),
-            (10.0, -1, 5.0),
-        ):
-            playback.speed = speed
-            playback.change_speed(by)
-            assert playback.speed == then, (speed, by)

@@ -26,6 +26,7 @@ from rltui.draw.view import View
 from rltui.session import Session
 from rltui.pages.app import RltuiApp
 from rltui.tui.shell import Look
+from rltui.tui import pump
 from rltui.tui.pump import LATER
 
 session = Session([Path(sys.argv[1])])
@@ -36,8 +37,13 @@ session.judge.judge(verdicts=False)
 session.start = session.stop = lambda: None  # no thread: what it imports comes later
 app = RltuiApp(session, Look(View(), load_theme("dark")))
 loaded = []
-load_later = app.pump._on_first_paint
-app.pump._on_first_paint = lambda: (loaded.extend(sys.modules), load_later())
+import_later = pump.import_later
+
+def first_painted(owner, *names):
+    loaded or loaded.extend(sys.modules)
+    import_later(owner, *names)
+
+pump.import_later = first_painted
 
 async def show():
     async with app.run_test(size=(160, 45)) as pilot:
@@ -59,8 +65,7 @@ _LATER = (
     "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
     "rltui.health.rules", "rltui.health.report", "rltui.health.diagnoses", "rltui.health.crash",
     "rltui.health.projection", "rltui.health.detectors.registry",
-    "rltui.tui.overlay", "rltui.pages.metric.lines", "rltui.pages.metric.lines",
-    "rltui.pages.metric.related", "rltui.output.text_report",
+    "rltui.tui.overlay", "rltui.pages.metric.lines", "rltui.output.text_report",
     "rltui.sources.side_files.sample_files", "rltui.sources.follow.stdin_feed",
     "rltui.formats.console.console_decoder", "rltui.formats.table.table_decoder",
     "rltui.formats.tracker_log.tracker_decoder",

@@ -13,7 +13,7 @@ from tests.draw.colours import contrast, luminance
 from tests.fakes import grpo_batch
 from tests.tui.hand import Hand, a_look, open_app
 
-OURS = [t.name for t in list_themes()[0]]
+OURS = [t.name for t in list_themes()]
 
 
 def grounds(hand: Hand) -> set[str]:
@@ -85,7 +85,7 @@ def test_every_theme_of_textual_gives_readable_tokens(name: str) -> None:
 
 
 def test_ours_go_to_textual_and_back() -> None:
-    (dark,) = [t for t in list_themes()[0] if t.name == "dark"]
+    (dark,) = [t for t in list_themes() if t.name == "dark"]
     assert textual_theme(dark).background == dark.colours[Token.BG]
     assert textual_theme(dark).error == dark.colours[Token.BAD]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 import time
+from bisect import bisect_right
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,18 +98,12 @@ def _fitted(
     labels = numbers.ticks(values, step)
     waste = 1 - (high - low) / (unit * gaps)
     odd = step / 10.0 ** math.floor(math.log10(step) + 1e-9)
-    cost = (
-        waste
-        + 0.3 * lacking
-        + 0.1 * surplus
-        + 0.05 * (rows[0] != 0)
-        + 0.06 * (rows[-1] != gaps)
-        + 0.06 * (2.4 < odd < 2.6)
-    )
+    cost = waste + 0.3 * lacking + 0.1 * surplus + 0.05 * (rows[0] != 0)
+    cost = cost + 0.06 * (rows[-1] != gaps) + 0.06 * (2.4 < odd < 2.6)
     cost += 0.01 * max(map(len, labels))
-    scale = Scale(bottom * unit, (bottom + gaps) * unit, gaps + 1)
+    ticks = tuple(zip(rows, labels, strict=True))
 
-    return cost, Scale(scale.low, scale.high, gaps + 1, ticks=tuple(zip(rows, labels, strict=True)))
+    return cost, Scale(bottom * unit, (bottom + gaps) * unit, gaps + 1, ticks=ticks)
 
 
 def round_ticks(low: float, high: float, rows: int) -> list[tuple[float, str]]:
@@ -171,32 +167,29 @@ def _log_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
     if top - bottom < 1 and _TINY < high - low < _HUGE:
         step = nice_ceil((high - low) / most)
         values = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-        return [
-            (math.log10(v), text)
-            for v, text in zip(values, numbers.ticks(values, step), strict=True)
-            if v > 0
-        ]
+        labels = numbers.ticks(values, step)
+        return [(math.log10(v), text) for v, text in zip(values, labels, strict=True) if v > 0]
+    return _power_ticks(bottom, top, most)
+
+
+def _power_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
+    """The same at decades, and between them where there is room."""
     first, last = math.ceil(bottom - 1e-9), math.floor(top + 1e-9)
     for digits in (range(1, 10), (1, 2, 5), (1, 3)):
         if last - first > most:
             break
         fine = [math.log10(m) + p for p in range(first - 1, last + 1) for m in digits]
-        inside = [t for t in fine if bottom - 1e-9 <= t <= top + 1e-9 and _is_number(t)]
+        inside = [t for t in fine if bottom - 1e-9 <= t <= top + 1e-9]
+        # the smallest floats are far apart: some powers of ten have none near them
+        inside = [t for t in inside if abs(math.log10(_power(t)) - t) < 0.01]
         if len(inside) <= most:
             return [(t, numbers.short(_power(t))) for t in inside]
-    stride = next(s for s in (1, 2, 3, 5, 10, 20, 50, 100, 200, 400) if (last - first) < s * most)
+    strides = (1, 2, 3, 5, 10, 20, 50, 100, 200, 400)
+    stride = strides[bisect_right(strides, (last - first) / most)]
     powers = range(-(-first // stride) * stride, last + 1, stride)
 
-    return [(float(p), _decade(p)) for p in powers]
-
-
-def _is_number(exponent: float) -> bool:
-    """Whether there is a float near this power of ten: the smallest ones are far apart."""
-    return abs(math.log10(_power(exponent)) - exponent) < 0.01
-
-
-def _decade(power: int) -> str:
-    return numbers.short(_power(power)) if -4 < power < 15 else f"1e{power}"
+    labels = [numbers.short(_power(p)) if -4 < p < 15 else f"1e{p}" for p in powers]
+    return [(float(p), label) for p, label in zip(powers, labels, strict=True)]
 
 
 def _power(exponent: float) -> float:
@@ -231,15 +224,16 @@ def x_ticks(first: float, last: float, cells: int, kind: str = "step") -> list[t
     span = last - first
     if cells < 3 or not (math.isfinite(span) and span > 0):
         return [(last, _x_label(last, kind))] if math.isfinite(last) and cells > 0 else []
-    offset = _utc_offset(first) if kind == "clock" else 0.0
+    offset = 0.0
+    if kind == "clock":
+        with suppress(OverflowError, OSError, ValueError):
+            offset = float(time.localtime(first).tm_gmtoff)
     aim = span * min(1.0, 12.0 / cells)
     for step in _steps_from(aim, kind):
-        count = math.floor((last + offset) / step + 1e-9) - math.ceil(
-            (first + offset) / step - 1e-9
-        )
+        begin = math.ceil((first + offset) / step - 1e-9)
+        count = math.floor((last + offset) / step + 1e-9) - begin
         if count > cells:
             continue
-        begin = math.ceil((first + offset) / step - 1e-9)
         places = [(begin + i) * step - offset for i in range(count + 1)]
         labels = _x_labels(places, step, kind)
         widest = max((len(label) for label in labels), default=0)
@@ -267,26 +261,21 @@ def _steps_from(aim: float, kind: str) -> list[float]:
 
 
 def _x_labels(places: list[float], step: float, kind: str) -> list[str]:
-    if kind == "number":
-        return numbers.ticks(places, step)
-    if kind == "step" and places and max(map(abs, places)) >= 999_999.5:
+    """Labels for places ``step`` apart: the shortest of which no two are alike."""
+    if kind == "number" or (kind == "step" and max(map(abs, places), default=0) >= 999_999.5):
         return numbers.ticks(places, step)
     if kind == "clock":
-        return _distinct([[_local(p, form) for p in places] for form in _clock_forms(step)])
+        forms: tuple[str, ...]
+        forms = ("%H:%M", "%m-%d %H:%M") if step >= _MINUTE else ("%H:%M:%S", "%m-%d %H:%M:%S")
+        if step >= _DAY:
+            forms = ("%m-%d", "%Y-%m-%d")[step >= 60 * _DAY :]
+        ways = [[_local(p, form) for p in places] for form in forms]
+        return next((way for way in ways if len(set(way)) == len(way)), ways[-1])
+
     labels = [_x_label(p, kind) for p in places]
-    return _distinct([labels, [_exact_time(p) for p in places]]) if kind == "time" else labels
-
-
-def _clock_forms(step: float) -> tuple[str, ...]:
-    """Formats for times ``step`` seconds apart, the shortest first."""
-    if step >= _DAY:
-        return ("%m-%d", "%Y-%m-%d") if step < 60 * _DAY else ("%Y-%m-%d",)
-    return ("%H:%M", "%m-%d %H:%M") if step >= _MINUTE else ("%H:%M:%S", "%m-%d %H:%M:%S")
-
-
-def _distinct(labels: list[list[str]]) -> list[str]:
-    """The first of some ways to label the same places in which no two are alike."""
-    return next((way for way in labels if len(set(way)) == len(way)), labels[-1])
+    if kind == "time" and len(set(labels)) < len(labels):
+        return [_exact_time(p) for p in places]
+    return labels
 
 
 def _exact_time(seconds: float) -> str:
@@ -309,10 +298,3 @@ def _local(when: float, form: str) -> str:
         return time.strftime(form, time.localtime(when))
     except (OverflowError, OSError, ValueError):
         return numbers.MISSING
-
-
-def _utc_offset(when: float) -> float:
-    try:
-        return float(time.localtime(when).tm_gmtoff)
-    except (OverflowError, OSError, ValueError):
-        return 0.0

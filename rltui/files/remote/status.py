@@ -26,6 +26,8 @@ FLAT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "r2"})
 #: most this many seconds.
 _SHARE = 0.1
 MOST_PAUSE_S = 60.0
+#: Changes when the content of a file does: size, modification time (ns), version.
+Stamp = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class RemoteStatus:
         return stat.S_ISDIR(self.st_mode)
 
     @property
-    def stamp(self) -> tuple[int, int, str]:
+    def stamp(self) -> Stamp:
         """Changes when the content does."""
         return self.st_size, self.st_mtime_ns, self.version
 

@@ -15,7 +15,7 @@ import numpy as np
 from rltui.core.batch import LogTail, Restart, TextPoint
 from rltui.core.block import Block, FloatArray
 from rltui.formats.base import Decoded, Decoder, NoteBook, clean_tag, clean_text
-from rltui.formats.console.progress_bar import LINE_BYTES, MAX_LINES, shown
+from rltui.formats.console.console_line import LINE_BYTES, MAX_LINES, shown
 from rltui.formats.json_value import parsed
 from rltui.formats.row_sink import RowSink, layout_of
 from rltui.formats.tfevents.framing import (

@@ -15,7 +15,6 @@ from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.files.trouble import READABLE
-from rltui.formats import ALL_FORMATS
 from rltui.remote.conversation import Conversation, Event, LinkLostError, Paths, clock_note
 from rltui.remote.ray.message import (
     Alive,
@@ -29,16 +28,13 @@ from rltui.remote.ray.message import (
     ToPlace,
 )
 from rltui.remote.ray.place import Place
-from rltui.remote.rereading import known_files
+from rltui.remote.rereading import ReadFiles
 from rltui.remote.wire import Kind
 from rltui.remote.wire.messages import Again, Found, Read, State
 from rltui.remote.wishes import Wishes
-from rltui.sources.follow.resume import HandedOver, without_content
 
 #: Name of the output of a worker, by its id, job and process id: too long to be read.
 _WORKER = re.compile(r"\bworker-([0-9a-f]{4})[0-9a-f]{52}-([0-9a-f]{8})-(\d+)")
-#: Logs that can be read again; stores of trackers cannot.
-_FILES = frozenset(f.name for f in ALL_FORMATS)
 #: A node that sends nothing of what was asked for so many seconds is not waited for.
 _PATIENCE_S = 60.0
 #: How often a place is opened again when files are read once.
@@ -124,9 +120,7 @@ class _PlaceState:
     """That of the conversation."""
     far: State = field(default_factory=State)
     """What the node said last."""
-    known: HandedOver = field(default_factory=HandedOver)
-    files: dict[Path, Batch] = field(default_factory=dict)
-    """The newest batch of each file, as of the node, by the path that people see."""
+    files: ReadFiles = field(default_factory=ReadFiles)
     found: tuple[RunKey, ...] | None = None
     """Runs of the newest search, None before it."""
     runs: set[RunKey] = field(default_factory=set)
@@ -232,7 +226,7 @@ class Places:
         channel = Channel(next(self._numbers), number, self._send)
         place.channel = channel.number
         place.talk = Conversation(channel, 1, self._wishes, lambda _: place.paths, place.far)
-        place.talk.request(place.known, chooses=self._wishes.choose is not None)
+        place.talk.request(place.files.known, chooses=self._wishes.choose is not None)
 
     def _heard(self, news: FromPlace) -> Iterator[Batch]:
         """What the bytes of a channel say."""
@@ -262,9 +256,7 @@ class Places:
     def _received(self, place: _PlaceState, there: Batch) -> Iterator[Batch]:
         """A batch as of the node, if its run is to be read."""
         batch = place.paths.batch(there)
-        if not there.sampled:
-            place.known.take(there)
-            place.files[batch.source.path] = without_content(there)
+        place.files.note(there, batch.source.path)
         if self._wants(batch.run):
             yield batch
 
@@ -311,7 +303,7 @@ class Places:
     def _noted(self, place: _PlaceState, level: Level, message: str) -> Iterator[Batch]:
         """A note on each run of a place, which is complete as it is while nobody reads it."""
         noted: set[RunKey] = set()
-        for batch in place.known:
+        for batch in place.files.known:
             if not self._wants(place.paths.key(batch.run)):
                 continue
             path = batch.source.path
@@ -346,21 +338,19 @@ class Places:
 
     # -- reading again ------------------------------------------------------------------------
 
-    def wanted(self, sources: Mapping[Path, SourceInfo]) -> tuple[int, Again] | None:
+    def wanted(
+        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> tuple[int, Again] | None:
         """The number of the place that has these files of a run, and what to ask its node; None
         where that cannot give what was read before. Raises UnreachableError where nobody can be
         asked now."""
+        generations = tuple(generations)
         for number, place in enumerate(self._places):
-            files = [place.files[path] for path in sources if path in place.files]
-            if not files:
-                continue
-            lost = len(files) < len(sources) or any(b.gone or b.generation for b in files)
-            if lost or not _FILES.issuperset(s.format for s in sources.values()):
-                return None
-            if place.wrong:
+            wanted = place.files.wanted(sources, generations, place.paths)
+            if wanted is not None and place.wrong:
                 raise UnreachableError(place.wrong)
-            finished = {path for path in sources if place.files[path].finished}
-            return number, Again(files[0].run, known_files(place.paths, sources, finished))
+            if wanted is not None:
+                return number, wanted
         return None
 
     def connected(self, number: int) -> Conversation:
@@ -370,7 +360,7 @@ class Places:
         self._rereads[channel.number] = channel
         wishes = replace(self._wishes, choose=None)
         talk = Conversation(channel, 1, wishes, lambda _: place.paths)
-        talk.search(place.known)
+        talk.search(place.files.known)
         return talk
 
     # -- state --------------------------------------------------------------------------------

@@ -162,7 +162,7 @@ class RayReader(ThreadedReader):
         """What was read of a run, once more, by the node that has its files; None where one of
         them was deleted or written anew."""
         try:
-            found = None if any(generations) else self._places.wanted(sources)
+            found = self._places.wanted(sources, generations)
         except UnreachableError as error:
             return Arriving(_failing(error), lambda: True)
         if found is None:
@@ -180,10 +180,9 @@ class RayReader(ThreadedReader):
         generations: Iterable[int],
     ) -> bool | None:
         """Whether that would give all of a run, as far as is known here."""
-        if any(generations) or self._driver is None:
-            return False
         try:
-            return self._places.wanted(sources) is not None
+            found = self._places.wanted(sources, generations)
+            return found is not None and self._driver is not None
         except UnreachableError:
             return False
 

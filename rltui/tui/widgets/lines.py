@@ -10,7 +10,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from rltui.core.fault import NOT_SHOWN, Fault, wall
-from rltui.draw.line import TEXT, Line, Token, fit_line, line_width, printable, style, with_ground
+from rltui.draw.glyph import ascii_text
+from rltui.draw.line import TEXT, Line, Token, fit_line, line_width, style, with_ground
 from rltui.draw.prose import wrap
 from rltui.tui.shell import shell_of
 from rltui.tui.theming import Palette
@@ -86,7 +87,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
 
     def forget(self) -> None:
         """Paint everything anew."""
-        self._painted.clear()
+        self.drop()
         self.refresh()
 
     def _fit(self) -> None:
@@ -126,7 +127,9 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         glyphs, cells, width = shell_of(self).view.glyphs, self.cells, self.size.width
 
         def finished(drawn: Line) -> Line:
-            line = fit_line(printable(drawn, glyphs), cells, ellipsis=glyphs.ellipsis)
+            if glyphs.ascii:
+                drawn = [(ascii_text(text), look) for text, look in drawn]
+            line = fit_line(drawn, cells, ellipsis=glyphs.ellipsis)
             if width != cells:
                 line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
             return line if self.GROUND is None else with_ground(line, self.GROUND)
@@ -168,14 +171,10 @@ class Lines(LinePainter):
         self._lines = None
         self.repaint()
 
-    def forget(self) -> None:
-        self._lines = None
-        super().forget()
-
     def blank(self) -> None:
         """Show nothing until the next update."""
+        self.forget()
         self._lines = []
-        super().forget()
 
     def line_of(self, y: int) -> Line:
         if self._lines is None:

@@ -47,11 +47,8 @@ class Prompt(Input):
         elif status.editing == "command" and event.key in ("tab", "up", "down"):
             event.prevent_default()
             event.stop()
-            self._put(status.suggestion(event.key, self.value))
-
-    def _put(self, text: str) -> None:
-        self.value = text
-        self.cursor_position = len(text)
+            self.value = status.suggestion(event.key, self.value)
+            self.cursor_position = len(self.value)
 
 
 class Status(Horizontal):
@@ -92,17 +89,7 @@ class Status(Horizontal):
         self.filter = ""
 
     def compose(self) -> ComposeResult:
-        yield Lines(self._keys, id="keys")
-
-    async def _prompt(self) -> Prompt:
-        """The line that takes text; made when it is needed first."""
-        for prompt in self.query(Prompt):
-            return prompt
-        prompt = Prompt(max_length=_MOST, select_on_focus=False)
-        prompt.cursor_blink = False  # which would paint twice a second
-        sign, hint = Lines(self._sign, id="sign"), Lines(self._hint, id="hint")
-        await self.mount(sign, prompt, hint)
-        return prompt
+        yield Lines(lambda width, _: [self.line(width)], id="keys")
 
     def _lay_out(self) -> None:
         for part in self.children:
@@ -116,9 +103,6 @@ class Status(Horizontal):
 
     # -- drawing ---------------------------------------------------------------------------
 
-    def _keys(self, width: int, _: int) -> list[Line]:
-        return [self.line(width)]
-
     def line(self, width: int) -> Line:
         """What it shows while no text is taken."""
         if not self.filter:
@@ -131,17 +115,15 @@ class Status(Horizontal):
         return [with_ground([(f" {sign}", ACCENT)], Token.SEL)]
 
     def _hint_text(self) -> str:
-        note = self._note() if self.editing == "filter" else self._offer()
-        if note and self.editing == "command":
-            return f"{note} "
-        return "  ".join(x for x in (note, _HINTS.get(self.editing, "")) if x) + " "
-
-    def _offer(self) -> str:
-        """What the command may become; "" for too much of it, and for nothing."""
-        for prompt in self.query(Prompt):
+        """What the filter left, or what the command may become, and keys."""
+        words = [_HINTS.get(self.editing, "")]
+        if self.editing == "filter":
+            words.insert(0, self._note())
+        for prompt in self.query(Prompt) if self.editing == "command" else ():
             fitting = matching(prompt.value, self._candidates) if prompt.value else ()
-            return "  ".join(fitting[:_MOST_OFFERED]) if fitting != (prompt.value,) else ""
-        return ""
+            if fitting and fitting != (prompt.value,):
+                words = list(fitting[:_MOST_OFFERED])
+        return "  ".join(x for x in words if x) + " "
 
     def _hint(self, width: int, _: int) -> list[Line]:
         text, ellipsis = self._hint_text(), shell_of(self).view.glyphs.ellipsis
@@ -176,7 +158,11 @@ class Status(Horizontal):
 
     async def edit(self, what: str, text: str = "") -> None:
         """Take text: ``filter``, or ``command`` that begins with ``text``."""
-        prompt = await self._prompt()
+        prompt = next(iter(self.query(Prompt)), None)
+        if prompt is None:  # made when it is needed first
+            prompt = Prompt(max_length=_MOST, select_on_focus=False)
+            prompt.cursor_blink = False  # which would paint twice a second
+            await self.mount(Lines(self._sign, id="sign"), prompt, Lines(self._hint, id="hint"))
         self.editing = what
         with prompt.prevent(Input.Changed):
             prompt.value = self.filter if what == "filter" else text

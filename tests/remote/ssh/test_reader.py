@@ -11,7 +11,7 @@ import pytest
 
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
-from rltui.core.errors import SourceError, UnreachableError, UsageError
+from rltui.core.errors import SourceError, UnreachableError
 from rltui.remote import Wishes
 from rltui.remote.conversation import Conversation
 from rltui.session.logdir_facts import logdir_facts
@@ -130,14 +130,6 @@ def test_an_unreachable_host_costs_only_its_own_runs(
     assert str(note.path) == f"node7:{tmp_path}/logs"
     assert note.message.startswith("not reachable since "), "the path names the host"
     assert "no route" in note.message
-
-
-@pytest.mark.parametrize("host", ["-oProxyCommand=x", "a b", "-x@host", "a;b"])
-def test_what_is_no_host_is_refused(host: str, far_host: FarHost) -> None:
-    from rltui.remote.ssh.reader import SshReader
-
-    with pytest.raises(UsageError, match="is not a host"):
-        SshReader([RemotePath("ssh:", host, "logs")], Wishes())
 
 
 def test_what_is_appended_arrives(tmp_path: Path, far_host: FarHost) -> None:
