@@ -18,8 +18,7 @@ from rltui.core.errors import UsageError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.files.remote.server import RemoteServer
-from rltui.files.remote.store import RemoteStore
-from rltui.files.remote.stores import check_installed, store_of
+from rltui.files.remote.store import RemoteStore, check_installed, store_of
 from tests import places
 from tests.clock import ManualClock
 from tests.files.bucket import Bucket
@@ -262,7 +261,7 @@ def test_what_a_package_logs_is_not_printed() -> None:
     program = """
 import logging
 from rltui.core.address import parse_logdir
-from rltui.files.remote.stores import filesystem_of
+from rltui.files.remote.store import filesystem_of
 filesystem_of(parse_logdir("memory://runs"))
 logging.getLogger("fsspec.asyn").error("with a traceback")
 """
