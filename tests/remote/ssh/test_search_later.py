@@ -78,8 +78,6 @@ def test_leaving_ends_a_connection_that_is_being_made(
         os.killpg(int(begun.read_text()), 0)
 
 
-def test_a_path_that_is_missing_there_is_found_once_it_appears(
-    tmp_path: Path, far_host: FarHost
 ) -> None:
     del far_host
     append(tmp_path / "a" / "run.jsonl", 0, 3)
