@@ -160,7 +160,10 @@ class RemoteStore:
 
     def entries(self, path: Path) -> list[RemoteEntry]:
         """The names in a directory. Raises OSError."""
-        return [RemoteEntry(n, f"{path}/{n}", status) for n, status in self._names(path).items()]
+        return [
+            RemoteEntry(name, f"{path}/{name}", status.st_mode, status.itself)
+            for name, status in self._names(path).items()
+        ]
 
     def is_directory(self, path: Path) -> bool:
         """As far as is known without asking, else asks. Raises OSError."""
