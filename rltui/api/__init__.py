@@ -5,10 +5,10 @@ The reader, store and rules of the program, and nothing else: what ``rltui expor
 :class:`~rltui.core.errors.RltuiError`.
 """
 
-from rltui.api.documents import EventDocument, NoteDocument, RunVerdict
 from rltui.api.functions import Verdicts, follow, judge, read
 from rltui.api.runs import Points, Run, Runs
 from rltui.core.errors import RltuiError
+from rltui.output.documents import EventDocument, NoteDocument, RunVerdict
 
 __all__ = [
     "EventDocument",

@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast, overload
 
-from rltui.api.documents import EventDocument, LevelWord, NoteDocument, RunVerdict
 from rltui.api.runs import Run, Runs
 from rltui.config import load_config
 from rltui.core.address import parse_logdir
-from rltui.output.json_document import (
-    check_document,
-    dump,
-    event_line,
-    note_document,
-)
+from rltui.output.documents import EventDocument, LevelWord, NoteDocument, RunVerdict
+from rltui.output.json_document import check_document, dump, event_line, note_document
 from rltui.output.points import export_names
 from rltui.session import Session
 from rltui.session.event import changes
@@ -35,16 +30,10 @@ class Verdicts(Sequence[RunVerdict]):
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
         """The whole document, as ``rltui check --json`` prints it."""
-
-    @property
-    def level(self) -> LevelWord:
+        self.level: LevelWord = document["level"]
         """That of the worst run."""
-        return cast(LevelWord, self.document["level"])
-
-    @property
-    def notes(self) -> list[NoteDocument]:
+        self.notes: list[NoteDocument] = document["notes"]
         """Trouble that concerns no single run: directories that cannot be read."""
-        return cast("list[NoteDocument]", self.document["notes"])
 
     def __len__(self) -> int:
         return len(self.document["runs"])
@@ -129,13 +118,8 @@ def follow(
 
 def _session(logdir: Logdirs, choice: Choice, config: str | os.PathLike[str] | None) -> Session:
     path = None if config is None else Path(config)
-    session = Session([*_paths(logdir)], load_config(path, os.environ, {}), choice=choice)
+    logdirs = (logdir,) if isinstance(logdir, (str, os.PathLike)) else logdir
+    paths = [p if isinstance(p, Path) else parse_logdir(os.fspath(p)) for p in logdirs]
+    session = Session(paths, load_config(path, os.environ, {}), choice=choice)
     session.scan()
     return session
-
-
-def _paths(logdir: Logdirs) -> Iterator[Path]:
-    if isinstance(logdir, (str, os.PathLike)):
-        logdir = (logdir,)
-    for path in logdir:
-        yield path if isinstance(path, Path) else parse_logdir(os.fspath(path))

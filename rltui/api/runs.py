@@ -9,10 +9,10 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rltui.api.documents import NoteDocument
 from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.core.errors import UsageError
 from rltui.core.installation import to_add
+from rltui.output.documents import NoteDocument
 from rltui.session import RunView
 from rltui.session.naming import called
 from rltui.store.points import Points as Columns
@@ -164,16 +164,15 @@ def _points(tag: str, columns: Columns, superseded: Points | None = None) -> Poi
 # -- data frames; pandas and polars are imported only when asked for -----------------------
 
 
-def _frame_of(runs: Iterable[Run], shape: Shape, library: Library | None) -> Any:
+def _frame_of(runs: Sequence[Run], shape: Shape, library: Library | None) -> Any:
     make = _maker(library)
-    if shape == "long":
-        return make(_long(runs))
-    if shape == "wide":
-        return make(_wide(runs))
-    raise UsageError(f"unknown shape {shape!r} (known: long, wide)")
+    if shape not in ("long", "wide"):
+        raise UsageError(f"unknown shape {shape!r} (known: long, wide)")
+    return make((_long if shape == "long" else _wide)(runs))
 
 
 def _maker(library: Library | None) -> Callable[[_Frame], Any]:
+    """What makes a frame of columns: pandas first where ``library`` is None."""
     if library not in (None, "pandas", "polars"):
         raise UsageError(f"unknown library {library!r} (known: pandas, polars)")
     if library in (None, "pandas"):
@@ -184,26 +183,29 @@ def _maker(library: Library | None) -> Callable[[_Frame], Any]:
                 raise UsageError(f"pandas is not installed: {to_add('pandas')}") from None
         else:
             return lambda columns: pandas.DataFrame(dict(columns))
+
     try:
         import polars  # an extra
     except ImportError:
         missing = "polars is not installed" if library else "neither pandas nor polars is installed"
         raise UsageError(f"{missing}: {to_add(library or 'pandas')}") from None
-    return lambda columns: polars.DataFrame({k: _for_polars(v) for k, v in columns.items()})
+
+    def frame(columns: _Frame) -> Any:
+        texts = {k: v.tolist() for k, v in columns.items() if v.dtype == object}
+        return polars.DataFrame({**columns, **texts})
+
+    return frame
 
 
-def _for_polars(column: NDArray[Any]) -> Any:
-    """Polars takes texts as a list."""
-    return column.tolist() if column.dtype == object else column
+def _long(runs: Sequence[Run]) -> _Frame:
+    parts = []
 
+    for run in runs:
+        for points in run.values():
+            old = points.superseded
+            parts += [] if old is None else [(run.name, old, True)]
+            parts.append((run.name, points, False))
 
-def _long(runs: Iterable[Run]) -> _Frame:
-    parts = [
-        (run.name, points, old)
-        for run in runs
-        for tag in run
-        for points, old in _with_superseded(run[tag])
-    ]
     lengths = [len(points) for _, points, _ in parts]
     return {
         "run": np.repeat(_texts(name for name, _, _ in parts), lengths),
@@ -215,38 +217,25 @@ def _long(runs: Iterable[Run]) -> _Frame:
     }
 
 
-def _with_superseded(points: Points) -> list[tuple[Points, bool]]:
-    old = [] if points.superseded is None else [(points.superseded, True)]
-    return [*old, (points, False)]
-
-
-def _wide(runs: Iterable[Run]) -> _Frame:
-    runs = list(runs)
-    tables = [{tag: run[tag] for tag in run} for run in runs]
-    axes = [_axis(table.values()) for table in tables]
-    tags = dict.fromkeys(tag for table in tables for tag in table)
+def _wide(runs: Sequence[Run]) -> _Frame:
+    tables = [dict(run) for run in runs]
+    # All steps of each run, ascending, each once.
+    axes = [np.unique(_joined([p.steps for p in t.values()], np.int64)) for t in tables]
     columns: dict[str, NDArray[Any]] = {
         "run": np.repeat(_texts(run.name for run in runs), [len(axis) for axis in axes]),
         "step": _joined(axes, np.int64),
     }
-    for tag in tags:
-        cells = [_placed(t.get(tag), axis) for t, axis in zip(tables, axes, strict=True)]
+
+    for tag in dict.fromkeys(tag for table in tables for tag in table):
+        cells = []
+        for table, axis in zip(tables, axes, strict=True):
+            column = np.full(len(axis), np.nan)
+            if (points := table.get(tag)) is not None:
+                column[np.searchsorted(axis, points.steps)] = points.values  # the last of several
+            cells.append(column)
         columns[tag if tag not in columns else f"{tag} (tag)"] = _joined(cells, np.float64)
+
     return columns
-
-
-def _axis(points: Iterable[Points]) -> NDArray[np.int64]:
-    """All steps of a run, ascending, each once."""
-    steps = [p.steps for p in points]
-    return np.unique(_joined(steps, np.int64))
-
-
-def _placed(points: Points | None, axis: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The values at each step of a run, NaN where there is none; the last of several."""
-    column = np.full(len(axis), np.nan)
-    if points is not None:
-        column[np.searchsorted(axis, points.steps)] = points.values
-    return column
 
 
 def _joined(parts: list[Any], dtype: type) -> NDArray[Any]:

@@ -7,9 +7,9 @@ the body (patterns). Heads of all dialects are read at start, a body only when a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from rltui.catalogue.guess import LABEL_FORMATS, is_no_score, names_score
 from rltui.catalogue.metrics import check_key
@@ -37,8 +37,7 @@ def _patterns(node: Node) -> tuple[Pattern, ...]:
 _Patterns = Annotated[tuple[Pattern, ...], Keyed(read=_patterns)]
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(NamedTuple):
     """How a framework is recognised by the tags of a run."""
 
     strong: _Patterns = ()
@@ -55,8 +54,7 @@ class Fingerprint:
     """Weak evidence: counts where a run has no other tags than these."""
 
 
-@dataclass(frozen=True, slots=True)
-class AlgorithmMark:
+class AlgorithmMark(NamedTuple):
     """An algorithm and the tags that indicate it; without conditions it is the default."""
 
     name: str
@@ -73,8 +71,7 @@ def _prefixes(node: Node) -> tuple[tuple[str, bool], ...]:
     return tuple(sorted(roles, key=lambda p: -len(p[0])))
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The head of a dialect document; what is None is inherited."""
 
     id: str
@@ -97,8 +94,7 @@ class Head:
 
     def over(self, below: Head) -> Head:
         """This head (of the user's document), completed from ``below``; an empty value counts."""
-        own = {f.name: getattr(self, f.name) for f in fields(self)}
-        return replace(below, **{name: v for name, v in own.items() if v is not None})
+        return below._replace(**{n: v for n, v in self._asdict().items() if v is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +103,8 @@ class Entry:
 
     pattern: Pattern
     metric: Metric
+    path: Path
+    """The document that it stands in."""
     line: int
     source: str
     algorithms: tuple[str, ...] = ()
@@ -198,7 +196,8 @@ def _entry(
 ) -> Entry:
     pattern = _pattern(key)
     if isinstance(node.value, str):
-        return Entry(pattern, metrics[check_key(node, metrics)], key.line, source, only, kinds)
+        named = metrics[check_key(node, metrics)]
+        return Entry(pattern, named, key.path, key.line, source, only, kinds)
     table = node.table()
     metric = metrics[check_key(table.need("metric"), metrics)]
     for template in (table.get("title"), table.get("unit")):
@@ -212,7 +211,7 @@ def _entry(
     changes = {name: read(value) for name, read, value in given if value is not None}
     table.finish()
 
-    return Entry(pattern, metric, key.line, source, only, kinds, changes)
+    return Entry(pattern, metric, key.path, key.line, source, only, kinds, changes)
 
 
 def _sign(node: Node) -> float:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from pathlib import Path
 
 from rltui.catalogue.model import Category, Metric, Roles, Scenario, select
@@ -76,8 +75,7 @@ def _metrics(key: str, table: Table, common: Mapping[str, object], order: int) -
 
     found = []
     for number, stat in enumerate(stats or ()):
-        own = replace(
-            whole,
+        own = whole._replace(
             key=f"{key}.{stat}",
             order=order + number,
             family=key,
@@ -89,8 +87,7 @@ def _metrics(key: str, table: Table, common: Mapping[str, object], order: int) -
             spread=whole.spread if stat == "max" else None,
         )
         if stat != "mean":  # the range and direction are those of the mean
-            own = replace(
-                own,
+            own = own._replace(
                 title=f"{short or whole.title}, {stat}",
                 direction=Direction.NONE if stat == "std" else whole.direction,
                 healthy=None,
@@ -120,7 +117,7 @@ def read_scenarios(path: Path, metrics: dict[str, Metric]) -> tuple[tuple[Scenar
     where = document.need("roles")
     roles = read_record(where, Roles)
     document.finish()
-    for key in (getattr(roles, f.name) for f in fields(Roles) if f.name != "total_steps"):
+    for key in (v for name, v in roles._asdict().items() if name != "total_steps"):
         if key not in metrics:
             where.fail(f"unknown metric {key!r}", hint=nearest(key, metrics))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from rltui.core.level import Direction
 from rltui.core.yaml_document import Node
@@ -31,8 +31,7 @@ class Category(str, Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """A documented healthy range; None means open on that side."""
 
     low: float | None = None
@@ -47,8 +46,7 @@ def read_range(node: Node) -> Range | None:
     return None if found == Range() else found
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(NamedTuple):
     """How a metric that no framework logs is derived from two logged ones of the same run."""
 
     how: str
@@ -58,8 +56,7 @@ class Derivation:
     """Metric keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(NamedTuple):
     """What else is known of values of which the largest is logged."""
 
     title: str
@@ -69,8 +66,7 @@ class Spread:
     """Key of their mean, if that is logged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(NamedTuple):
     """One quantity, regardless of what a framework calls it."""
 
     key: str
@@ -182,8 +178,7 @@ class TagInfo:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """One section of Overview: a question and the metric keys that answer it, in order.
 
     A key may end in ``.*``; ``a|b`` means the first of them that the run has.
@@ -193,8 +188,7 @@ class Question:
     metrics: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(NamedTuple):
     """What to look at first for a kind of training (PPO/GRPO, DPO/KTO, RM, SFT, classic RL)."""
 
     id: str
@@ -208,8 +202,7 @@ class Scenario:
     reward is taken for the first; empty where nothing is earned."""
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
+class Roles(NamedTuple):
     """Metrics and hyperparameters that concern the run as a whole."""
 
     step_time: str = ""
@@ -226,8 +219,7 @@ class Roles:
     """Names of hyperparameters that hold the planned steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recognition:
+class Recognition(NamedTuple):
     """The framework and algorithm that wrote a set of tags, and why."""
 
     framework: str
@@ -239,8 +231,7 @@ class Recognition:
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """What ``rltui explain NAME`` shows for a name."""
 
     name: str

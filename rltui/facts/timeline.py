@@ -6,12 +6,13 @@ the chart itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from rltui.catalogue.model import Category
+from rltui.core.block import IntArray
 from rltui.core.medians import median
 from rltui.facts.cache import RunSeriesCache, per_version
 from rltui.health.limits import movement
@@ -35,8 +36,7 @@ LEGEND = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Happening:
+class Mark(NamedTuple):
     """One event of a run."""
 
     step: int
@@ -44,123 +44,92 @@ class Happening:
     """v evaluation, c checkpoint, l setting changed, s log paused, N not finite."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Jumps:
-    """Rows of a series at which its value jumped, extended by what is appended."""
-
-    rows: int = 0
-    steps: tuple[int, ...] = ()
-
-    def extended(self, series: Series) -> _Jumps:
-        begin, limits = max(0, self.rows - 1), movement().setting
-        values = series.values[begin:].astype(np.float64)
-        old, new = values[:-1], values[1:]
-        low, high = np.minimum(np.abs(old), np.abs(new)), np.maximum(np.abs(old), np.abs(new))
-        jumped = np.isfinite(old) & np.isfinite(new) & (high >= limits.factor * low) & (old != new)
-        rows = begin + 1 + np.flatnonzero(jumped)
-        found = series.steps[rows[rows >= limits.least_rows]].tolist()
-        return _Jumps(series.count, (*self.steps, *found)[: _MOST + 1])
-
-
-@dataclass(frozen=True, slots=True)
-class _Pauses:
-    """Rows of a series that came unusually late, extended by what is appended."""
-
-    rows: int = 0
-    steps: tuple[int, ...] = ()
-
-    def extended(self, series: Series) -> _Pauses:
-        recent = np.diff(series.wall_times[-_RECENT - 1 :])
-        recent = recent[np.isfinite(recent) & (recent > 0)]
-        if not len(recent):
-            return _Pauses(series.count, self.steps)
-        limit = max(_PAUSE_LEAST_S, _PAUSE * median(recent))
-        begin = max(0, self.rows - 1)
-        gaps = np.diff(series.wall_times[begin:])
-        with np.errstate(invalid="ignore"):
-            rows = begin + 1 + np.flatnonzero(gaps > limit)
-        found = series.steps[rows].tolist()
-        return _Pauses(series.count, (*self.steps, *found)[: _MOST + 1])
-
-
-_PAUSES: RunSeriesCache[_Pauses] = RunSeriesCache()
-_JUMPS: RunSeriesCache[_Jumps] = RunSeriesCache()
+#: Rows of a series that have been searched, and the steps of those that were found.
+_Found = tuple[int, tuple[int, ...]]
+_FOUND: RunSeriesCache[_Found] = RunSeriesCache()
 
 
 @per_version
-def timeline(run: RunView) -> Sequence[Happening]:
+def timeline(run: RunView) -> Sequence[Mark]:
     """The events of a run in order of steps; kinds with too many are left out."""
+    elsewhere = run.points.off_axis
+    findings = run.report.findings if run.report else ()
+    evaluated = (
+        t for t, i in run.infos.items() if i.category is Category.VALIDATION and t not in elsewhere
+    )
+    clocks = (
+        t
+        for t in run.infos
+        if (series := run.shown(t)).count > _RECENT // 10 and np.isfinite(series.wall_times[-1])
+    )
     kinds = {
-        "v": _logged_at(run, Category.VALIDATION),
-        "c": _at_metric(run, run.catalogue.roles.checkpoint),
+        "v": _steps(run, next(evaluated, None)),
+        "c": _steps(run, next(iter(run.tags_of_metrics((run.catalogue.roles.checkpoint,))), None)),
         "l": _settings(run),
-        "s": _pauses(run),
-        "N": _non_finite(run),
+        "s": _search(run, next(clocks, None), _late_rows),
+        "N": [f.since_step for f in findings if f.rule == "nan" and f.tag not in elsewhere],
     }
-    found = [
-        Happening(step, letter)
+    found = {
+        Mark(step, letter)
         for letter, steps in kinds.items()
         if len(steps) <= _MOST
-        for step in dict.fromkeys(steps)
-    ]
-    return sorted(found, key=lambda h: (h.step, h.letter))
+        for step in steps
+        if step is not None
+    }
+    return sorted(found)
 
 
-def _non_finite(run: RunView) -> list[int]:
-    """Where values ceased to be finite."""
-    findings = run.report.findings if run.report else ()
-    return [
-        f.since_step
-        for f in findings
-        if f.rule == "nan" and f.since_step is not None and f.tag not in run.points.off_axis
-    ]
-
-
-def _logged_at(run: RunView, category: Category) -> list[int]:
-    """The steps of the first tag of a category; nothing when they are too many to be useful."""
-    elsewhere = run.points.off_axis
-    tags = (t for t, i in run.infos.items() if i.category is category and t not in elsewhere)
-    tag = next(tags, None)
-    return [] if tag is None else _steps(run.shown(tag))
-
-
-def _at_metric(run: RunView, key: str) -> list[int]:
-    tags = run.tags_of_metrics((key,))
-    return _steps(run.shown(tags[0])) if tags else []
-
-
-def _steps(series: Series) -> list[int]:
+def _steps(run: RunView, tag: str | None) -> Sequence[int]:
     """The distinct steps of a series that is logged rarely."""
-    steps = series.steps
-    if not len(steps):
-        return []
-    distinct = steps[np.append(True, steps[1:] != steps[:-1])]
+    steps = run.shown(tag).steps if tag is not None else np.empty(0, np.int64)
+    distinct = steps[np.append(True, steps[1:] != steps[:-1])] if len(steps) else steps
     return distinct.tolist() if len(distinct) <= _MOST else []
 
 
-def _settings(run: RunView) -> list[int]:
-    steps: list[int] = []
+def _settings(run: RunView) -> Sequence[int]:
+    """Steps at which a setting jumped."""
+    steps: set[int] = set()
     if run.report is None:  # the first paint does not wait for what rules know
-        return steps
+        return ()
     for tag, info in run.infos.items():
         key = info.metric.key if info.metric else ""
         if info.category is Category.HYPER and key and key not in knowledge().by_design:
-            series = run.shown(tag)
-            jumps = _JUMPS.of(run).get(series, _Jumps().extended, extend=_Jumps.extended)
-            if len(jumps.steps) <= _MOST:
-                steps += jumps.steps
-    return sorted(set(steps))
+            jumps = _search(run, tag, _jumped_rows)
+            steps.update(jumps if len(jumps) <= _MOST else ())
+    return sorted(steps)
 
 
-def _pauses(run: RunView) -> list[int]:
-    """Steps of the rows before which nothing was logged for unusually long."""
-    tag = next((t for t in run.infos if _is_clock(run.shown(t))), None)
+def _search(
+    run: RunView, tag: str | None, rows_from: Callable[[Series, int], IntArray]
+) -> Sequence[int]:
+    """The steps of the rows that ``rows_from`` finds from a row on; only what was appended is
+    searched again."""
     if tag is None:
-        return []
-    pauses = _PAUSES.of(run).get(run.shown(tag), _Pauses().extended, extend=_Pauses.extended)
-    return list(pauses.steps)
+        return ()
+
+    def extended(found: _Found, series: Series) -> _Found:
+        rows = rows_from(series, max(0, found[0] - 1))
+        return series.count, (*found[1], *series.steps[rows].tolist())[: _MOST + 1]
+
+    name, series = rows_from.__name__, run.shown(tag)
+    return _FOUND.of(run).get(series, lambda s: extended((0, ()), s), name=name, extend=extended)[1]
 
 
-def _is_clock(series: Series) -> bool:
-    """Whether a series is logged throughout with times."""
-    return series.count > _RECENT // 10 and bool(np.isfinite(series.wall_times[-1]))
+def _jumped_rows(series: Series, begin: int) -> IntArray:
+    """The rows at which a value jumped."""
+    limits = movement().setting
+    values = series.values[begin:].astype(np.float64)
+    old, new = values[:-1], values[1:]
+    low, high = np.minimum(np.abs(old), np.abs(new)), np.maximum(np.abs(old), np.abs(new))
+    jumped = np.isfinite(old) & np.isfinite(new) & (high >= limits.factor * low) & (old != new)
+    rows = begin + 1 + np.flatnonzero(jumped)
+    return np.asarray(rows[rows >= limits.least_rows])
+
+
+def _late_rows(series: Series, begin: int) -> IntArray:
+    """The rows before which nothing was logged for unusually long."""
+    recent = np.diff(series.wall_times[-_RECENT - 1 :])
+    recent = recent[np.isfinite(recent) & (recent > 0)]
+    limit = max(_PAUSE_LEAST_S, _PAUSE * median(recent)) if len(recent) else np.inf
+    with np.errstate(invalid="ignore"):
+        return np.asarray(begin + 1 + np.flatnonzero(np.diff(series.wall_times[begin:]) > limit))

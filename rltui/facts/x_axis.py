@@ -113,6 +113,7 @@ def axis_of(run: RunView, series: Series, name: str) -> Axis:
             if name == "wall":
                 return Axis("clock", "time", steps, walls)
             return Axis("time", "time", steps, walls - begin)
+
     if has_own_axis(run, series.tag):
         return Axis(unit="own step")
     if name == "tokens":

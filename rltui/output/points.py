@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from io import RawIOBase
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -85,6 +86,7 @@ def _series_rows(run: str, series: Series) -> Iterator[ExportRows]:
         order = np.argsort(both[0], kind="stable")
         steps, walls, values = choose(both, order)
         superseded = order < series.old_count
+
     for start in range(0, len(steps), CHUNK):
         part = slice(start, start + CHUNK)
         yield ExportRows(
@@ -135,19 +137,17 @@ class _AxisTexts:
             return []
         key, bits = (int(rows.steps[0]), len(rows.steps)), rows.wall_times.view(np.int64)
         known = self._known.pop(key, None)
-        if known is None or not (_equal(known[0], rows.steps) and _equal(known[1], bits)):
+        same = known is not None and np.array_equal(known[0], rows.steps)
+        if known is None or not (same and np.array_equal(known[1], bits)):
             walls = _numbers(rows.wall_times, lambda _: self._missing)
             between, behind = self._after_step, self._after_wall
             pairs = zip(_dumped(rows.steps), walls, strict=True)
             known = rows.steps, bits, [step + between + wall + behind for step, wall in pairs]
+
         self._known[key] = known
         if len(self._known) > _MOST_AXES:
             del self._known[next(iter(self._known))]
         return known[2]
-
-
-def _equal(one: IntArray, other: IntArray) -> bool:
-    return one is other or one.tobytes() == other.tobytes()
 
 
 def _numbers(numbers: FloatArray, odd: Callable[[float], bytes]) -> list[bytes]:
@@ -183,6 +183,7 @@ def _joined(
     if rows.superseded is not None:
         seams = [ends[0] + head, ends[1] + head]
         parts[3::3] = [seams[old] for old in rows.superseded[:-1].tolist()]
+
     parts[0] = head
     parts[1::3] = axis
     parts[2::3] = values
@@ -265,13 +266,15 @@ class ParquetFile:
         return self._arrow.DictionaryArray.from_arrays(repeated, list(numbers))
 
 
-class _Forward:
-    """A stream that knows its position even if it is a pipe."""
+class _Forward(RawIOBase):
+    """A stream that knows its position even if it is a pipe; closing it leaves the pipe open."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
         self._at = 0
-        self.closed = False
+
+    def writable(self) -> bool:
+        return True
 
     def write(self, data: Any) -> int:
         count = self._out.write(data)
@@ -282,16 +285,5 @@ class _Forward:
         return self._at
 
     def flush(self) -> None:
-        self._out.flush()
-
-    def close(self) -> None:
-        self.closed = True
-
-    def readable(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
+        if not self.closed:
+            self._out.flush()

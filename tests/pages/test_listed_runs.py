@@ -91,7 +91,7 @@ def test_a_filter_matches_words(session: Session, text: str) -> None:
     from rltui.core.text import words_match
 
     runs = session.runs()
-    wanted = [x.run for x in ListedRuns(runs).by_key if words_match(x.words, text)]
+    wanted = [x.run for x in ListedRuns(runs).shown("name", "") if words_match(x.words, text)]
     assert runs_matching(runs, text) == wanted
 
 
@@ -123,10 +123,10 @@ def test_entries_are_made_when_they_are_drawn(
 def test_a_line_is_as_high_as_it_was_measured(session: Session) -> None:
     listed = ListedRuns(session.runs())
     for reference in (None, session.runs()[1]):
-        entries = RunRows(listed.by_key, VIEW, 120, None, reference).entries(1)
+        entries = RunRows(listed.shown("name", ""), VIEW, 120, None, reference).entries(1)
         before = [len(entry.draw(False)) for entry in entries]
         assert before == list(heights_of(entries)) == [entry.height for entry in entries]
-    calm = listed.by_key[1]
+    calm = listed.shown("name", "")[1]
     entries = RunRows([calm], VIEW, 120).entries(0)
     calm.run.data.files.by_path.clear()
     calm.run.full_report = session.runs()[0].full_report

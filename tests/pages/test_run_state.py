@@ -48,7 +48,7 @@ def views(session: Session) -> list[str]:
     """The lines of every view that show the state."""
     (run,) = session.runs()
     headers = [plain(run_header(run, VIEW, w, None)) for w in (80, 120, 160)]
-    (row,) = RunRows(ListedRuns([run]).by_key, VIEW, 120).entries(0)
+    (row,) = RunRows(ListedRuns([run]).shown("name", ""), VIEW, 120).entries(0)
     reports = (check_text(session), snapshot_text(session))
     return [*headers, plain(row.draw(False)[0]), *(r.splitlines()[0] for r in reports)]
 

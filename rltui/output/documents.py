@@ -1,13 +1,29 @@
-"""Types of the objects in the JSON of ``rltui check``: ``rltui.check/1`` and ``rltui.event/1``.
+"""The fields of the JSON documents, in their order: ``rltui.check/1`` and ``rltui.event/1``.
 
-Version 1 only ever gains fields. A number that is not finite is None.
+The documents are built from these declarations, and the API types its results with them. Version 1
+only ever gains fields. A number that is not finite is None.
 """
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, Literal, TypedDict
 
+from rltui.core.level import Level
+
 LevelWord = Literal["ok", "watch", "bad", "unknown"]
+
+
+def fields_of(source: object, form: type | tuple[str, ...], **given: object) -> dict[str, Any]:
+    """A document with the fields of ``form``: those of ``given``, the others from the attributes of
+    ``source``; levels and other enumerations as their words."""
+    document: dict[str, Any] = {}
+    for name in form if isinstance(form, tuple) else form.__annotations__:
+        value = given[name] if name in given else getattr(source, name)
+        if isinstance(value, Enum):
+            value = value.word if isinstance(value, Level) else value.value
+        document[name] = value
+    return document
 
 
 class NoteDocument(TypedDict):
