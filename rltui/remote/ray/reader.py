@@ -16,7 +16,7 @@ from rltui.core.level import Level
 from rltui.remote.ray.driver_process import DriverProcess, LostError
 from rltui.remote.ray.message import Looked, Opening, Reads, Search
 from rltui.remote.ray.places import UNREACHABLE, Places
-from rltui.remote.ray.survey import ClusterFacts, Survey
+from rltui.remote.ray.survey import ClusterFacts, cluster_facts
 from rltui.remote.rereading import Rereading
 from rltui.remote.wishes import Wishes
 from rltui.sources.follow.queued import Arriving, BatchQueue, ReaderState, ThreadedReader
@@ -53,8 +53,10 @@ class RayReader(ThreadedReader):
         self._rereading: dict[int, Rereading] = {}
         """By the numbers of places."""
         self._driver: DriverProcess | None = None
-        self._connected = self._looked = False
-        """Whether the cluster has answered, and every node was searched."""
+        self._connected = False
+        """Whether the cluster has answered."""
+        self._looked: Looked | None = None
+        """Set when every node has been searched."""
         self._follows = True
         self._over = False
         """Whether all has been read once; runs may still be read again."""
@@ -92,17 +94,17 @@ class RayReader(ThreadedReader):
 
     def survey(self) -> ClusterFacts:
         """What every node has; no log is read. Raises UnreachableError."""
-        survey = Survey(self._logdirs[0].authority)
+        places = self._places
         try:
             driver = self._start_driver()
-            self._await_look(driver, survey)
+            self._await_look(driver)
             driver.send(Search())
             end = time.monotonic() + _SURVEY_S
-            while not survey.complete and time.monotonic() < end:
-                message = driver.receive()
-                self._places.receive(message)
-                survey.note(message)
-            return survey.facts(driver.received)
+            while any(p.node and not p.searched for p in places.places):
+                places.receive(driver.receive())
+                if time.monotonic() > end:
+                    break
+            return cluster_facts(places, self._looked or Looked(), driver.received)
         except LostError as error:
             raise UnreachableError(f"{self._logdirs[0]}: {error}") from None
         finally:
@@ -204,23 +206,21 @@ class RayReader(ThreadedReader):
 
     def _start_driver(self) -> DriverProcess:
         """Raises LostError where the reader was stopped meanwhile."""
-        self._connected = self._looked = False
+        self._connected, self._looked = False, None
         opening = Opening(self._logdirs[0].authority, self._reads, self._places.known)
         driver = self._driver = DriverProcess(opening)  # stop() ends it from now on
         if self._stopping.is_set():
             raise LostError("stopped")
         return driver
 
-    def _await_look(self, driver: DriverProcess, survey: Survey | None = None) -> None:
+    def _await_look(self, driver: DriverProcess) -> None:
         end = time.monotonic() + _LOOK_S
-        while not self._looked:
+        while self._looked is None:
             message = driver.receive(end - time.monotonic())
-            if survey is not None:
-                survey.note(message)
             if isinstance(message, Looked):
                 if message.failure:
                     raise LostError(message.failure)
-                self._looked = True
+                self._looked = message
             self._connected = True
             batches = self._places.receive(message)
             if self._thread is not None:  # else nothing was read before
@@ -247,7 +247,7 @@ class RayReader(ThreadedReader):
     def state(self) -> ReaderState:
         """How the logdirs are doing; of the runs of one node nothing is known."""
         places = self._places
-        missing = self._missing if self._connected and self._looked else ()
+        missing = self._missing if self._looked else ()
         return ReaderState(
             notes=places.notes,
             unread=tuple(Note(path, None, Level.WATCH, _MISSING) for path in missing),
