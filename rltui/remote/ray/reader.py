@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rltui.core.address import RemotePath
-from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import Batch, Note, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
@@ -17,9 +17,10 @@ from rltui.remote.ray.driver_process import DriverProcess, LostError
 from rltui.remote.ray.message import Looked, Opening, Reads, Search
 from rltui.remote.ray.places import UNREACHABLE, Places
 from rltui.remote.ray.survey import ClusterFacts, cluster_facts
-from rltui.remote.rereading import Rereading
+from rltui.remote.rereading import Rereading, StreamedReader
+from rltui.remote.wire.messages import Again
 from rltui.remote.wishes import Wishes
-from rltui.sources.follow.queued import Arriving, BatchQueue, ReaderState, ThreadedReader
+from rltui.sources.follow.queued import BatchQueue, ReaderState
 from rltui.version import __version__
 
 #: Seconds for a driver to connect and to search the nodes.
@@ -37,7 +38,7 @@ class _EndError(Exception):
     """All has been read once."""
 
 
-class RayReader(ThreadedReader):
+class RayReader(StreamedReader):
     """A :class:`~rltui.sources.follow.queued.Reading` of the logdirs on one cluster."""
 
     def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
@@ -155,42 +156,21 @@ class RayReader(ThreadedReader):
 
     # -- once more ----------------------------------------------------------------------------
 
-    def read_again(
-        self,
-        key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Mapping[Path, SourceInfo],
-        generations: Iterable[int],
-    ) -> Iterator[Batch] | None:
-        """What was read of a run, once more, by the node that has its files; None where one of
-        them was deleted or written anew."""
-        try:
-            found = self._places.wanted(sources, generations)
-        except UnreachableError as error:
-            return Arriving(_failing(error), lambda: True)
+    def _again(
+        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> tuple[Rereading, Again] | None:
+        found = self._places.wanted(sources, generations)
         if found is None:
             return None
         number, wanted = found
         if number not in self._rereading:
             connect = partial(self._places.connected, number)
-            self._rereading[number] = Rereading(connect, self._on_news, self._wishes.clock)
-        return self._rereading[number].read(wanted)
+            self._rereading[number] = Rereading(connect, self._queue.tell, self._wishes.clock)
+        return self._rereading[number], wanted
 
-    def rereadable(
-        self,
-        key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Mapping[Path, SourceInfo],
-        generations: Iterable[int],
-    ) -> bool | None:
-        """Whether that would give all of a run, as far as is known here."""
-        try:
-            found = self._places.wanted(sources, generations)
-            return found is not None and self._driver is not None
-        except UnreachableError:
-            return False
-
-    def _on_news(self) -> None:
-        if self.on_batch is not None:
-            self.on_batch()
+    @property
+    def _away(self) -> bool:
+        return self._driver is None
 
     # -- driver -------------------------------------------------------------------------------
 
@@ -239,11 +219,6 @@ class RayReader(ThreadedReader):
         return self._places.progress
 
     @property
-    def ended(self) -> bool:
-        """False: a cluster may always log more."""
-        return False
-
-    @property
     def state(self) -> ReaderState:
         """How the logdirs are doing; of the runs of one node nothing is known."""
         places = self._places
@@ -261,8 +236,3 @@ class RayReader(ThreadedReader):
     def _missing(self) -> list[RemotePath]:
         there = self._places.logdirs
         return [path for number, path in enumerate(self._logdirs) if number not in there]
-
-
-def _failing(error: UnreachableError) -> Iterator[Batch]:
-    raise error
-    yield
