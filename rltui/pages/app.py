@@ -56,6 +56,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
             if m.logdir in self._real_logdirs
         }
         """Runs that were marked at the last start and are not yet again -> slot."""
+
         if self.state.mutes:
             session.run_list.mutes.replace(self._remembered.mutes)
         self._alerts = Alerts(self, session, hooks or HooksConfig(terminal="off"))

@@ -82,23 +82,6 @@ def test_a_list_without_room_for_all_shows_the_worst_findings() -> None:
     assert "worst of all" in text_of(listed.draw(False))
 
 
-def test_the_cause_counts_what_fires_below_it() -> None:
-    run = the_run(jumped())
-    assert run.report is not None
-    diagnosed = run.report.diagnosed
-    below = diagnosed.diagnoses[1]
-    past = below.findings[0]._replace(title="past", state=FindingState.RESOLVED)
-    story = (diagnosed.diagnoses[0], below._replace(findings=(below.findings[0], past)))
-    run.full_report = replace(run.report, diagnosed=diagnosed._replace(diagnoses=story))
-    head = finding_entries(run, VIEW, 60, 2)[0]
-    assert "of 1 finding" in text_of(head.draw(False))
-
-
-def test_the_cause_has_the_badge_of_what_it_caused() -> None:
-    run = the_run(jumped())
-    assert make_row(run, "actor/lr").level is Level.BAD
-
-
 def test_each_check_has_its_value_now_and_what_is_missing_is_named() -> None:
     run = the_run(a_session(grpo_batch(60), clock=grpo_clock()))
     diagnosis = worst_story(run)
@@ -181,13 +164,6 @@ def test_the_detail_says_check_first_then_and_why() -> None:
     text = "\n".join(plain(x) for x in detail_lines(run, item, VIEW, 80, 40))
     for words in ("because", "learning rate × 100", "first", "then", "usual", "next step"):
         assert words in text
-
-
-@pytest.mark.parametrize("marker", ["braille", "ascii"])
-def test_the_step_of_the_cause_is_never_cut(marker: str) -> None:
-    run, view = the_run(jumped()), replace(VIEW, marker=marker)
-    for width in range(40, 90):
-        assert plain(cause_line(run, view, width)).rstrip().endswith("at 40")
 
 
 @pytest.mark.parametrize("width", [78, 100])

@@ -67,15 +67,6 @@ async def test_the_strip_shows_where_the_zoom_is_and_the_footer_how_curves_are_s
         assert "smooth 0.3" in hand.footer
 
 
-async def test_the_names_of_findings_stand_once_below_charts_side_by_side() -> None:
-    async with open_app(grpo_batch(60, total=200), size=(220, 60)) as hand:
-        below = [line[90:] for line in hand.text.splitlines() if "✖━" in line]
-        assert below
-        assert all(line.count("✖━") == 2 for line in below)
-        assert all(len(set(line.split()) & {"entropy"}) <= 1 for line in below)
-        assert sum("entropy collapse" in line for line in below) == 1
-
-
 async def test_options_of_the_chart_hold_on_every_screen() -> None:
     async with open_app(grpo_batch(60, total=200)) as hand:
         await hand.press("3", "g", "enter", "x", "s", "s", "L", "o")

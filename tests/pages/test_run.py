@@ -79,16 +79,6 @@ async def test_the_remembered_tab_of_a_run_waits_for_its_first_metrics() -> None
         assert hand.run.tab == "actor"
 
 
-async def test_brackets_lead_on_from_a_remembered_tab_that_is_still_empty() -> None:
-    remembered, reader = RememberedView(None, a_look().view), FakeReader()
-    remembered.state.tabs["grpo"] = "actor"
-    session = a_session(a_batch(run="grpo"), reader=reader, clock=grpo_clock())
-    async with driving(RltuiApp(session, a_look(), remembered=remembered)) as pilot:
-        hand = Hand(pilot.app, pilot, reader)
-        await hand.press("right_square_bracket")
-        assert hand.run.tab == "findings"
-
-
 async def test_every_tag_is_on_screen_under_all(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
         await hand.press("0")
@@ -131,30 +121,7 @@ async def test_balance_says_what_waiting_costs_and_other_tabs_do_not() -> None:
         assert "the others wait" not in hand.text
 
 
-async def test_system_has_a_section_per_device() -> None:
-    devices = ("system/gpu.0.gpu", "system/gpu.1.gpu", "system/network.sent")
-    async with open_app(a_batch({t: [1.0, 2.0] * 9 for t in (*devices, "loss")})) as hand:
-        await hand.press("colon", *"tab system", "enter")
-        assert hand.ids == list(devices)
-        await hand.press("tab")
-        assert hand.run.tag == "system/gpu.1.gpu"
-        assert "Network" in hand.text
-
-
-async def test_timing_without_stages_is_a_list() -> None:
-    async with open_app(a_batch({"timing_s/step": [1.0] * 30, "loss": [1.0] * 30})) as hand:
-        await hand.press("6")
-        assert hand.run.place == "list"
-        assert hand.run.tag == "timing_s/step"
-
-
 # -- rows ----------------------------------------------------------------------------------
-
-
-async def test_the_overview_shows_what_is_bad(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich, size=(80, 24)) as hand:
-        stable = next(x for x in hand.lines if "Is it stable?" in x)
-        assert stable.rstrip().endswith("✖")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
@@ -168,21 +135,6 @@ async def test_the_cursor_stays_while_a_run_breaks(chosen: int, size: tuple[int,
             await hand.feed(grpo_batch(5, first=first, collapse=40))
             assert hand.cursor == row
         assert "✖ 1 bad" in hand.lines[0]
-
-
-async def test_the_cursor_of_findings_stays_while_others_begin() -> None:
-    async with open_app(grpo_batch(60, collapse=40), size=(120, 36)) as hand:
-        await hand.press("9", "down")
-        item = hand.cursor
-        for first in range(61, 81, 5):
-            await hand.feed(grpo_batch(5, first=first, collapse=40))
-            assert hand.cursor == item
-
-
-async def test_a_tab_opens_on_what_is_bad(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich, size=(80, 24)) as hand:
-        await hand.press("3")
-        assert hand.cursor == "actor/entropy"
 
 
 async def test_moving_in_a_list(rich: tuple[Any, ...]) -> None:
@@ -219,14 +171,6 @@ async def test_enter_and_escape(rich: tuple[Any, ...]) -> None:
         assert (hand.run.tab, hand.cursor) == ("actor", below)
 
 
-async def test_a_tab_remembers_its_cursor(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        await hand.press("3", "G")
-        row = hand.cursor
-        await hand.press("4", "g", "3")
-        assert hand.cursor == row
-
-
 async def test_no_verdict_before_the_run_is_read_to_its_end() -> None:
     async with open_app(grpo_batch(60, more=True)) as hand:
         for key in "193":
@@ -255,12 +199,6 @@ async def test_next_finding_and_into_its_chart(rich: tuple[Any, ...]) -> None:
         assert hand.metric.zoom.crosshair is not None
         await hand.press("escape")
         assert hand.run.tab == "findings"
-
-
-async def test_next_finding_of_a_healthy_run() -> None:
-    async with open_app(grpo_batch(60, collapse=None)) as hand:
-        await hand.press("exclamation_mark")
-        assert "no findings" in hand.notices
 
 
 async def test_thirty_findings_scroll() -> None:
@@ -299,15 +237,6 @@ async def test_the_filter_is_live_and_negates(rich: tuple[Any, ...]) -> None:
         assert len(hand.ids) > 20
 
 
-async def test_a_filter_in_a_window_that_shows_nothing_else(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich, grpo_batch(30, run="calm")) as hand:
-        await hand.resize(10, 3)
-        await hand.press("enter", "slash", "k", "l")
-        await hand.resize(120, 36)
-        await hand.press("backspace")
-        assert f"Overview {len(hand.ids)} of " in hand.footer
-
-
 async def test_the_filter_is_edited_like_a_line(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
         status = hand.run.status
@@ -320,23 +249,6 @@ async def test_the_filter_is_edited_like_a_line(rich: tuple[Any, ...]) -> None:
         assert "no row matches the filter" in hand.text
         await hand.press("escape")
         assert (status.filter, status.editing) == ("", "")
-
-
-async def test_backspace_on_an_empty_line_leaves_it(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        await hand.press("slash", "e", "backspace")
-        assert hand.run.status.editing == "filter"
-        await hand.press("backspace")
-        assert hand.run.status.editing == ""
-        await hand.press("3")
-        assert hand.run.tab == "actor", "keys are keys again"
-
-
-async def test_the_cursor_moves_while_the_filter_is_typed(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        await hand.press("0", "slash", *"kl", "down")
-        assert hand.cursor == hand.ids[1]
-        assert hand.run.status.filter == "kl"
 
 
 # -- overlays ------------------------------------------------------------------------------
@@ -368,14 +280,6 @@ async def test_help_that_is_longer_than_the_screen_scrolls(rich: tuple[Any, ...]
         await hand.press("G")
         assert "quit; training goes on" in hand.text
         assert "Keys on Overview" in hand.text, "the head stays"
-
-
-async def test_the_explanation_is_of_what_is_at_the_cursor(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        await hand.press("3", "e")
-        assert "actor/entropy" in hand.text
-        await hand.press("escape", "9", "e")
-        assert "entropy_collapse" in hand.text
 
 
 async def test_every_rule_that_could_not_judge_can_be_reached_and_read() -> None:

@@ -115,15 +115,6 @@ async def test_a_run_without_samples_says_what_to_do(tmp_path: Path) -> None:
         assert "rollout_data_dir" in hand.text
 
 
-async def test_every_size(logdir: Path) -> None:
-    async with at(logdir) as hand:
-        await hand.press("T")
-        for size in ((200, 50), (160, 45), (80, 24), (40, 10), (20, 5)):
-            await hand.resize(*size)
-            assert len(hand.lines) == size[1]
-            assert size[1] < 10 or "2+2?" in hand.text or "a very long" in hand.text
-
-
 def deep(logdir: Path) -> None:
     for bad in ("[" * 480 + '"a"' + "]" * 480, '{"a": ' * 900 + "1" + "}" * 900):
         with (logdir / "rollouts" / "40.jsonl").open("a", encoding="utf-8") as file:
@@ -138,19 +129,6 @@ async def test_no_record_ends_the_app(logdir: Path) -> None:
         assert len(hand.ids) == 5
         await hand.press("enter", "escape", "j")
         assert "nested" in hand.text
-
-
-async def test_figures_of_any_size(logdir: Path) -> None:
-    with (logdir / "rollouts" / "40.jsonl").open("a", encoding="utf-8") as file:
-        for score in ("1e308", "-1e308", "Infinity", "NaN", "12345678"):
-            file.write(f'{{"input": "a", "output": "b", "x_reward": {score}, "y": {score}}}\n')
-    async with at(logdir) as hand:
-        await hand.press("T")
-        for _ in range(8):
-            assert "0" * 20 not in hand.text
-            await hand.press("j")
-        await hand.press("o")
-        assert "x_reward 1.0e308" in hand.text, "the best"
 
 
 async def test_a_record_that_goes_wrong_is_a_note(
@@ -207,17 +185,6 @@ async def test_the_samples_follow_a_replay(logdir: Path) -> None:
         assert "step 40  2 of 2" in hand.text
 
 
-async def test_the_step_of_the_crosshair_of_the_grid(logdir: Path) -> None:
-    async with at(logdir) as hand:
-        await hand.press("3", "v", "comma")
-        assert hand.run.metrics.grid.cross == 60
-        for _ in range(38):
-            await hand.press("comma")
-        assert hand.run.metrics.grid.cross == 22
-        await hand.press("T")
-        assert "step 20  1 of 2" in hand.text
-
-
 async def test_a_real_session_beside_a_screen_that_reads(
     logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,12 +211,3 @@ async def test_without_samples_no_key_is_offered_that_needs_one(tmp_path: Path) 
             hand.app.clear_notifications()
             await hand.press(key)
             assert hand.notices == "no texts or samples to show", key
-
-
-async def test_keys_of_other_kinds_are_offered_where_there_are_some(logdir: Path) -> None:
-    async with at(logdir) as hand:
-        await hand.press("T")
-        assert "kind" not in hand.lines[-1]
-        assert "step" in hand.lines[-1]
-        await hand.press("right_square_bracket")
-        assert hand.notices == "there is no other kind"

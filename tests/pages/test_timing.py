@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.draw.line import line_width, plain
+from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.pages.timing.lines import (
+from rltui.pages.timing.pane import (
     anatomy,
     step_line,
     step_lines,
-    timing_entries,
     timing_layout,
 )
 from rltui.pages.timing.timing_table import (
@@ -48,13 +47,6 @@ def the_run(tags: Tags = TAGS) -> RunView:
     return a_session(a_batch(a_block(tags))).runs()[0]
 
 
-def texts(run: RunView, width: int = 120) -> list[str]:
-    found = anatomy(run)
-    assert found is not None
-    entries = timing_entries(run, found, View(), width, 2, "")
-    return [plain(x) for e in entries for x in e.draw(False)]
-
-
 def test_the_title_says_how_slow_and_because_of_what() -> None:
     run = the_run()
     found = anatomy(run)
@@ -79,37 +71,6 @@ def anatomy_or_fail(run: RunView):  # type: ignore[no-untyped-def]
     found = anatomy(run)
     assert found is not None
     return found
-
-
-def test_every_timing_is_in_the_list() -> None:
-    run = the_run()
-    entries = timing_entries(run, anatomy_or_fail(run), View(), 120, 2, "")
-    assert {e.id for e in entries if e.id is not None} == set(run.infos)
-
-
-def test_a_filter_leaves_what_it_names() -> None:
-    run = the_run()
-    entries = timing_entries(run, anatomy_or_fail(run), View(), 120, 2, "critic")
-    assert [e.id for e in entries if e.id is not None] == ["timing_s/update_critic"]
-
-
-def test_heads_stand_over_their_columns() -> None:
-    run = the_run()
-    head = plain(stages_head(run, stage_columns(116), 116, View()))
-    row = next(x for x in texts(run, 116) if "update actor" in x)[2:]
-    assert line_width(stages_head(run, stage_columns(116), 116, View())) == 116
-    for word, cell in (("now, s", "3.00"), ("share", "14 %"), ("usual", "3.00"), ("drift", "×")):
-        assert abs(head.index(word) - row.index(cell, head.index(word) - 4)) <= 4
-
-
-def test_the_plot_has_its_size_and_says_what_it_shows() -> None:
-    run = the_run()
-    for shares, words in ((False, "seconds"), (True, "% of the step")):
-        lines = stacked_lines(run, anatomy_or_fail(run), View(), 100, 20, shares=shares)
-        assert len(lines) == 20
-        assert words in plain(lines[0])
-        assert any(plain(x).rstrip().endswith("step") for x in lines[-4:])
-    assert any(plain(x).startswith("     80┤") for x in lines)
 
 
 def test_the_plot_follows_the_x_axis() -> None:

@@ -14,7 +14,6 @@ from rltui.facts.comparison import Column, Comparison, Row
 from rltui.facts.groups import run_labels, slot_sign
 from rltui.facts.x_axis import KINDS, Axis, axes_of, axis_of, bundle
 from rltui.pages.metric.overlays import Trace, band_of, trace_of
-from rltui.session import RunView
 
 #: From this width two charts stand side by side.
 _TWO_CHARTS = 150
@@ -62,11 +61,48 @@ class Curves:
     def chart(
         self, metric: Column, here: Row | None, view: View, width: int, height: int
     ) -> list[Line]:
-        """See :func:`comparison_chart`."""
+        """The chart of one metric, with its title, in ``width`` x ``height`` cells: the row
+        ``here`` as the curve, five others as lines, the rest as a band."""
         key = (metric, here, view, width, height)
         if key not in self._charts:
-            self._charts[key] = comparison_chart(self, metric, here, view, width, height)
+            title = _title(self.comparison, metric, len(self.banded(here)), view, width)
+            lines = render(self._chart(metric, here, view), width, height - 1, view.glyphs)
+            self._charts[key] = [title, *lines]
         return self._charts[key]
+
+    def _chart(self, metric: Column, here: Row | None, view: View) -> Chart:
+        words, axis = view.glyphs.text, _axis(self.comparison, metric, here, view)
+        lines: list[Curve] = []
+        for row in self.comparison.rows:
+            if row is here or row.slot >= len(RUN_TOKENS):
+                continue
+            found = self.of(row, metric, axis, view)
+            if found is not None:
+                sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
+                name, note = map(words, self.labels[row.id])
+                band = (found.low, found.high)
+                lines.append(Curve(found.x, found.y, token, name, note, sign, *band, found.mean))
+        own = None if here is None else self.of(here, metric, axis, view)
+
+        if own is None:
+            own = Curve(np.empty(0), np.empty(0))
+        elif here is not None:
+            token = (*RUN_TOKENS, Token.STRONG)[min(here.slot, len(RUN_TOKENS))]
+            own = replace(own, token=token, sign=slot_sign(here.slot))
+        name, note = ("", "") if here is None else self.labels[here.id]
+
+        return Chart(
+            curve=own,
+            label=words(name),
+            note=words(note),
+            overlays=sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)),
+            envelope=self.band(metric, here, axis, view),
+            x_kind=axis.kind,
+            x_unit=axis.unit,
+            smooth=view.smooth,
+            log=view.log_y,
+            clip=view.outliers,
+        )
 
 
 def comparison_charts(
@@ -86,56 +122,17 @@ def comparison_charts(
     return indented(beside(first, second, half, 3, height), margin)
 
 
-def comparison_chart(
-    curves: Curves, metric: Column, here: Row | None, view: View, width: int, height: int
-) -> list[Line]:
-    """The chart of one metric, with its title, in ``width`` x ``height`` cells: the row ``here``
-    as the curve, five others as lines, the rest as a band."""
-    comparison, words = curves.comparison, view.glyphs.text
-    axis = _axis(comparison, metric, here, view)
-    lines: list[Curve] = []
-    for row in comparison.rows:
-        if row is here or row.slot >= len(RUN_TOKENS):
-            continue
-        found = curves.of(row, metric, axis, view)
-        if found is not None:
-            sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
-            name, note = map(words, curves.labels[row.id])
-            band = (found.low, found.high)
-            lines.append(Curve(found.x, found.y, token, name, note, sign, *band, found.mean))
-    own = None if here is None else curves.of(here, metric, axis, view)
-    if own is None:
-        own = Curve(np.empty(0), np.empty(0))
-    elif here is not None:
-        token = (*RUN_TOKENS, Token.STRONG)[min(here.slot, len(RUN_TOKENS))]
-        own = replace(own, token=token, sign=slot_sign(here.slot))
-    name, note = ("", "") if here is None else curves.labels[here.id]
-    chart = Chart(
-        curve=own,
-        label=words(name),
-        note=words(note),
-        overlays=sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)),
-        envelope=curves.band(metric, here, axis, view),
-        x_kind=axis.kind,
-        x_unit=axis.unit,
-        smooth=view.smooth,
-        log=view.log_y,
-        clip=view.outliers,
-    )
-    title = _title(comparison, metric, len(curves.banded(here)), view, width)
-
-    return [title, *render(chart, width, height - 1, view.glyphs)]
-
-
 def _title(comparison: Comparison, metric: Column, banded: int, view: View, width: int) -> Line:
     words = view.glyphs.text
     line: Line = [(f"{words(metric.title)} ", TITLE)]
     notes = [words(metric.info.unit)]
+
     if comparison.grouping is not None:
         notes.append("mean and standard deviation over runs")
     if banded:
         notes.append(f"{banded} of {len(comparison.rows)} in the band")
     missing = sum(r.key not in metric.tags for r in comparison.runs)
+
     if missing:
         notes.append(f"not logged by {missing} run{'s' if missing > 1 else ''}")
     notes.append(words(_off_axis_words(comparison, metric, view)))
@@ -153,8 +150,8 @@ def _off_axis_words(comparison: Comparison, metric: Column, view: View) -> str:
     lost = [r for r in having if view.axis not in axes_of(r)]
     if not lost or len(lost) == len(having):
         return ""
-    what = missing_on(view.axis)
-    return f"{lost[0].name} has no {what}" if len(lost) == 1 else f"{len(lost)} runs have no {what}"
+    who = f"{lost[0].name} has" if len(lost) == 1 else f"{len(lost)} runs have"
+    return f"{who} no {missing_on(view.axis)}"
 
 
 def _axis(comparison: Comparison, metric: Column, here: Row | None, view: View) -> Axis:
@@ -172,28 +169,19 @@ def _curve(
     comparison: Comparison, row: Row, metric: Column, axis: Axis, view: View
 ) -> Curve | None:
     """The curve of a run, or the mean of a group with its band."""
-    found = [_trace(run, metric, axis, view) for run in row.runs]
-    traces = [t for t in found if t is not None]
+    traces: list[Trace] = []
+    for run in row.runs:
+        tag = metric.tags.get(run.key)
+        trace = None if tag is None else trace_of(run, tag, view, axis.kind)
+        if tag is not None and trace is not None:
+            traces.append(trace.scaled(run.infos[tag].factor_to(metric.info)))
     if not traces:
         return None
     if comparison.grouping is None:
         return Curve(*traces[0].points, mean=traces[0].mean)
-    kept = [t.mean or t.points for t in traces]
-    gathered = bundle(kept)
-    if gathered is None:
-        return None
-    low: XY | None = None
-    high: XY | None = None
-    if len(kept) > 1:
-        below, above = gathered.spread()
-        low, high = (gathered.x, below), (gathered.x, above)
+    gathered = bundle([t.mean or t.points for t in traces])
+    if gathered is None or len(traces) < 2:
+        return None if gathered is None else Curve(gathered.x, gathered.mean)
+    below, above = gathered.spread()
 
-    return Curve(gathered.x, gathered.mean, low=low, high=high)
-
-
-def _trace(run: RunView, metric: Column, axis: Axis, view: View) -> Trace | None:
-    tag = metric.tags.get(run.key)
-    found = None if tag is None else trace_of(run, tag, view, axis.kind)
-    if tag is None or found is None:
-        return None
-    return found.scaled(run.infos[tag].factor_to(metric.info))
+    return Curve(gathered.x, gathered.mean, low=(gathered.x, below), high=(gathered.x, above))

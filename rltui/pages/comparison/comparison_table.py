@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
@@ -50,146 +49,121 @@ _DIFFERENCE = 13
 _ON_GROUPS, _WIDE = 3, 100
 
 
-@dataclass(frozen=True, slots=True)
-class TableLayout:
-    """What fits into a width."""
+class ComparisonTable:
+    """The table at one width: one line for each run or group, and of the metrics those around the
+    ``chosen`` one that fit."""
 
-    margin: int
-    name: int
-    verdict: int
-    step: int
-    difference: int
-    first: int
-    """First metric that is visible, ..."""
-    widths: tuple[int, ...]
-    """Cells of those that are visible."""
+    def __init__(self, comparison: Comparison, chosen: int, width: int, view: View) -> None:
+        self._comparison = comparison
+        self._chosen = chosen
+        self._width = width
+        self._view = view
+        self._margin = 2 if width >= 110 else 1
+        most = _VERDICT if width >= 120 else 18 if width >= 100 else 0
+        words = [*map(comparison.verdict_words, comparison.rows), "verdict"]
+        self._verdict = min(most, longest(words) + 2)
+        self._step = 8 if width >= 80 else 0
+        self._difference = _DIFFERENCE if width >= 60 else 0
 
-    @property
-    def visible(self) -> list[tuple[int, int]]:
+        names = longest([r.name for r in comparison.rows], 8) + 1
+        rest = width - 5 - self._margin - self._verdict - self._step - self._difference
+        name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
+        widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 2)) for c in comparison.columns]
+        first, end = _visible(widths, chosen, rest - name)
+
+        if end - first == len(widths) and names > name:
+            name = min(names, rest - sum(widths))
+        self._name = name
+        self._visible = list(enumerate(widths[first:end], first))
         """The visible metrics with their widths."""
-        return list(enumerate(self.widths, self.first))
 
+    def head(self) -> Line:
+        """The heads of the columns."""
+        comparison, glyphs = self._comparison, self._view.glyphs
+        grouped = comparison.grouping is not None
+        what = "Group" if grouped else "Run"
+        line: Line = [(" " * self._margin, TEXT), (f"{what} ", style(Token.STRONG, bold=True))]
+        line.append((glyphs.rule * max(0, self._name + 2 - len(what)) + " ", RULE))
 
-def table_layout(comparison: Comparison, chosen: int, width: int) -> TableLayout:
-    """The columns at ``width``; the metric ``chosen`` is always visible."""
-    margin = 2 if width >= 110 else 1
-    most = _VERDICT if width >= 120 else 18 if width >= 100 else 0
-    verdict = min(most, longest([*map(comparison.verdict_words, comparison.rows), "verdict"]) + 2)
-    step = 8 if width >= 80 else 0
-    difference = _DIFFERENCE if width >= 60 else 0
-    names = longest([r.name for r in comparison.rows], 8) + 1
-    rest = width - 1 - margin - 4 - verdict - step - difference
-    name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
-    widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 2)) for c in comparison.columns]
-    first, end = _visible(widths, chosen, rest - name)
-    if end - first == len(widths) and names > name:
-        name = min(names, rest - sum(widths))
+        if self._verdict:
+            line.append(column("verdict", self._verdict, MUTED))
+        if self._step:
+            line.append(column("runs" if grouped else "step", self._step, MUTED, right=True))
+        for index, width in self._visible:
+            here, metric = index == self._chosen, comparison.columns[index]
+            look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
+            title = fit(glyphs.text(metric.title), width - 2, ellipsis=glyphs.ellipsis)
+            line += [(" " * (width - 2 - cell_width(title)), TEXT), (title, look), ("  ", TEXT)]
+            if here and self._difference:
+                base, word = comparison.base(metric)
+                word = "± over runs" if grouped else "" if base is None else word
+                line.append(column(word, self._difference, MUTED))
 
-    return TableLayout(margin, name, verdict, step, difference, first, tuple(widths[first:end]))
+        return line
+
+    def entries(self, rows: list[Row]) -> list[Entry[RowId]]:
+        """One entry per row."""
+        cut = distinct(tuple(r.name for r in rows), self._name - 1, self._view.glyphs.ellipsis)
+        found = self._comparison.columns
+        best = {n: self._comparison.best(found[n]) for n, _ in self._visible}
+
+        def entry(row: Row, name: str) -> Entry[RowId]:
+            def draw(cursor: bool) -> list[Line]:
+                line, cells = self._line(row, name, cursor), self._width - self._margin - 1
+                for index, width in self._visible:
+                    value = self._comparison.value(row, found[index])
+                    line += _value(value, best[index], width, self._view, cursor)
+                    if index == self._chosen and self._difference:
+                        text = _difference(self._comparison, row, found[index])
+                        line.append(column(self._view.glyphs.text(text), self._difference, MUTED))
+                return [with_margin(line, cells, self._margin, self._view, cursor=cursor)]
+
+            return Entry(row.id, draw)
+
+        return [entry(row, name) for row, name in zip(rows, cut, strict=True)]
+
+    def _line(self, row: Row, name: str, cursor: bool) -> Line:
+        """What stands before the metrics of a row."""
+        glyphs, level, alarm = self._view.glyphs, row.level, row.level >= Level.WATCH
+        look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
+        name = fit(glyphs.text(name), self._name - 1, ellipsis=glyphs.ellipsis)
+        line: Line = [
+            (f"{slot_sign(row.slot)} ", slot_look(row.slot)),
+            (f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)),
+            # the blanks have a look of their own: 16 colours reverse the name at the cursor
+            (name, look),
+            (" " * (self._name - cell_width(name)), TEXT),
+        ]
+
+        if self._verdict:
+            words = glyphs.text(self._comparison.verdict_words(row))
+            mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
+            line.append(column(words, self._verdict, mild, ellipsis=glyphs.ellipsis))
+        if self._step:
+            last = row.runs[0].progress.last_step if row.runs[0].progress else None
+            text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
+            line.append(column(text, self._step, MUTED, right=True))
+
+        return line
 
 
 def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
     """The first metric that is visible and the one after the last: those around the chosen one
     that fit."""
     first, end = chosen, min(len(widths), chosen + 1)
-    room -= sum(widths[first:end])
-    grows = True
+    room, grows = room - sum(widths[first:end]), True
     while grows:
-        grows = False
-        if first > 0 and (end - chosen > chosen - first or end == len(widths)):
-            grows = widths[first - 1] <= room
-            if grows:
-                first -= 1
-                room -= widths[first]
+        to_left = first > 0 and (end - chosen > chosen - first or end == len(widths))
+        grows = to_left and widths[first - 1] <= room
+        if grows:
+            first -= 1
+            room -= widths[first]
         if end < len(widths) and widths[end] <= room:
             grows = True
             room -= widths[end]
             end += 1
 
     return first, end
-
-
-def table_head(comparison: Comparison, chosen: int, layout: TableLayout, view: View) -> Line:
-    """The heads of the columns."""
-    rule, grouped = view.glyphs.rule, comparison.grouping is not None
-    what = "Group" if grouped else "Run"
-    line: Line = [(" " * layout.margin, TEXT), (f"{what} ", style(Token.STRONG, bold=True))]
-    line.append((rule * max(0, layout.name + 3 - len(what) - 1) + " ", RULE))
-    if layout.verdict:
-        line.append(column("verdict", layout.verdict, MUTED))
-    if layout.step:
-        line.append(column("runs" if grouped else "step", layout.step, MUTED, right=True))
-    for index, width in layout.visible:
-        here = index == chosen
-        metric = comparison.columns[index]
-        look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
-        title = fit(view.glyphs.text(metric.title), width - 2, ellipsis=view.glyphs.ellipsis)
-        line += [(" " * (width - 2 - cell_width(title)), TEXT), (title, look), ("  ", TEXT)]
-        if here and layout.difference:
-            base, word = comparison.base(metric)
-            word = "± over runs" if grouped else "" if base is None else word
-            line.append(column(word, layout.difference, MUTED))
-
-    return line
-
-
-def table_entries(
-    comparison: Comparison,
-    rows: list[Row],
-    chosen: int,
-    layout: TableLayout,
-    view: View,
-    width: int,
-) -> list[Entry[RowId]]:
-    """One entry per row."""
-    cut = distinct(tuple(r.name for r in rows), layout.name - 1, view.glyphs.ellipsis)
-    names = dict(zip((r.id for r in rows), cut, strict=True))
-    best = {n: comparison.best(comparison.columns[n]) for n, _ in layout.visible}
-
-    def entry(row: Row) -> Entry[RowId]:
-        def draw(cursor: bool) -> list[Line]:
-            line = _head_of_row(
-                row, names[row.id], comparison.verdict_words(row), layout, view, cursor
-            )
-            for index, cells in layout.visible:
-                metric = comparison.columns[index]
-                line += _value(comparison.value(row, metric), best[index], cells, view, cursor)
-                if index == chosen and layout.difference:
-                    text = _beside(comparison, row, metric)
-                    line.append(column(view.glyphs.text(text), layout.difference, MUTED))
-            return [
-                with_margin(line, width - layout.margin - 1, layout.margin, view, cursor=cursor)
-            ]
-
-        return Entry(row.id, draw)
-
-    return [entry(r) for r in rows]
-
-
-def _head_of_row(
-    row: Row, name: str, verdict: str, layout: TableLayout, view: View, cursor: bool
-) -> Line:
-    glyphs, level = view.glyphs, row.level
-    alarm = level >= Level.WATCH
-    look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
-    badge = style(LEVEL_TOKEN[level], bold=alarm)
-    line: Line = [
-        (f"{slot_sign(row.slot)} ", slot_look(row.slot)),
-        (f"{glyphs.badge(level)} ", badge),
-    ]
-    name = fit(glyphs.text(name), layout.name - 1, ellipsis=glyphs.ellipsis)
-    # the blanks have a look of their own: with 16 colours the name at the cursor is reversed
-    line += [(name, look), (" " * (layout.name - cell_width(name)), TEXT)]
-    if layout.verdict:
-        words = glyphs.text(verdict)
-        mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
-        line.append(column(words, layout.verdict, mild, ellipsis=glyphs.ellipsis))
-    if layout.step:
-        last = row.runs[0].progress.last_step if row.runs[0].progress else None
-        text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
-        line.append(column(text, layout.step, MUTED, right=True))
-
-    return line
 
 
 def _value(value: float | None, best: float | None, width: int, view: View, cursor: bool) -> Line:
@@ -203,7 +177,7 @@ def _value(value: float | None, best: float | None, width: int, view: View, curs
     return [(" " * (width - _METRIC), TEXT), (pad(view.glyphs.text(text), _METRIC), look)]
 
 
-def _beside(comparison: Comparison, row: Row, metric: Column) -> str:
+def _difference(comparison: Comparison, row: Row, metric: Column) -> str:
     """The spread of a group, or how far a run is from the best or from the reference."""
     if comparison.grouping is not None:
         found = comparison.numbers_of(row, metric)
@@ -214,6 +188,7 @@ def _beside(comparison: Comparison, row: Row, metric: Column) -> str:
     difference = value - base
     if not difference:
         return "best" if comparison.base(metric)[1] == "to best" else "reference"
+
     return f"{'+' if difference > 0 else '-'} {numbers.value(abs(difference))}"
 
 
@@ -225,6 +200,7 @@ def comparison_header(
     words = f"{shown} of {total} runs" if shown < total else f"{shown} runs"
     line: Line = [(" Compare ", style(Token.STRONG, bold=True)), (f" {label}  ", TEXT)]
     line.append((words, TEXT))
+
     if comparison.grouping is not None:
         count = len(comparison.grouping.groups)
         groups = "1 group" if count == 1 else f"{count} groups"

@@ -114,6 +114,7 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
         return []
     top, words = diagnosed.diagnoses[0], view.glyphs.text
     look, mark = style(LEVEL_TOKEN[top.level], bold=True), view.glyphs.badge(top.level)
+
     if top.is_over:
         look, mark = MUTED, view.glyphs.over
     change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
@@ -122,6 +123,7 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
     title = words(f"{run.infos[move.tag].title}{size}")
     at = f"  {when or f'at {numbers.step(move.step)}'}"
     right = words(f" {change}{at}")
+
     if 2 + cell_width(title) + cell_width(right) > width:
         right = words(at)
     room = width - 2 - cell_width(right)
@@ -174,6 +176,7 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
     if report is None:
         return []
     glyphs = view.glyphs
+
     if report.calm is Level.UNKNOWN:
         why = wrap(glyphs.text(why_unknown(run) or "no finding"), width - 2, 2)
         marks = (glyphs.unknown, " ")
@@ -257,6 +260,7 @@ def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     if not by_step or height < 3:
         return []
     lines = [heading("What happened", width, view, f"by {run.step_word}")]
+
     for step in sorted(by_step):
         found = by_step[step]
         level = max(level for _, level in found)
@@ -300,6 +304,7 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
     glyphs = view.glyphs
     note = f"around {run.step_word} {numbers.step(step)}"
     lines = [heading("What moved first", width, view, note)]
+
     for rank, move in enumerate(moves[: height - 1], 1):
         title = glyphs.text(run.infos[move.tag].title)
         look = style(LEVEL_TOKEN[run.verdict.level], bold=True) if move.is_setting else TEXT
@@ -340,6 +345,7 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     facts = check_facts(run, story, view.glyphs.badge) if story is not None else []
     spare = height - len(last)
     lines: list[Line] = []
+
     for at, (name, text) in enumerate(facts):
         more = sum(name != "then" for name, _ in facts[at + 1 :])
         limit = min(2, spare - more)

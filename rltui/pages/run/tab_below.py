@@ -42,61 +42,44 @@ def below_lines(
     with room the charts of ``rows``, those of the list."""
     if cursor not in run.infos or height < 3:
         return []
-    if layout.side:
-        charts = _charts_below(run, rows, cursor, view, layout, height - _ABOUT)
-        about = [[], *_about(run, cursor, view, layout.rows, height - len(charts) - 1)]
-        return [*about, *([[]] * (height - len(charts) - len(about))), *charts]
-    title = _narrow_title(run, cursor, view, layout.rows)
-    chart = chart_lines(run, cursor, view, layout.rows, min(height - 1, _LOW_CHART))
+    info, words = run.infos[cursor], view.glyphs.text
+    found = [f for f in (run.report.findings if run.report else ()) if f.tag == cursor]
 
-    return indented([title, *chart], layout.margin)
+    if not layout.side:
+        # the title of the chart says what is found instead of the tag
+        firing = [f for f in found[:1] if f.state is FindingState.FIRING]
+        note, title = words(sentences.short(firing[0]) if firing else info.unit), words(info.title)
+        if cell_width(note) > layout.rows - cell_width(title) - 6:
+            note = ""
+        chart = chart_lines(run, cursor, view, layout.rows, min(height - 1, _LOW_CHART))
+        return indented([heading(title, layout.rows, view, note), *chart], layout.margin)
 
+    charts: list[Line] = []
+    if len(rows) > 1 and height - _ABOUT >= _CHARTS_BELOW:
+        places = grid_layout(layout.rows + MARGIN, height - _ABOUT, len(rows))
+        at = next((i for i, r in enumerate(rows) if r.tag == cursor), 0)
+        first = places.scrolled(0, at, len(rows)) * places.columns
+        charts = grid_lines(run, rows[first:], cursor, None, view, places)
 
-def _charts_below(
-    run: RunView, rows: Sequence[Row], cursor: str, view: View, layout: TabLayout, height: int
-) -> list[Line]:
-    """Small charts of the list, among them that of the cursor; none without room for two rows."""
-    if len(rows) < 2 or height < _CHARTS_BELOW:
-        return []
-    places = grid_layout(layout.rows + MARGIN, height, len(rows))
-    at = next((i for i, r in enumerate(rows) if r.tag == cursor), 0)
-    first = places.scrolled(0, at, len(rows)) * places.columns
-    return grid_lines(run, rows[first:], cursor, None, view, places)
+    room = height - len(charts) - 1
+    lines = _about(run, cursor, view, layout.rows)[:room]
 
-
-def _narrow_title(run: RunView, tag: str, view: View, width: int) -> Line:
-    """At 80 cells the title of the chart says what is found instead of the tag."""
-    info = run.infos[tag]
-    findings = run.report.findings if run.report else ()
-    found = next((f for f in findings if f.tag == tag), None)
-    words = view.glyphs.text
-    note = words(
-        sentences.short(found) if found and found.state is FindingState.FIRING else info.unit
-    )
-    title = words(info.title)
-    if cell_width(note) > width - cell_width(title) - 6:
-        note = ""
-
-    return heading(title, width, view, note)
+    return [[], *lines, *([[]] * (room - len(lines))), *charts]
 
 
-def _about(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
-    """Below a short table: what the rules say of the row at the cursor, numbers, meaning."""
-    info = run.infos[tag]
-    words = view.glyphs.text
+def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
+    """What the rules say of a row, numbers, meaning."""
+    info, words, inner, ellipsis = run.infos[tag], view.glyphs.text, width - 2, view.glyphs.ellipsis
     lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
-    inner = width - 2
     for finding in run.report.findings if run.report else ():
         if finding.tag == tag:
             lines += indented(finding_block(run, finding, view, inner, 2), 2)
-    lines.append([])
     facts = statistics_in_line(run, tag, view, WHOLE_RUN)
-    lines.append([("  ", TEXT), *fact_line(facts, inner)])
+    lines += [[], [("  ", TEXT), *fact_line(facts, inner)]]
     if info.meaning:
-        lines.append([])
-        lines += paragraph(words(info.meaning), inner, indent=2, ellipsis=view.glyphs.ellipsis)
+        lines += [[], *paragraph(words(info.meaning), inner, indent=2, ellipsis=ellipsis)]
 
-    return [fit_line(x, width + 2, ellipsis=view.glyphs.ellipsis) for x in lines[:height]]
+    return [fit_line(x, width + 2, ellipsis=ellipsis) for x in lines]
 
 
 def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
@@ -105,32 +88,31 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> li
     if tab != BALANCE or height < _LEAST_HEIGHT or width < 58:
         return []
     found = loads(run)
+
     if not found:
         return []
     note = f"emptiest, mean and fullest, newest {stage_limits().recent} {run.step_word}s"
     lines = [heading("Spread", width, view, note)]
-    lines += [_load_line(load, _scale(load, found, run), width, view) for load in found]
+
+    for load in found:
+        same = [x for x in found if run.infos[x.tag].unit == run.infos[load.tag].unit]
+        scale = min(x.low for x in same), max(x.high for x in same)
+        lines.append(_load_line(load, scale, width, view))
     lines += [_wait_line(run, load, width, view) for load in found if not math.isnan(load.wait)]
 
     return [*lines, []]
 
 
-def _scale(load: Load, found: list[Load], run: RunView) -> tuple[float, float]:
-    """The least and the largest value of all loads in the same unit."""
-    unit = run.infos[load.tag].unit
-    same = [x for x in found if run.infos[x.tag].unit == unit]
-    return min(x.low for x in same), max(x.high for x in same)
-
-
 def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -> Line:
+    """Title, least and largest value of a load, and between them a bar on the ``scale`` of all
+    loads in the same unit."""
     glyphs = view.glyphs
     cells = max(7, width - _NAME - 2 * (_END + 1) - _EXCESS)
     size = scale[1] - scale[0]
-
-    def place(value: float) -> int:
-        return round((value - scale[0]) / size * (cells - 1)) if size > 0 else cells // 2
-
-    begin, middle, end = place(load.low), place(min(load.mean, load.high)), place(load.high)
+    begin, middle, end = (
+        round((value - scale[0]) / size * (cells - 1)) if size > 0 else cells // 2
+        for value in (load.low, min(load.mean, load.high), load.high)
+    )
     bar = [" "] * cells
     bar[begin : end + 1] = [glyphs.rule] * (end - begin + 1)
     bar[middle] = glyphs.text("●")
@@ -142,6 +124,7 @@ def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -
         (f" {numbers.short(load.high):<{_END}}", STRONG),
         (f" {excess}", MUTED),
     ]
+
     return fit_line(line, width, ellipsis=glyphs.ellipsis)
 
 
@@ -155,4 +138,5 @@ def _wait_line(run: RunView, load: Load, width: int, view: View) -> Line:
         tail = f", {share} of {numbers.duration(found.length, tenths=True)}"
         if sum(cell_width(t) for t, _ in line) + cell_width(tail) <= width:
             line.append((tail, MUTED))
+
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
