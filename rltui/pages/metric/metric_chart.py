@@ -20,15 +20,7 @@ from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.findings import projection_of, steps_words
 from rltui.facts.metrics import episodes, extent_between, extent_of, newest_of
-from rltui.facts.x_axis import (
-    Axis,
-    axis_of,
-    has_own_axis,
-    is_live,
-    padded_end,
-    span_of,
-    timeline,
-)
+from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of, timeline
 from rltui.health.model import FindingState
 from rltui.pages.metric.overlays import (
     has_others,
