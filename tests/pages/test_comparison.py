@@ -11,8 +11,7 @@ from rltui.draw.view import View
 from rltui.facts.comparison import Comparison
 from rltui.facts.x_axis import Axis
 from rltui.output.plot import PlotOptions, plot_text
-from rltui.pages.comparison.comparison_chart import Curves
-from rltui.pages.comparison.comparison_table import ComparisonTable
+from rltui.pages.comparison.lines import ComparisonTable, Curves
 from rltui.session import RunView
 from tests.builders import Values, a_batch
 from tests.fakes import a_session

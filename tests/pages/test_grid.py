@@ -12,8 +12,8 @@ from rltui.draw.view import View
 from rltui.facts.metrics import Row, tab_sections
 from rltui.pages.run import grid
 from rltui.pages.run.grid import Pace, grid_layout, grid_lines
+from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
-from rltui.pages.run.tab_below import below_lines
 from rltui.session import RunView
 from tests.fakes import a_session, grpo_batch
 

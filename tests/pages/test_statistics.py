@@ -9,8 +9,8 @@ from rltui.draw.view import View
 from rltui.facts.metrics import extent_between, extent_of
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom, statistics
+from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
-from rltui.pages.run.tab_below import below_lines
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_block
 from tests.fakes import FakeReader, a_session
