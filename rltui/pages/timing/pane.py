@@ -180,7 +180,7 @@ def timing_entries(
         columns = columns_for(width)
         if columns.spark >= 2 * _LONGER:  # names such as "reference per token"
             columns = replace(columns, name=columns.name + _LONGER, spark=columns.spark - _LONGER)
-        head = section_line(f"Other times {len(others)}", width, view, heads=columns)
+        head = section_line(f"Other times {len(others)}", width, view, heads=columns.heads(""))
         entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
         entries += row_entries(run, others, columns, view, margin)
 
