@@ -43,7 +43,7 @@ class ReadFiles:
     def note(self, there: Batch, here: Path) -> None:
         """A batch has come, about a file that is called ``here`` here."""
         if not there.sampled:
-            self.known.take(there)
+            self.known.note(there)
             self._files[here] = without_content(there)
 
     def wanted(

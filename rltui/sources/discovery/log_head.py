@@ -232,6 +232,7 @@ class HeadReader:
 
         with self._given_up_once(form, path, status):
             found = judge(form)
+
         self._claims[key] = identity, status.st_size, found
         return found.claimed
 

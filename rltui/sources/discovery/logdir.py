@@ -1,7 +1,7 @@
 """Which runs the logdirs hold and which files belong to them. Keeps no file open.
 
 - A directory that directly holds event files is one run; all its event files belong to it, and
-  some of the directories below (:mod:`rltui.sources.discovery.event_places`).
+  some of the directories below (:mod:`rltui.sources.discovery.grouping`).
 - A JSONL file, CSV or console log names a run of its own, unless it is of a training that logs
   elsewhere, too (:mod:`rltui.sources.discovery.grouping`).
 - ``watch DIR FILE``: the file is of the only run of the directory, or of the one of its name.
@@ -34,8 +34,8 @@ from rltui.files.disk import listing, trouble
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, VANISHED
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
-from rltui.sources.discovery.event_places import EventPlaces
 from rltui.sources.discovery.grouping import (
+    EventPlaces,
     Unit,
     continued,
     is_free,

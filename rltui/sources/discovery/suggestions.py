@@ -191,6 +191,7 @@ class LogdirFinder:
             if left() <= 0:
                 return
             self._written(path, process.writer)
+
         for log in [log for suggestion in self._found.values() for log in suggestion.newest]:
             owner = processes.writer_of(log.path.name)
             if owner is not None:

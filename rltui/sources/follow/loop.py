@@ -12,10 +12,9 @@ from rltui.core.batch import Batch
 from rltui.core.clock import Clock
 from rltui.sources.discovery.run_files import Discovery, SearchStoppedError, pruned
 from rltui.sources.follow.feed import Feed, Feeds
-from rltui.sources.follow.log_search import LogSearch
 from rltui.sources.follow.notifier import Notifier
 from rltui.sources.follow.queued import BatchQueue
-from rltui.sources.follow.schedule import Schedule, Watching
+from rltui.sources.follow.schedule import LogSearch, Schedule, Watching
 
 #: While much is to be read, the files that were read are polled each time this many bytes more
 #: have been read; a file counts as _FILE_BYTES at least.

@@ -19,11 +19,10 @@ from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles, SearchStoppedError
 from rltui.sources.follow.feed import Feed, Feeds, TrackerFeed
 from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
-from rltui.sources.follow.log_search import Choose, LogSearch, Wants
 from rltui.sources.follow.loop import FollowLoop, WakeUps
 from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
-from rltui.sources.follow.schedule import Intervals, Watching
+from rltui.sources.follow.schedule import Choose, Intervals, LogSearch, Wants, Watching
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of this many
 #: bytes is applied within a frame.

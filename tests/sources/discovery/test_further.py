@@ -84,17 +84,6 @@ def test_two_rows_may_come_between_searches(tmp_path: Path) -> None:
     assert len(finder.find().runs) == 1
 
 
-def test_a_row_of_another_file_of_the_same_name_does_not_count(tmp_path: Path) -> None:
-    """Two rows make a log; the file that takes the place of one with a row has only its own."""
-    path = chatty(tmp_path / "train.log", rows=1, row=PLAIN)
-    finder = RunFinder([tmp_path])
-    assert not finder.find().runs
-    chatty(tmp_path / "next", rows=1, row=PLAIN.replace("{}", "2")).replace(path)
-    assert not finder.find().runs
-    chatty(tmp_path / "next", rows=2, row=PLAIN).replace(path)
-    assert len(finder.find().runs) == 1
-
-
 def test_the_bound_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(further, "FILE_BYTES", 1 << 20)
     late = tmp_path / "late.log"

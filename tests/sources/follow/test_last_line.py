@@ -132,20 +132,6 @@ def test_a_row_that_is_being_written_is_left_out(
 
 
 @pytest.mark.parametrize("name", ["train.log", "progress.csv"])
-def test_a_row_of_a_file_that_has_changed_since_it_was_found_is_left_out(
-    tmp_path: Path, name: str
-) -> None:
-    file = tmp_path / name
-    file.write_text(LOGS[name][:-20])
-    reader = Reader([tmp_path])
-    reader.scan()
-    file.write_text(LOGS[name].rstrip("\n"))
-    batches = list(reader.read_all())
-    assert steps(batches) == list(range(8))
-    assert [n.message for b in batches for n in b.notes] == [LEFT_OUT]
-
-
-@pytest.mark.parametrize("name", ["train.log", "progress.csv"])
 @pytest.mark.parametrize("budget", [1 << 20, 100], ids=["at once", "in pieces"])
 def test_a_completed_row_replaces_what_was_read_of_it(
     tmp_path: Path, name: str, budget: int

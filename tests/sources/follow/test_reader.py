@@ -6,7 +6,6 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,10 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.formats import Decoded
 from rltui.sources import Intervals, Reader
-from rltui.sources.follow import log_search, loop
+from rltui.sources.follow import loop
 from rltui.sources.follow import queued as batch_queue
 from rltui.sources.follow.file_feed import FileFeed
 from tests.formats import encode
-from tests.trackers.store import TrackioDatabase
 
 FAST = Intervals(0.01, 0.01, 0.02, inotify=False)
 LONG = 20.0
@@ -71,13 +69,6 @@ def test_budget_and_progress(tmp_path: Path) -> None:
     assert [b.more for b in batches] == [True] * (len(batches) - 1) + [False]
     assert steps(batches) == list(range(1, 200))
     assert batches[-1].source.records == 2 * 199
-
-
-def test_runs_are_chosen_among_all_that_were_found(tmp_path: Path) -> None:
-    for name in ("a1", "a2", "b1"):
-        write(tmp_path / name / "x.tfevents.1", range(1, 2))
-    runs = Reader([tmp_path], choose=lambda keys: [k for k in keys if k.name[0] == "a"]).scan()
-    assert [r.key.name for r in runs] == ["a1", "a2"]
 
 
 def test_bad_paths_raise(tmp_path: Path) -> None:
@@ -194,18 +185,6 @@ def test_deleted_file_is_reported(tmp_path: Path, started: Start) -> None:
     assert [(n.path, n.message) for b in found for n in b.notes] == [
         (file, "was deleted or moved; what was read of it is kept")
     ]
-
-
-def test_stop_while_the_queue_is_full(
-    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch_queue, "MOST_BATCHES", 1)
-    write(tmp_path / "x.tfevents.1", range(1, 500))
-    reader = started(Reader([tmp_path], watch=FAST, budget_bytes=500))
-    assert reader.wait(LONG)
-    reader.stop()
-    assert len(reader.drain()) == 1
-    assert reader.drain() == []
 
 
 def test_unexpected_errors_are_raised_at_the_next_drain(
@@ -345,23 +324,3 @@ def test_a_checkpoint_without_a_successor_is_missed(tmp_path: Path, started: Sta
     old.unlink()
     found = collect(reader, lambda b: any(x.gone for x in b))
     assert notes_of(found) == ["was deleted or moved; what was read of it is kept"]
-
-
-def test_a_new_run_of_a_database_is_seen_at_the_next_look(
-    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_search, "_FULL_WALK", 10**9)
-    store = TrackioDatabase(tmp_path)
-    with closing(store.connect()) as writer:  # its -wal stays: no name changes from now on
-        writer.execute("PRAGMA synchronous = OFF")  # which takes longer than FAST allows for
-        store.insert(writer, "one", 1, b'{"loss": 1.0}')
-        reader = started(Reader([tmp_path], watch=FAST))
-        collect(reader, lambda b: len(steps(b)) == 1)
-        until(reader.listening.is_set)
-        walks = reader.walks
-        store.insert(writer, "one", 2, b'{"loss": 1.0}')
-        collect(reader, lambda b: steps(b) == [2])
-        assert reader.walks == walks
-        store.insert(writer, "two", 1, b'{"loss": 1.0}')
-        collect(reader, lambda b: steps(b) == [1])
-        assert reader.walks == walks + 1
