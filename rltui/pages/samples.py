@@ -274,7 +274,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         bare = width < LEAST[0] or height < LEAST[1]
         browser = self._browser
         browser.follow()
-        passing = [r for r in browser.rows if words_match(r.preview, self.status.filter)]
+        text = self.status.filter
+        passing = filter(lambda row: words_match(row.preview, text), browser.rows)
         self._shown = sorted(passing, key=_ORDERS[self._order])
         wide = width >= SIDE_BY_SIDE and not self._is_empty
         self.query_one("#panes").set_class(wide, "-wide")
