@@ -40,7 +40,7 @@ HUNGRY = (
         "jsonl keys once",
         "jsonl many keys by turns",
     ),
-    *("csv newlines", "csv empty rows", "csv unended cells", "csv_series tiny", "wandb one step"),
+    *("csv newlines", "csv empty rows", "csv unended cells", "csv_series rows", "wandb one step"),
     *("wandb stats once", "swanlab keys once", "console dict keys once", "json empty objects"),
     *("trainer_state keys once", "json lists by name"),
 )
