@@ -1,7 +1,7 @@
 """Status, names and bytes of the paths of logs, on this machine or elsewhere.
 
 Local paths cost what the calls of the system cost. Others are those of fsspec, see
-:mod:`rltui.files.remote.stores`, or of a host whose reader has :func:`offer`-ed them. All functions
+:mod:`rltui.files.remote.store`, or of a host whose reader has :func:`offer`-ed them. All functions
 raise OSError.
 """
 
@@ -185,7 +185,7 @@ def connect(paths: Iterable[Path], clock: Clock, pace_s: float) -> None:
     for path in paths:
         if not is_remote(path):
             continue
-        from rltui.files.remote.stores import connect as connect_store  # only for logs on a server
+        from rltui.files.remote.store import connect as connect_store  # only for logs on a server
 
         connect_store(path, clock, pace_s)
 
@@ -205,7 +205,7 @@ def _store(path: Path) -> Store:
     offered = _OFFERED.get(path.parts[:2])
     if offered is not None:
         return offered
-    from rltui.files.remote.stores import store_of  # only for logs on a server
+    from rltui.files.remote.store import store_of  # only for logs on a server
 
     return store_of(path)
 

@@ -187,8 +187,10 @@ class Tail:
         """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
         try:
             status = os.stat(self.path)  # noqa: PTH116 - a Path costs twice as much here
-            same = _stamp_of(status) == self._stamp
-            if same and (self._again == math.inf or self._clock.monotonic() < self._again):
+            stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            if stamp == self._stamp and (
+                self._again == math.inf or self._clock.monotonic() < self._again
+            ):
                 return _NOTHING
             if not stat.S_ISREG(status.st_mode):
                 return self._failed("is no longer a regular file")

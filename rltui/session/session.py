@@ -175,7 +175,7 @@ class Session:
     @property
     def found(self) -> tuple[RunFiles, ...] | None:
         """The runs of the last search with their files; None where another process has them."""
-        return self.reader.found if isinstance(self.reader, Reader) else None
+        return self.reader.search.found if isinstance(self.reader, Reader) else None
 
     def adopt(self, runs: Sequence[RunFiles]) -> None:
         """Read these runs, which another session :attr:`found`, instead of searching for some."""

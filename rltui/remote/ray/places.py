@@ -24,10 +24,11 @@ from rltui.remote.ray.message import (
     FromPlace,
     NodeFacts,
     NodeTrouble,
+    Place,
     Placed,
+    Searched,
     ToPlace,
 )
-from rltui.remote.ray.place import Place
 from rltui.remote.rereading import ReadFiles
 from rltui.remote.wire import Kind
 from rltui.remote.wire.messages import Again, Found, Read, State
@@ -203,6 +204,10 @@ class Places:
                 self._nodes[node] = Note(path, None, Level.WATCH, clean(message.trouble))
             elif node in self._nodes:
                 self._nodes[node] = Note(path, None, Level.OK, READABLE)
+        elif isinstance(message, Searched):
+            place, far = self._places[message.place], message.state
+            notes, unclaimed = map(place.paths.notes, (far.notes or (), far.unclaimed or ()))
+            place.far, place.failure = State(None, None, notes, unclaimed), message.failure
         elif isinstance(message, NodeFacts):
             self._clocks[clean(message.node.name)] = message
         elif isinstance(message, Alive):

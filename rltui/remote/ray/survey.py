@@ -20,10 +20,10 @@ from rltui.remote.ray.message import (
     Looked,
     NodeFacts,
     NodeTrouble,
+    Place,
     Placed,
     Searched,
 )
-from rltui.remote.ray.place import Place
 from rltui.remote.ray.places import PlacePaths
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.version import __version__
