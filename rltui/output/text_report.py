@@ -223,17 +223,17 @@ def _finding_lines(run: RunView) -> list[str]:
                 lines.append(f"      next step: {advice}")
 
     lines += _further_lines(run)
-    judged, skipped = (
-        f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}"
-        for rules in (report.judged, report.skipped)
-    )
     if not report.findings:
         what = "no finding" if run.verdict.crash else "nothing to report"
-        lines.append(f"    {why_unknown(run) or f'{what}, {judged} judged'}")
+        lines.append(f"    {why_unknown(run) or f'{what}, {_rules(report.judged)} judged'}")
     if report.skipped and report.judged:
-        lines.append(f"    {skipped} could not judge it (--json names them)")
+        lines.append(f"    {_rules(report.skipped)} could not judge it (--json names them)")
 
     return lines
+
+
+def _rules(rules: Sequence[object]) -> str:
+    return f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}"
 
 
 def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
