@@ -290,10 +290,10 @@ class ListScreen(ShellScreen[None]):
         self.items.move(1)
 
     def action_half_up(self) -> None:
-        self.items.move_pages(-1)
+        self.items.move(-max(1, self.size.height // 2))
 
     def action_half_down(self) -> None:
-        self.items.move_pages(1)
+        self.items.move(max(1, self.size.height // 2))
 
     def action_first(self) -> None:
         self.items.move_to_end(False)
