@@ -7,17 +7,18 @@ the body (patterns). Heads of all dialects are read at start, a body only when a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from rltui.catalogue.guess import LABEL_FORMATS, is_no_score, names_score
-from rltui.catalogue.metrics import check_key, read_category, read_direction, read_range
-from rltui.catalogue.model import Metric
+from rltui.catalogue.metrics import check_key
+from rltui.catalogue.model import Category, Metric, read_range
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
+from rltui.core.level import Direction
 from rltui.core.yaml_document import Node, parse_document, read_template
-from rltui.core.yaml_record import Keyed, read_record
+from rltui.core.yaml_record import Keyed, record_of
 
 _BODY = "\nentries:"
 
@@ -30,15 +31,13 @@ def _pattern(node: Node) -> Pattern:
 
 
 def _patterns(node: Node) -> tuple[Pattern, ...]:
-    items = [node] if isinstance(node.value, str) else node.items()
-    return tuple(_pattern(n) for n in items)
+    return tuple(map(_pattern, [node] if isinstance(node.value, str) else node.items()))
 
 
 _Patterns = Annotated[tuple[Pattern, ...], Keyed(read=_patterns)]
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(NamedTuple):
     """How a framework is recognised by the tags of a run."""
 
     strong: _Patterns = ()
@@ -55,8 +54,7 @@ class Fingerprint:
     """Weak evidence: counts where a run has no other tags than these."""
 
 
-@dataclass(frozen=True, slots=True)
-class AlgorithmMark:
+class AlgorithmMark(NamedTuple):
     """An algorithm and the tags that indicate it; without conditions it is the default."""
 
     name: str
@@ -65,24 +63,30 @@ class AlgorithmMark:
     none: _Patterns = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The head of a dialect document."""
+def _prefixes(node: Node) -> tuple[tuple[str, bool], ...]:
+    roles = [
+        (text, role.choice(("training", "validation")) == "validation")
+        for text, role in node.table().pairs()
+    ]
+    return tuple(sorted(roles, key=lambda p: -len(p[0])))
+
+
+class Head(NamedTuple):
+    """The head of a dialect document; what is None is inherited."""
 
     id: str
     path: Path
-    title: str | None
-    inherits_at: Node | None
+    title: str | None = None
+    inherits_at: Annotated[Node | None, Keyed("inherits", lambda node: node)] = None
     """Where ``inherits`` stands, for errors."""
-    rank: int | None
+    rank: int | None = None
     """Order among look-alikes: the lower is tried first."""
-    scenario: str | None
+    scenario: str | None = None
     """Fixed scenario of this framework, whatever the algorithm."""
-    prefixes: tuple[tuple[str, bool], ...] | None
-    """Text that trackers put in front of tags, and whether it marks evaluation; None: inherit."""
-    fingerprint: Fingerprint | None
-    algorithms: tuple[AlgorithmMark, ...] | None
-    """None: inherit."""
+    prefixes: Annotated[tuple[tuple[str, bool], ...] | None, Keyed(read=_prefixes)] = None
+    """Text that trackers put in front of tags, and whether it marks evaluation."""
+    fingerprint: Fingerprint | None = None
+    algorithms: tuple[AlgorithmMark, ...] | None = None
     step_keys: tuple[str, ...] | None = None
     """Names of the step in a row of its text logs, best first."""
     scenarios: tuple[AlgorithmMark, ...] | None = None
@@ -90,8 +94,7 @@ class Head:
 
     def over(self, below: Head) -> Head:
         """This head (of the user's document), completed from ``below``; an empty value counts."""
-        own = {f.name: getattr(self, f.name) for f in fields(self)}
-        return replace(below, **{name: v for name, v in own.items() if v is not None})
+        return below._replace(**{n: v for n, v in self._asdict().items() if v is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class Entry:
 
     pattern: Pattern
     metric: Metric
+    path: Path
+    """The document that it stands in."""
     line: int
     source: str
     algorithms: tuple[str, ...] = ()
@@ -149,40 +154,15 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
     """The head of a document. Raises DocumentError when it is wrong."""
     cut = text.find(_BODY)
     table = parse_document(text if cut < 0 else text[: cut + 1], path).table()
-    head = Head(
-        id=table.need("id").text(),
-        path=path,
-        title=table.read("title", Node.text),
-        inherits_at=table.get("inherits"),
-        rank=table.read("rank", Node.integer),
-        scenario=table.read("scenario", lambda node: node.choice(scenarios)),
-        prefixes=table.read("prefixes", _prefixes),
-        fingerprint=table.read("fingerprint", lambda node: read_record(node, Fingerprint)),
-        algorithms=table.read(
-            "algorithms", lambda node: tuple(read_record(n, AlgorithmMark) for n in node.items())
-        ),
-        step_keys=table.read("step_keys", Node.texts),
-        scenarios=table.read(
-            "scenarios", lambda node: tuple(_kind(n, scenarios) for n in node.items())
-        ),
-    )
+    head = record_of(table, Head, path=path)
     table.get("entries")
     table.finish()
 
+    marks = table.read("scenarios", Node.items) or ()
+    for node in (table.get("scenario"), *(mark.table().need("name") for mark in marks)):
+        if node is not None:
+            node.choice(scenarios)
     return head
-
-
-def _prefixes(node: Node) -> tuple[tuple[str, bool], ...]:
-    roles = [
-        (text, role.choice(("training", "validation")) == "validation")
-        for text, role in node.table().pairs()
-    ]
-    return tuple(sorted(roles, key=lambda p: -len(p[0])))
-
-
-def _kind(node: Node, scenarios: Collection[str]) -> AlgorithmMark:
-    node.table().need("name").choice(scenarios)
-    return read_record(node, AlgorithmMark)
 
 
 def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
@@ -216,7 +196,8 @@ def _entry(
 ) -> Entry:
     pattern = _pattern(key)
     if isinstance(node.value, str):
-        return Entry(pattern, metrics[check_key(node, metrics)], key.line, source, only, kinds)
+        named = metrics[check_key(node, metrics)]
+        return Entry(pattern, named, key.path, key.line, source, only, kinds)
     table = node.table()
     metric = metrics[check_key(table.need("metric"), metrics)]
     for template in (table.get("title"), table.get("unit")):
@@ -230,7 +211,7 @@ def _entry(
     changes = {name: read(value) for name, read, value in given if value is not None}
     table.finish()
 
-    return Entry(pattern, metric, key.line, source, only, kinds, changes)
+    return Entry(pattern, metric, key.path, key.line, source, only, kinds, changes)
 
 
 def _sign(node: Node) -> float:
@@ -242,8 +223,10 @@ def _sign(node: Node) -> float:
 #: What an entry may say of its tags other than the metric, and how it is read.
 _CHANGES: dict[str, Callable[[Node], object]] = {
     **dict.fromkeys(("title", "unit", "meaning", "estimator", "part_of"), Node.text),
-    **dict.fromkeys(("category", "also"), read_category),
-    "direction": read_direction,
+    **dict.fromkeys(
+        ("category", "also"), lambda node: Category(node.choice(c.value for c in Category))
+    ),
+    "direction": lambda node: Direction(node.choice(d.value for d in Direction)),
     "healthy": read_range,
     "sign": _sign,
     "scale": Node.number,

@@ -1,12 +1,15 @@
-"""What a tag can mean: the records of the catalogue. Data only, no files."""
+"""What a tag can mean: the records of the catalogue. No files."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Annotated, NamedTuple
 
 from rltui.core.level import Direction
+from rltui.core.yaml_document import Node
+from rltui.core.yaml_record import Keyed, read_record
 
 
 class Category(str, Enum):
@@ -28,16 +31,22 @@ class Category(str, Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """A documented healthy range; None means open on that side."""
 
     low: float | None = None
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+def read_range(node: Node) -> Range | None:
+    """``{low: ..., high: ...}``; an empty mapping means none."""
+    found = read_record(node, Range)
+    if found.low is not None and found.high is not None and found.low > found.high:
+        node.fail("low lies above high")
+    return None if found == Range() else found
+
+
+class Derivation(NamedTuple):
     """How a metric that no framework logs is derived from two logged ones of the same run."""
 
     how: str
@@ -47,8 +56,7 @@ class Derivation:
     """Metric keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(NamedTuple):
     """What else is known of values of which the largest is logged."""
 
     title: str
@@ -58,8 +66,7 @@ class Spread:
     """Key of their mean, if that is logged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(NamedTuple):
     """One quantity, regardless of what a framework calls it."""
 
     key: str
@@ -67,16 +74,16 @@ class Metric:
     title: str
     """Short name on screen (at most 19 cells): ``KL to old policy``."""
     category: Category
-    also: Category | None
-    """A second tab that shows it too (learning rate in Actor)."""
-    unit: str
-    """nats, tok, s, tok/s, tok/s/gpu, GB, ... or "" for none."""
     direction: Direction
-    healthy: Range | None
-    """Documented absolute healthy range, if any; rules may judge differently."""
     meaning: str
     """One to three sentences for the metric screen."""
     source: str
+    also: Category | None = None
+    """A second tab that shows it too (learning rate in Actor)."""
+    unit: str = ""
+    """nats, tok, s, tok/s, tok/s/gpu, GB, ... or "" for none."""
+    healthy: Annotated[Range | None, Keyed(read=read_range)] = None
+    """Documented absolute healthy range, if any; rules may judge differently."""
     order: int = 1 << 20
     """Position in the catalogue."""
     family: str | None = None
@@ -171,8 +178,7 @@ class TagInfo:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """One section of Overview: a question and the metric keys that answer it, in order.
 
     A key may end in ``.*``; ``a|b`` means the first of them that the run has.
@@ -181,28 +187,22 @@ class Question:
     title: str
     metrics: tuple[str, ...]
 
-    def answers(self, present: Collection[str]) -> tuple[str, ...]:
-        """The metric keys among ``present`` that answer the question, in order."""
-        return select(self.metrics, present)
 
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(NamedTuple):
     """What to look at first for a kind of training (PPO/GRPO, DPO/KTO, RM, SFT, classic RL)."""
 
     id: str
     title: str
-    algorithms: tuple[str, ...]
     headline: tuple[str, ...]
     """Metric keys for the one curve of the Runs list, first one that the run has wins."""
     questions: tuple[Question, ...]
+    algorithms: tuple[str, ...] = ()
     reward: tuple[str, ...] = ()
     """Metric keys of what is earned. Where a run logs none of them, the tag that looks most like a
     reward is taken for the first; empty where nothing is earned."""
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
+class Roles(NamedTuple):
     """Metrics and hyperparameters that concern the run as a whole."""
 
     step_time: str = ""
@@ -219,8 +219,7 @@ class Roles:
     """Names of hyperparameters that hold the planned steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recognition:
+class Recognition(NamedTuple):
     """The framework and algorithm that wrote a set of tags, and why."""
 
     framework: str
@@ -232,8 +231,7 @@ class Recognition:
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """What ``rltui explain NAME`` shows for a name."""
 
     name: str
@@ -258,17 +256,13 @@ def select(keys: tuple[str, ...], present: Collection[str]) -> tuple[str, ...]:
     chosen: dict[str, None] = {}
     for key in keys:
         for option in key.split("|"):
-            found = _below(option, present)
+            found = [option] if option in present else []
+            if option.endswith(".*"):
+                found = sorted(k for k in present if k.startswith(option[:-1]))
             chosen.update(dict.fromkeys(found))
             if found:
                 break
     return tuple(chosen)
-
-
-def _below(key: str, present: Collection[str]) -> list[str]:
-    if key.endswith(".*"):
-        return sorted(k for k in present if k.startswith(key[:-1]))
-    return [key] if key in present else []
 
 
 def counterpart(info: TagInfo, others: Mapping[str, TagInfo]) -> str | None:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from rltui.catalogue.model import Category, Metric
 
@@ -101,8 +101,7 @@ _TAILS = word_set("epoch step batch iteration update train training")
 LEFT_OUT = frozenset((*_NEUTRAL, *_SUITS, *_STATS, *_LOOP, *_TAILS, "seconds", "ms"))
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class TagReading(NamedTuple):
     """One way to read a tag."""
 
     words: tuple[str, ...]
@@ -117,25 +116,22 @@ class Reading:
         """Whether the metric can be meant in spite of what was left out."""
         if self.unit and metric.unit != "s":
             return False
-        if metric.category is Category.PROGRESS and (self.stat or self.dropped_any):
+        says_something = self.stat or any(word not in _NEUTRAL for word in self.dropped)
+        if metric.category is Category.PROGRESS and says_something:
             return False
-        return all(_suits(word, metric) for word in self.dropped)
 
-    @property
-    def dropped_any(self) -> bool:
-        """Whether a prefix that says something was left out."""
-        return any(word not in _NEUTRAL for word in self.dropped)
-
-
-def _suits(prefix: str, metric: Metric) -> bool:
-    if prefix in _LOOP:
-        return metric.category in _LOOPED
-    needed = _SUITS.get(prefix)
-    if needed is None:
-        return prefix in _NEUTRAL
-    if isinstance(needed, tuple):
-        return metric.key.startswith(needed)
-    return metric.category in needed and metric.key != "loss.total"
+        for word in self.dropped:
+            needed = _LOOPED if word in _LOOP else _SUITS.get(word)
+            if needed is None:
+                suits = word in _NEUTRAL
+            elif isinstance(needed, tuple):
+                suits = metric.key.startswith(needed)
+            else:
+                suits = metric.category in needed
+                suits = suits and (word in _LOOP or metric.key != "loss.total")
+            if not suits:
+                return False
+        return True
 
 
 @lru_cache(maxsize=8192)
@@ -158,12 +154,12 @@ def usual_words(form: str) -> tuple[str, ...]:
     return tuple(out)
 
 
-def reading(form: str) -> Reading:
+def reading(form: str) -> TagReading:
     """The plain reading of a normal form, with nothing left out."""
     return _arranged(usual_words(form), (), "")
 
 
-def readings(form: str) -> Iterator[Reading]:
+def readings(form: str) -> Iterator[TagReading]:
     """All readings of a normal form, the plain one first."""
     words = usual_words(form)
     for end in ("", words[-1]):
@@ -178,7 +174,7 @@ def readings(form: str) -> Iterator[Reading]:
             yield _arranged(kept[count:], (*dropped, tail) if tail else dropped, unit)
 
 
-def _arranged(words: tuple[str, ...], dropped: tuple[str, ...], unit: str) -> Reading:
+def _arranged(words: tuple[str, ...], dropped: tuple[str, ...], unit: str) -> TagReading:
     stat = ""
     if len(words) > 1:
         if words[-1] in _STATS:
@@ -188,4 +184,4 @@ def _arranged(words: tuple[str, ...], dropped: tuple[str, ...], unit: str) -> Re
     for word in _LAST:
         if word in words[:-1]:
             words = (*(w for w in words if w != word), word)
-    return Reading(words, stat, dropped, unit)
+    return TagReading(words, stat, dropped, unit)

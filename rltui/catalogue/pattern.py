@@ -73,7 +73,11 @@ class Pattern:
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
-        return re.compile("".join(_read(self.text).regex), re.DOTALL)
+        parts, at = [], 0
+        for found in _TOKEN.finditer(self.text):
+            parts += [re.escape(self.text[at : found.start()]), _regex_of(found)]
+            at = found.end()
+        return re.compile("".join((*parts, re.escape(self.text[at:]))), re.DOTALL)
 
     def match(self, tag: str) -> dict[str, str] | None:
         """The labels when the whole tag matches, else None."""
@@ -118,11 +122,18 @@ def parse(text: str) -> Pattern:
     """Parse a pattern. Raises PatternError when a capture is malformed or a name repeats."""
     if not _WILD.search(text):
         return Pattern(text, (), len(text), text, text)
-    read = _read(text)
-    if len(set(read.names)) != len(read.names):
+    plain = _TOKEN.sub("", text)
+    if "{" in plain or "}" in plain:
+        raise PatternError("a capture looks like {name}, {name:int} or {name:part}")
+    tokens = list(_TOKEN.finditer(text))
+    for found in tokens:
+        _regex_of(found)
+    names = tuple(found["name"] for found in tokens if found["name"])
+    if len(set(names)) != len(names):
         raise PatternError("a name is captured twice")
-    prefix, suffix = text[: read.prefix_end], text[read.suffix_begin :]
-    return Pattern(text, tuple(read.names), read.literal, prefix, suffix)
+    begin, end = (tokens[0].start(), tokens[-1].end()) if tokens else (len(text), 0)
+
+    return Pattern(text, names, len(plain), text[:begin], text[end:])
 
 
 def normal_pattern(pattern: Pattern, normal: Callable[[str], str]) -> Pattern | None:
@@ -133,7 +144,12 @@ def normal_pattern(pattern: Pattern, normal: Callable[[str], str]) -> Pattern | 
     parts: list[str] = []
     at = 0
     for found in _TOKEN.finditer(pattern.text):
-        parts += (_joined(pattern.text[at : found.start()], normal), _loose(found))
+        wild = found[0]  # slashes and separators are the same there
+        if found["set"] and not found["set"][0].isalnum():
+            wild = "_"
+        elif found["kind"] == "part":
+            wild = "{" + found["name"] + "}"
+        parts += (_joined(pattern.text[at : found.start()], normal), wild)
         at = found.end()
     parts.append(_joined(pattern.text[at:], normal))
     text = "".join(parts).strip("_")
@@ -152,56 +168,18 @@ def _joined(literal: str, normal: Callable[[str], str]) -> str:
     return f"{begin}{form}{end}" if form else "_"
 
 
-def _loose(found: re.Match[str]) -> str:
-    """A wildcard for normal forms: slashes and separators are the same there."""
-    if found["set"]:
-        return "_" if not found["set"][0].isalnum() else found[0]
-    return "{" + found["name"] + "}" if found["kind"] == "part" else found[0]
-
-
-@dataclass(slots=True, eq=False)
-class _Reading:
-    """What the text of a pattern contains, from left to right."""
-
-    regex: list[str]
-    names: list[str]
-    literal: int
-    prefix_end: int
-    suffix_begin: int = 0
-
-
-def _read(text: str) -> _Reading:
-    out = _Reading([], [], 0, len(text))
-    at = 0
-    for found in _TOKEN.finditer(text):
-        out.literal += _literal(text[at : found.start()], out.regex)
-        out.prefix_end = min(out.prefix_end, found.start())
-        _wild(found, out.regex, out.names)
-        at = out.suffix_begin = found.end()
-    out.literal += _literal(text[at:], out.regex)
-    return out
-
-
-def _literal(plain: str, regex: list[str]) -> int:
-    if "{" in plain or "}" in plain:
-        raise PatternError("a capture looks like {name}, {name:int} or {name:part}")
-    regex.append(re.escape(plain))
-    return len(plain)
-
-
-def _wild(found: re.Match[str], regex: list[str], names: list[str]) -> None:
+def _regex_of(found: re.Match[str]) -> str:
+    """A wildcard as a regular expression. Raises PatternError when it is none."""
     if found["star"]:
-        regex.append(".*")
-    elif found["one"]:
-        regex.append(".")
-    elif found["set"]:
-        regex.append("[" + _MEMBER.sub(_member, found["set"]) + "]")
-    else:
-        kind = found["kind"]
-        if kind not in _KINDS:
-            raise PatternError(f"unknown kind of capture {kind!r}; int or part")
-        regex.append(f"(?P<{found['name']}>{_KINDS[kind]})")
-        names.append(found["name"])
+        return ".*"
+    if found["one"]:
+        return "."
+    if found["set"]:
+        return "[" + _MEMBER.sub(_member, found["set"]) + "]"
+    kind = found["kind"]
+    if kind not in _KINDS:
+        raise PatternError(f"unknown kind of capture {kind!r}; int or part")
+    return f"(?P<{found['name']}>{_KINDS[kind]})"
 
 
 def _member(found: re.Match[str]) -> str:

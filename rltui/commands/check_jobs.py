@@ -16,12 +16,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rltui.commands.command import choice_of
 from rltui.config import Config
@@ -72,13 +72,12 @@ def _on_cluster(
     try:
         count = min(_TASKS_PER_CORE * cluster.cores, len(runs) // _TASK_RUNS + 1)
         shares = shares_of(session, config, choice, count, json=json)
-        yield from cluster.map(judged, [replace(s, elsewhere=True) for s in shares])
+        yield from cluster.map(judged, [s._replace(elsewhere=True) for s in shares])
     finally:
         cluster.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """What one process judges; it can be pickled."""
 
     logdirs: tuple[Path, ...]

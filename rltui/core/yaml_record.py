@@ -1,10 +1,10 @@
-"""Reads records from YAML documents: a dataclass says which keys there are and what each holds."""
+"""Reads records from YAML documents: a NamedTuple says which keys there are and what each
+holds."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
 from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def shipped_record(kind: type[T], *parts: str) -> T:
-    """A dataclass from the shipped document at ``parts``, see :func:`read_record`. Raises
+    """A NamedTuple from the shipped document at ``parts``, see :func:`read_record`. Raises
     DocumentError."""
     table = shipped_table(*parts)
     found = record_of(table, kind)
@@ -32,7 +32,7 @@ class Keyed(NamedTuple):
 
 
 def read_record(node: Node, kind: type[T], **given: Any) -> T:
-    """A dataclass from a mapping that has a key for each field: read as the type of the field
+    """A NamedTuple from a mapping that has a key for each field: read as the type of the field
     says, and needed unless the field has a default. ``given`` are fields that no key holds.
 
     Raises DocumentError for a missing, unknown or wrong key.
@@ -57,14 +57,11 @@ def record_of(table: Table, kind: type[T], **given: Any) -> T:
 
 @lru_cache(maxsize=256)
 def _fields_of(kind: Any) -> tuple[tuple[str, str, Callable[[Node], Any], bool], ...]:
-    """(name, key, reader, whether it is needed) of each field of a dataclass."""
-    hints = get_type_hints(kind, include_extras=True)
+    """(name, key, reader, whether it is needed) of each field of a NamedTuple."""
     found = []
-    for f in fields(kind):
-        hint = hints[f.name]
+    for name, hint in get_type_hints(kind, include_extras=True).items():
         key = hint.__metadata__[0].key if get_origin(hint) is Annotated else ""
-        is_needed = f.default is MISSING and f.default_factory is MISSING
-        found.append((f.name, key or f.name, _reader(hint), is_needed))
+        found.append((name, key or name, _reader(hint), name not in kind._field_defaults))
     return tuple(found)
 
 

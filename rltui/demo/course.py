@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ MAX_RESPONSE = 1024
 USUAL_STEPS = 200.0
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """The hidden state of a run at one step."""
 
     step: int
@@ -70,8 +69,7 @@ def spread(rng: np.random.Generator, sigma: float) -> float:
 Failure = Callable[[State, float, np.random.Generator], State]
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(NamedTuple):
     """The course of a demo run."""
 
     id: str
@@ -153,8 +151,7 @@ def entropy_collapse(state: State, t: float, rng: np.random.Generator) -> State:
     held = 0.46 + 0.10 * approach(t, 8) - 0.20 * lost
     gone = approach(t, 12)
 
-    return replace(
-        state,
+    return state._replace(
         reward=max(0.0, (1 - gone) * state.reward + gone * held + float(rng.normal(0, 0.008))),
         skill=(1 - gone) * state.skill + gone * (held - 0.03),
         entropy=entropy,
@@ -174,8 +171,7 @@ def kl_blowup(state: State, t: float, rng: np.random.Generator) -> State:
     kept = math.exp(-t / 6)
     babble = approach(t, 18)
 
-    return replace(
-        state,
+    return state._replace(
         lr=state.lr * 100,
         reward=state.reward * max(kept, 0.02),
         skill=state.skill * max(kept, 0.015),
@@ -193,14 +189,12 @@ def kl_blowup(state: State, t: float, rng: np.random.Generator) -> State:
 def nan(state: State, t: float, rng: np.random.Generator) -> State:
     """Gradients grow over three steps and overflow; from then on the weights are NaN."""
     if t < 3:
-        return replace(
-            state,
+        return state._replace(
             grad_norm=state.grad_norm * 9 * 12**t * spread(rng, 0.2),
             kl_update=state.kl_update * 6 * 3**t,
             clip_fraction=state.clip_fraction * 8 * 2**t,
         )
-    return replace(
-        state,
+    return state._replace(
         broken=True,
         reward=0.0,
         skill=0.0,
@@ -218,8 +212,7 @@ def nan(state: State, t: float, rng: np.random.Generator) -> State:
 def reward_hacking(state: State, t: float, _rng: np.random.Generator) -> State:
     """The policy finds answers that the reward likes and that are wrong: longer and longer ones."""
     found = approach(t, 40)
-    return replace(
-        state,
+    return state._replace(
         reward=min(0.97, state.reward + 0.45 * found),
         skill=state.skill * (1 - 0.8 * found),
         entropy=state.entropy * (1 - 0.35 * found),
@@ -232,8 +225,7 @@ def truncation(state: State, t: float, _rng: np.random.Generator) -> State:
     """Responses grow to the limit; what is cut off scores nothing."""
     grown = approach(t, 25)
     cut = 0.7 * approach(max(0.0, t - 8), 25)
-    return replace(
-        state,
+    return state._replace(
         length=state.length + (980 - state.length) * grown,
         truncated=state.truncated + cut,
         reward=state.reward * (1 - 0.8 * cut),
@@ -243,8 +235,7 @@ def truncation(state: State, t: float, _rng: np.random.Generator) -> State:
 
 def no_signal(state: State, _t: float, rng: np.random.Generator) -> State:
     """No answer is ever scored as right: without a signal nothing moves but by noise."""
-    return replace(
-        state,
+    return state._replace(
         reward=0.0,
         skill=0.0,
         entropy=0.85 * spread(rng, 0.01),
@@ -259,8 +250,7 @@ def no_signal(state: State, _t: float, rng: np.random.Generator) -> State:
 def off_policy(state: State, t: float, _rng: np.random.Generator) -> State:
     """The inference engine no longer has the weights of the trainer."""
     off = approach(t, 10)
-    return replace(
-        state,
+    return state._replace(
         mismatch=1 + 250 * off,
         reward=state.reward * (1 - 0.3 * off),
         grad_norm=state.grad_norm * (1 + 2 * off),
@@ -269,24 +259,23 @@ def off_policy(state: State, t: float, _rng: np.random.Generator) -> State:
 
 def slow_step(state: State, _t: float, rng: np.random.Generator) -> State:
     """Another job takes the machine that generates: the same tokens take seven times as long."""
-    return replace(state, slowness=7.0 * spread(rng, 0.1))
+    return state._replace(slowness=7.0 * spread(rng, 0.1))
 
 
 def aborts(state: State, t: float, rng: np.random.Generator) -> State:
     """The inference engine gives up on a part of the requests."""
-    return replace(state, aborted=min(0.6, 0.35 * approach(t, 6) * spread(rng, 0.1)))
+    return state._replace(aborted=min(0.6, 0.35 * approach(t, 6) * spread(rng, 0.1)))
 
 
 def imbalance(state: State, _t: float, rng: np.random.Generator) -> State:
     """One rank gets most of the tokens and all others wait for it."""
-    return replace(state, imbalance=1.4 * spread(rng, 0.08))
+    return state._replace(imbalance=1.4 * spread(rng, 0.08))
 
 
 def faster(state: State, t: float, _rng: np.random.Generator) -> State:
     """Not a failure: a higher learning rate, which learns sooner and ends higher."""
     gained = 0.10 * approach(t, 50)
-    return replace(
-        state,
+    return state._replace(
         reward=min(0.98, state.reward + gained),
         skill=state.skill + gained,
         entropy=state.entropy * (1 - 0.12 * approach(t, 60)),

@@ -35,7 +35,17 @@ def per_version(
 
 def kept(run: RunView, key: Hashable, make: Callable[[], V]) -> V:
     """The value of ``key``, made when it is not known for this version of the run."""
-    values = _values_of(run)
+    known = _KEPT.get(run)
+    if known is None or known[0] != run.version:
+        # Now and then the facts of runs that have changed and are no longer shown are dropped.
+        _made[0] += 1
+        if 4 * _made[0] > len(_KEPT):
+            _made[0] = 0
+            for old in [r for r, (version, _) in _KEPT.items() if version != r.version]:
+                del _KEPT[old]
+        known = _KEPT[run] = (run.version, {})
+
+    values = known[1]
     if key not in values:
         values[key] = make()
     found: V = values[key]
@@ -46,23 +56,6 @@ def is_kept(run: RunView, key: Hashable) -> bool:
     """Whether the value of ``key`` is known for this version of the run."""
     values = _KEPT.get(run)
     return values is not None and values[0] == run.version and key in values[1]
-
-
-def _values_of(run: RunView) -> dict[Hashable, Any]:
-    known = _KEPT.get(run)
-    if known is None or known[0] != run.version:
-        _drop_outdated()
-        known = _KEPT[run] = (run.version, {})
-    return known[1]
-
-
-def _drop_outdated() -> None:
-    """Drop the facts of runs that have changed and are no longer shown, now and then."""
-    _made[0] += 1
-    if 4 * _made[0] > len(_KEPT):
-        _made[0] = 0
-        for run in [r for r, (version, _) in _KEPT.items() if version != r.version]:
-            del _KEPT[run]
 
 
 class RunSeriesCache(Generic[V]):

@@ -22,9 +22,9 @@ from rltui.facts.findings import (
     usually,
     worst_story,
 )
-from rltui.facts.metrics import make_row
+from rltui.facts.metrics import Row, make_row
 from rltui.health.badges import vanished
-from rltui.health.model import Diagnosis, Finding
+from rltui.health.model import Diagnosis
 from rltui.health.symptoms import Check
 from rltui.session import RunView
 
@@ -80,111 +80,103 @@ class CheckItem:
 def check_items(run: RunView, diagnosis: Diagnosis) -> list[CheckItem]:
     """What to check, each metric once: what stands out by itself, then in the order of the
     symptom, last what the log answers."""
-    items: list[CheckItem] = []
-    for check in diagnosis.symptom.checks:
+    items: dict[str | int, CheckItem] = {}
+    for n, check in enumerate(diagnosis.symptom.checks):
         item = _item(run, check, diagnosis)
-        if item.tag is None or all(item.tag != i.tag for i in items):
-            items.append(item)
-    return sorted(items, key=lambda i: (not i.first, not i.leads, bool(i.answer)))
+        items.setdefault(n if item.tag is None else item.tag, item)
+    return sorted(items.values(), key=lambda i: (not i.first, not i.leads, bool(i.answer)))
 
 
 def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
-    onset = diagnosis.since_step
     tags = run.tags_of_metrics(("|".join(check.metrics),))
     if not tags:
         key = check.metrics[0].removesuffix(".*")
         metric = run.catalogue.metrics.get(key)
         title = key if metric is None else metric.title
         return CheckItem(check, key, title, None, Level.UNKNOWN, None, None, "")
-    tag = tags[0]
-    info, row = run.infos[tag], make_row(run, tag)
-    key = info.metric.key if info.metric else tag
-    last = run.shown(tag).last
-    hint = _standing_out(run, check, tag, row.level, row.value)
-    is_effect = bool(hint) and onset is not None and not _stood_out(run, check, tag, onset)
-    step = None if last is None else last[0]
-    is_setting = info.category is Category.HYPER
+
+    tag, onset = tags[0], diagnosis.since_step
+    info, row, series = run.infos[tag], make_row(run, tag), run.shown(tag)
+    hint = _standing_out(run, check, row)
     level, then = _past(run, tag, diagnosis)
+    is_constant = series.count > 1 and bool((series.values == series.values[0]).all())
 
     return CheckItem(
-        check, key, info.title, tag, max(row.level, level), row.value, step, hint, then,
-        is_effect, is_setting, _answer(run, check, tag),
-    )  # fmt: skip
-
-
-def _answer(run: RunView, check: Check, tag: str) -> str:
-    """What the points of a metric answer; "" for nothing."""
-    if not check.constant or run.series(tag).count < 2:
-        return ""
-    values = run.shown(tag).values
-    return check.constant if bool((values == values[0]).all()) else ""
+        check,
+        info.metric.key if info.metric else tag,
+        info.title,
+        tag,
+        max(row.level, level),
+        row.value,
+        None if series.last is None else series.last[0],
+        hint,
+        then,
+        is_effect=bool(hint) and onset is not None and not _stood_out(run, check, tag, onset),
+        is_setting=info.category is Category.HYPER,
+        answer=check.constant if is_constant else "",
+    )
 
 
 def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[int, float] | None]:
     """The worst level of the findings of a metric while a symptom lasted, and (step, value) at its
     worst; without a finding, at the onset. None for a value like that of now."""
-    onset, series = diagnosis.since_step, run.shown(tag)
+    onset, until, series = diagnosis.since_step, diagnosis.until_step, run.shown(tag)
     if onset is None or not series.count:
         return Level.UNKNOWN, None
-    found = [f for f in run.report.findings if f.tag == tag] if run.report else []
-    found = [f for f in found if _meet(f, diagnosis)]
-    level = max((f.evidence.worst or f.level for f in found), default=Level.UNKNOWN)
-    worst = max(found, key=lambda f: f.evidence.worst or f.level, default=None)
-    at = worst.evidence.row.get("at", worst.since_step) if worst is not None else onset
-    row = max(0, int(np.searchsorted(series.steps, at if at is not None else onset, "right")) - 1)
+    found = [
+        f
+        for f in (run.report.findings if run.report else ())
+        if f.tag == tag
+        and (until is None or (f.since_step or 0) <= until)
+        and (f.until_step is None or f.until_step >= onset)
+    ]
+    level, at = Level.UNKNOWN, None
+    if found:
+        worst = max(found, key=lambda f: f.evidence.worst or f.level)
+        level = worst.evidence.worst or worst.level
+        at = worst.evidence.row.get("at", worst.since_step)
+
+    row = max(0, int(np.searchsorted(series.steps, onset if at is None else at, "right")) - 1)
     value, now = float(series.values[row]), float(series.values[-1])
     alike = abs(value - now) <= _OTHER * max(abs(value), abs(now))
     if alike or (math.isnan(value) and math.isnan(now)):
         return level, None
-
     return level, (int(series.steps[row]), value)
 
 
-def _meet(finding: Finding, diagnosis: Diagnosis) -> bool:
-    """Whether a finding held while a symptom lasted."""
-    since, until = finding.since_step or 0, finding.until_step
-    begins_before = diagnosis.until_step is None or since <= diagnosis.until_step
-    return begins_before and (until is None or until >= (diagnosis.since_step or 0))
-
-
-def _standing_out(run: RunView, check: Check, tag: str, level: Level, value: float | None) -> str:
+def _standing_out(run: RunView, check: Check, row: Row) -> str:
     """Why to check it first: it jumped before the symptom, or it is far from usual; else ""."""
-    cause = cause_of(run)
-    if cause is not None and cause.tag == tag:
+    cause, suspect = cause_of(run), suspect_of(run, row.tag)
+    if cause is not None and cause.tag == row.tag:
         return f"{change_words(cause)} at {numbers.step(cause.step)}"
-    suspect = suspect_of(run, tag)
     if suspect is not None:
         return usually(suspect)
-    if value is not None and level < Level.WATCH:
-        if hint := _far_from_usual(run, check, tag, value):
-            return hint
-        if (left := vanished(run.infos[tag], run.series(tag))) is not None:
-            return f"vanished: {numbers.percent(left)} of its start"
-
-    return ""
+    if row.value is None or row.level >= Level.WATCH:
+        return ""
+    left = vanished(row.info, run.series(row.tag))
+    gone = "" if left is None else f"vanished: {numbers.percent(left)} of its start"
+    return _far_from_usual(check, row.value * row.info.scale) or gone
 
 
-def _far_from_usual(run: RunView, check: Check, tag: str, value: float) -> str:
-    scaled = value * run.infos[tag].scale
+def _far_from_usual(check: Check, value: float) -> str:
+    """What the values of a metric usually are, for one that is not; else ""."""
     low, high = check.usual.low, check.usual.high
-    if high is not None and scaled > high:
+    if high is not None and value > high:
         return f"usually ≤ {numbers.plain(high)}"
-    if low is not None and scaled < low:
+    if low is not None and value < low:
         return f"usually ≥ {numbers.plain(low)}"
     return ""
 
 
 def _stood_out(run: RunView, check: Check, tag: str, onset: int) -> bool:
     """Whether a metric stood out at ``onset`` already: else it shows an effect, not the cause."""
-    cause = cause_of(run)
-    if cause is not None and cause.tag == tag:
-        return True
-    series = run.shown(tag)
-    row = int(np.searchsorted(series.steps, onset, "right"))
-    value = float(series.values[max(0, row - 1)])
-    if _far_from_usual(run, check, tag, value):
-        return True
-    return vanished(run.infos[tag], run.series(tag), onset) is not None
+    cause, series, info = cause_of(run), run.shown(tag), run.infos[tag]
+    value = float(series.values[max(0, int(np.searchsorted(series.steps, onset, "right")) - 1)])
+    return (
+        (cause is not None and cause.tag == tag)
+        or bool(_far_from_usual(check, value * info.scale))
+        or vanished(info, run.series(tag), onset) is not None
+    )
 
 
 def then_words(item: CheckItem) -> str:
@@ -210,32 +202,30 @@ def check_facts(run: RunView, diagnosis: Diagnosis, badge_of: BadgeOf) -> list[t
     """(name, text) pairs: a setting that is likely to be the cause, what to check first, and then
     with the names of what is not logged; those without text are left out."""
     items = check_items(run, diagnosis)
-    known = cause_of(run)
-    jumped = known.tag if known else None
+    cause = cause_of(run)
+    jumped = cause.tag if cause else None
     logged = [i for i in items if i.tag is not None]
     causes = [i for i in logged if i.leads and i.is_setting and i.tag != jumped]
     rest = [i for i in logged if not i.first]
-    unanswered = [i for i in rest if not i.answer]
     first = [i for i in logged if i.first and i not in causes]
-    first = first or ([] if causes else unanswered[:1])
-    then = [_words(i, i.hint or i.answer, badge_of) for i in rest if i not in first]
+    first = first or ([] if causes else [i for i in rest if not i.answer][:1])
     missing = [i.title for i in items if i.tag is None]
-    if missing:
-        then.append(f"not logged: {', '.join(missing)}")
-    asked = [_words(i, i.ask if i.tag == jumped else i.hint or i.ask, badge_of) for i in first]
+
+    def told(item: CheckItem, remark: str) -> str:
+        """ "learning rate 0.2 ✖ (× 200 at 30)". No tick: before a question it reads as a yes."""
+        badge = f" {badge_of(item.level)}" if item.level >= Level.WATCH else ""
+        then = then_words(item)
+        value = numbers.value(item.value) + (f" now, {then}" if then else "")
+        return f"{item.title} {value}{badge}" + (f" ({remark})" if remark else "")
+
+    then = [told(i, i.hint or i.answer) for i in rest if i not in first]
+    then += [f"not logged: {', '.join(missing)}"] if missing else []
+    asked = (told(i, i.ask if i.tag == jumped else i.hint or i.ask) for i in first)
     facts = [
         ("began with", precondition_of(run, diagnosis)),
-        ("likely cause", ", ".join(_words(i, i.hint, badge_of) for i in causes)),
+        ("likely cause", ", ".join(told(i, i.hint) for i in causes)),
         ("check first", ", ".join(asked)),
         ("then", ", ".join(then)),
     ]
 
     return [(name, text) for name, text in facts if text]
-
-
-def _words(item: CheckItem, remark: str, badge_of: BadgeOf) -> str:
-    """ "learning rate 0.2 ✖ (× 200 at 30)". No tick: before a question it would read as a yes."""
-    badge = f" {badge_of(item.level)}" if item.level >= Level.WATCH else ""
-    then = then_words(item)
-    value = numbers.value(item.value) + (f" now, {then}" if then else "")
-    return f"{item.title} {value}{badge}" + (f" ({remark})" if remark else "")

@@ -13,7 +13,7 @@ from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.level import Direction, Level, worst
 from rltui.facts import numbers
-from rltui.facts.cache import per_version
+from rltui.facts.cache import kept, per_version
 from rltui.facts.groups import (
     LINES,
     Grouping,
@@ -31,13 +31,11 @@ from rltui.session.limits import group_limits
 
 #: What a row of the comparison is: a run, or a group by its name.
 RowId = RunKey | str
-#: Before a row has its colour.
-_NO_SLOT = -1
 #: Lines that go to the last of many rows; the others go to the best.
 _LAST = 2
 #: States that are an alarm by themselves, and others that are worth a word.
 _ALARMING = frozenset({"stalled", "crashed", "cancelled", "log deleted"})
-_OVER = ("finished", "stopped")
+_OVER = frozenset({"finished", "stopped"})
 
 ORDERS = ("metric", "name", "verdict")
 #: Runs whose last steps differ by more than this factor are said to end apart.
@@ -62,11 +60,11 @@ class Column:
 
     def at_end(self, run: RunView) -> float | None:
         """Where a run got to, in the unit of the column: see
-        :func:`~rltui.facts.difference.level_at_end`."""
+        :func:`~rltui.facts.groups.level_at_end`."""
         tag = self.tags.get(run.key)
         if tag is None:
             return None
-        value = _at_end(run, tag)
+        value = kept(run, ("at end", tag), lambda: level_at_end(run.shown(tag)))
         return None if value is None else value * run.infos[tag].factor_to(self.info)
 
 
@@ -103,38 +101,45 @@ class Comparison:
         comparison, whose knowledge of the hyperparameters, colours and order of columns are kept
         where they hold."""
         self.runs = tuple(r for r in runs if r.infos)
-        known: Sweep | None = None if before is None else before.sweep
+        known = None if before is None else before.sweep
         self.sweep: Sweep = known if known and known.holds_for(self.runs) else Sweep(self.runs)
         """How the runs differ in their hyperparameters."""
         groupings = self.sweep.groupings
         self.grouping: Grouping | None = next((g for g in groupings if g.title == by), None)
-        columns = _columns(self.runs, tag)
-        kept = None if before is None or before.runs != self.runs else before.columns
-        self.columns: list[Column] = _in_order(columns, self.runs, kept or [])
-        self.rows = _rows(self.runs, self.grouping, marked)
+        earlier = before.columns if before is not None and before.runs == self.runs else []
+        self.columns: list[Column] = _columns(self.runs, tag, earlier)
         self._verdicts: dict[RowId, str] = {}
         self._best: dict[Column, float | None] = {}
         self._numbers: dict[tuple[RowId, Column], FloatArray] = {}
-        if any(r.slot == _NO_SLOT for r in self.rows):
-            self._choose_lines(() if before is None else before.rows)
         self.reference = reference
+
+        slots = [slot_of(marked, r) for r in self.runs]
+        if self.grouping is not None:
+            rows = [Row(g.name, g.name, g.runs, 0) for g in self.grouping.groups]
+        else:
+            rows = [Row(r.key, r.name, (r,), s or 0) for r, s in zip(self.runs, slots, strict=True)]
+
+        self.rows = rows
+        if self.grouping is not None or None in slots:
+            self._choose_lines(() if before is None else before.rows)
 
     def _choose_lines(self, before: Sequence[Row]) -> None:
         """Give a colour to every row, or of many to the best and the last of the first column;
         those that had one ``before`` keep it."""
-        lines = LINES
         order = self.rows
-        if len(order) > lines and self.columns:
+        if len(order) > LINES and self.columns:
             shown = self.columns[0]
-            known = [r for r in self.ordered("metric", shown) if self.numbers_of(r, shown).size]
-            leading = [*known[: lines - _LAST], *known[max(lines, len(known)) - _LAST :]]
+            ranked = [r for r in self.ordered("metric", shown) if self.numbers_of(r, shown).size]
+            leading = [*ranked[: LINES - _LAST], *ranked[max(LINES, len(ranked)) - _LAST :]]
             order = list(dict.fromkeys([*leading, *order]))
-        drawn = {r.id for r in order[:lines]}
-        slots = {r.id: r.slot for r in before if r.slot < lines and r.id in drawn}
+
+        drawn = {r.id for r in order[:LINES]}
+        slots = {r.id: r.slot for r in before if r.slot < LINES and r.id in drawn}
         free = iter(n for n in range(len(order)) if n not in slots.values())
         for row in order:
             if row.id not in slots:
                 slots[row.id] = next(free)
+
         self.rows = [replace(r, slot=slots[r.id]) for r in self.rows]
 
     def index_of(self, column: Column | None) -> int:
@@ -156,9 +161,10 @@ class Comparison:
         return float(found.mean()) if len(found) else None
 
     def verdict_words(self, row: Row) -> str:
-        """See :func:`verdict_words`."""
+        """The verdict of a row: since when a run is not ok, and its state where that says more; how
+        many of a group are not."""
         if row.id not in self._verdicts:
-            self._verdicts[row.id] = verdict_words(row)
+            self._verdicts[row.id] = _verdict_words(row)
         return self._verdicts[row.id]
 
     def best(self, column: Column) -> float | None:
@@ -179,19 +185,17 @@ class Comparison:
 
     def ordered(self, order: str, column: Column | None) -> list[Row]:
         """The rows by ``order``: metric (the best first), name or verdict."""
-        if order == "metric" and column is not None:
-            down = -1.0 if column.info.direction is Direction.DOWN else 1.0
-            shown = column
-
-            def place(row: Row) -> tuple[bool, float]:
-                value = self.value(row, shown)
-                known = value is not None and math.isfinite(value)
-                return not known, -down * value if known and value is not None else 0.0
-
-            return sorted(self.rows, key=place)
         if order == "verdict":
             return sorted(self.rows, key=lambda r: (-int(r.level), r.name))
-        return sorted(self.rows, key=lambda r: r.name)
+        if order != "metric" or column is None:
+            return sorted(self.rows, key=lambda r: r.name)
+        sign = 1.0 if column.info.direction is Direction.DOWN else -1.0
+        places = {}
+        for row in self.rows:
+            value = self.value(row, column)
+            known = value is not None and math.isfinite(value)
+            places[row.id] = sign * value if known and value is not None else math.inf
+        return sorted(self.rows, key=lambda r: places[r.id])
 
 
 def window_words() -> str:
@@ -199,41 +203,31 @@ def window_words() -> str:
     return f"means over the last {numbers.percent(group_limits().last_share)} of each run"
 
 
-def verdict_words(row: Row) -> str:
-    """The verdict of a row: since when a run is not ok, and its state where that says more; how
-    many of a group are not."""
+def _alarms(run: RunView) -> list[Finding]:
+    """What fires about a metric, and not about the state of the run."""
+    return [f for f in run.report.firing() if f.tag is not None] if run.report else []
+
+
+def _verdict_words(row: Row) -> str:
+    level_word = "not judged" if row.level is Level.UNKNOWN else row.level.word
     if len(row.runs) > 1:
-        return _group_words(row)
-    run = row.runs[0]
+        worst_runs = [r for r in row.runs if r.verdict.level is row.level]
+        states = {"" if _alarms(r) else r.verdict.state_word for r in worst_runs}
+        word = states.pop() if len(states) == 1 and states <= _ALARMING else level_word
+        count = f"{len(worst_runs)} of {len(row.runs)} "
+        return word if len(worst_runs) == len(row.runs) else count + word
+
+    (run,) = row.runs
     state, found = run.verdict.state_word, _alarms(run)
     if found:
         level = worst(f.level for f in found)
         since = [f.since_step for f in found if f.level is level and f.since_step is not None]
         words = f"{level.word} since {numbers.step(min(since))}" if since else level.word
-        return f"{words}, {state}" if state in (*_ALARMING, *_OVER) else words
+        return f"{words}, {state}" if state in _ALARMING | _OVER else words
+
     if state in _ALARMING:
         return state
-    words = _level_word(row.level)
-
-    return f"{words}, {state}" if state in _OVER else words
-
-
-def _group_words(row: Row) -> str:
-    worst_runs = [r for r in row.runs if r.verdict.level is row.level]
-    states = {"" if _alarms(r) else r.verdict.state_word for r in worst_runs}
-    word = states.pop() if len(states) == 1 and states <= _ALARMING else _level_word(row.level)
-    return (
-        word if len(worst_runs) == len(row.runs) else f"{len(worst_runs)} of {len(row.runs)} {word}"
-    )
-
-
-def _alarms(run: RunView) -> list[Finding]:
-    """The findings that fire and are about a metric, not about the state of the run."""
-    return [f for f in run.report.firing() if f.tag is not None] if run.report else []
-
-
-def _level_word(level: Level) -> str:
-    return "not judged" if level is Level.UNKNOWN else level.word
+    return f"{level_word}, {state}" if state in _OVER else level_word
 
 
 def compared_runs(runs: Sequence[RunView], marks: Sequence[Marked]) -> list[RunView]:
@@ -242,55 +236,28 @@ def compared_runs(runs: Sequence[RunView], marks: Sequence[Marked]) -> list[RunV
     return marked if len(marked) > 1 else [r for r in runs if r.infos]
 
 
-def _rows(
-    runs: Sequence[RunView], grouping: Grouping | None, marked: Sequence[Marked]
-) -> list[Row]:
-    if grouping is not None:
-        return [Row(g.name, g.name, g.runs, _NO_SLOT) for g in grouping.groups]
-    slots = [slot_of(marked, r) for r in runs]
-    every = None not in slots
-    return [
-        Row(run.key, run.name, (run,), slot if every and slot is not None else _NO_SLOT)
-        for run, slot in zip(runs, slots, strict=True)
-    ]
-
-
-@per_version
-def _at_end(run: RunView, tag: str) -> float | None:
-    return level_at_end(run.shown(tag))
-
-
-def _columns(runs: Sequence[RunView], tag: tuple[RunView, str] | None) -> list[Column]:
-    """The vital signs of all runs, in the order of the first that has each."""
-    columns: list[Column] = []
+def _columns(
+    runs: Sequence[RunView], tag: tuple[RunView, str] | None, before: Sequence[Column]
+) -> list[Column]:
+    """The vital signs of all runs: the headline, then those in which the runs differ. The same
+    columns stay in the order that they had ``before``: finding it takes time, and columns that move
+    cannot be read."""
+    columns: dict[tuple[RunKey, str], Column] = {}  # by a run and a tag that no other column has
     seen: set[tuple[RunKey, str]] = set()
     wanted = [tag] if tag is not None and tag[1] in tag[0].infos else []
     wanted += [(run, t) for run in runs for t in _vital_tags(run)]
+
     for run, vital in wanted:
-        if (run.key, vital) in seen:
-            continue
-        tags = {r.key: t for r in runs if (t := compared_tag(run, vital, r)) is not None}
-        columns.append(Column(run.infos[vital], tags))
-        seen.update(tags.items())
+        if (run.key, vital) not in seen:
+            tags = {r.key: t for r in runs if (t := compared_tag(run, vital, r)) is not None}
+            columns[next(iter(tags.items()))] = Column(run.infos[vital], tags)
+            seen.update(tags.items())
 
-    return columns
-
-
-def _in_order(
-    columns: list[Column], runs: Sequence[RunView], before: Sequence[Column]
-) -> list[Column]:
-    """The headline, then those in which the runs differ. The same columns stay in the order that
-    they had ``before``: finding it takes time, and columns that move cannot be read."""
-    places = {_first_tag(c): n for n, c in enumerate(before)}
-    same = places.keys() == {_first_tag(c) for c in columns}
-    if same and columns and not places[_first_tag(columns[0])]:
-        return sorted(columns, key=lambda c: places[_first_tag(c)])
-    return [*columns[:1], *sorted(columns[1:], key=lambda c: not _differs(c, runs))]
-
-
-def _first_tag(column: Column) -> tuple[RunKey, str]:
-    """A run and a tag that no other column has."""
-    return next(iter(column.tags.items()))
+    places = {next(iter(c.tags.items())): n for n, c in enumerate(before)}
+    if places.keys() == columns.keys() and columns and not places[next(iter(columns))]:
+        return [columns[name] for name in sorted(columns, key=places.__getitem__)]
+    found = list(columns.values())
+    return [*found[:1], *sorted(found[1:], key=lambda c: not _differs(c, runs))]
 
 
 def _differs(column: Column, runs: Sequence[RunView]) -> bool:
@@ -305,10 +272,10 @@ def _vital_tags(run: RunView) -> tuple[str, ...]:
     """The headline, then the tags that answer the questions of the scenario."""
     if run.recognition is None:
         return ()
-    found = dict.fromkeys([run.headline() or ""])
+    found = [run.headline() or ""]
     for question in run.recognition.scenario.questions:
-        found.update(dict.fromkeys(run.tags_of_metrics(question.metrics)))
-    return tuple(t for t in found if t in run.infos)
+        found += run.tags_of_metrics(question.metrics)
+    return tuple(t for t in dict.fromkeys(found) if t in run.infos)
 
 
 def group_words(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import combinations, islice
+from itertools import combinations
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from rltui.session.run import RunView
 from rltui.store import Series
 
 #: Hyperparameters that runs of one setting may differ in: they say where and when, not what.
-_SEEDS = re.compile(r"(^|[._/-])(seed|random_state)$|seed$", re.IGNORECASE)
-_PLACES = re.compile(
-    r"(dir|path|file|name|time|date|host|port|id|uuid|url|address|rank)s?$", re.IGNORECASE
+_WHERE = re.compile(
+    r"(^|[._/-])random_state$|seed$"
+    r"|(dir|path|file|name|time|date|host|port|id|uuid|url|address|rank)s?$",
+    re.IGNORECASE,
 )
 #: Hyperparameters that say how long a run is and how often it is saved, not what it does.
 _LENGTHS = re.compile(
@@ -34,7 +35,7 @@ _LENGTHS = re.compile(
     re.IGNORECASE,
 )
 #: Longer texts are no setting to group by.
-_LONGEST_VALUE = 40
+_LONGEST = 40
 #: A seed with its word: seed=3, seed_3, s3, run-2, trial 4, rep1.
 _WORDED = re.compile(
     r"(?P<word>(?:^|(?<=[^a-zA-Z0-9]))(?:seed|s|run|trial|rep|try)[=_\- ]?)\d+"
@@ -116,32 +117,36 @@ class Sweep:
     def __init__(self, runs: Sequence[RunView]) -> None:
         self.runs = tuple(runs)
         self._tables = [r.hyperparameters.values for r in runs]
-        self._algorithms = [_algorithm(r) for r in runs]
-        self._names = [r.name for r in runs]
+        self._found = _names_and_algorithms(runs)
 
     def holds_for(self, runs: Sequence[RunView]) -> bool:
         """Whether it is of these runs, and none has other hyperparameters, another algorithm or
         another name by now."""
-        if self.runs != tuple(runs) or self._algorithms != [_algorithm(r) for r in runs]:
-            return False
-        if self._names != [r.name for r in runs]:
-            return False
-        pairs = zip(runs, self._tables, strict=True)
-        return all(r.hyperparameters.values is t for r, t in pairs)
+        return (
+            self.runs == tuple(runs)
+            and self._found == _names_and_algorithms(runs)
+            and all(r.hyperparameters.values is t for r, t in zip(runs, self._tables, strict=True))
+        )
 
     @cached_property
     def settings(self) -> list[str]:
         """Hyperparameters with different values among the runs, the main ones first; without
         seeds, paths, names and long texts."""
-        names = [n for n in differing_settings(self._tables) if not _says_where(n)]
-        return [n for n in names if any(_is_setting(t.get(n)) for t in self._tables)]
+        found = []
+        for name in differing_settings(self._tables):
+            values = [table.get(name) for table in self._tables]
+            short = (isinstance(v, (int, float, str)) and len(str(v)) <= _LONGEST for v in values)
+            if not _WHERE.search(name) and any(short):
+                found.append(name)
+        return found
 
     @cached_property
     def groupings(self) -> list[Grouping]:
         """The ways to group the runs: by name if that folds seeds, then by each hyperparameter
         that some of them share and others do not, the fewest groups first."""
-        names = [folded_name(n) for n in self._names]
+        names = [folded_name(name) for name, _ in self._found]
         found = [self._by("name", names, names)]
+
         for setting in self.settings:
             if _LENGTHS.search(setting):
                 continue
@@ -150,6 +155,7 @@ class Sweep:
             keys = [None if v is None else canonical(v) for v in values]
             names = [f"{title} {setting_of(r, setting) or 'not logged'}" for r in self.runs]
             found.append(self._by(title, keys, names))
+
         kept = [g for g in found if g is not None]
 
         return sorted(kept, key=lambda g: (g.title != "name", len(g.groups)))
@@ -158,12 +164,14 @@ class Sweep:
         """The runs of one algorithm by ``keys``, each group with the name of its first run; None
         when most of them are left alone."""
         members: dict[tuple[str | None, str], list[int]] = {}
-        for n, pair in enumerate(zip(keys, self._algorithms, strict=True)):
-            members.setdefault(pair, []).append(n)
+        for n, (key, (_, algorithm)) in enumerate(zip(keys, self._found, strict=True)):
+            members.setdefault((key, algorithm), []).append(n)
+
         if sum(len(some) for some in members.values() if len(some) > 1) * 2 < len(self.runs):
             return None
         shared = Counter(key for key, _ in members)
         groups = []
+
         for (key, algorithm), some in members.items():
             alone = title == "name" and len(some) == 1
             name = self.runs[some[0]].name if alone else names[some[0]]
@@ -174,23 +182,29 @@ class Sweep:
         return Grouping(title, tuple(groups)) if groups else None
 
 
+def _names_and_algorithms(runs: Sequence[RunView]) -> list[tuple[str, str]]:
+    return [(r.name, (r.recognition and r.recognition.algorithm) or "") for r in runs]
+
+
 def setting_of(run: RunView, name: str) -> str:
     """The value of a hyperparameter as text; empty where it is not logged."""
     value = run.hyperparameters.values.get(name)
     return "" if value is None else clean(value_text(value))
 
 
-def _says_where(name: str) -> bool:
-    return _SEEDS.search(name) is not None or _PLACES.search(name) is not None
-
-
-def _is_setting(value: object) -> bool:
-    return isinstance(value, (int, float, str)) and len(str(value)) <= _LONGEST_VALUE
-
-
-def _algorithm(run: RunView) -> str:
-    known = run.recognition
-    return (known.algorithm if known else None) or ""
+def run_labels(sweep: Sweep) -> list[tuple[str, str]]:
+    """The name of each run of a sweep, and as a note its values of the main hyperparameters in
+    which the runs differ, but for those that the names hold: "fox", "(lr 1e-6)"."""
+    found: list[str] = []
+    for name in sweep.settings:
+        is_named = all((value := setting_of(r, name)) and value in r.name for r in sweep.runs)
+        if not is_named and len(found) < _MOST_SETTINGS:
+            found.append(name)
+    labels = []
+    for run in sweep.runs:
+        values = (f"{last_part(n)} {setting_of(run, n) or 'not set'}" for n in found)
+        labels.append((run.name, f"({', '.join(values)})" if found else ""))
+    return labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +255,7 @@ def _difference(one: bytes, other: bytes) -> Difference:
     slack = 1e-9 * max(1e-300, float(np.abs(values).max()))
     ways = math.comb(n + m, n)
     tried = extreme = 0
+
     for sums in _sums(values, n, ways):
         differences = sums / n - (total - sums) / m
         extreme += int(np.count_nonzero(np.abs(differences) >= abs(found) - slack))
@@ -257,9 +272,11 @@ def _sums(values: FloatArray, n: int, ways: int) -> Iterator[FloatArray]:
         chosen = np.array(list(combinations(range(len(values)), n)))
         yield values[chosen].sum(axis=1)
         return
+
     random = np.random.default_rng(_SEED)
     most = max(1, _CHUNK // len(values))
     tries = min(_MOST_WAYS, max(_ENOUGH, _MOST_NUMBERS // len(values)))
+
     for begin in range(0, tries, most):
         count = min(most, tries - begin)
         draws = random.integers(0, 1 << 32, (count, len(values)), np.uint32)
@@ -278,37 +295,35 @@ class Marked:
 def toggled(marked: Sequence[Marked], run: RunView) -> tuple[Marked, ...]:
     """The marks with one more run, in the lowest free slot, or without it."""
     rest = [m for m in marked if m.run is not run]
-    if len(rest) < len(marked):
-        return tuple(rest)
-    mark = Marked(run, _free({m.slot for m in rest}))
-    return tuple(sorted([*rest, mark], key=lambda m: m.slot))
+    return _by_slot(rest if len(rest) < len(marked) else [*rest, Marked(run, _free(rest))])
 
 
-def following(marked: tuple[Marked, ...], runs: Mapping[RunKey, RunView]) -> tuple[Marked, ...]:
-    """The marks on the records of the runs that are shown now; without those that vanished."""
-    if all(runs.get(m.run.key) is m.run for m in marked):
-        return marked
-    return tuple(Marked(runs[m.run.key], m.slot) for m in marked if m.run.key in runs)
-
-
-def marked_again(
-    marked: tuple[Marked, ...],
-    slots: Mapping[RunKey, int],
+def following(
+    marked: Sequence[Marked],
     runs: Mapping[RunKey, RunView],
+    slots: Mapping[RunKey, int],
 ) -> tuple[Marked, ...]:
-    """The marks with those of ``slots`` whose runs are there; where a slot has been taken, in the
-    lowest free one."""
+    """The marks on the records of the runs that are shown now, without those that vanished, with
+    those of ``slots`` whose runs are there; where a slot has been taken, in the lowest free one."""
+    kept = [Marked(runs[m.run.key], m.slot) for m in marked if m.run.key in runs]
+
     for key, slot in slots.items():
         run = runs.get(key)
-        if run is not None and slot_of(marked, run) is None:
-            taken = {m.slot for m in marked}
-            marked = (*marked, Marked(run, _free(taken) if slot in taken else slot))
+        if run is not None and slot_of(kept, run) is None:
+            is_free = all(m.slot != slot for m in kept)
+            kept.append(Marked(run, slot if is_free else _free(kept)))
+
+    return _by_slot(kept)
+
+
+def _by_slot(marked: Sequence[Marked]) -> tuple[Marked, ...]:
     return tuple(sorted(marked, key=lambda m: m.slot))
 
 
-def _free(taken: Collection[int]) -> int:
+def _free(marked: Sequence[Marked]) -> int:
     """The lowest free slot."""
-    return next(i for i in range(len(taken) + 1) if i not in taken)
+    taken = {m.slot for m in marked}
+    return next(n for n in range(len(taken) + 1) if n not in taken)
 
 
 def slot_of(marked: Sequence[Marked], run: RunView) -> int | None:
@@ -319,20 +334,3 @@ def slot_of(marked: Sequence[Marked], run: RunView) -> int | None:
 def slot_sign(slot: int) -> str:
     """One cell that names a slot without colour: 1 to 9, then ``+``."""
     return str(slot + 1) if slot < 9 else "+"
-
-
-def run_labels(sweep: Sweep) -> list[tuple[str, str]]:
-    """The name of each run of a sweep, and as a note its values of the main hyperparameters in
-    which the runs differ, but for those that the names hold: "fox", "(lr 1e-6)"."""
-    runs = sweep.runs
-    found = list(islice((n for n in sweep.settings if not _is_named(runs, n)), _MOST_SETTINGS))
-    labels = []
-    for run in runs:
-        values = (f"{last_part(n)} {setting_of(run, n) or 'not set'}" for n in found)
-        labels.append((run.name, f"({', '.join(values)})" if found else ""))
-    return labels
-
-
-def _is_named(runs: Sequence[RunView], setting: str) -> bool:
-    """Whether the name of every run holds its value of a hyperparameter."""
-    return all((value := setting_of(r, setting)) and value in r.name for r in runs)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rltui.catalogue.model import Category, TagInfo
-from rltui.core.block import FloatArray
 from rltui.core.level import Level, choose, worst
+from rltui.core.medians import median
 from rltui.core.text import words_match
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, per_version
@@ -105,11 +105,6 @@ def newest_of(run: RunView, series: Series) -> float | None:
     return numbers.on_scale(value, extent_of(run, series).size)
 
 
-def with_value(run: RunView, row: Row) -> Row:
-    """The row with its newest value."""
-    return replace(row, value=newest_of(run, run.shown(row.tag)))
-
-
 def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[Row]:
     """Rows of ``tags`` in catalogue order; ``*/mean,max,min`` become one row with a band."""
     ordered = sorted(tags, key=lambda t: (run.infos[t].order, run.infos[t].title, t))
@@ -118,13 +113,15 @@ def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[Row]
         info = run.infos[tag]
         if info.family and info.stat:
             families.setdefault(info.family, {}).setdefault(info.stat, tag)
+
     hidden: set[str] = set()
     bands: dict[str, tuple[str, str]] = {}
+
     for members in families.values():
         if _CENTRE in members and _LOW in members and _HIGH in members:
-            low, high = members[_LOW], members[_HIGH]
-            bands[members[_CENTRE]] = (low, high)
-            hidden.update(t for t in (low, high) if run.verdict.judgement(t).level < Level.WATCH)
+            ends = members[_LOW], members[_HIGH]
+            bands[members[_CENTRE]] = ends
+            hidden.update(t for t in ends if run.verdict.judgement(t).level < Level.WATCH)
 
     return [make_row(run, t, bands.get(t), valued=valued) for t in ordered if t not in hidden]
 
@@ -141,46 +138,50 @@ def tab_sections(
 def _tab_sections(
     run: RunView, tab: str, text: str, pinned: tuple[str, ...], valued: bool
 ) -> Sequence[Section]:
-    sections = _all_sections(run, tab, pinned, valued)
+    sections: Sequence[Section] = ()
+    if tab == OVERVIEW:
+        sections = _below_pinned(run, pinned)
+    elif tab == ALL:
+        order = {c: n for n, c in enumerate(Category)}
+        places = {t: (order[i.category], i.order, t) for t, i in run.infos.items()}
+        rows = [make_row(run, t, valued=valued) for t in sorted(places, key=places.__getitem__)]
+        sections = [section_of("All", rows)]
+    elif tab != FINDINGS:
+        category = Category(tab)
+        tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
+        if category is Category.SYSTEM:
+            sections = _device_sections(run, tags)
+        else:
+            title = category.value.replace("_", " ").capitalize()
+            sections = [section_of(title, fold(run, tags, valued=valued))]
+
     if text:
-        sections = [section_of(s.title, (r for r in s.rows if matches(r, text))) for s in sections]
+        sections = [section_of(s.title, (r for r in s.rows if _matches(r, text))) for s in sections]
+
     return [s for s in sections if s.rows]
 
 
-def _all_sections(
-    run: RunView, tab: str, pinned: tuple[str, ...], valued: bool
-) -> Sequence[Section]:
-    if tab == FINDINGS:
-        return []
-    if tab == OVERVIEW:
-        return [*_pinned_sections(run, pinned), *_without(pinned, overview_sections(run))]
-    if tab == ALL:
-        rows = [make_row(run, t, valued=valued) for t in _by_category(run)]
-        return [section_of("All", rows)]
-    category = Category(tab)
-    tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
-    if category is Category.SYSTEM:
-        return device_sections(run, tags)
-
-    return [section_of(category_title(category), fold(run, tags, valued=valued))]
+def _below_pinned(run: RunView, pinned: tuple[str, ...]) -> list[Section]:
+    """The sections of Overview. What is pinned stands at the top only; the other sections keep the
+    level of all their rows."""
+    others = (
+        replace(s, rows=tuple(r for r in s.rows if r.tag not in pinned))
+        for s in overview_sections(run)
+    )
+    return [section_of(PINNED, (_with_band(run, t) for t in pinned if t in run.infos)), *others]
 
 
-def _pinned_sections(run: RunView, pinned: tuple[str, ...]) -> list[Section]:
-    """The pinned metrics that this run has; no section without one."""
-    rows = [make_row(run, tag, _band_of(run, tag)) for tag in pinned if tag in run.infos]
-    return [section_of(PINNED, rows)] if rows else []
+def _matches(row: Row, text: str) -> bool:
+    """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
+    key = row.info.metric.key if row.info.metric else ""
+    return words_match(f"{row.title} {row.tag} {key}", text)
 
 
-def _without(pinned: tuple[str, ...], sections: Sequence[Section]) -> list[Section]:
-    """The sections without the rows that stand under Pinned; each keeps the level of all."""
-    left = (replace(s, rows=tuple(r for r in s.rows if r.tag not in pinned)) for s in sections)
-    return [s for s in left if s.rows]
-
-
-def device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
+def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
     """The system metrics ``tags`` by the device that they are about: each GPU, the host, disks,
     the network, and what says nothing of a device."""
     devices: dict[tuple[bool, str, int, int, str], list[str]] = {}
+
     for tag in tags:
         labels = run.infos[tag].labels
         part, number = labels.get("part", ""), labels.get("n", "")
@@ -188,15 +189,11 @@ def device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
         title = " ".join(x for x in (part, number, where) if x) or "system"
         place = not part, where, _DEVICES.index(part) if part in _DEVICES else len(_DEVICES)
         devices.setdefault((*place, int(number or -1), title), []).append(tag)
+
     return [
         section_of(key[-1][0].upper() + key[-1][1:], fold(run, found))
         for key, found in sorted(devices.items())
     ]
-
-
-def category_title(category: Category) -> str:
-    """Name of a category for people."""
-    return category.value.replace("_", " ").capitalize()
 
 
 @per_version
@@ -206,19 +203,23 @@ def overview_sections(run: RunView) -> Sequence[Section]:
         return []
     shown: set[str] = set()
     sections = []
+
     for question in run.recognition.scenario.questions:
-        rows = []
-        for tag in _vital_tags(run, question.metrics):
-            if tag not in shown:
-                shown.add(tag)
-                rows.append(make_row(run, tag, _band_of(run, tag)))
+        tags: dict[tuple[str, str], str] = {}  # of several synonyms the first
+        for tag in run.tags_of_metrics(question.metrics):
+            info = run.infos[tag]
+            key, labels = info.metric.key if info.metric else tag, sorted(info.labels.items())
+            tags.setdefault((key, str(labels)), tag)
+        rows = [_with_band(run, tag) for tag in tags.values() if tag not in shown]
+        shown.update(tags.values())
         if rows:
             sections.append(section_of(question.title, rows))
+
     if not sections and run.infos:
         return [section_of("Logged", fold(run, run.infos))]
-    others = [make_row(run, tag, _band_of(run, tag)) for tag in _firing(run) if tag not in shown]
+    rows = [_with_band(run, tag) for tag in _firing(run) if tag not in shown]
 
-    return [section_of(_ELSEWHERE, others), *sections] if others else sections
+    return [section_of(_ELSEWHERE, rows), *sections] if rows else sections
 
 
 def _firing(run: RunView) -> list[str]:
@@ -228,26 +229,11 @@ def _firing(run: RunView) -> list[str]:
     return [tag for tag in dict.fromkeys(reversed(tags.values())) if tag is not None]
 
 
-def _vital_tags(run: RunView, keys: tuple[str, ...]) -> list[str]:
-    """Tags of vital signs: one per metric and label; the first of several synonyms."""
-    seen: set[tuple[str, str]] = set()
-    out = []
-    for tag in run.tags_of_metrics(keys):
-        info = run.infos[tag]
-        name = (info.metric.key if info.metric else tag, str(sorted(info.labels.items())))
-        if name not in seen:
-            seen.add(name)
-            out.append(tag)
-
-    return out
-
-
-def _band_of(run: RunView, tag: str) -> tuple[str, str] | None:
+def _with_band(run: RunView, tag: str) -> Row:
+    """The row of a tag, with the band of its family where it is the mean of one."""
     info = run.infos[tag]
-    if info.stat != _CENTRE or not info.family:
-        return None
-    ends = _family_ends(run).get(info.family, {})
-    return (ends[_LOW], ends[_HIGH]) if len(ends) == 2 else None
+    ends = _family_ends(run).get(info.family or "", {}) if info.stat == _CENTRE else {}
+    return make_row(run, tag, (ends[_LOW], ends[_HIGH]) if len(ends) == 2 else None)
 
 
 @per_version
@@ -260,17 +246,6 @@ def _family_ends(run: RunView) -> dict[str, dict[str, str]]:
     return ends
 
 
-def _by_category(run: RunView) -> list[str]:
-    order = {c: n for n, c in enumerate(Category)}
-    return sorted(run.infos, key=lambda t: (order[run.infos[t].category], run.infos[t].order, t))
-
-
-def matches(row: Row, text: str) -> bool:
-    """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
-    key = row.info.metric.key if row.info.metric else ""
-    return words_match(f"{row.title} {row.tag} {key}", text)
-
-
 def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
     """(since, until or None for now, level) of what the rules found on this tag, and since when
     it is the cause of what fires."""
@@ -279,7 +254,6 @@ def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
     diagnosed = run.report.diagnosed
     if diagnosed.cause is not None and diagnosed.cause.tag == tag:
         return [(diagnosed.cause.step, None, diagnosed.diagnoses[0].level)]
-
     return [
         (f.since_step, f.until_step, f.level)
         for f in run.report.findings
@@ -305,27 +279,14 @@ def trend(series: Series) -> float | None:
     if len(values) < 5:
         return None
     before = values[-1 - min(_TREND_POINTS, len(values) // 4 + 1) : -1]
-    change = float(values[-1]) - _quantile(np.sort(before), 0.5)
-    if change == 0:
+    change = float(values[-1]) - median(before)
+    if change == 0 or abs(change) < 2.0 * median(np.abs(values[1:] - values[:-1])):
         return None
-    noise = _quantile(np.sort(np.abs(values[1:] - values[:-1])), 0.5)
-    if abs(change) < 2.0 * noise:
-        return None
-    ordered = np.sort(values)
-    spread = _quantile(ordered, 0.95) - _quantile(ordered, 0.05)
 
-    return None if abs(change) < _MATERIAL * spread else change
-
-
-def _quantile(ordered: FloatArray, share: float) -> float:
-    """A quantile of ascending values (n,), linear between neighbours.
-
-    As ``numpy.quantile``, without its price for a few values.
-    """
-    at = share * (len(ordered) - 1)
-    low = int(at)
-    high = min(low + 1, len(ordered) - 1)
-    return float(ordered[low]) * (1 - (at - low)) + float(ordered[high]) * (at - low)
+    # As numpy.quantile, without its price for a few values.
+    places = np.array([0.05, 0.95]) * (len(values) - 1)
+    low, high = np.interp(places, np.arange(len(values)), np.sort(values)).tolist()
+    return None if abs(change) < _MATERIAL * (high - low) else change
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,9 +310,7 @@ class Extent:
 
     def extended(self, series: Series) -> Extent:
         """With the points of a series that were appended since."""
-        return self._joined(_extent(series, self.points, None))
-
-    def _joined(self, new: Extent) -> Extent:
+        new = _extent(series, self.points, None)
         points, nonfinite = self.points + new.points, self.nonfinite + new.nonfinite
         if new.mean is None or new.low is None or new.high is None:
             return replace(self, points=points, nonfinite=nonfinite)
@@ -437,29 +396,21 @@ TABS: tuple[Tab, ...] = (
     Tab("other", "", "Other", "Other", "Oth", Category.OTHER),
 )
 
-
 TAB_BY_ID = {tab.id: tab for tab in TABS}
 
 
 def tab_named(run: RunView, name: str) -> tuple[Tab | None, str]:
     """The tab that ``name`` is or begins, those of the run first; else None and a hint."""
-    tab, hint = choose(name, _names(tabs_of(run)))
-    return (tab, hint) if tab else (choose(name, _names(TABS))[0], hint)
+    own, every = (
+        {n.lower(): t for t in tabs for n in (t.title, t.id, t.medium, t.short)}
+        for tabs in (tabs_of(run), TABS)
+    )
+    tab, hint = choose(name, own)
+    return tab or choose(name, every)[0], hint
 
 
-def _names(tabs: Iterable[Tab]) -> dict[str, Tab]:
-    return {n.lower(): t for t in tabs for n in (t.title, t.id, t.medium, t.short)}
-
-
+@per_version
 def tabs_of(run: RunView) -> list[Tab]:
     """The tabs that this run has something for; Overview, Findings and All always."""
-    have = {i.category for i in run.infos.values()} | {
-        i.also for i in run.infos.values() if i.also is not None
-    }
-    return [t for t in TABS if t.category is None or t.category in have]
-
-
-def has_tab(run: RunView, tab: str) -> bool:
-    """Whether the run has something for the tab of this id."""
-    wanted = TAB_BY_ID[tab].category
-    return wanted is None or any(wanted in (i.category, i.also) for i in run.infos.values())
+    have = {c for i in run.infos.values() for c in (i.category, i.also)} | {None}
+    return [t for t in TABS if t.category in have]

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 #: For the folder of a run in its name, such as "…gpu-a:logs/".
 _FOLDER_CELLS = 12
-_RANK = {Level.BAD: 0, Level.WATCH: 1, Level.OK: 2, Level.UNKNOWN: 3}
 #: States that go on: their age is a duration.
 _LASTING = ("stalled", "quiet")
 #: States without an age.
@@ -82,10 +81,12 @@ class Names:
     @classmethod
     def of(cls, listed: Sequence[ListedRun]) -> Names:
         """Those of these runs."""
-        names = tuple(x.name for x in listed)
-        widest = max((x.cells for x in listed), default=8)
-        own = max((x.own_cells for x in listed), default=8)
-        return cls(names, widest, own, max((len(x.state) for x in listed), default=0))
+        return cls(
+            tuple(x.name for x in listed),
+            max((x.cells for x in listed), default=8),
+            max((x.own_cells for x in listed), default=8),
+            max((len(x.state) for x in listed), default=0),
+        )
 
 
 class ListedRuns:
@@ -102,124 +103,99 @@ class ListedRuns:
 
     def refresh(self, runs: Iterable[RunView]) -> None:
         """Take these runs, which are all and in the order of their keys, as they are now."""
-        before = self._kept
-        found: dict[RunView, ListedRun] = {}
+        before, found = self._kept, dict[RunView, ListedRun]()
+
         for run in runs:
-            stamp, kept = _stamp(run), before.get(run)
-            same = kept is not None and kept.stamp == stamp
-            found[run] = kept if same and kept is not None else _listed(run, stamp)
-        if list(found.values()) == list(before.values()):
+            # Differs when anything may differ that the list knows.
+            notes = len(run.data.files.notes)
+            stamp = run.version, run.progress, run.name, run.data.loading, notes
+            kept = before.get(run)
+            is_same = kept is not None and kept.stamp == stamp
+            found[run] = kept if is_same and kept is not None else _listed(run, stamp)
+
+        listed = list(found.values())
+        if listed == list(before.values()):
             return
         self._kept, self._ordered = found, {}
-        self.counts = _counts(found.values())
-        self.names = Names.of(self.by_key)
+        self.names = Names.of(listed)
+        self.counts = RunCounts(
+            len(listed),
+            sum(x.is_read for x in listed),
+            Counter(x.state for x in listed if x.state),
+            Counter(x.level for x in listed),
+        )
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    @property
-    def by_key(self) -> list[ListedRun]:
-        """All runs in the order of their keys."""
-        return list(self._kept.values())
-
     def shown(self, order: str, text: str) -> list[ListedRun]:
-        """The runs that pass the filter ``text``, by ``order``: verdict, name or newest."""
-        ordered = self._ordered.get(order)
-        if ordered is None:
-            ordered = self._ordered[order] = self._sorted(order)
-        return _matching(ordered, text)
+        """The runs that pass the filter ``text``, by ``order``: verdict, name or newest. See
+        :func:`rltui.core.text.words_match`; all runs for one word after the other, which takes a
+        tenth of the time."""
+        if order not in self._ordered:
+            found = list(self._kept.values())  # by name
+            self._ordered[order] = (
+                found if order == "name" else sorted(found, key=attrgetter(f"by_{order}"))
+            )
 
-    def _sorted(self, order: str) -> list[ListedRun]:
-        if order == "name":
-            return self.by_key
-        return sorted(self._kept.values(), key=attrgetter(f"by_{order}"))
+        found = self._ordered[order]
+
+        for word in text.lower().split():
+            if not word.startswith("!"):
+                found = [x for x in found if word in x.words]
+            elif len(word) > 1:
+                found = [x for x in found if word[1:] not in x.words]
+
+        return list(found)
 
 
 def by_verdict(run: RunView) -> tuple[int, int, RunKey]:
     """The order of what to look at: by level, then by how many findings are loud, then by name."""
     firing = run.report.firing() if run.report else ()
     loud = sum(f.level >= Level.WATCH for f in firing)
-    return _RANK[run.verdict.level], -loud, run.key
+    return -run.verdict.level, -loud, run.key
 
 
 def runs_matching(runs: list[RunView], text: str) -> list[RunView]:
     """The runs that pass the filter ``text``, in their order."""
-    return [x.run for x in _matching(ListedRuns(runs).by_key, text)] if text else runs
-
-
-def _matching(listed: list[ListedRun], text: str) -> list[ListedRun]:
-    """See :func:`rltui.core.text.words_match`; all runs for one word after the
-    other, which takes a tenth of the time."""
-    found = list(listed)
-    for word in text.lower().split():
-        if not word.startswith("!"):
-            found = [x for x in found if word in x.words]
-        elif len(word) > 1:
-            found = [x for x in found if word[1:] not in x.words]
-    return found
-
-
-def _stamp(run: RunView) -> tuple[object, ...]:
-    """Differs when anything may differ that the list knows."""
-    data = run.data
-    loading, notes = data.loading, len(data.files.notes)
-    return run.version, run.progress, run.name, loading, notes
+    return [x.run for x in ListedRuns(runs).shown("name", text)] if text else runs
 
 
 def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
-    name, verdict, files = run.name, run.verdict, run.data.files
-    level, state, reading = verdict.level, verdict.state_word, files.reading
-    firing = run.report.firing() if run.report else ()
-    more = reading or verdict.crash is not None or not run.infos or firing
+    name, verdict, known, path = run.name, run.verdict, run.recognition, run.data.path
+    reading, progress = run.data.files.reading, run.progress
+    state = verdict.state_word if progress else ""
 
+    words = [name, run.key.name, verdict.level.word, state]
+    words += [path.authority] if isinstance(path, RemotePath) else []
+    words += [known.framework, known.title, known.algorithm or ""] if known else []
+
+    firing = run.report.firing() if run.report else ()
+    more = reading or verdict.crash is not None or not run.infos or firing or run.troubles
+    written = (progress.written_at if progress else run.data.files.modified) or 0.0
+    cells = cell_width(name)
     return ListedRun(
         run,
         stamp,
         run.key,
         name,
-        cell_width(name),
-        min(cell_width(name), cell_width(name.rpartition("/")[2]) + _FOLDER_CELLS),
-        level,
-        state if run.progress else "",
-        not (reading or run.data.loading),
-        _words(run, name, level, state),
-        by_verdict(run),
-        (-_written(run), run.key),
-        bool(more or run.troubles),
-    )
-
-
-def _words(run: RunView, name: str, level: Level, state: str) -> str:
-    known, path = run.recognition, run.data.path
-    words = [name, run.key.name, level.word]
-    if isinstance(path, RemotePath):
-        words.append(path.authority)
-    if known is not None:
-        words += [known.framework, known.title, known.algorithm or ""]
-    if run.progress is not None:
-        words.append(state)
-    return " ".join(words).lower()
-
-
-def _written(run: RunView) -> float:
-    at = run.progress.written_at if run.progress else run.data.files.modified
-    return at or 0.0
-
-
-def _counts(listed: Iterable[ListedRun]) -> RunCounts:
-    runs: Sequence[ListedRun] = list(listed)
-    states = Counter(x.state for x in runs if x.state)
-    return RunCounts(
-        len(runs), sum(x.is_read for x in runs), states, Counter(x.level for x in runs)
+        cells,
+        min(cells, cell_width(name.rpartition("/")[2]) + _FOLDER_CELLS),
+        verdict.level,
+        state,
+        is_read=not (reading or run.data.loading),
+        words=" ".join(words).lower(),
+        by_verdict=by_verdict(run),
+        by_newest=(-written, run.key),
+        says_more=bool(more),
     )
 
 
 def state_words(run: RunView) -> str:
     """ "live, 5 s ago", "stalled for 1 h", "crashed 2 d ago"."""
     word, age = run.verdict.state_word, age_words(run)
-    if not age:
-        return word
-    return f"{word}{_joint(word)}{age}"
+    joint = ", " if word == "live" else " for " if word in _LASTING else " "
+    return f"{word}{joint}{age}" if age else word
 
 
 def why_unknown(run: RunView) -> str:
@@ -229,6 +205,7 @@ def why_unknown(run: RunView) -> str:
     if run.verdict.level is not Level.UNKNOWN:
         silent = run.verdict.state_word == RunState.STALLED.value
         return "" if not silent or (report and report.firing()) else f"silent for {age_words(run)}"
+
     if not run.infos:
         return "no scalar yet"
     if report is None:
@@ -246,10 +223,6 @@ def since_step(run: RunView, finding: Finding) -> str:
     is about the run as a whole, where it could be a time: "31", "row 31", "step 31"."""
     word = f"{run.step_word} " if run.step_word != "step" or finding.tag is None else ""
     return f"{word}{numbers.step(finding.since_step)}"
-
-
-def _joint(word: str) -> str:
-    return {"live": ", "}.get(word, " for " if word in _LASTING else " ")
 
 
 def age_words(run: RunView) -> str:

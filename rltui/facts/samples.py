@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from rltui.core.address import PIPE
 from rltui.files.disk import is_directory, listing
 from rltui.files.trouble import is_missing
 from rltui.files.trouble import reason_of as failure_of
+from rltui.session.hyperparameters import TextSet
 from rltui.session.run import RunView
-from rltui.sources.side_files.sample import Sample, SampleRow
-from rltui.sources.side_files.sample_files import UNREADABLE, SampleTable, find_samples, reason_of
+from rltui.sources.side_files.sample_files import (
+    UNREADABLE,
+    Sample,
+    SampleRow,
+    SampleSet,
+    SampleTable,
+    find_samples,
+    reason_of,
+)
 
 #: Seconds between two searches for samples that a live run has written meanwhile.
 _SEARCH_S = 10.0
@@ -23,36 +29,9 @@ _SEARCH_S = 10.0
 Take = Callable[[], None]
 #: Reads something, on any thread.
 Read = Callable[[], Take]
+#: Samples of one kind. Reading them may take long: it belongs on a thread of its own.
+Samples = SampleSet | TextSet
 _MadeOf = tuple[Hashable, int | None, object]
-
-
-class Samples(Protocol):
-    """Samples of one kind. Reading may take long: it belongs on a thread of its own."""
-
-    @property
-    def key(self) -> Hashable:
-        """The same for the same samples in every search."""
-
-    @property
-    def name(self) -> str:
-        """For people."""
-
-    @property
-    def origin(self) -> str:
-        """Where they come from, for people."""
-
-    @property
-    def steps(self) -> list[int]:
-        """The steps with samples, ascending; empty where only the rows know them."""
-
-    def stamp(self, step: int | None) -> object:
-        """Changes when the samples at a step do."""
-
-    def load(self, step: int | None) -> SampleTable:
-        """The samples at a step, or of all steps where :attr:`steps` is empty."""
-
-    def read(self, step: int | None, row: SampleRow) -> Sample:
-        """Everything of a sample. Raises one of :data:`UNREADABLE`."""
 
 
 def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
@@ -158,68 +137,63 @@ class SampleBrowser:
     def request(self, row: SampleRow | None, now: float) -> Read | None:
         """What is to be read next: the kinds, the table of the step, the sample ``row``. ``now``
         are seconds of any clock."""
+        searched, version = self._searched, self._run.version
+        if searched is None or (searched[0] != version and now - searched[1] >= _SEARCH_S):
+            self._searched = version, now
+            return self._search()
+
         current = self.current
-        if self._is_old(now):
-            self._searched = self._run.version, now
-            logs = frozenset(self._run.data.files.sources)
-            return partial(self._find, logs, self._run.texts.sets())
         if current is None or self._is_later:
             return None
         step = self.step if current.steps else None
         if self._table is None:
-            return partial(self._load, current, step)
+            return lambda: self._load(current, step)
         if row is not None and self.sample(row) is None:
-            return partial(self._read, current, step, row, self._made_of)
+            made_of = self._made_of
+            return lambda: self._read(current, step, row, made_of)
 
         return None
 
-    def _is_old(self, now: float) -> bool:
-        if self._searched is None:
-            return True
-        version, at = self._searched
-        return version != self._run.version and now - at >= _SEARCH_S
+    def _search(self) -> Read:
+        logs, texts = frozenset(self._run.data.files.sources), self._run.texts.sets()
 
-    def _find(self, logs: frozenset[Path], texts: Sequence[Samples]) -> Take:
-        root = self._root()
-        kinds: list[Samples] = [*find_samples(root, logs), *texts]
-        stamps = {k.key: k.stamp(self.step if k.steps else None) for k in kinds}
-        trouble = "" if kinds else _trouble_of(root)
-        return partial(self._take_kinds, kinds, stamps, (root, trouble))
+        def read() -> Take:
+            root, trouble = self._root(), ""
+            kinds: list[Samples] = [*find_samples(root, logs), *texts]
+            stamps = {k.key: k.stamp(self.step if k.steps else None) for k in kinds}
+            if not kinds:
+                try:
+                    listing(root)
+                except OSError as error:
+                    trouble = "" if is_missing(error) else failure_of(error)
 
-    def _take_kinds(
-        self,
-        kinds: Sequence[Samples],
-        stamps: Mapping[Hashable, object],
-        searched: tuple[Path, str],
-    ) -> None:
-        self.root, self.trouble = searched
-        before, keys = self.current, [k.key for k in kinds]
-        self.kinds = kinds
-        self.kind = keys.index(before.key) if before and before.key in keys else 0
-        made_of = self._made_of
-        if made_of is not None and stamps.get(made_of[0]) != made_of[2]:
-            self._forget()
-        if self.current is not None and self.current.steps:
-            self._choose(self.current.steps)
+            def take() -> None:
+                self.root, self.trouble = root, trouble
+                before, keys = self.current, [k.key for k in kinds]
+                self.kinds = kinds
+                self.kind = keys.index(before.key) if before and before.key in keys else 0
+                if self._made_of is not None and stamps.get(self._made_of[0]) != self._made_of[2]:
+                    self._table = self._made_of = None
+                if self.current is not None and self.current.steps:
+                    self._choose(self.current.steps)
+
+            return take
+
+        return read
 
     def _load(self, kind: Samples, step: int | None) -> Take:
         stamp = kind.stamp(step)
-        return partial(self._take_table, kind.load(step), (kind.key, step, stamp))
+        table = kind.load(step)
 
-    def _take_table(self, table: SampleTable, made_of: _MadeOf) -> None:
-        current = self.current
-        if current is None or made_of[:2] != (current.key, self.step if current.steps else None):
-            return  # another step was chosen meanwhile
-        self._table, self._made_of = table, made_of
-        if not current.steps:
-            self._choose(self._all_steps())
+        def take() -> None:
+            current = self.current
+            wanted = current and (current.key, self.step if current.steps else None)
+            if current is not None and wanted == (kind.key, step):  # no other was chosen meanwhile
+                self._table, self._made_of = table, (kind.key, step, stamp)
+                if not current.steps:
+                    self._choose(self._all_steps())
 
-    def _all_steps(self) -> Sequence[int]:
-        """The steps of the kind, also those after the one that the run is shown at."""
-        if self.current is not None and self.current.steps:
-            return self.current.steps
-        rows = self._table.rows if self._table is not None else ()
-        return sorted({r.step for r in rows if r.step is not None})
+        return take
 
     def _read(self, kind: Samples, step: int | None, row: SampleRow, made_of: object) -> Take:
         found: Sample | str
@@ -227,10 +201,18 @@ class SampleBrowser:
             found = kind.read(step, row)
         except UNREADABLE as error:
             found = f"cannot be read: {reason_of(error)}"
-        return partial(self._take_sample, (made_of, row, found))
 
-    def _take_sample(self, sample: tuple[object, SampleRow, Sample | str]) -> None:
-        self._sample = sample
+        def take() -> None:
+            self._sample = made_of, row, found
+
+        return take
+
+    def _all_steps(self) -> Sequence[int]:
+        """The steps of the kind, also those after the one that the run is shown at."""
+        if self.current is not None and self.current.steps:
+            return self.current.steps
+        rows = self._table.rows if self._table is not None else ()
+        return sorted({r.step for r in rows if r.step is not None})
 
     def follow(self) -> None:
         """Hide what is later than the step that the run is shown at."""
@@ -254,7 +236,7 @@ class SampleBrowser:
         if self.kinds:
             self._wanted = self.step if self._wanted is not None else None
             self.kind = (self.kind + by) % len(self.kinds)
-            self._forget()
+            self._table = self._made_of = None
             self.step, self.steps = None, ()
             self._choose(self.kinds[self.kind].steps)
 
@@ -267,16 +249,4 @@ class SampleBrowser:
         else:
             self.step = steps[-1] if wanted is None else min(steps, key=lambda s: abs(s - wanted))
         if self.current is not None and self.current.steps and self.step != before:
-            self._forget()
-
-    def _forget(self) -> None:
-        self._table = self._made_of = None
-
-
-def _trouble_of(root: Path) -> str:
-    """Why a directory cannot be listed; empty where it can, or where there is none."""
-    try:
-        listing(root)
-    except OSError as error:
-        return "" if is_missing(error) else failure_of(error)
-    return ""
+            self._table = self._made_of = None

@@ -8,6 +8,8 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from rltui.core.yaml_document import fill
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
@@ -29,8 +31,11 @@ def summary(finding: Finding) -> str:
     if finding.words is None:
         return _state(finding)
     template = _limit_named(finding, finding.words.summary)
-    again = "; the newest row is beyond it again" if finding.evidence.again else ""
-    said = _filled(template, facts(finding.evidence)) + _others(finding.evidence) + again
+    said, others = _filled(template, facts(finding.evidence)), finding.evidence.others
+    if others:
+        said += f"; the same for {others[0] if len(others) == 1 else f'{len(others)} other tags'}"
+    if finding.evidence.again:
+        said += "; the newest row is beyond it again"
     return f"{said}; a guess: {finding.tag}" if "guessed" in finding.evidence.row else said
 
 
@@ -53,30 +58,22 @@ def _limit_named(finding: Finding, template: str) -> str:
 
 
 def _state(finding: Finding) -> str:
+    """What is so of the state of a run, which no rule judges."""
     known, age = finding.evidence.facts, finding.evidence.value
     interval, total = known.get("interval_s"), known.get("total_steps")
     if isinstance(total, int):
         done = f"{numbers.step(finding.evidence.step_last)} of {numbers.step(total)} steps"
         return f"no process has its log open any more, after {done}"
-    if age is not None:
-        pace = f"; {_pace(float(interval))}" if interval else ""
-        return f"nothing written for {numbers.age(age)}{pace}"
-    return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
 
+    if age is None:
+        return ": ".join(str(known[k]) for k in ("reason", "line") if known.get(k))
+    pace = ""
+    if interval:
+        often = "several times a second"
+        every = f"every {numbers.duration(float(interval))}" if float(interval) >= 0.5 else often
+        pace = f"; rows usually come {every}"
 
-def _pace(interval: float) -> str:
-    """How often rows come, from the seconds between two of them."""
-    if interval < 0.5:
-        return "rows usually come several times a second"
-    return f"rows usually come every {numbers.duration(interval)}"
-
-
-def _others(evidence: Evidence) -> str:
-    if not evidence.others:
-        return ""
-    if len(evidence.others) == 1:
-        return f"; the same for {evidence.others[0]}"
-    return f"; the same for {len(evidence.others)} other tags"
+    return f"nothing written for {numbers.age(age)}{pace}"
 
 
 def facts(evidence: Evidence) -> dict[str, Fact]:
@@ -88,6 +85,7 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
     if side is Side.BOTH:  # limits of equal size: the one that the value is beyond
         below = evidence.value is not None and evidence.value < 0
         side, limit = (Side.LOW, f"-{limit}") if below else (Side.HIGH, limit)
+
     out: dict[str, Fact] = {
         **row,
         "when": "now" if evidence.newest else f"at step {numbers.step(row['step'])}",
@@ -201,15 +199,12 @@ def finding_text(run: RunView, finding: Finding) -> str:
 def metric_text(run: RunView, tag: str, at: int | None = None) -> str:
     """The newest value of ``tag`` with full precision, or that at the step ``at``."""
     series = run.series(tag)
-    point = series.last
-    if at is not None:
-        for step, wall, value in zip(
-            series.steps.tolist(), series.wall_times.tolist(), series.values.tolist(), strict=True
-        ):
-            if step == at:
-                point = (step, wall, value)
-    if point is None:
+    row = -1 if at is None else int(np.searchsorted(series.steps, at, "right")) - 1
+    if not series.count:
         return f"{run.name}\t{tag}"
-    step, wall, value = point
+    if at is not None and (row < 0 or series.steps[row] != at):
+        row = -1
+    columns = (series.steps, series.wall_times, series.values)
+    step, wall, value = (column[row].item() for column in columns)
     when = "" if math.isnan(wall) else f"\t{wall:.3f}"
     return f"{run.name}\t{tag}\t{run.step_word} {step}\t{value!r}{when}"

@@ -83,12 +83,16 @@ class Anatomy:
         return {s.tag: cost_of(self._run, s.tag, rows) for s in self.stages}
 
     @cached_property
+    def _known(self) -> list[Cost]:
+        return [c for s in self.parts if np.isfinite((c := self.costs[s.tag]).now)]
+
+    @cached_property
     def whole(self) -> Cost:
         """What one step takes: as logged, else the stages of every step together. A stage whose
         usual time is unknown counts as unchanged."""
         if self.total:
             return cost_of(self._run, self.total, len(self.steps))
-        regular = [c for c in self._known_costs if c.every == 1.0]
+        regular = [c for c in self._known if c.every == 1.0]
         now = sum(c.now for c in regular)
         if not any(np.isfinite(c.usual) for c in regular):
             return Cost(now, np.nan)
@@ -97,10 +101,8 @@ class Anatomy:
     @cached_property
     def steps(self) -> IntArray:
         """(n,) the steps, ascending."""
-        if self.total:
-            return self._run.series(self.total).steps
-        most = max((self._run.series(s.tag) for s in self.parts), key=lambda s: s.count)
-        return most.steps
+        tags = [self.total] if self.total else [s.tag for s in self.parts]
+        return max((self._run.series(tag) for tag in tags), key=lambda s: s.count).steps
 
     @cached_property
     def heights(self) -> FloatArray:
@@ -108,8 +110,8 @@ class Anatomy:
         missing, or shorter because the trainer does not count an occasional stage."""
         if not self.total:
             return np.asarray(self.at(np.arange(len(self.steps))).sum(axis=0))
-        series = self._run.series(self.total)
-        heights = series.values.astype(np.float64) * _scale(self._run, self.total)
+        values = self._run.series(self.total).values
+        heights = values.astype(np.float64) * _scale(self._run, self.total)
         rows = np.flatnonzero(self.is_rare)
         heights[rows] = np.fmax(heights[rows], self.at(rows).sum(axis=0))
         return heights
@@ -118,25 +120,21 @@ class Anatomy:
     def is_rare(self) -> BoolArray:
         """(n,) whether an occasional stage took place in each of the steps."""
         rare = [self._run.series(s.tag).steps for s in self.parts if self.costs[s.tag].every > 1]
-        if not rare:
-            return np.zeros(len(self.steps), np.bool_)
-        return np.isin(self.steps, np.concatenate(rare))
+        return np.isin(self.steps, np.concatenate([np.empty(0, np.int64), *rare]))
 
     def at(self, rows: IntArray) -> FloatArray:
         """(parts, n) seconds of each of :attr:`parts` in some rows (n,) of :attr:`steps`; 0 where
         it is not logged or not finite."""
-        return np.array([self._values_at(s.tag, rows) for s in self.parts])
-
-    def _values_at(self, tag: str, rows: IntArray) -> FloatArray:
-        series, there = self._run.series(tag), True
-        if tag in self._aligned:
-            found = series.values[rows]
-        else:
-            steps = self.steps[rows]
-            places = np.maximum(np.searchsorted(series.steps, steps, "right") - 1, 0)
-            found, there = series.values[places], series.steps[places] == steps
-        values = found.astype(np.float64) * _scale(self._run, tag)
-        return np.where(there & np.isfinite(values), values, 0.0)
+        found = []
+        for stage in self.parts:
+            series, places, there = self._run.series(stage.tag), rows, True
+            if stage.tag not in self._aligned:
+                steps = self.steps[rows]
+                places = np.maximum(np.searchsorted(series.steps, steps, "right") - 1, 0)
+                there = series.steps[places] == steps
+            values = series.values[places].astype(np.float64) * _scale(self._run, stage.tag)
+            found.append(np.where(there & np.isfinite(values), values, 0.0))
+        return np.array(found)
 
     @cached_property
     def _aligned(self) -> set[str]:
@@ -147,18 +145,13 @@ class Anatomy:
     @cached_property
     def other(self) -> float:
         """Seconds of the average step that no stage accounts for; 0 without a logged total."""
-        regular = [c.now for c in self._known_costs if c.every == 1.0]
-        rest = self.whole.now - sum(regular) if self.total else 0.0
-        return max(0.0, rest) if np.isfinite(rest) else 0.0
-
-    @property
-    def _known_costs(self) -> list[Cost]:
-        return [c for s in self.parts if np.isfinite((c := self.costs[s.tag]).now)]
+        rest = self.whole.now - sum(c.now for c in self._known if c.every == 1.0)
+        return max(0.0, rest) if self.total and np.isfinite(rest) else 0.0
 
     @cached_property
     def length(self) -> float:
         """Seconds of the average step: what the shares are shares of."""
-        return sum(c.per_step for c in self._known_costs) + self.other
+        return sum(c.per_step for c in self._known) + self.other
 
     def share(self, stage: Stage) -> float:
         """The share of a stage in the average step, 0 to 1; NaN when unknown."""
@@ -168,11 +161,8 @@ class Anatomy:
         """Milliseconds per token now, and whether that was logged; else it is worked out from
         the tokens of the step. NaN when neither is logged."""
         if stage.per_token:
-            values = _recent(self._run, stage.per_token)
-            return _median(values) * self._run.infos[stage.per_token].scale, True
-        if not stage.tokens:
-            return np.nan, False
-        tokens = _median(_recent(self._run, stage.tokens))
+            return _newest(self._run, stage.per_token), True
+        tokens = _newest(self._run, stage.tokens) if stage.tokens else np.nan
         return (1000 * self.costs[stage.tag].now / tokens if tokens > 0 else np.nan), False
 
     @cached_property
@@ -202,14 +192,24 @@ def _scale(run: RunView, tag: str) -> float:
     return run.infos[tag].scale * run.infos[tag].sign
 
 
+def _newest(run: RunView, tag: str) -> float:
+    """Median of the newest finite values of a tag, in the unit of its metric; NaN without any."""
+    return _median(run.series(tag).values[-stage_limits().recent :]) * _scale(run, tag)
+
+
+def _median(values: ValueArray) -> float:
+    finite = values[np.isfinite(values)]
+    return median(finite) if len(finite) else np.nan
+
+
 def cost_of(run: RunView, tag: str, rows: int) -> Cost:
     """What a stage took in a run of ``rows`` steps. Reads few of its points."""
-    series, scale = run.series(tag), _scale(run, tag)
+    series = run.series(tag)
     count = series.count
     every = rows / count if 0 < count < stage_limits().occasional * rows else 1.0
     part = None if every > 1 else _usual_rows(count)
-    usual = np.nan if part is None else _median(series.values[part]) * scale
-    return Cost(_median(_recent(run, tag)) * scale, usual, every)
+    usual = np.nan if part is None else _median(series.values[part]) * _scale(run, tag)
+    return Cost(_newest(run, tag), usual, every)
 
 
 def _usual_rows(count: int) -> slice | None:
@@ -218,16 +218,6 @@ def _usual_rows(count: int) -> slice | None:
     first = min(limits.warm_up, count // 10)
     last = min(first + limits.usual, count - limits.recent)
     return slice(first, last) if last - first >= limits.smooth else None
-
-
-def _recent(run: RunView, tag: str) -> ValueArray:
-    """(n,) the values that say what is so now."""
-    return run.series(tag).values[-stage_limits().recent :]
-
-
-def _median(values: ValueArray) -> float:
-    finite = values[np.isfinite(values)]
-    return median(finite) if len(finite) else np.nan
 
 
 def _since(values: ValueArray, limit: float) -> int:
@@ -249,23 +239,35 @@ def _since(values: ValueArray, limit: float) -> int:
 def anatomy(run: RunView) -> Anatomy | None:
     """The stages of the steps of a run; None when a single time is logged, none in every step, or
     only timers of something shorter."""
-    whole = run.catalogue.roles.step_time
     logged = {t: i for t, i in run.infos.items() if i.part_of and run.points.count(t)}
     if not logged:
         return None
-    total = next(iter(run.tags_of_metrics((whole,))), "")
+    total = _tag_of(run, run.catalogue.roles.step_time)
     ordered = sorted(logged, key=lambda t: (logged[t].order, logged[t].title, t))
     firsts: dict[str, str] = {}
     for tag in ordered:
         metric = logged[tag].metric
         if metric is not None and logged[tag].part_of != metric.key:
             firsts.setdefault(metric.key, tag)
-    found = {t: _container(run, logged[t], firsts, whole) for t in ordered}
-    inside = {t: c for t, c in found.items() if c is not None}
-    tops = _fitting(run, total, [t for t in ordered if inside.get(t) == ""])
+
+    found = {t: _container(run, logged[t], firsts) for t in ordered}
+
     stages: list[Stage] = []
+
+    def add(tag: str, within: str, depth: int) -> None:
+        metric = run.infos[tag].metric
+        per_token = tokens = ""
+        if metric is not None and not depth:
+            per_token, tokens = _tag_of(run, metric.per_token), _tag_of(run, metric.tokens)
+        stages.append(Stage(tag, depth, within, per_token, tokens))
+        for other, container in found.items():
+            if container == tag and all(s.tag != other for s in stages):
+                add(other, tag, depth + 1)
+
+    tops = _fitting(run, total, [t for t in ordered if found[t] == ""])
     for tag in tops:
-        _append(run, tag, "", 0, inside, stages)
+        add(tag, "", 0)
+
     if not tops or len(tops) + bool(total) < 2:
         return None
     anatomy = Anatomy(run, total, tuple(stages))
@@ -275,13 +277,18 @@ def anatomy(run: RunView) -> Anatomy | None:
     return anatomy if regular and related else None
 
 
-def _container(run: RunView, info: TagInfo, firsts: Mapping[str, str], whole: str) -> str | None:
+def _tag_of(run: RunView, key: str) -> str:
+    """The first tag of a metric; "" without one."""
+    return next(iter(run.tags_of_metrics((key,))), "") if key else ""
+
+
+def _container(run: RunView, info: TagInfo, firsts: Mapping[str, str]) -> str | None:
     """Tag of the stage that contains a timing, "" for the step itself. Where that stage is not
     logged, what contains it counts. None for a statistic over workers or samples."""
     if info.stat is not None:
         return None
     key, seen = info.part_of, {""}
-    while key != whole:
+    while key != run.catalogue.roles.step_time:
         if key in firsts and firsts[key] != info.tag:
             return firsts[key]
         metric = run.catalogue.metrics.get(key)
@@ -302,34 +309,18 @@ def _fitting(run: RunView, total: str, tags: list[str]) -> list[str]:
     costs = {t: cost_of(run, t, rows) for t in tags}
     room = stage_limits().fits * cost_of(run, total, rows).now
     kept = [t for t in tags if np.isfinite(costs[t].now)]
-    unsure = sorted((t for t in kept if not _by_name(run, t)), key=lambda t: -costs[t].now)
     regular = [t for t in kept if costs[t].every == 1.0]
-    for tag in unsure:
+
+    for tag in sorted(kept, key=lambda t: -costs[t].now):
+        metric = run.infos[tag].metric
+        if metric is not None and metric.key != run.catalogue.roles.stage:
+            continue
         if sum(costs[t].now for t in regular) <= room:
             break
         kept.remove(tag)
         regular = [t for t in regular if t != tag]
 
     return kept
-
-
-def _by_name(run: RunView, tag: str) -> bool:
-    metric = run.infos[tag].metric
-    return metric is not None and metric.key != run.catalogue.roles.stage
-
-
-def _append(
-    run: RunView, tag: str, within: str, depth: int, inside: Mapping[str, str], out: list[Stage]
-) -> None:
-    metric = run.infos[tag].metric
-    keys = (metric.per_token, metric.tokens) if metric is not None else ("", "")
-    per_token, tokens = (next(iter(run.tags_of_metrics((k,))), "") if k else "" for k in keys)
-    if depth:
-        per_token = tokens = ""
-    out.append(Stage(tag, depth, within, per_token, tokens))
-    for other, container in inside.items():
-        if container == tag and all(s.tag != other for s in out):
-            _append(run, other, tag, depth + 1, inside, out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,51 +346,31 @@ class Load:
 @per_version
 def loads(run: RunView) -> list[Load]:
     """The loads that a run logs, in the order of the catalogue."""
-    found: list[Load] = []
+    found: dict[str, Load] = {}
+
     for tag, info in sorted(run.infos.items(), key=lambda item: item[1].order):
-        metric = info.metric
-        if metric is not None and metric.spread is not None and run.points.count(tag):
-            load = _load(run, tag, metric)
-            if load is not None and all(load.title != other.title for other in found):
-                found.append(load)
-    return found
+        spread = info.metric.spread if info.metric else None
+        if info.metric is None or spread is None or not run.points.count(tag):
+            continue
+        low_tag, mean_tag = _tag_of(run, spread.low), _tag_of(run, spread.mean)
+        high, low = _newest(run, tag), _newest(run, low_tag) if low_tag else math.nan
+        if math.isnan(low) or math.isnan(high):
+            continue
+        mean = _newest(run, mean_tag) if mean_tag else math.nan
+        mean = (low + high) / 2 if math.isnan(mean) else mean
+        wait = high - mean if info.metric.unit == "s" else _wait(run, info.metric, mean, high)
+        found.setdefault(spread.title, Load(tag, spread.title, low, mean, high, wait))
 
-
-def _load(run: RunView, tag: str, metric: Metric) -> Load | None:
-    spread = metric.spread
-    assert spread is not None
-    high, low = _newest(run, tag), _newest_of(run, spread.low)
-    if math.isnan(low) or math.isnan(high):
-        return None
-    mean = _newest_of(run, spread.mean) if spread.mean else math.nan
-    mean = (low + high) / 2 if math.isnan(mean) else mean
-    wait = high - mean if metric.unit == "s" else _wait(run, metric, mean, high)
-    return Load(tag, spread.title, low, mean, high, wait)
+    return list(found.values())
 
 
 def _wait(run: RunView, metric: Metric, mean: float, high: float) -> float:
     """Seconds of the stages that last as long as the fullest rank needs, in which the others
     have nothing to do. NaN where another metric is the load of these stages."""
-    waiting, found = math.nan, anatomy(run)
-    if found is None:
-        return waiting
-
-    for stage in found.parts:
+    waits, found = [], anatomy(run)
+    for stage in found.parts if found else ():
         of_stage = run.infos[stage.tag].metric
-        chosen = run.tags_of_metrics((of_stage.waits,)) if of_stage and of_stage.waits else []
-        loads = [run.infos[t].metric for t in chosen]
-        if metric in loads and high > 0:
-            cost = found.costs[stage.tag].per_step * (1 - mean / high)
-            waiting = cost if math.isnan(waiting) else waiting + cost
-    return waiting
-
-
-def _newest_of(run: RunView, key: str) -> float:
-    tag = next(iter(run.tags_of_metrics((key,))), None)
-    return math.nan if tag is None else _newest(run, tag)
-
-
-def _newest(run: RunView, tag: str) -> float:
-    values = run.series(tag).values[-stage_limits().recent :]
-    finite = values[np.isfinite(values)]
-    return median(finite) * run.infos[tag].scale if len(finite) else math.nan
+        chosen = run.tags_of_metrics((of_stage.waits,)) if of_stage and of_stage.waits else ()
+        if found and high > 0 and any(run.infos[t].metric == metric for t in chosen):
+            waits.append(found.costs[stage.tag].per_step * (1 - mean / high))
+    return sum(waits) if waits else math.nan

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +32,7 @@ _START = 8
 _BEFORE = 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Doubts:
+class _Doubts(NamedTuple):
     """``data/badges.yaml``; see there for the meaning of each field."""
 
     least_rows: int

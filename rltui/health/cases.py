@@ -130,5 +130,5 @@ def case_run(
 
 def case_info(key: str, estimator: str | None = None) -> TagInfo:
     """The meaning of a tag named like its metric."""
-    metric = Metric(key, key, Category.OTHER, None, "", Direction.NONE, None, "", "")
+    metric = Metric(key, key, Category.OTHER, Direction.NONE, "", "")
     return TagInfo(key, metric, key, Category.OTHER, estimator=estimator)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from rltui.core.batch import LogTail
 from rltui.core.installation import shipped
@@ -44,8 +43,7 @@ _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:\([\w.]+\))?(?::(?:\s|$)|$)")
 _LOGGED = re.compile(r"^(?:ERROR|INFO|WARNING) [\d-]+ [\d:]+ \[[^\]]+\] ?")
 
 
-@dataclass(frozen=True, slots=True)
-class ExitStatus:
+class ExitStatus(NamedTuple):
     """The end of a run and its reason."""
 
     kind: ExitKind
@@ -65,8 +63,7 @@ def _weight(node: Node) -> int:
     return _WEIGHTS.index(node.choice(_WEIGHTS))
 
 
-@dataclass(frozen=True, slots=True)
-class _Sign:
+class _Sign(NamedTuple):
     """One entry of ``endings``."""
 
     id: str
@@ -82,8 +79,7 @@ class _Sign:
     """Whether it counts only in a log without any row."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Code:
+class _Code(NamedTuple):
     """One entry of ``exit_codes``."""
 
     kind: ExitKind
@@ -91,8 +87,7 @@ class _Code:
     advice: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
+class _Document(NamedTuple):
     """``data/endings.yaml``; see there for the meaning of each field."""
 
     endings: tuple[_Sign, ...]
@@ -101,8 +96,7 @@ class _Document:
     caught: tuple[re.Pattern[str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(NamedTuple):
     """A line that matches a sign."""
 
     at: int
@@ -112,8 +106,7 @@ class _Seen:
     """The least is the cause."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Knowledge:
+class _Knowledge(NamedTuple):
     signs: tuple[_Sign, ...]
     any_line: re.Pattern[str]
     """Matches every line that some pattern for plain lines may match: a cheap filter."""
@@ -122,8 +115,7 @@ class _Knowledge:
     codes: dict[int, ExitStatus]
 
 
-@dataclass(frozen=True, slots=True)
-class _Raised:
+class _Raised(NamedTuple):
     """The last line of a traceback."""
 
     at: int

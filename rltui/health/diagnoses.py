@@ -9,8 +9,8 @@ just before is the cause of all that began then.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,7 @@ from rltui.store import RunData, Series
 _MACHINE = (Category.TIMING, Category.PERF, Category.SYSTEM, Category.BALANCE)
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(NamedTuple):
     """How many steps count as near each other."""
 
     stride: float
@@ -44,8 +43,7 @@ class Pace:
     """Steps to which an onset is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """What diagnoses read of a run."""
 
     run: RunData
@@ -82,7 +80,7 @@ def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     """The stories of the findings of a run, what moved first, and settings far from usual."""
     diagnosed = _diagnosed(findings, facts)
     suspects = _suspects(diagnosed, facts) if diagnosed.diagnoses else ()
-    return replace(diagnosed, suspects=suspects) if suspects else diagnosed
+    return diagnosed._replace(suspects=suspects) if suspects else diagnosed
 
 
 def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
@@ -169,7 +167,7 @@ def _folded(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
         cause = min(causes, key=lambda d: d.is_over, default=None)
         if cause is not None:
             tops[diagnosis.symptom.id] = tops.get(cause.symptom.id, cause.symptom.id)
-            diagnosis = replace(diagnosis, explained_by=tops[diagnosis.symptom.id])
+            diagnosis = diagnosis._replace(explained_by=tops[diagnosis.symptom.id])
         out.append(diagnosis)
     return out
 
@@ -185,7 +183,7 @@ def _begun(found: list[Diagnosis]) -> list[Diagnosis]:
             begins |= {d.symptom.id: first.symptom.id for d in story if d is not first}
             begins[first.symptom.id] = ""
     return [
-        replace(d, explained_by=begins.get(d.symptom.id, d.explained_by) or None) for d in found
+        d._replace(explained_by=begins.get(d.symptom.id, d.explained_by) or None) for d in found
     ]
 
 
@@ -281,7 +279,7 @@ def _below_setting(
         if begun is not None and first <= begun <= last:
             below.add(story[0].symptom.id)
     out = [
-        replace(d, explained_by=SETTING_CHANGED) if (d.explained_by or d.symptom.id) in below else d
+        d._replace(explained_by=SETTING_CHANGED) if (d.explained_by or d.symptom.id) in below else d
         for d in found
     ]
     symptom = symptoms()[SETTING_CHANGED]
@@ -313,7 +311,7 @@ def _begin(story: list[Diagnosis]) -> int | None:
 def _by_story(found: list[Diagnosis]) -> list[Diagnosis]:
     out: list[Diagnosis] = []
     for story in _stories(found):
-        out += [replace(story[0], level=_level(story)), *story[1:]]
+        out += [story[0]._replace(level=_level(story)), *story[1:]]
     return out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from rltui.core.block import BoolArray, IntArray
 from rltui.health.detectors.extent import Window, extent
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Rows of one episode, as indices."""
 
     first: int

@@ -7,7 +7,6 @@ end, in ``data/endings.yaml``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,20 +26,17 @@ _TRACEBACK = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sourced:
+class _Sourced(NamedTuple):
     pattern: str
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Others:
+class _Others(NamedTuple):
     names: tuple[str, ...]
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
+class _Document(NamedTuple):
     """``data/job_logs.yaml``; see there for the meaning of each field."""
 
     jobs: tuple[_Sourced, ...]

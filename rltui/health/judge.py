@@ -58,7 +58,7 @@ def judge(
     if info.guessed and variant.detector.finite_is_quiet:  # NaN is bad whatever it means
         info = replace(info, guessed=False)
     elif info.guessed and Level.WATCH in variant.levels:
-        variant = replace(variant, levels={Level.WATCH: variant.levels[Level.WATCH]})
+        variant = variant._replace(levels={Level.WATCH: variant.levels[Level.WATCH]})
     rows, walls = judged_rows(variant, info, series, others, {} if columns is None else columns)
     if given:
         keep = slice(None) if rows.count == series.count else np.isfinite(series.values)

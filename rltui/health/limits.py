@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from functools import cache
-from typing import Annotated, TypeVar
+from typing import Annotated, NamedTuple, TypeVar, get_type_hints
 
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, shipped_record
@@ -20,10 +19,10 @@ def limits_of(record: type[_Limits]) -> Callable[[Node], _Limits]:
     def read(node: Node) -> _Limits:
         table = node.table()
         values: dict[str, float] = {}
-        for limit in fields(record):  # type: ignore[arg-type]
-            entry = table.need(limit.name).table()
+        for name, kind in get_type_hints(record).items():
+            entry = table.need(name).table()
             value, reason = entry.need("value"), entry.need("source")
-            values[limit.name] = value.integer() if limit.type == "int" else value.number()
+            values[name] = value.integer() if kind is int else value.number()
             if not reason.text().strip():
                 reason.fail("the reason is missing")
             entry.finish()
@@ -34,8 +33,7 @@ def limits_of(record: type[_Limits]) -> Callable[[Node], _Limits]:
     return read
 
 
-@dataclass(frozen=True, slots=True)
-class MoveLimits:
+class MoveLimits(NamedTuple):
     """When a metric left its usual level; ``moved`` in ``data/movement.yaml``."""
 
     rows_before: int
@@ -48,8 +46,7 @@ class MoveLimits:
     far_inside: float
 
 
-@dataclass(frozen=True, slots=True)
-class SettingLimits:
+class SettingLimits(NamedTuple):
     """When a setting jumped; ``setting`` in ``data/movement.yaml``."""
 
     rows_before: int
@@ -59,8 +56,7 @@ class SettingLimits:
     same: float
 
 
-@dataclass(frozen=True, slots=True)
-class TrendLimits:
+class TrendLimits(NamedTuple):
     """When a trend is clear enough to be drawn out; ``trend`` in ``data/movement.yaml``."""
 
     share: float
@@ -71,8 +67,7 @@ class TrendLimits:
     band_high: float
 
 
-@dataclass(frozen=True, slots=True)
-class StoryLimits:
+class StoryLimits(NamedTuple):
     """Which findings belong together; ``story`` in ``data/movement.yaml``."""
 
     onset_rows: float
@@ -80,8 +75,7 @@ class StoryLimits:
     anchored: int
 
 
-@dataclass(frozen=True, slots=True)
-class Movement:
+class Movement(NamedTuple):
     """``data/movement.yaml``; see there for the meaning of each limit."""
 
     moved: Annotated[MoveLimits, Keyed(read=limits_of(MoveLimits))]

@@ -33,8 +33,7 @@ class Side(str, Enum):
     """Limits of equal size above and below zero."""
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """Templates of a rule, to be filled with :attr:`Evidence.row` and :attr:`Evidence.facts`."""
 
     summary: str
@@ -81,8 +80,7 @@ class Evidence:
     """Whether the finding is over but the newest row is beyond the limit again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One episode in which a rule found something in one tag of a run."""
 
     rule: str
@@ -147,8 +145,7 @@ class Judgement:
     """The level that ``low`` and ``high`` begin; bad for a rule that knows no other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """A metric that left its usual level."""
 
     tag: str
@@ -174,8 +171,7 @@ class Move:
         return float("inf") if factor is None else abs(math.log(factor))
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(NamedTuple):
     """A setting that has been far from usual since before a story began."""
 
     tag: str
@@ -186,8 +182,7 @@ class Suspect:
     """What helps, for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """A symptom of a run with the findings that show it."""
 
     symptom: Symptom
@@ -221,8 +216,7 @@ def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:
     return top if top.findings and top.peak >= holding.peak else holding
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosed:
+class Diagnosed(NamedTuple):
     """All that is said about the findings of a run."""
 
     diagnoses: tuple[Diagnosis, ...] = ()
@@ -275,8 +269,7 @@ class Diagnosed:
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A rule that could not judge, and why."""
 
     rule: str
@@ -297,6 +290,9 @@ class FewRows(NamedTuple):
     needed: int
 
 
+NOTHING_DIAGNOSED = Diagnosed()
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The judgement of one run: the only input of badges, check and snapshot."""
@@ -313,7 +309,7 @@ class Report:
     skipped: tuple[Skipped, ...]
     judged: tuple[str, ...]
     """Rule ids that could judge."""
-    diagnosed: Diagnosed = Diagnosed()
+    diagnosed: Diagnosed = NOTHING_DIAGNOSED
     """The findings as stories, and what moved first."""
     reference: str | None = None
     """Name of the run that it was compared with."""

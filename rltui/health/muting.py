@@ -66,14 +66,14 @@ def _diagnosed(diagnosed: Diagnosed, names: Collection[MutedFinding]) -> Diagnos
         findings = tuple(f for f in diagnosis.findings if MutedFinding.of(f) not in names)
         firing = worst(f.level for f in findings if f.state is FindingState.FIRING)
         if findings:
-            left.append(replace(diagnosis, findings=findings, level=max(firing, Level.OK)))
+            left.append(diagnosis._replace(findings=findings, level=max(firing, Level.OK)))
         elif not diagnosis.findings:  # a setting that jumped: it is there for what it explains
-            left.append(replace(diagnosis, level=Level.OK))
+            left.append(diagnosis._replace(level=Level.OK))
     explained = {d.explained_by for d in left}
     left = [d for d in left if d.findings or d.symptom.id in explained]
     ids = {d.symptom.id for d in left}
     by_cause = [
-        replace(d, explained_by=d.explained_by if d.explained_by in ids else None) for d in left
+        d._replace(explained_by=d.explained_by if d.explained_by in ids else None) for d in left
     ]
     levels = {
         d.symptom.id: worst(
@@ -82,7 +82,7 @@ def _diagnosed(diagnosed: Diagnosed, names: Collection[MutedFinding]) -> Diagnos
         for d in by_cause
     }
 
-    return _in_order(diagnosed, [replace(d, level=levels[d.symptom.id]) for d in by_cause])
+    return _in_order(diagnosed, [d._replace(level=levels[d.symptom.id]) for d in by_cause])
 
 
 def _in_order(full: Diagnosed, left: Sequence[Diagnosis]) -> Diagnosed:
@@ -95,4 +95,4 @@ def _in_order(full: Diagnosed, left: Sequence[Diagnosis]) -> Diagnosed:
     if found.diagnoses[0].symptom.id != full.diagnoses[0].symptom.id:
         return found
     same = before.symptom.id == now.symptom.id and now.level >= Level.WATCH
-    return replace(full, diagnoses=found.diagnoses, suspects=full.suspects if same else ())
+    return full._replace(diagnoses=found.diagnoses, suspects=full.suspects if same else ())

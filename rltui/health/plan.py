@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import filter as fitting_names
+from typing import NamedTuple
 
 from rltui.catalogue.model import Recognition, TagInfo
 from rltui.health.rule import Rule, Variant
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One variant that applies to the run, with the tags it reads."""
 
     rule: Rule

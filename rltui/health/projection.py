@@ -8,7 +8,7 @@ the trend is less even.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from rltui.health.model import Judgement
 from rltui.store import Series
 
 
-@dataclass(frozen=True, slots=True)
-class Projection:
+class Projection(NamedTuple):
     """A limit that a metric is going to cross."""
 
     tag: str

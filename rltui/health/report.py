@@ -194,8 +194,7 @@ def _merged(group: list[Finding]) -> Finding:
     first = group[0]
     others = [t for t in dict.fromkeys(f.tag for f in group) if t != best.tag and t is not None]
     until = None if firing else max(f.until_step or 0 for f in group)
-    merged = replace(
-        best,
+    merged = best._replace(
         since_step=first.since_step,
         since_wall_time=first.since_wall_time,
         until_step=until,
@@ -205,7 +204,7 @@ def _merged(group: list[Finding]) -> Finding:
 
 
 def _with_evidence(finding: Finding, **changes: Any) -> Finding:
-    return replace(finding, evidence=replace(finding.evidence, **changes))
+    return finding._replace(evidence=replace(finding.evidence, **changes))
 
 
 def _broken(answers: Answers) -> list[Finding]:

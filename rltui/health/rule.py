@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.catalogue.model import Category, Recognition, TagInfo
 from rltui.core.level import Level
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 Number = float | int | bool | Extent
 
 
-@dataclass(frozen=True, slots=True)
-class When:
+class When(NamedTuple):
     """Conditions under which a variant applies; empty means always.
 
     Those with ``not_`` exclude. ``unlogged``: only when the run logs none of these metrics.
@@ -79,8 +78,7 @@ class Case:
     """The same of the reference run, for detectors that compare with one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(NamedTuple):
     """One way in which a rule judges one kind of input."""
 
     id: str

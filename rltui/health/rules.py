@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.catalogue.model import Category
 from rltui.core.installation import shipped
@@ -348,16 +349,14 @@ def _read_case(node: Node, variants: list[Variant]) -> Case:
 # -- metrics without a rule: data/unread.yaml ------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Reason:
+class _Reason(NamedTuple):
     """Why the rules leave some metrics out."""
 
     reason: str
     metrics: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Unread:
+class _Unread(NamedTuple):
     unread: tuple[_Reason, ...]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
@@ -13,8 +14,7 @@ from rltui.health.limits import limits_of
 from rltui.health.rule import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class StallLimits:
+class StallLimits(NamedTuple):
     """How long a run may be silent; seconds, except for the multiples."""
 
     least_s: float
@@ -31,8 +31,7 @@ class StallLimits:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class StoppedRule:
+class StoppedRule(NamedTuple):
     """Says that a run ended without a word before its planned steps."""
 
     rule: Rule
@@ -40,8 +39,7 @@ class StoppedRule:
     advice: str
 
 
-@dataclass(frozen=True, slots=True)
-class StallRule:
+class StallRule(NamedTuple):
     """The document; see there for the meaning of each field."""
 
     rule: Rule
@@ -93,7 +91,7 @@ def with_override(node: Node | None) -> StallRule:
     known = stall_rule()
     if node is None:
         return known
-    names = tuple(asdict(known.limits))
+    names = tuple(known.limits._asdict())
     table = node.table()
     for name, value in table.pairs():
         if name not in names:
@@ -106,7 +104,7 @@ def with_override(node: Node | None) -> StallRule:
             value.fail("must be above 1: a shorter silence is no stall")
     changed = {name: value.number() for name, value in table.pairs()}
 
-    return _explained(replace(known, limits=replace(known.limits, **changed)))
+    return _explained(known._replace(limits=known.limits._replace(**changed)))
 
 
 def _explained(known: StallRule) -> StallRule:
@@ -114,8 +112,8 @@ def _explained(known: StallRule) -> StallRule:
     meaning = fill(
         known.meaning, lambda name, spec: f"{shown[name]:.0f}" if spec else f"{shown[name]:g}"
     )
-    return replace(known, rule=replace(known.rule, meaning=meaning))
+    return known._replace(rule=replace(known.rule, meaning=meaning))
 
 
 def _shown(limits: StallLimits) -> dict[str, float]:
-    return asdict(limits) | {"hours": limits.ended_after_s / 3600}
+    return limits._asdict() | {"hours": limits.ended_after_s / 3600}

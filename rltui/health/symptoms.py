@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from rltui.core.yaml_document import Node
 from rltui.core.yaml_record import Keyed, read_record, shipped_record
@@ -15,16 +14,14 @@ from rltui.core.yaml_record import Keyed, read_record, shipped_record
 SETTING_CHANGED = "setting_changed"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The range of a value that holds almost everywhere, in units of the metric."""
 
     low: float | None = None
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One thing to check."""
 
     ask: str
@@ -38,8 +35,7 @@ class Check:
     """The answer where the metric has had one value all the time; "" where that is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(NamedTuple):
     """A finding, or an exit, that shows a symptom."""
 
     rule: str = ""
@@ -71,8 +67,7 @@ def _checks(*, first: bool) -> Callable[[Node], tuple[Check, ...]]:
     return lambda node: tuple(read_record(n, Check, first=first) for n in node.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Symptom:
+class Symptom(NamedTuple):
     """One entry of ``data/diagnoses.yaml``; see there for the meaning of each field."""
 
     id: str
@@ -121,8 +116,7 @@ def _read_all(node: Node) -> Mapping[str, Symptom]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """``data/diagnoses.yaml``; see there for the meaning of each field."""
 
     symptoms: Annotated[Mapping[str, Symptom], Keyed("diagnoses", _read_all)]

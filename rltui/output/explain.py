@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from rltui.catalogue import Catalogue
 from rltui.catalogue.catalogue import GENERIC
-from rltui.catalogue.model import Explanation, Metric, Recognition, TagInfo
+from rltui.catalogue.model import Explanation, Recognition, TagInfo
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.text import clean
@@ -20,12 +21,23 @@ from rltui.health.model import Judgement
 from rltui.health.rule import Number, Rule, Variant, When
 from rltui.health.rules import why_unread
 from rltui.health.symptoms import Symptom, symptoms
+from rltui.output.json_document import fields_of
 
 Json = dict[str, Any]
 _WIDTH = 78
 #: Names of tags that are listed without ``reasons``.
 _SHOWN = 4
 _BETTER = {"up": "higher", "down": "lower", "inside": "inside its range", "none": ""}
+
+_METRIC = ("key", "title", "category", "unit", "direction", "healthy", "meaning", "source")
+_TAG = (
+    *("tag", "metric", "title", "category", "unit", "direction", "sign", "scale", "meaning"),
+    *("guessed", "matched_by", "source"),
+)
+_VARIANT = (
+    *("id", "title", "metrics", "applies", "healthy", "limits", "detector", "watch", "bad"),
+    *("hold", "release", "min_points", "advice", "sources"),
+)
 
 
 def explain_document(
@@ -37,13 +49,22 @@ def explain_document(
     """
     known = {r.id: r for r in rules}
     if name is None:
-        return _everything(catalogue, known)
+        every: dict[str, Mapping[str, Any]] = {
+            "metrics": catalogue.metrics,
+            "rules": known,
+            "symptoms": symptoms(),
+            "frameworks": catalogue.dialects,
+        }
+        titles = {kind: {k: x.title for k, x in some.items()} for kind, some in every.items()}
+        return {"schema": "rltui.explain/1", **titles}
+
     name = clean(name)
     found = catalogue.explain(name, framework)
     nameless = not found.tags and all(info.metric is None for _, info in found.own)
     if found.metric is None and nameless and name not in {*known, *symptoms()}:
         name = _by_title(catalogue, known, name)
         found = catalogue.explain(name, framework)
+
     described = _described(catalogue, known, name, found)
     if not described:
         hint = nearest(name, [*found.nearest, *known, *symptoms()])
@@ -51,23 +72,26 @@ def explain_document(
             f"unknown name {name!r}: no tag, metric, rule or symptom"
             + (f"; did you mean {hint!r}?" if hint else "")
         )
-    readers = [r for r in known.values() if any(_readers([r], key) for key in _keys(described))]
+
+    keys = {t["metric"] for t in described.get("tags", ())} - {None}
+    keys |= {found.metric.key} if found.metric else set()
+    read = {rule for key in keys for rule in _readers(known.values(), key)}
     document = {"schema": "rltui.explain/1", "name": name, **described}
-    document["rules"] = {r.id: r.title for r in readers}
-    if "metric" in document:
-        document["unread"] = None if readers else why_unread(name)
+    document["rules"] = {k: r.title for k, r in known.items() if k in read}
+    if found.metric is not None:
+        document["unread"] = None if read else why_unread(name)
+
     return document
 
 
-def _everything(catalogue: Catalogue, rules: Mapping[str, Rule]) -> Json:
-    """The titles of all that can be explained."""
-    return {
-        "schema": "rltui.explain/1",
-        "metrics": {k: m.title for k, m in catalogue.metrics.items()},
-        "rules": {k: r.title for k, r in rules.items()},
-        "symptoms": {k: s.title for k, s in symptoms().items()},
-        "frameworks": {k: d.title for k, d in catalogue.dialects.items()},
-    }
+def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str:
+    """The metric key, rule or symptom whose title on screen is ``name``; else ``name``."""
+    titles = chain(
+        ((s.title, s.id) for s in symptoms().values()),
+        ((t, r.id) for r in rules.values() for t in (r.title, *(v.title for v in r.variants))),
+        ((m.title, key) for key, m in catalogue.metrics.items()),
+    )
+    return next((key for title, key in titles if title.lower() == name.lower()), name)
 
 
 def _described(
@@ -76,70 +100,54 @@ def _described(
     """All that bears a name: the metric, tags by framework, the rule, the symptom."""
     document: Json = {}
     if found.metric is not None:
-        document["metric"] = _metric(found.metric)
+        healthy = found.metric.healthy
+        bounds = healthy and {"low": healthy.low, "high": healthy.high}
+        document["metric"] = fields_of(found.metric, _METRIC, healthy=bounds)
         document["logged_as"] = [
             {"framework": f, "pattern": p, "where": w} for f, p, w in found.patterns
         ]
-    answers = [] if name in symptoms() else _answers(found, rules.values())
-    if any(x["metric"] for x in answers):
-        document["tags"] = answers
+
+    tags = [] if name in symptoms() else _tags(found, tuple(rules.values()))
+    if any(tag["metric"] for tag in tags):
+        document["tags"] = tags
     if name in rules:
-        document["rule"] = _rule(rules[name])
+        rule = rules[name]
+        document["rule"] = {
+            **fields_of(rule, ("id", "title", "category", "meaning")),
+            "variants": [_variant(v) for v in rule.variants],
+            "where": f"{rule.path.name}:{rule.line}",
+        }
+
     if name in symptoms():
-        document["symptom"] = symptom_document(catalogue, symptoms()[name])
+        document["symptom"] = _symptom(catalogue, symptoms()[name])
 
     return document
 
 
-def _by_title(catalogue: Catalogue, rules: Mapping[str, Rule], name: str) -> str:
-    """The metric key, rule or symptom whose title on screen is ``name``; else ``name``."""
-    wanted = name.lower()
-    for symptom in symptoms().values():
-        if symptom.title.lower() == wanted:
-            return symptom.id
-    for rule in rules.values():
-        if wanted in (rule.title.lower(), *(v.title.lower() for v in rule.variants)):
-            return rule.id
-    for key, metric in catalogue.metrics.items():
-        if metric.title.lower() == wanted:
-            return key
-    return name
-
-
-def _keys(document: Json) -> list[str]:
-    keys = [document["metric"]["key"]] if "metric" in document else []
-    return keys + [t["metric"] for t in document.get("tags", ()) if t["metric"]]
-
-
-def _answers(found: Explanation, rules: Iterable[Rule]) -> list[Json]:
+def _tags(found: Explanation, rules: Iterable[Rule]) -> list[Json]:
     """What a tag means in each framework that writes it, then in runs of no known one, where the
     kind of training may decide; and the rules that judge it there."""
-    rules = tuple(rules)
-    answers = [
-        {
-            "framework": framework,
-            "scenarios": [],
-            **_tag(info),
-            "rules": _readers(rules, info.metric.key, framework) if info.metric else [],
-        }
-        for framework, info in found.tags
-        if framework != GENERIC
-    ]
-    several = len(found.own) > 1
-    for kinds, info in found.own:
-        runs = [Recognition(GENERIC, "", None, kind, ()) for kind in kinds]
-        key = info.metric.key if info.metric else ""
-        read = [_readers(rules, key, GENERIC, run) for run in runs] if key else []
-        answers.append(
-            {
-                "framework": GENERIC,
-                "scenarios": [kind.id for kind in kinds] if several else [],
-                **_tag(info),
-                "rules": list(dict.fromkeys(rule for ids in read for rule in ids)),
-            }
-        )
 
-    return answers
+    def entry(framework: str, scenarios: list[str], info: TagInfo, read: list[str]) -> Json:
+        key = info.metric.key if info.metric else None
+        tag = fields_of(info, _TAG, metric=key, matched_by=info.where)
+        return {"framework": framework, "scenarios": scenarios, **tag, "rules": read}
+
+    tags = []
+    for framework, info in found.tags:
+        if framework != GENERIC:
+            read = _readers(rules, info.metric.key, framework) if info.metric else []
+            tags.append(entry(framework, [], info, read))
+
+    for kinds, info in found.own:
+        read = []
+        for kind in kinds if info.metric else ():
+            run = Recognition(GENERIC, "", None, kind, ())
+            read += _readers(rules, info.metric.key, GENERIC, run) if info.metric else []
+        names = [kind.id for kind in kinds] if len(found.own) > 1 else []
+        tags.append(entry(GENERIC, names, info, list(dict.fromkeys(read))))
+
+    return tags
 
 
 def _readers(
@@ -159,64 +167,24 @@ def _readers(
     ]
 
 
-def _metric(metric: Metric) -> Json:
-    healthy = metric.healthy
-    return {
-        "key": metric.key,
-        "title": metric.title,
-        "category": metric.category.value,
-        "unit": metric.unit,
-        "direction": metric.direction.value,
-        "healthy": None if healthy is None else {"low": healthy.low, "high": healthy.high},
-        "meaning": metric.meaning,
-        "source": metric.source,
+def _variant(variant: Variant) -> Json:
+    """The conditions and parameters of one variant of a rule."""
+    set_for = {
+        level.word: {k: v.plain() if isinstance(v, Extent) else v for k, v in values.items()}
+        for level, values in variant.levels.items()
     }
-
-
-def _tag(info: TagInfo) -> Json:
-    return {
-        "tag": info.tag,
-        "metric": info.metric.key if info.metric else None,
-        "title": info.title,
-        "category": info.category.value,
-        "unit": info.unit,
-        "direction": info.direction.value,
-        "sign": info.sign,
-        "scale": info.scale,
-        "meaning": info.meaning,
-        "guessed": info.guessed,
-        "matched_by": info.where,
-        "source": info.source,
-    }
-
-
-def _rule(rule: Rule) -> Json:
-    return {
-        "id": rule.id,
-        "title": rule.title,
-        "category": rule.category.value,
-        "meaning": rule.meaning,
-        "variants": [
-            {
-                "id": v.id,
-                "title": v.title,
-                "metrics": list(v.metrics),
-                "applies": _applies(v.when),
-                "healthy": _limit(v, min(v.levels)),
-                "limits": {level.word: _limit(v, level) for level in v.levels},
-                "detector": v.detector.name,
-                "watch": _parameters(v.levels.get(Level.WATCH, {})),
-                "bad": _parameters(v.levels.get(Level.BAD, {})),
-                "hold": v.hold.plain(),
-                "release": v.release,
-                "min_points": v.min_points,
-                "advice": v.advice,
-                "sources": dict(v.sources),
-            }
-            for v in rule.variants
-        ],
-        "where": f"{rule.path.name}:{rule.line}",
-    }
+    return fields_of(
+        variant,
+        _VARIANT,
+        applies=_applies(variant.when),
+        healthy=_limit(variant, min(variant.levels)),
+        limits={level.word: _limit(variant, level) for level in variant.levels},
+        detector=variant.detector.name,
+        watch=set_for.get("watch", {}),
+        bad=set_for.get("bad", {}),
+        hold=variant.hold.plain(),
+        sources=dict(variant.sources),
+    )
 
 
 def _applies(when: When) -> str:
@@ -245,85 +213,96 @@ def _limit(variant: Variant, level: Level) -> str:
         for name, v in given.items()
     }
     template = variant.words.healthy
-    known = all(isinstance(x, str) or values.get(x.name) is not None for x in parts_of(template))
-    rules = (variant.id,)
+    if any(not isinstance(x, str) and values.get(x.name) is None for x in parts_of(template)):
+        template = ""
 
-    return sentences.healthy(
-        Judgement(level, None, None, rules, template if known else "", "", values)
-    )
+    return sentences.healthy(Judgement(level, rules=(variant.id,), healthy=template, values=values))
 
 
-def _parameters(values: Mapping[str, Number]) -> Json:
-    return {k: v.plain() if isinstance(v, Extent) else v for k, v in values.items()}
+def _symptom(catalogue: Catalogue, symptom: Symptom) -> Json:
+    """What to check when a symptom shows, what usually causes it, and which rules show it."""
+    titles = {key: metric.title for key, metric in catalogue.metrics.items()}
+    return {
+        **fields_of(symptom, ("id", "title")),
+        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found if sign.rule)),
+        "check": [
+            {
+                "first": c.first,
+                "question": c.ask,
+                "metrics": list(c.metrics),
+                "titles": list(dict.fromkeys(titles.get(k, k) for k in c.metrics)),
+            }
+            for c in symptom.checks
+        ],
+        **fields_of(symptom, ("causes", "advice", "explains", "source")),
+    }
 
 
 def explain_text(document: Json, *, reasons: bool = False) -> str:
     """The document for people: what it means, its limits, what to do. ``reasons``: also who logs
     it under which name, the parameters of a rule and where each limit comes from."""
-    if "name" not in document:
-        return _listing(document)
     lines: list[str] = []
+    for section in ("symptoms", "rules", "metrics", "frameworks") if "name" not in document else ():
+        lines += ["", section, *(f"  {key:28} {x}" for key, x in document[section].items())]
+
     if "metric" in document:
-        lines += _metric_lines(document["metric"], document["logged_as"], reasons=reasons)
+        lines += _metric_lines(document["metric"], document["logged_as"], reasons)
+
+    # Entries that are the same for several frameworks stand together.
+    groups: dict[tuple[object, ...], list[Json]] = {}
+    for entry in document.get("tags", ()):
+        same = ("metric", "title", "unit", "sign", "meaning", "guessed")
+        groups.setdefault(tuple(entry[k] for k in same), []).append(entry)
+
     shown = document.get("metric", {}).get("meaning")
-    groups = _grouped(document.get("tags", ()))
-    for group in groups:
+    for group in groups.values():
         if reasons or group[0]["meaning"] != shown or len(groups) > 1:
-            lines += _tag_lines(group, document["rules"], reasons=reasons)
+            lines += _tag_lines(group, document["rules"], reasons)
+
     if "rule" in document:
-        lines += _rule_lines(document["rule"], reasons=reasons)
+        lines += _rule_lines(document["rule"], reasons)
     if "symptom" in document:
-        lines += symptom_lines(document["symptom"], reasons=reasons)
-    if document["rules"] and "rule" not in document and "metric" in document:
+        lines += _symptom_lines(document["symptom"], reasons)
+    if "metric" in document and document["rules"] and "rule" not in document:
         names = ", ".join(f"{title} ({key})" for key, title in document["rules"].items())
         lines += ["", *wrap(f"judged by {names}", _WIDTH)]
+
     if document.get("unread"):
         lines += ["", *wrap(f"judged by no rule: {document['unread']}", _WIDTH)]
 
     return "\n".join(lines).strip("\n") + "\n"
 
 
-def _listing(document: Json) -> str:
-    lines = []
-    for section in ("symptoms", "rules", "metrics", "frameworks"):
-        lines += ["", section]
-        lines += [f"  {key:28} {title}" for key, title in document[section].items()]
-    return "\n".join(lines).strip("\n") + "\n"
+def _facts(facts: Iterable[tuple[str, str]], indent: int = 2, name: int = 11) -> list[str]:
+    """The texts behind their names of ``name`` cells, wrapped; no line for an empty one."""
+    return [
+        f"{'':{indent}}{'' if at else title:{name}}{line}"
+        for title, text in facts
+        for at, line in enumerate(wrap(text, _WIDTH - name - indent))
+    ]
 
 
-def _metric_lines(metric: Json, logged: list[Json], *, reasons: bool) -> list[str]:
+def _metric_lines(metric: Json, logged: list[Json], reasons: bool) -> list[str]:
     unit = f", {metric['unit']}" if metric["unit"] else ""
     lines = [f"{metric['title']} ({metric['key']}): {metric['category']}{unit}", ""]
     lines += wrap(metric["meaning"], _WIDTH)
+    common = [name for name, _ in Counter(x["pattern"] for x in logged).most_common()]
+    more = f", and {len(common) - _SHOWN} other names" if len(common) > _SHOWN else ""
     facts = [
         ("better", _BETTER[metric["direction"]]),
         ("healthy", sentences.bounds(**metric["healthy"]) if metric["healthy"] else ""),
-        ("logged as", "" if reasons else _patterns(logged)),
+        ("logged as", "" if reasons else ", ".join(common[:_SHOWN]) + more),
         ("source", metric["source"] if reasons else ""),
     ]
     lines += _facts(facts, 0)
     if reasons:
         lines += ["", "logged as", *(f"  {x['framework']:16} {x['pattern']}" for x in logged)]
+
     return lines
 
 
-def _patterns(logged: list[Json]) -> str:
-    """The names under which most frameworks log a metric."""
-    common = [name for name, _ in Counter(x["pattern"] for x in logged).most_common()]
-    more = f", and {len(common) - _SHOWN} other names" if len(common) > _SHOWN else ""
-    return ", ".join(common[:_SHOWN]) + more
-
-
-def _grouped(tags: Iterable[Json]) -> list[list[Json]]:
-    """Entries that are the same for several frameworks together."""
-    groups: dict[tuple[object, ...], list[Json]] = {}
-    for entry in tags:
-        same = ("metric", "title", "unit", "sign", "meaning", "guessed")
-        groups.setdefault(tuple(entry[k] for k in same), []).append(entry)
-    return list(groups.values())
-
-
-def _tag_lines(group: list[Json], rules: Mapping[str, str], *, reasons: bool) -> list[str]:
+def _tag_lines(group: list[Json], rules: Mapping[str, str], reasons: bool) -> list[str]:
+    """What a tag means, who logs it, how its name is known, and which rules read it."""
     entry = group[0]
     own = [x for x in group if x["framework"] == GENERIC]
     kinds = ", ".join(kind for x in own for kind in x["scenarios"])
@@ -331,48 +310,59 @@ def _tag_lines(group: list[Json], rules: Mapping[str, str], *, reasons: bool) ->
         where = f" of kind {kinds}" if kinds else ""
         text = f"In runs of no known framework{where} it means nothing by its name: it is shown "
         return ["", *wrap(f"{text}under {entry['category']}, and no rule judges it.", _WIDTH)]
+
     unit = f", {entry['unit']}" if entry["unit"] else ""
     lines = ["", f"{entry['title']} ({entry['metric']}){unit}"]
     lines += [f"  {x}" for x in wrap(entry["meaning"], _WIDTH - 2)]
     if entry["sign"] < 0:
         lines.append("  logged with the opposite sign")
-    names = [x["framework"] for x in group if x["framework"] != GENERIC]
-    names += [f"no known framework{f' ({kinds})' if kinds else ''}"] if own else []
 
-    return lines + _facts(_tag_facts(group, names, rules, reasons=reasons))
+    return lines + _facts(_tag_facts(group, f" ({kinds})" if kinds else "", rules, reasons))
 
 
 def _tag_facts(
-    group: list[Json], names: list[str], rules: Mapping[str, str], *, reasons: bool
+    group: list[Json], kinds: str, rules: Mapping[str, str], reasons: bool
 ) -> Iterator[tuple[str, str]]:
-    """Who logs the tag of a group, how its name is known, and which rules read it."""
-    entry = group[0]
+    names = [x["framework"] for x in group if x["framework"] != GENERIC]
+    names += [f"no known framework{kinds}"] if len(names) < len(group) else []
     yield "holds for", ", ".join(names)
     if not reasons:
         patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
         yield "matched by", ", ".join(patterns)
-    yield "guessed", sentences.GUESSED if entry["guessed"] else ""
+
+    yield "guessed", sentences.GUESSED if group[0]["guessed"] else ""
     read = dict.fromkeys(rule for x in group for rule in x["rules"])
     yield "judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"
     if reasons:
         yield from (("matched by", x["matched_by"]) for x in group)
-        yield "source", entry["source"]
+        yield "source", group[0]["source"]
 
 
-def _rows(value: Any) -> str:
-    """A number, or how many rows: "5 to 20 (10 % of the rows so far)"."""
-    return str(Extent(**value)) if isinstance(value, dict) else str(value)
-
-
-def _rule_lines(rule: Json, *, reasons: bool) -> list[str]:
+def _rule_lines(rule: Json, reasons: bool) -> list[str]:
+    """A rule with its variants: what each reads, for which runs, its limits and when it fires."""
     lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
     lines += wrap(rule["meaning"], _WIDTH)
     shared = len({v["advice"] for v in rule["variants"]}) == 1
+
     for variant in rule["variants"]:
         lines += ["", f"{variant['title']} ({variant['id']})" if reasons else variant["title"]]
-        lines += _facts(_variant_facts(variant, advised=not shared, reasons=reasons))
-        for name, why in variant["sources"].items() if reasons else ():
+        limits = (f"{k} unless {x}" for k, x in variant["limits"].items() if x)
+        facts = [
+            ("reads", ", ".join(variant["metrics"])),
+            ("for", variant["applies"]),
+            ("limits", ", ".join(limits)),
+            ("check", "" if shared else variant["advice"]),
+        ]
+        lines += _facts(facts)
+        if not reasons:
+            continue
+        lines += _facts([("fires", _when(variant))])
+        for word in ("watch", "bad"):
+            values = ", ".join(f"{k} {_rows(v)}" for k, v in variant[word].items())
+            lines += _facts([(word, values)])
+        for name, why in variant["sources"].items():
             lines += [f"    {x}" for x in wrap(f"{name + ': ' if name else ''}{why}", _WIDTH - 4)]
+
     if not rule["variants"]:
         return lines
     if shared:
@@ -381,81 +371,32 @@ def _rule_lines(rule: Json, *, reasons: bool) -> list[str]:
     return [*lines, "", f"rules.override changes the parameters{hint}"]
 
 
-def _variant_facts(variant: Json, *, advised: bool, reasons: bool) -> Iterator[tuple[str, str]]:
-    """What a variant of a rule reads, for which runs, its limits and when it speaks."""
-    yield "reads", ", ".join(variant["metrics"])
-    yield "for", variant["applies"]
-    yield "limits", ", ".join(f"{k} unless {x}" for k, x in variant["limits"].items() if x)
-    if advised:
-        yield "check", variant["advice"]
-    if reasons:
-        yield "fires", _when(variant)
-        for word in ("watch", "bad"):
-            yield word, ", ".join(f"{k} {_rows(v)}" for k, v in variant[word].items())
-
-
-def _facts(facts: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
-    """The texts behind their names, wrapped; no line for an empty one."""
-    lines = []
-    for name, text in facts:
-        for at, line in enumerate(wrap(text, _WIDTH - 11 - indent)):
-            lines.append(f"{'':{indent}}{'' if at else name:11}{line}")
-    return lines
-
-
 def _when(variant: Json) -> str:
     """After how many rows a variant speaks, and is silent again."""
-    hold = variant["hold"]
-    rows = "at once" if hold == 1 else f"after {_rows(hold)} rows in a row"
-    least = f", from row {variant['min_points']} on" if variant["min_points"] > 1 else ""
-    return f"{rows}{least}; resolved after {variant['release']} rows inside the limit"
+    hold, least = variant["hold"], variant["min_points"]
+    fires = "at once" if hold == 1 else f"after {_rows(hold)} rows in a row"
+    fires += f", from row {least} on" if least > 1 else ""
+    return f"{fires}; resolved after {variant['release']} rows inside the limit"
 
 
-def symptom_document(catalogue: Catalogue, symptom: Symptom) -> Json:
-    """What to check when a symptom shows, what usually causes it, and which rules show it."""
-
-    def title(key: str) -> str:
-        metric = catalogue.metrics.get(key)
-        return key if metric is None else metric.title
-
-    return {
-        "id": symptom.id,
-        "title": symptom.title,
-        "shown_by": list(dict.fromkeys(sign.rule for sign in symptom.found if sign.rule)),
-        "check": [
-            {
-                "first": c.first,
-                "question": c.ask,
-                "metrics": list(c.metrics),
-                "titles": list(dict.fromkeys(title(k) for k in c.metrics)),
-            }
-            for c in symptom.checks
-        ],
-        "causes": symptom.causes,
-        "advice": symptom.advice,
-        "explains": list(symptom.explains),
-        "source": symptom.source,
-    }
+def _rows(value: Any) -> str:
+    """A number, or how many rows: "5 to 20 (10 % of the rows so far)"."""
+    return str(Extent(**value)) if isinstance(value, dict) else str(value)
 
 
-def symptom_lines(symptom: Json, *, reasons: bool) -> list[str]:
-    """The document for people; ``reasons``: also where it is from."""
-    lines = [f"{symptom['title']} ({symptom['id']})", ""]
+def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:
+    facts = []
+
     for first, lead in ((True, "check first"), (False, "then")):
-        for check in symptom["check"]:
-            if check["first"] is first:
-                lines += _symptom_fact(lead, f"{', '.join(check['titles'])}: {check['question']}")
-                lead = ""
-    facts = [
+        checks = [c for c in symptom["check"] if c["first"] is first]
+        for at, check in enumerate(checks):
+            text = f"{', '.join(check['titles'])}: {check['question']}"
+            facts.append(("" if at else lead, text))
+
+    facts += [
         ("causes", symptom["causes"]),
         ("next step", symptom["advice"]),
         ("source", symptom["source"] if reasons else ""),
         ("shown by", ", ".join(symptom["shown_by"])),
     ]
-    return [*lines, *(line for name, text in facts for line in _symptom_fact(name, text))]
-
-
-def _symptom_fact(name: str, text: str) -> list[str]:
-    """The text behind its name, wrapped; no line without text."""
-    found = wrap(text, _WIDTH - 14)
-    return [f"  {'' if at else name:11} {line}" for at, line in enumerate(found)]
+    return [f"{symptom['title']} ({symptom['id']})", "", *_facts(facts, name=12)]

@@ -1,6 +1,7 @@
-"""The stable JSON documents: ``rltui.check/1`` and ``rltui.snapshot/1``.
+"""The stable JSON documents: ``rltui.check/1``, ``rltui.snapshot/1`` and ``rltui.event/1``.
 
-Strict JSON: a number that is not finite is null. Version 1 only ever gains fields.
+Strict JSON: a number that is not finite is null, None in Python. Version 1 only ever gains fields.
+The documents are built from the declarations of their fields, which also type the API.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from enum import Enum
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -16,9 +18,10 @@ from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
 from rltui.facts import sentences
-from rltui.facts.checks import CheckItem, check_items
+from rltui.facts.checks import check_items
 from rltui.facts.findings import (
     cause_words,
+    diagnosed_in,
     ending_diagnosis,
     marks,
     next_step_of,
@@ -26,9 +29,7 @@ from rltui.facts.findings import (
     summary_of,
 )
 from rltui.facts.runs import last_lines, why_unknown
-from rltui.health.crash import ExitStatus
-from rltui.health.model import Diagnosis, Evidence, Finding, Move
-from rltui.health.projection import Projection
+from rltui.health.model import Diagnosis, Finding
 from rltui.output.markdown import without_mentions
 from rltui.output.text_report import event_words
 from rltui.session import RunView, Session
@@ -36,11 +37,205 @@ from rltui.session.event import Event
 from rltui.session.hook import Message
 
 Json = dict[str, Any]
+LevelWord = Literal["ok", "watch", "bad", "unknown"]
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-
 #: Last lines of the log of a run that died.
 _TAIL_LINES = 20
+
+
+class NoteDocument(TypedDict):
+    """Trouble in reading a file."""
+
+    path: str
+    offset: int | None
+    """Byte position, None for the file as a whole."""
+    level: LevelWord
+    message: str
+
+
+class SourceDocument(TypedDict):
+    """A log of a run."""
+
+    path: str
+    format: str
+    bytes: int
+    records: int
+    notes: list[NoteDocument]
+
+
+class FindingDocument(TypedDict):
+    """A rule that fires, or fired."""
+
+    rule: str
+    title: str
+    level: LevelWord
+    state: Literal["firing", "resolved"]
+    metric: str | None
+    tag: str | None
+    since_step: int | None
+    since_wall_time: float | None
+    until_step: int | None
+    evidence: dict[str, Any]
+    """``statistic``, ``value``, ``threshold``, ``step_first``, ``step_last``, and more by rule."""
+    summary: str
+    advice: str
+
+
+class EventDocument(FindingDocument):
+    """A change of the verdict on a run."""
+
+    schema: str
+    run: str
+    event: Literal["fired", "changed", "resolved"]
+    text: str
+    cause: str | None
+
+
+class FindingReference(TypedDict):
+    """Names a finding of the same run."""
+
+    rule: str
+    tag: str | None
+    since_step: int | None
+
+
+class CheckDocument(TypedDict):
+    """Something to look at because of a diagnosis."""
+
+    metric: str | None
+    tag: str | None
+    level: LevelWord
+    value: float | None
+    step: int | None
+    then: dict[str, float] | None
+    """``step`` and ``value`` when the diagnosis began."""
+    first: bool
+    question: str
+    hint: str
+
+
+class DiagnosisDocument(TypedDict):
+    """What several findings mean together."""
+
+    id: str
+    level: LevelWord
+    summary: str
+    explained_by: str | None
+    since_step: int | None
+    until_step: int | None
+    findings: list[FindingReference]
+    check: list[CheckDocument]
+    causes: str
+    advice: str
+
+
+class MoveDocument(TypedDict):
+    """A metric that moved before the first finding."""
+
+    metric: str
+    tag: str
+    step: int
+    before: float
+    after: float
+    factor: float | None
+    setting: bool
+
+
+class SuspectDocument(TypedDict):
+    """A value that is unusual at this algorithm."""
+
+    tag: str
+    low: float | None
+    high: float | None
+
+
+class GuessDocument(TypedDict):
+    """A tag whose name the catalogue does not know, and the metric that it is taken for."""
+
+    tag: str
+    metric: str
+
+
+class ProjectionDocument(TypedDict):
+    """When a metric will cross a limit if it goes on like this."""
+
+    tag: str
+    limit: float
+    earliest_step: int | None
+    latest_step: int | None
+
+
+class EndingDocument(TypedDict):
+    """Why a training ended before its end."""
+
+    kind: str
+    reason: str
+    after: list[str]
+    line: str
+    advice: str
+    tail: list[str]
+
+
+class SkippedDocument(TypedDict):
+    """A rule that could not judge."""
+
+    rule: str
+    missing: list[str]
+
+
+class FaultDocument(TypedDict):
+    """What rltui itself failed in, for a run."""
+
+    message: str
+    report: str | None
+    """The file with the traceback."""
+
+
+class RunVerdict(TypedDict):
+    """The verdict on one run."""
+
+    run: str
+    """Path below its logdir, ``.`` for the logdir itself."""
+    logdir: int
+    path: str
+    framework: str | None
+    algorithm: str | None
+    state: Literal["live", "stalled", "finished", "stopped", "crashed", "unknown"]
+    ending: EndingDocument | None
+    level: LevelWord
+    alarms: dict[str, int]
+    reason: str | None
+    """Why there is no verdict."""
+    categories: dict[str, LevelWord]
+    first_step: int | None
+    last_step: int | None
+    step_unit: str
+    total_steps: int | None
+    last_wall_time: float | None
+    restarts: int
+    reference: str | None
+    sources: list[SourceDocument]
+    findings: list[FindingDocument]
+    diagnoses: list[DiagnosisDocument]
+    first_movers: list[MoveDocument]
+    guessed: list[GuessDocument]
+    suspects: list[SuspectDocument]
+    projections: list[ProjectionDocument]
+    skipped: list[SkippedDocument]
+    faults: list[FaultDocument]
+
+
+def fields_of(source: object, form: type | tuple[str, ...], **given: object) -> dict[str, Any]:
+    """A document with the fields of ``form``: those of ``given``, the others from the attributes of
+    ``source``; levels and other enumerations as their words."""
+    document: dict[str, Any] = {}
+    for name in form if isinstance(form, tuple) else form.__annotations__:
+        value = given[name] if name in given else getattr(source, name)
+        if isinstance(value, Enum):
+            value = value.word if isinstance(value, Level) else value.value
+        document[name] = value
+    return document
 
 
 def dump(document: Json) -> str:
@@ -50,18 +245,18 @@ def dump(document: Json) -> str:
     try:
         fast = orjson.dumps(document, _plain, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # a surrogate of a file name, an integer of more than 64 bits
-        fast = b""
-    if fast:
-        return fast.decode() if fast.isascii() else _NOT_ASCII.sub(_escaped, fast.decode())
-    import json  # only for this output
+        import json  # only for this output
 
-    return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
+        return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
 
+    if fast.isascii():
+        return fast.decode()
 
-def _escaped(found: re.Match[str]) -> str:
-    """A character as JSON writes it in ASCII: by its code units in UTF-16."""
-    units = found.group().encode("utf-16-be").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    def escaped(found: re.Match[str]) -> str:
+        units = found.group().encode("utf-16-be").hex()
+        return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+    return _NOT_ASCII.sub(escaped, fast.decode())
 
 
 def _plain(value: object) -> object:
@@ -79,9 +274,7 @@ def _finite(value: Any) -> Any:
         return [_finite(v) for v in value]
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def check_document(session: Session) -> Json:
@@ -129,8 +322,13 @@ def _faults(run: RunView) -> list[Json]:
 
 
 def _entry(run: RunView) -> Json:
-    """The verdict on one run."""
+    """The verdict on one run: the fields of ``RunVerdict`` but for the faults, which are known when
+    this has been made."""
     report, known, progress = run.report, run.recognition, run.progress
+    ending, diagnosed = ending_diagnosis(run), diagnosed_in(run)
+    diagnoses = diagnosed.diagnoses if ending is None else (ending, *diagnosed.diagnoses)
+    guessed = [(tag, info.metric) for tag, info in run.infos.items() if info.guessed]
+
     return {
         "run": run.key.name,
         "logdir": run.key.logdir,
@@ -138,7 +336,7 @@ def _entry(run: RunView) -> Json:
         "framework": known.framework if known else None,
         "algorithm": known.algorithm if known else None,
         "state": progress.state.value if progress else "unknown",
-        "ending": _ending(run, progress.exit_status) if progress else None,
+        "ending": _ending(run),
         "level": run.verdict.level.word,
         "alarms": {x.word: marks(run)[x] for x in (Level.BAD, Level.WATCH)},
         "reason": why_unknown(run) or None,
@@ -149,142 +347,92 @@ def _entry(run: RunView) -> Json:
         "total_steps": progress.total_steps if progress else None,
         "last_wall_time": run.data.extent.last_wall_time,
         "restarts": len(run.points.extent.restarts),
-        "reference": run.report.reference if run.report else None,
+        "reference": report.reference if report else None,
         "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
-        "diagnoses": [_diagnosis(run, d) for d in _diagnoses(run)],
-        "first_movers": [_move(run, m) for m in report.diagnosed.moves] if report else [],
-        "guessed": [
-            {"tag": tag, "metric": info.metric.key}
-            for tag, info in run.infos.items()
-            if info.guessed and info.metric
+        "diagnoses": [_diagnosis(run, d) for d in diagnoses],
+        "first_movers": [
+            fields_of(
+                move,
+                MoveDocument,
+                metric=metric.key if (metric := run.infos[move.tag].metric) else move.tag,
+                setting=move.is_setting,
+            )
+            for move in diagnosed.moves
         ],
-        "suspects": [
-            {"tag": s.tag, "low": s.low, "high": s.high}
-            for s in (report.diagnosed.suspects if report else ())
+        "guessed": [{"tag": tag, "metric": metric.key} for tag, metric in guessed if metric],
+        "suspects": [fields_of(s, SuspectDocument) for s in diagnosed.suspects],
+        "projections": [
+            {
+                "tag": p.tag,
+                "limit": p.limit,
+                "earliest_step": p.earliest,
+                "latest_step": p.latest,
+            }
+            for p in projections(run)
         ],
-        "projections": [_projection(p) for p in projections(run)],
-        "skipped": [
-            {"rule": s.rule, "missing": list(s.missing)} for s in (report.skipped if report else ())
-        ],
+        "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
     }
 
 
-def _diagnoses(run: RunView) -> list[Diagnosis]:
-    ending = ending_diagnosis(run)
-    found = run.report.diagnosed.diagnoses if run.report else ()
-    return [*([ending] if ending is not None else []), *found]
+def _source(source: SourceInfo, notes: Iterable[Note]) -> Json:
+    own = [note_document(n) for n in notes if n.path == source.path]
+    return fields_of(source, SourceDocument, path=str(source.path), bytes=source.size, notes=own)
+
+
+def _ending(run: RunView) -> Json | None:
+    """How the job ended; None where that is not known."""
+    ending = run.progress.exit_status if run.progress else None
+    if ending is None:
+        return None
+    tail = last_lines(run)[-_TAIL_LINES:] if run.verdict.crash is not None else ()
+    return fields_of(ending, EndingDocument, tail=tail)
 
 
 def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
     """A symptom with its findings, what to check and what to do."""
-    symptom = diagnosis.symptom
-    return {
-        "id": symptom.id,
-        "level": diagnosis.level.word,
-        "summary": summary_of(run, diagnosis),
-        "explained_by": diagnosis.explained_by,
-        "since_step": diagnosis.since_step,
-        "until_step": diagnosis.until_step,
-        "findings": [
-            {"rule": f.rule, "tag": f.tag, "since_step": f.since_step} for f in diagnosis.findings
+    return fields_of(
+        diagnosis,
+        DiagnosisDocument,
+        id=diagnosis.symptom.id,
+        summary=summary_of(run, diagnosis),
+        findings=[fields_of(f, FindingReference) for f in diagnosis.findings],
+        check=[
+            fields_of(
+                item,
+                CheckDocument,
+                then=item.then and dict(zip(("step", "value"), item.then, strict=True)),
+                question=item.check.ask,
+            )
+            for item in check_items(run, diagnosis)
         ],
-        "check": [_check(item) for item in check_items(run, diagnosis)],
-        "causes": symptom.causes,
-        "advice": next_step_of(run, diagnosis),
-    }
-
-
-def _check(item: CheckItem) -> Json:
-    return {
-        "metric": item.metric,
-        "tag": item.tag,
-        "level": item.level.word,
-        "value": item.value,
-        "step": item.step,
-        "then": None if item.then is None else dict(zip(("step", "value"), item.then, strict=True)),
-        "first": item.first,
-        "question": item.check.ask,
-        "hint": item.hint,
-    }
-
-
-def _move(run: RunView, move: Move) -> Json:
-    metric = run.infos[move.tag].metric
-    return {
-        "metric": metric.key if metric else move.tag,
-        "tag": move.tag,
-        "step": move.step,
-        "before": move.before,
-        "after": move.after,
-        "factor": move.factor,
-        "setting": move.is_setting,
-    }
-
-
-def _projection(projection: Projection) -> Json:
-    return {
-        "tag": projection.tag,
-        "limit": projection.limit,
-        "earliest_step": projection.earliest,
-        "latest_step": projection.latest,
-    }
-
-
-def _ending(run: RunView, ending: ExitStatus | None) -> Json | None:
-    """How the job ended; None where that is not known."""
-    if ending is None:
-        return None
-    return {
-        "kind": ending.kind.value,
-        "reason": ending.reason,
-        "after": list(ending.after),
-        "line": ending.line,
-        "advice": ending.advice,
-        "tail": list(last_lines(run))[-_TAIL_LINES:] if run.verdict.crash is not None else [],
-    }
-
-
-def _source(source: SourceInfo, notes: list[Note]) -> Json:
-    return {
-        "path": str(source.path),
-        "format": source.format,
-        "bytes": source.size,
-        "records": source.records,
-        "notes": [note_document(n) for n in notes if n.path == source.path],
-    }
+        causes=diagnosis.symptom.causes,
+        advice=next_step_of(run, diagnosis),
+    )
 
 
 def note_document(note: Note) -> Json:
     """Trouble in reading a file."""
-    return {
-        "path": str(note.path),
-        "offset": note.offset,
-        "level": note.level.word,
-        "message": note.message,
-    }
+    return fields_of(note, NoteDocument, path=str(note.path))
 
 
 def event_message(event: Event) -> Message:
     """One change of the verdict, to be handed to a command or a URL. Nothing in its text is a
     mention or a link to a chat service."""
     words = without_mentions(event_words(event))
-    return Message(event.identity, _event_line(event, words), words)
+    return Message(event.identity, event_line(event, words), words)
 
 
-def event_line(event: Event) -> str:
-    """One change of the verdict, ``rltui.event/1``: one line of strict JSON."""
-    return _event_line(event, event_words(event))
-
-
-def _event_line(event: Event, words: str) -> str:
+def event_line(event: Event, words: str = "") -> str:
+    """One change of the verdict, ``rltui.event/1``, told in ``words`` if given: one line of strict
+    JSON."""
     import json  # only for this output
 
     document = {
         "schema": "rltui.event/1",
         "run": event.run.key.name,
         "event": event.kind.value,
-        "text": words,
+        "text": words or event_words(event),
         "cause": cause_words(event.run, event.finding) or None,
         **_finding(event.finding),
     }
@@ -292,38 +440,26 @@ def _event_line(event: Event, words: str) -> str:
 
 
 def _finding(finding: Finding) -> Json:
-    """One fact about one tag, with its evidence."""
-    return {
-        "rule": finding.rule,
-        "title": finding.title,
-        "level": finding.level.word,
-        "state": finding.state.value,
-        "metric": finding.metric,
-        "tag": finding.tag,
-        "since_step": finding.since_step,
-        "since_wall_time": finding.since_wall_time,
-        "until_step": finding.until_step,
-        "evidence": _evidence(finding.evidence),
-        "summary": sentences.summary(finding),
-        "advice": finding.advice,
-        **({"error": finding.error} if finding.error else {}),
-    }
-
-
-def _evidence(evidence: Evidence) -> Json:
-    """The numbers on which a finding rests."""
-    others, worst = evidence.others, evidence.worst
-    return {
-        **sentences.facts(evidence),
-        **({"worst": worst.word} if worst is not None else {}),
-        **({"also": ", ".join(others[:8]), "tags": len(others) + 1} if others else {}),
-        **({"episodes": evidence.episodes} if evidence.episodes > 1 else {}),
-        "statistic": evidence.statistic,
-        "value": evidence.value,
-        "threshold": evidence.threshold,
-        "step_first": evidence.step_first,
-        "step_last": evidence.step_last,
-    }
+    """One fact about one tag, with the numbers on which it rests."""
+    evidence = finding.evidence
+    others, peak = evidence.others, evidence.worst
+    document = fields_of(
+        finding,
+        FindingDocument,
+        evidence={
+            **sentences.facts(evidence),
+            **({"worst": peak.word} if peak is not None else {}),
+            **({"also": ", ".join(others[:8]), "tags": len(others) + 1} if others else {}),
+            **({"episodes": evidence.episodes} if evidence.episodes > 1 else {}),
+            "statistic": evidence.statistic,
+            "value": evidence.value,
+            "threshold": evidence.threshold,
+            "step_first": evidence.step_first,
+            "step_last": evidence.step_last,
+        },
+        summary=sentences.summary(finding),
+    )
+    return document | ({"error": finding.error} if finding.error else {})
 
 
 def _metric(run: RunView, tag: str) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
@@ -11,10 +11,16 @@ from rltui.core.text import cell_width, clean, pad
 from rltui.core.yaml_document import nearest
 from rltui.draw.glyph import glyph_set
 from rltui.facts import numbers, sentences
-from rltui.facts.comparison import Column, Comparison, ends_words, group_words, window_words
-from rltui.facts.comparison import Row as ComparisonRow
+from rltui.facts.comparison import (
+    Column,
+    Comparison,
+    Row,
+    ends_words,
+    group_words,
+    window_words,
+)
 from rltui.facts.groups import Grouping, Sweep
-from rltui.facts.metrics import Row, Section, overview_sections
+from rltui.facts.metrics import Section, overview_sections
 from rltui.output.text_report import run_lines
 from rltui.session import RunView, Session
 from rltui.session.naming import called
@@ -37,20 +43,17 @@ _MOST_METRICS = 6
 
 def snapshot_markdown(session: Session) -> str:
     """Every run with its verdict and its vital signs."""
-    parts = [_run(run) for run in session.runs()]
+    parts = []
+    for run in session.runs():
+        head, *lines = run_lines(run)
+        parts.append(f"## {escaped(head)}")
+        if lines:
+            parts.append("\n".join(map(_item, lines)))
+        with run.walled(NOT_SHOWN):
+            sections = sorted(overview_sections(run), key=lambda s: -s.level)
+            parts += [_table(section) for section in sections]
+        parts += [_item(f"note: {fault.text}") for fault in run.faults.values()]
     return "\n\n".join(parts) + "\n"
-
-
-def _run(run: RunView) -> str:
-    head, *lines = run_lines(run)
-    parts = [f"## {escaped(head)}"]
-    if lines:
-        parts.append("\n".join(_item(line) for line in lines))
-    with run.walled(NOT_SHOWN):
-        sections = sorted(overview_sections(run), key=lambda s: -s.level)
-        parts += [_table(section) for section in sections]
-    parts += [_item(f"note: {fault.text}") for fault in run.faults.values()]
-    return "\n\n".join(parts)
 
 
 def _item(line: str) -> str:
@@ -67,30 +70,25 @@ def _table(section: Section) -> str:
         "| | metric | value | healthy | tag |",
         "| --- | --- | ---: | --- | --- |",
     ]
-    return "\n".join([*lines, *(_row(row) for row in sorted(section.rows, key=lambda r: -r.level))])
-
-
-def _row(row: Row) -> str:
-    value = f"{numbers.value(row.value)} {row.info.unit}".strip()
-    cells = (row.title, value, sentences.healthy(row.judgement), row.tag)
-    return f"| {_GLYPHS.badge(row.level)} | {' | '.join(escaped(c) for c in cells)} |"
+    for row in sorted(section.rows, key=lambda r: -r.level):
+        value = f"{numbers.value(row.value)} {row.info.unit}".strip()
+        cells = (row.title, value, sentences.healthy(row.judgement), row.tag)
+        lines.append(f"| {_GLYPHS.badge(row.level)} | {' | '.join(map(escaped, cells))} |")
+    return "\n".join(lines)
 
 
 def escaped(text: str) -> str:
     """``text`` as Markdown that shows exactly it: nothing from a log becomes a link, a heading or
     HTML."""
+
+    def code(word: str) -> str:
+        """``word`` as code, in which nothing is a link."""
+        fence = "`" * (max(map(len, _BACKTICKS.findall(word)), default=0) + 1)
+        inner = f" {word} " if word[0] == "`" or word[-1] == "`" else word
+        return f"{fence}{inner}{fence}"
+
     parts = _LINKED.split(clean(text))
-    return "".join(
-        _code(part) if index % 2 else _SPECIAL.sub(r"\\\1", part)
-        for index, part in enumerate(parts)
-    )
-
-
-def _code(word: str) -> str:
-    """``word`` as code, in which nothing is a link."""
-    fence = "`" * (max(map(len, _BACKTICKS.findall(word)), default=0) + 1)
-    inner = f" {word} " if word[0] == "`" or word[-1] == "`" else word
-    return f"{fence}{inner}{fence}"
+    return "".join(code(x) if n % 2 else _SPECIAL.sub(r"\\\1", x) for n, x in enumerate(parts))
 
 
 def without_mentions(text: str) -> str:
@@ -128,46 +126,39 @@ def grouping_named(runs: Sequence[RunView], name: str) -> Grouping:
 
 def comparison_text(runs: Sequence[RunView], by: str, reference: RunView | None) -> str:
     """The table in columns, and below it whether the groups differ."""
-    heads, rows, notes = _contents(runs, by, reference)
-    table = [heads, *rows]
-    widths = [max(cell_width(line[n]) for line in table) for n in range(len(heads))]
-    lines = [
-        "  ".join(pad(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in table
-    ]
+    table, notes = _contents(runs, by, reference)
+    widths = [max(map(cell_width, column)) for column in zip(*table, strict=True)]
+    lines = ["  ".join(map(pad, row, widths)).rstrip() for row in table]
     return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
 
 
 def comparison_markdown(runs: Sequence[RunView], by: str, reference: RunView | None) -> str:
     """The same as Markdown."""
-    heads, rows, notes = _contents(runs, by, reference)
-    lines = [_table_row(heads, escaped), _table_row(["---"] * len(heads), str)]
-    lines += [_table_row(row, escaped) for row in rows]
+    table, notes = _contents(runs, by, reference)
+    lines = [f"| {' | '.join(map(escaped, row))} |" for row in table]
+    lines.insert(1, f"| {' | '.join(['---'] * len(table[0]))} |")
     return "\n".join([*lines, *(x for n in notes for x in ("", escaped(n)))]) + "\n"
-
-
-def _table_row(cells: Sequence[str], write: Callable[[str], str]) -> str:
-    return f"| {' | '.join(write(c) for c in cells)} |"
 
 
 def _contents(
     runs: Sequence[RunView], by: str, reference: RunView | None
-) -> tuple[list[str], list[list[str]], list[str]]:
-    """Heads, rows, and sentences below them."""
+) -> tuple[list[list[str]], list[str]]:
+    """The rows, the first with the heads of the columns, and sentences below them."""
     if by:
         grouping_named(runs, by)
     comparison = Comparison(runs, (), by, None, reference)
     metrics = comparison.columns[:_MOST_METRICS]
     first = metrics[0] if metrics else None
     heads = ["group" if by else "run", "runs" if by else "step", "verdict"]
-    heads += [m.title for m in metrics]
+    table = [heads + [m.title for m in metrics]]
     ordered = comparison.ordered("metric", first)
-    rows = []
+
     for row in ordered:
         last = row.runs[0].progress.last_step if row.runs[0].progress else None
         count = str(len(row.runs)) if by else numbers.step(last)
         cells = [row.name, count, comparison.verdict_words(row)]
-        rows.append(cells + [_cell(comparison, row, m) for m in metrics])
+        table.append(cells + [_cell(comparison, row, m) for m in metrics])
+
     notes = [] if first is None else [group_words(comparison, ordered, first, r) for r in ordered]
     notes = list(dict.fromkeys(n for n in [*notes, ends_words(comparison)] if n))
     if metrics:
@@ -175,10 +166,10 @@ def _contents(
     if any(comparison.best(m) is not None for m in metrics):
         notes.append("* the best")
 
-    return heads, rows, notes
+    return table, notes
 
 
-def _cell(comparison: Comparison, row: ComparisonRow, metric: Column) -> str:
+def _cell(comparison: Comparison, row: Row, metric: Column) -> str:
     """The value of a metric in a row, or the mean and the spread of its runs."""
     value = comparison.value(row, metric)
     text = numbers.value(value)

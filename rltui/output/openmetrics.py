@@ -12,8 +12,7 @@ named by its logdir and its path below it, which no other run can change.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from zlib import crc32
 
 from rltui.core.fault import NOT_SHOWN
@@ -28,48 +27,50 @@ MOST_LETTERS = 200
 #: Numbers that Python spells differently.
 _SPELLED = {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}
 _LEVELS = "-1 not judged, 0 ok, 1 watch, 2 bad"
+#: The families in the order of the page: what each says, and its labels. One of runs (``run_...``)
+#: has the labels that name the run before its own.
+_GAUGES: dict[str, tuple[str, ...]] = {
+    "level": (f"Level of the worst run: {_LEVELS}",),
+    "runs": ("Runs at each level", "level"),
+    "runs_without_series": (f"Runs beyond the {MOST_RUNS} that are listed",),
+    "read_troubles": ("Files and directories that could not be read as they are",),
+    "updated_timestamp_seconds": ("When this was written, in Unix time",),
+    "run_level": (f"Level of a run: {_LEVELS}",),
+    "run_category_level": (f"Level of a category: {_LEVELS}", "category"),
+    "run_findings_firing": ("Findings that fire", "rule", "level"),
+    "run_info": ("What trains; always 1", "framework", "algorithm", "path"),
+    "run_state": ("1 for the state that a run is in", "state"),
+    "run_step": ("Newest step",),
+    "run_planned_steps": ("Planned number of steps",),
+    "run_age_seconds": ("Time since the newest write, in coarse steps",),
+    "run_eta_seconds": ("Estimated time to the last planned step",),
+    "run_metric": ("Newest value of a metric, as logged", "metric", "tag"),
+}
 
 
-def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
-    """The verdict on all runs, ending in ``# EOF``.
+class _Page:
+    """The samples of all families; label values are made harmless."""
 
-    ``metrics`` are keys of the catalogue whose newest values are given; without them the headline
-    metrics of each run.
-    """
-    runs = session.runs()
-    shown = _Shown(session, _chosen(runs))
-    gauges = chain(
-        _totals(session, runs, len(runs) - len(shown.runs)),
-        _verdicts(shown),
-        _standing(shown),
-        _values(shown, metrics),
-    )
-    return "".join(g.text() for g in gauges) + "# EOF\n"
+    def __init__(self) -> None:
+        self._samples: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in _GAUGES}
 
-
-class _Gauge:
-    """A family of gauges; label values are made harmless. One of runs (``run_...``) has the labels
-    that name the run before its own."""
-
-    def __init__(self, name: str, text: str, *labels: str) -> None:
-        named = ("logdir", "run") if name.startswith("run_") else ()
-        self._name, self._help, self._labels = f"rltui_{name}", text, (*named, *labels)
-        self._samples: dict[tuple[str, ...], float] = {}
-
-    def add(self, value: float | None, *labels: str) -> None:
+    def add(self, name: str, value: float | None, *labels: str) -> None:
         """A sample; none where the value is not known. Two with the same labels would make the
         whole page invalid: the first counts."""
         if value is not None:
-            self._samples.setdefault(tuple(map(_label, labels)), float(value))
+            self._samples[name].setdefault(tuple(map(_label, labels)), float(value))
 
     def text(self) -> str:
-        """Its lines."""
-        lines = [f"# HELP {self._name} {self._help}", f"# TYPE {self._name} gauge"]
-        for values, value in self._samples.items():
-            pairs = ",".join(f'{k}="{v}"' for k, v in zip(self._labels, values, strict=True))
-            name = f"{self._name}{{{pairs}}}" if pairs else self._name
-            lines.append(f"{name} {_SPELLED.get(str(value), value)}")
-        return "".join(f"{line}\n" for line in lines)
+        """Its lines, ending in ``# EOF``."""
+        lines = []
+        for family, (meaning, *own) in _GAUGES.items():
+            labels = ["logdir", "run", *own] if family.startswith("run_") else own
+            lines += [f"# HELP rltui_{family} {meaning}", f"# TYPE rltui_{family} gauge"]
+            for values, value in self._samples[family].items():
+                pairs = ",".join(f'{k}="{v}"' for k, v in zip(labels, values, strict=True))
+                name = f"rltui_{family}{{{pairs}}}" if pairs else f"rltui_{family}"
+                lines.append(f"{name} {_SPELLED.get(str(value), value)}")
+        return "\n".join([*lines, "# EOF\n"])
 
 
 def _label(text: str) -> str:
@@ -81,103 +82,68 @@ def _label(text: str) -> str:
     return label.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _chosen(runs: Sequence[RunView]) -> list[RunView]:
-    """The runs that are worth a series, in the order of their keys."""
-    if len(runs) <= MOST_RUNS:
-        return list(runs)
-    ranked = sorted(runs, key=lambda r: (-r.verdict.level, -_written_at(r)))
-    return sorted(ranked[:MOST_RUNS], key=lambda r: r.key)
+def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
+    """The verdict on all runs, ending in ``# EOF``.
 
+    ``metrics`` are keys of the catalogue whose newest values are given; without them the headline
+    metrics of each run.
+    """
+    runs = shown = session.runs()
+    if len(runs) > MOST_RUNS:
 
-def _number(level: Level) -> int:
-    """What cannot be judged is below what is well."""
-    return int(level) - Level.OK
+        def written_at(run: RunView) -> float:
+            return (run.progress.written_at if run.progress else None) or 0.0
 
+        ranked = sorted(runs, key=lambda r: (-r.verdict.level, -written_at(r)))
+        shown = sorted(ranked[:MOST_RUNS], key=lambda r: r.key)
 
-def _written_at(run: RunView) -> float:
-    return (run.progress.written_at if run.progress else None) or 0.0
-
-
-class _Shown:
-    """The runs that have series, and the two labels that name each."""
-
-    def __init__(self, session: Session, runs: Sequence[RunView]) -> None:
-        self.runs = runs
-        self._logdirs = session.naming.labels
-
-    def __iter__(self) -> Iterator[tuple[RunView, str, str]]:
-        return ((run, self._logdirs[run.key.logdir], run.key.name) for run in self.runs)
-
-
-def _totals(session: Session, runs: Sequence[RunView], dropped: int) -> Iterator[_Gauge]:
-    level = _Gauge("level", f"Level of the worst run: {_LEVELS}")
-    level.add(_number(worst(r.verdict.level for r in runs)))
-    yield level
-    count = _Gauge("runs", "Runs at each level", "level")
+    # A level is told as a number: what cannot be judged is below what is well.
+    page = _Page()
+    page.add("level", worst(r.verdict.level for r in runs) - Level.OK)
     counts = Counter(r.verdict.level for r in runs)
-    for known in Level:
-        count.add(counts[known], known.word)
-    yield count
-    rest = _Gauge("runs_without_series", f"Runs beyond the {MOST_RUNS} that are listed")
-    rest.add(dropped)
-    yield rest
-    troubles = _Gauge("read_troubles", "Files and directories that could not be read as they are")
-    troubles.add(sum(n.level >= Level.WATCH for n in session.troubles()))
-    yield troubles
-    updated = _Gauge("updated_timestamp_seconds", "When this was written, in Unix time")
-    updated.add(session.clock.now())
-    yield updated
+    for level in Level:
+        page.add("runs", counts[level], level.word)
 
+    page.add("runs_without_series", len(runs) - len(shown))
+    page.add("read_troubles", sum(n.level >= Level.WATCH for n in session.troubles()))
+    page.add("updated_timestamp_seconds", session.clock.now())
 
-def _verdicts(shown: _Shown) -> Iterator[_Gauge]:
-    level = _Gauge("run_level", f"Level of a run: {_LEVELS}")
-    category = _Gauge("run_category_level", f"Level of a category: {_LEVELS}", "category")
-    firing = _Gauge("run_findings_firing", "Findings that fire", "rule", "level")
-    for run, *name in shown:
-        level.add(_number(run.verdict.level), *name)
-        if run.report is None:
-            continue
-        for key, known in run.report.categories.items():
-            category.add(_number(known), *name, key)
-        found = Counter((f.rule, f.level.word) for f in run.report.firing())
-        for (rule, word), count in sorted(found.items()):
-            firing.add(count, *name, rule, word)
-    yield from (level, category, firing)
-
-
-def _standing(shown: _Shown) -> Iterator[_Gauge]:
-    info = _Gauge("run_info", "What trains; always 1", "framework", "algorithm", "path")
-    state = _Gauge("run_state", "1 for the state that a run is in", "state")
-    step = _Gauge("run_step", "Newest step")
-    total = _Gauge("run_planned_steps", "Planned number of steps")
-    age = _Gauge("run_age_seconds", "Time since the newest write, in coarse steps")
-    eta = _Gauge("run_eta_seconds", "Estimated time to the last planned step")
-    for run, *name in shown:
+    for run in shown:
+        name = session.naming.labels[run.key.logdir], run.key.name
+        page.add("run_level", run.verdict.level - Level.OK, *name)
+        if run.report is not None:
+            for key, level in run.report.categories.items():
+                page.add("run_category_level", level - Level.OK, *name, key)
+            found = Counter((f.rule, f.level.word) for f in run.report.firing())
+            for (rule, word), count in sorted(found.items()):
+                page.add("run_findings_firing", count, *name, rule, word)
         with run.walled(NOT_SHOWN):
-            known, progress = run.recognition, run.progress
-            framework = (known.framework if known else None) or ""
-            algorithm = (known.algorithm if known else None) or ""
-            info.add(1, *name, framework, algorithm, str(run.data.path))
-            step.add(run.data.last_step, *name)
-            if progress is None:
-                continue
-            for word in RunState:
-                state.add(progress.state is word, *name, word.value)
-            total.add(progress.total_steps, *name)
-            age.add(progress.age_s, *name)
-            eta.add(progress.eta_s, *name)
-    yield from (info, state, step, total, age, eta)
-
-
-def _values(shown: _Shown, metrics: Sequence[str]) -> Iterator[_Gauge]:
-    value = _Gauge("run_metric", "Newest value of a metric, as logged", "metric", "tag")
-    for run, *name in shown:
+            _add_state(page, run, name)
         with run.walled(NOT_SHOWN):
-            if run.recognition is None:
-                continue
-            keys = tuple(metrics or run.recognition.scenario.headline)
-            for tag in run.tags_of_metrics(keys)[:MOST_METRICS]:
-                last, metric = run.shown(tag).last, run.infos[tag].metric
-                if last is not None and metric is not None:
-                    value.add(float(last[2]), *name, metric.key, tag)
-    yield value
+            _add_values(page, run, name, metrics)
+
+    return page.text()
+
+
+def _add_state(page: _Page, run: RunView, name: tuple[str, str]) -> None:
+    known, progress = run.recognition, run.progress
+    framework = (known.framework if known else None) or ""
+    algorithm = (known.algorithm if known else None) or ""
+    page.add("run_info", 1, *name, framework, algorithm, str(run.data.path))
+    page.add("run_step", run.data.last_step, *name)
+    if progress is not None:
+        for state in RunState:
+            page.add("run_state", progress.state is state, *name, state.value)
+        page.add("run_planned_steps", progress.total_steps, *name)
+        page.add("run_age_seconds", progress.age_s, *name)
+        page.add("run_eta_seconds", progress.eta_s, *name)
+
+
+def _add_values(page: _Page, run: RunView, name: tuple[str, str], metrics: Sequence[str]) -> None:
+    if run.recognition is None:
+        return
+    keys = tuple(metrics or run.recognition.scenario.headline)
+    for tag in run.tags_of_metrics(keys)[:MOST_METRICS]:
+        last, metric = run.shown(tag).last, run.infos[tag].metric
+        if last is not None and metric is not None:
+            page.add("run_metric", float(last[2]), *name, metric.key, tag)

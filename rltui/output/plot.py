@@ -7,14 +7,14 @@ decimated to twice the width, and the figure is cleared before and after.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
-from rltui.core.block import FloatArray, IntArray
+from rltui.core.block import FloatArray
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.text import cell_width
@@ -28,7 +28,7 @@ from rltui.facts.x_axis import KINDS, Points, bundle, points_of
 from rltui.session import RunView
 
 #: Axis -> what it is called, and what stands there without it.
-_AXIS_WORDS = {"wall": "time", "tokens": "tokens"}
+_AXIS_WORDS = {"relative": "time since the start", "wall": "time", "tokens": "tokens"}
 _MISSING = {
     "step": "no point",
     "relative": "no times in the log",
@@ -43,14 +43,13 @@ _LEAST_HEIGHT = 5
 #: The sign of a band in the legend.
 _DOTS = "•"
 
-_Ticks = Sequence[tuple[float, str]]
 #: Colours of runs as 256-colour numbers, readable on dark and light backgrounds.
 _COLOURS = (75, 79, 140, 175, 143, 250)
 
 
 def find_tags(runs: Sequence[RunView], name: str) -> list[str]:
-    """Tags that ``name`` refers to: a
-    tag, a metric key, the title on screen, or a glob over them."""
+    """Tags that ``name`` refers to: a tag, a metric key, the title on screen, or a glob over tags
+    and keys."""
     found: dict[str, None] = {}
     for run in runs:
         for tag, info in run.infos.items():
@@ -78,55 +77,77 @@ class PlotOptions:
     groups: Grouping | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A line with its name and colour."""
+
+    x: FloatArray
+    y: FloatArray
+    """On a log axis the decimal logarithms."""
+    points: int
+    left_out: int
+    """How many of the points have no logarithm."""
+    paint: int
+    label: str = ""
+    """Empty for a line that the legend does not name."""
+    note: str = ""
+    """What follows the label where there is room."""
+    sign: str = ""
+    """One cell that stands on the line, in place of its colour."""
+    marker: str = "braille"
+
+
 def plot_text(runs: Sequence[RunView], tag: str, options: PlotOptions) -> str:
     """One chart of ``tag`` with a line per run that has it. With groups a line per group, the mean
     over its runs, between two of the standard deviation."""
     plotext = _plotext()
-    width, height, groups = options.width, options.height, options.groups
-    having = []
+    spans: dict[RunView, FloatArray] = {}
     for run in runs:
         with run.walled(NOT_SHOWN):
-            if tag in run.infos and _points(run, tag, options.axis) is not None:
-                having.append(run)
+            if tag in run.infos and (points := _points(run, tag, options)) is not None:
+                spans[run] = points[0][[0, -1]]
+
+    having = list(spans)
     if not having:
         return f"{tag}: {_MISSING[options.axis]}\n"
-    shape = _Shape(2 * width, options.weight, options.log, options.axis, having[0].infos[tag])
-    drawn = _of_runs(having, tag, shape) if groups is None else _of_groups(groups, tag, shape)
-    curves = [d.curve for d in drawn]
-    if not any(len(c.x) for c in curves):
+    unit = having[0].infos[tag]
+    grouped = options.groups is not None
+    drawn = _of_groups(tag, unit, options) if grouped else _of_runs(having, tag, unit, options)
+    if not any(len(d.x) for d in drawn):
         why = "no positive value for a log axis" if options.log else "no finite value"
         return f"{tag}: {why}\n"
-    many = len(having) > 1 or groups is not None
-    legend = _legend(drawn, width) if many else ""
-    height = max(_LEAST_HEIGHT, height - legend.count("\n"))
+
+    many = len(having) > 1 or grouped
+    legend = _legend(plotext, drawn, options.width) if many else ""
+
     plotext.clear_figure()
     try:
         plotext.theme("clear")
         plotext.limitsize(False, False)  # the requested size, even without a terminal
-        plotext.plotsize(width, height)
-        plotext.title(_title(having, tag))
-        for line in drawn:
-            x, y = line.curve.x.tolist(), line.curve.y.tolist()
-            if x:
-                plotext.plot(x, y, marker=line.marker, color=line.paint)
-        for line in drawn if many else ():
-            for place, value in _sign_places(line.curve):
-                plotext.text(line.sign, place, value, color=line.paint)
+        height = max(_LEAST_HEIGHT, options.height - legend.count("\n"))
+        plotext.plotsize(options.width, height)
+        plotext.title(f"{unit.title}{f' ({unit.unit})' if unit.unit else ''}   {tag}")
+        _draw(plotext, drawn, many)
+
         # what is drawn on a log axis are logarithms: plotext's scale fails on the smallest numbers
-        values = np.concatenate([c.y for c in curves])
+        values = np.concatenate([d.y for d in drawn])
         low, high = float(values.min()), float(values.max())
-        _ticks(plotext.yticks, (decades if options.log else round_ticks)(low, high, height))
-        low, high = _span([p for r in having if (p := _points(r, tag, options.axis))])
-        _ticks(plotext.xticks, x_ticks(low, high, width - 10, KINDS[options.axis]))
-        plotext.xlabel(_x_label(having, options.axis))
+        ticks = (decades if options.log else round_ticks)(low, high, height)
+        plotext.yticks([at for at, _ in ticks], [label for _, label in ticks])
+        places = np.array([*spans.values()])
+        low, high = float(places[:, 0].min()), float(places[:, 1].max())
+        ticks = x_ticks(low, high, options.width - 10, KINDS[options.axis])
+        plotext.xticks([at for at, _ in ticks], [label for _, label in ticks])
+        rows = "row" if {r.step_word for r in having} == {"row"} else "step"
+        plotext.xlabel(_AXIS_WORDS.get(options.axis, rows))
+
         title, _, chart = str(plotext.build()).partition("\n")
         text = f"{title}\n{legend}{chart}"
-        if not options.colour:
-            text = str(plotext.uncolorize(text))
+        text = text if options.colour else str(plotext.uncolorize(text))
     finally:
         plotext.clear_figure()
 
-    return text.rstrip("\n") + "\n" + _left_out(curves)
+    return text.rstrip("\n") + "\n" + _left_out(drawn)
 
 
 def _plotext() -> Any:
@@ -139,19 +160,35 @@ def _plotext() -> Any:
     return plotext
 
 
-def _legend(drawn: Sequence[_Drawn], width: int) -> str:
-    """What the lines are, each with the sign on it, in as many lines as that takes."""
-    import plotext  # only for this output
+def _left_out(drawn: Sequence[_Drawn]) -> str:
+    """What a log axis has no place for, in a line; empty when that is nothing."""
+    count, every = sum(d.left_out for d in drawn), sum(d.points for d in drawn)
+    return f"log y leaves out what is not above 0: {count:,} of {every:,} points\n" if count else ""
 
-    named = [d for d in drawn if d.label and len(d.curve.x)]
+
+def _draw(plotext: Any, drawn: Sequence[_Drawn], many: bool) -> None:
+    """The lines; of ``many`` each with its sign at a third, two thirds and the end."""
+    for line in drawn:
+        if len(line.x):
+            plotext.plot(line.x.tolist(), line.y.tolist(), marker=line.marker, color=line.paint)
+    for line in drawn if many else ():
+        last = len(line.x) - 1
+        at = dict.fromkeys(last * n // _SIGNS for n in range(1, _SIGNS + 1)) if last >= 0 else {}
+        for n in at:
+            plotext.text(line.sign, float(line.x[n]), float(line.y[n]), color=line.paint)
+
+
+def _legend(plotext: Any, drawn: Sequence[_Drawn], width: int) -> str:
+    """What the lines are, each with the sign on it, in as many lines as that takes."""
+    named = [d for d in drawn if d.label and len(d.x)]
     room = max(8, width - 6)
     labels = [f"{d.label} {d.note}".rstrip() for d in named]
     if any(cell_width(label) > room for label in labels):
         labels = [d.label for d in named]
-    names = distinct(tuple(labels), room)
     rows, used = [""], 0
-    for line, name in zip(named, names, strict=True):
-        text = f"{line.sign} {name}" if line.sign else f"{_DOTS} {name}"
+
+    for line, name in zip(named, distinct(tuple(labels), room), strict=True):
+        text = f"{line.sign or _DOTS} {name}"
         cells = cell_width(text) + 3
         if used and used + cells > width:
             rows.append("")
@@ -162,84 +199,9 @@ def _legend(drawn: Sequence[_Drawn], width: int) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _sign_places(curve: _Curve) -> list[tuple[float, float]]:
-    """Where the sign of a line stands on it: at a third, two thirds and the end."""
-    last = len(curve.x) - 1
-    at = dict.fromkeys(last * n // _SIGNS for n in range(1, _SIGNS + 1)) if last >= 0 else {}
-    return [(float(curve.x[n]), float(curve.y[n])) for n in at]
-
-
-def _ticks(draw: Callable[[list[float], list[str]], object], ticks: _Ticks) -> None:
-    draw([at for at, _ in ticks], [label for _, label in ticks])
-
-
-def _left_out(curves: Sequence[_Curve]) -> str:
-    """What a log axis has no place for, in a line; empty when that is nothing."""
-    count, every = sum(c.left_out for c in curves), sum(c.points for c in curves)
-    return f"log y leaves out what is not above 0: {count:,} of {every:,} points\n" if count else ""
-
-
-def _x_label(runs: Sequence[RunView], axis: str) -> str:
-    if axis == "step":
-        return "row" if {r.step_word for r in runs} == {"row"} else "step"
-    return "time since the start" if axis == "relative" else _AXIS_WORDS[axis]
-
-
-def _span(lines: Sequence[Points]) -> tuple[float, float]:
-    """First and last place over the runs."""
-    return float(min(x[0] for x, _ in lines)), float(max(x[-1] for x, _ in lines))
-
-
-def _title(runs: Sequence[RunView], tag: str) -> str:
-    """The title of the metric, its unit and the tag."""
-    info = runs[0].infos[tag] if runs else None
-    if info is None:
-        return tag
-    unit = f" ({info.unit})" if info.unit else ""
-    return f"{info.title}{unit}   {tag}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Curve:
-    """The line of one run."""
-
-    x: FloatArray
-    y: FloatArray
-    """On a log axis the decimal logarithms."""
-    points: int
-    left_out: int
-    """How many of the points have no logarithm."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """How points become a line."""
-
-    columns: int
-    """At most two points are kept for each."""
-    weight: float
-    log: bool
-    axis: str
-    unit: TagInfo
-    """What the tag means where it names the unit of the y axis."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """A line with its name and colour."""
-
-    curve: _Curve
-    label: str
-    """Empty for a line that the legend does not name."""
-    paint: int
-    note: str = ""
-    """What follows the label where there is room."""
-    sign: str = ""
-    """One cell that stands on the line, in place of its colour."""
-    marker: str = "braille"
-
-
-def _of_runs(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[_Drawn]:
+def _of_runs(
+    runs: Sequence[RunView], tag: str, unit: TagInfo, options: PlotOptions
+) -> list[_Drawn]:
     """A line for each run; of more runs than colours those that a comparison draws, the best and
     the last, and the lowest and highest of the rest."""
     labels = dict(zip(runs, run_labels(Sweep(runs)), strict=True))
@@ -248,65 +210,69 @@ def _of_runs(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[_Drawn]:
         rows = Comparison(runs, tag=(runs[0], tag)).rows
         own = [run for row in rows if row.slot < len(RUN_TOKENS) for run in row.runs]
         others = [run for run in runs if run not in own]
-    drawn = [
-        _Drawn(_curve(*points, shape), labels[run][0], _COLOURS[n], labels[run][1], slot_sign(n))
-        for n, (run, points) in enumerate(zip(own, _lines(own, tag, shape), strict=True))
-    ]
-    rest = bundle(_lines(others, tag, shape))
+
+    drawn = []
+    for n, (run, points) in enumerate(zip(own, _lines(own, tag, unit, options), strict=True)):
+        label, note = labels[run]
+        drawn.append(_line(points, options, _COLOURS[n], label=label, note=note, sign=slot_sign(n)))
+
+    rest = bundle(_lines(others, tag, unit, options))
     if rest is not None:
         label = f"{len(others)} more as a band: lowest, highest"
-        for n, values in enumerate(rest.extremes()):
-            curve = _curve(rest.x, values, shape)
-            drawn.append(_Drawn(curve, "" if n else label, _COLOURS[-1], marker="dot"))
+        for name, values in zip((label, ""), rest.extremes(), strict=True):
+            band = (rest.x, values)
+            drawn.append(_line(band, options, _COLOURS[-1], label=name, marker="dot"))
 
     return drawn
 
 
-def _of_groups(groups: Grouping, tag: str, shape: _Shape) -> list[_Drawn]:
+def _of_groups(tag: str, unit: TagInfo, options: PlotOptions) -> list[_Drawn]:
     """A line and a band for each group of runs."""
     drawn = []
-    for n, group in enumerate(groups.groups):
-        having = _lines([r for r in group.runs if tag in r.infos], tag, shape)
+
+    for n, group in enumerate(options.groups.groups if options.groups else ()):
+        having = _lines([r for r in group.runs if tag in r.infos], tag, unit, options)
         found = bundle(having)
         if found is None:
             continue
-        paint = _COLOURS[n % len(_COLOURS)]
-        label = f"{group.name} (mean of {len(having)})"
-        drawn.append(_Drawn(_curve(found.x, found.mean, shape), label, paint, sign=slot_sign(n)))
+        paint, label = _COLOURS[n % len(_COLOURS)], f"{group.name} (mean of {len(having)})"
+        mean = (found.x, found.mean)
+        drawn.append(_line(mean, options, paint, label=label, sign=slot_sign(n)))
         if len(having) > 1:
-            edges = [_curve(found.x, values, shape) for values in found.spread()]
-            drawn += [_Drawn(edge, "", paint, marker="dot") for edge in edges]
+            edges = found.spread()
+            drawn += [_line((found.x, edge), options, paint, marker="dot") for edge in edges]
+
     return drawn
 
 
-def _lines(runs: Sequence[RunView], tag: str, shape: _Shape) -> list[Points]:
+def _lines(runs: Sequence[RunView], tag: str, unit: TagInfo, options: PlotOptions) -> list[Points]:
     """The points of those runs that have any on the axis, in one unit."""
-    found = ((r, _points(r, tag, shape.axis)) for r in runs)
-    return [(p[0], p[1] * r.infos[tag].factor_to(shape.unit)) for r, p in found if p is not None]
+    found = ((r, _points(r, tag, options)) for r in runs)
+    return [(p[0], p[1] * r.infos[tag].factor_to(unit)) for r, p in found if p is not None]
 
 
-def _points(run: RunView, tag: str, axis: str) -> Points | None:
-    return points_of(run, tag, axis, "" if axis == "step" else KINDS[axis])
+def _points(run: RunView, tag: str, options: PlotOptions) -> Points | None:
+    return points_of(run, tag, options.axis, "" if options.axis == "step" else KINDS[options.axis])
 
 
-def _curve(steps: FloatArray | IntArray, values: FloatArray, shape: _Shape) -> _Curve:
+def _line(points: Points, options: PlotOptions, paint: int, **look: str) -> _Drawn:
     """Finite points, smoothed, at most two per column: lowest and highest of each."""
-    known = np.isfinite(values)
-    steps, values = steps[known], values[known]
-    points, columns = len(values), shape.columns
-    if shape.weight:
-        values = smooth(values, shape.weight)
-    if shape.log:
-        steps, values = steps[values > 0], np.log10(values[values > 0])
-    x, left_out = steps.astype(np.float64), points - len(values)
-    if len(x) <= 2 * columns:
-        return _Curve(x, values, points, left_out)
-    edges = np.linspace(0, len(x), columns + 1).astype(np.intp)[:-1]
-    picked: set[int] = {0, len(x) - 1}
-    for start, stop in zip(edges, [*edges[1:], len(x)], strict=True):
-        part = values[start:stop]
-        picked.add(int(start + part.argmin()))
-        picked.add(int(start + part.argmax()))
-    index = np.array(sorted(picked))
+    x, y = points
+    finite = np.isfinite(y)
+    x, y = x[finite], y[finite]
+    count = len(y)
+    if options.weight:
+        y = smooth(y, options.weight)
+    if options.log:
+        x, y = x[y > 0], np.log10(y[y > 0])
+    left_out, columns = count - len(y), 2 * options.width
+    if len(x) > 2 * columns:
+        edges = np.linspace(0, len(x), columns + 1).astype(np.intp)
+        picked = {0, len(x) - 1}
+        for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            part = y[start:stop]
+            picked |= {start + int(part.argmin()), start + int(part.argmax())}
+        index = np.array(sorted(picked))
+        x, y = x[index], y[index]
 
-    return _Curve(x[index], values[index], points, left_out)
+    return _Drawn(x, y, count, left_out, paint, **look)

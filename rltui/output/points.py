@@ -12,9 +12,10 @@ there the value is null, and a further field ``nonfinite`` names which of the th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from io import RawIOBase
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -34,6 +35,9 @@ CHUNK = 1 << 12
 _MOST_AXES = 64
 #: Begins of a cell that spreadsheets run, the full-width ones too.
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+#: How Python writes what is not finite.
+_ODD = ("nan", "inf", "-inf")
 
 CSV_HEAD = b"run,tag,step,wall_time,value,superseded\n"
 #: Points per row group: enough to compress well, few enough to keep in memory.
@@ -85,6 +89,7 @@ def _series_rows(run: str, series: Series) -> Iterator[ExportRows]:
         order = np.argsort(both[0], kind="stable")
         steps, walls, values = choose(both, order)
         superseded = order < series.old_count
+
     for start in range(0, len(steps), CHUNK):
         part = slice(start, start + CHUNK)
         yield ExportRows(
@@ -106,7 +111,7 @@ def csv_lines(parts: Iterable[ExportRows], *, spreadsheet: bool = False) -> Iter
         if spreadsheet:
             names = [f"'{name}" if name.lstrip().startswith(_FORMULA) else name for name in names]
         head = "".join(f"{_quoted(name)}," for name in names).encode("utf-8", "backslashreplace")
-        values = _numbers(rows.values, lambda x: str(x).encode())
+        values = _numbers(rows.values, {x: x.encode() for x in _ODD})
         yield _joined(rows, head, axes.of(rows), values, (b",false\n", b",true\n"))
 
 
@@ -114,10 +119,11 @@ def json_lines(parts: Iterable[ExportRows]) -> Iterator[bytes]:
     """The rows as JSON lines, strict JSON in UTF-8."""
     axes = _AxisTexts(b',"wall_time":', b',"value":', b"null")
     ends = (b',"superseded":false}\n', b',"superseded":true}\n')
+    odd = {x: f'null,"nonfinite":"{x}"'.encode() for x in _ODD}
     for rows in parts:
         run, tag = orjson.dumps(rows.run), orjson.dumps(rows.tag)
         head = b'{"run":' + run + b',"tag":' + tag + b',"step":'
-        values = _numbers(rows.values, lambda x: b'null,"nonfinite":"%s"' % str(x).encode())
+        values = _numbers(rows.values, odd)
         yield _joined(rows, head, axes.of(rows), values, ends)
 
 
@@ -135,31 +141,26 @@ class _AxisTexts:
             return []
         key, bits = (int(rows.steps[0]), len(rows.steps)), rows.wall_times.view(np.int64)
         known = self._known.pop(key, None)
-        if known is None or not (_equal(known[0], rows.steps) and _equal(known[1], bits)):
-            walls = _numbers(rows.wall_times, lambda _: self._missing)
+        same = known is not None and np.array_equal(known[0], rows.steps)
+        if known is None or not (same and np.array_equal(known[1], bits)):
+            walls = _numbers(rows.wall_times, dict.fromkeys(_ODD, self._missing))
             between, behind = self._after_step, self._after_wall
             pairs = zip(_dumped(rows.steps), walls, strict=True)
             known = rows.steps, bits, [step + between + wall + behind for step, wall in pairs]
+
         self._known[key] = known
         if len(self._known) > _MOST_AXES:
             del self._known[next(iter(self._known))]
         return known[2]
 
 
-def _equal(one: IntArray, other: IntArray) -> bool:
-    return one is other or one.tobytes() == other.tobytes()
-
-
-def _numbers(numbers: FloatArray, odd: Callable[[float], bytes]) -> list[bytes]:
-    """Each number in the fewest digits that read back exactly; ``odd`` writes what is not
+def _numbers(numbers: FloatArray, odd: Mapping[str, bytes]) -> list[bytes]:
+    """Each number in the fewest digits that read back exactly; ``odd`` has the texts of what is not
     finite."""
     texts = _dumped(numbers)
     strange = np.flatnonzero(~np.isfinite(numbers))
-    if len(strange):
-        known: dict[str, bytes] = {}
-        for i, x in zip(strange.tolist(), numbers[strange].tolist(), strict=True):
-            text = known.get(str(x))
-            texts[i] = known.setdefault(str(x), odd(x)) if text is None else text
+    for i, x in zip(strange.tolist(), numbers[strange].tolist(), strict=True):
+        texts[i] = odd[str(x)]
     return texts
 
 
@@ -183,6 +184,7 @@ def _joined(
     if rows.superseded is not None:
         seams = [ends[0] + head, ends[1] + head]
         parts[3::3] = [seams[old] for old in rows.superseded[:-1].tolist()]
+
     parts[0] = head
     parts[1::3] = axis
     parts[2::3] = values
@@ -265,13 +267,15 @@ class ParquetFile:
         return self._arrow.DictionaryArray.from_arrays(repeated, list(numbers))
 
 
-class _Forward:
-    """A stream that knows its position even if it is a pipe."""
+class _Forward(RawIOBase):
+    """A stream that knows its position even if it is a pipe; closing it leaves the pipe open."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
         self._at = 0
-        self.closed = False
+
+    def writable(self) -> bool:
+        return True
 
     def write(self, data: Any) -> int:
         count = self._out.write(data)
@@ -282,16 +286,5 @@ class _Forward:
         return self._at
 
     def flush(self) -> None:
-        self._out.flush()
-
-    def close(self) -> None:
-        self.closed = True
-
-    def readable(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
+        if not self.closed:
+            self._out.flush()

@@ -73,6 +73,7 @@ def svg(rows: Sequence[Iterable[Cells]], columns: int, ground: str, title: str =
 
 def _row(row: Iterable[Cells], y: float, ground: str) -> list[str]:
     fills, texts, x = [], [], float(_MARGIN)
+
     for cells in row:
         width = cell_width(cells.text) * _CELL_W
         if cells.bg != ground and width:
@@ -90,6 +91,7 @@ def _row(row: Iterable[Cells], y: float, ground: str) -> list[str]:
                 f"{_text(cells.text)}</text>"
             )
         x += width
+
     return fills + texts
 
 

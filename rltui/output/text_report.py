@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -24,6 +24,7 @@ from rltui.facts.findings import (
     cause_of,
     cause_words,
     change_words,
+    diagnosed_in,
     ending_advice,
     ending_diagnosis,
     finding_rows,
@@ -32,7 +33,7 @@ from rltui.facts.findings import (
     projections,
     summary_of,
 )
-from rltui.facts.metrics import Row, fold
+from rltui.facts.metrics import fold
 from rltui.facts.runs import (
     by_verdict,
     exit_words,
@@ -65,20 +66,22 @@ def verdict_line(session: Session) -> str:
     if not runs:
         return "rltui: no runs were found"
     if len(runs) == 1:
-        return f"rltui: {run_verdict(runs[0])}"
-    counts = Counter(r.verdict.level for r in runs)
-    words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
-    bad = [r for r in runs if r.verdict.level >= Level.WATCH]
-    tail = ""
-    if bad:
-        bad.sort(key=lambda r: -int(r.verdict.level))
-        tail = f"; first look at {run_verdict(bad[0])}"
-    return f"rltui: {len(runs)} runs: {', '.join(words)}{tail}"
+        return f"rltui: {_run_verdict(runs[0])}"
+    worst_run = max(runs, key=lambda r: r.verdict.level)
+    tail = f"; first look at {_run_verdict(worst_run)}"
+    words = _counts(r.verdict.level for r in runs)
+    is_fine = worst_run.verdict.level < Level.WATCH
+    return f"rltui: {len(runs)} runs: {', '.join(words)}{'' if is_fine else tail}"
 
 
-def run_verdict(run: RunView) -> str:
+def _counts(levels: Iterable[Level]) -> list[str]:
+    """ "2 bad", "1 ok": how many runs have each level, the worst first."""
+    counts = Counter(levels)
+    return [f"{counts[x]} {x.word}" for x in sorted(counts, reverse=True)]
+
+
+def _run_verdict(run: RunView) -> str:
     """Badge, name, progress and firing findings, in one line."""
-    glyph = _GLYPHS.badge(run.verdict.level)
     firing = run.report.firing() if run.report else ()
     shown = run.report.worst(min(4, len(firing))) if run.report else ()
     what = ", ".join(f"{f.title} ({f.level.word} since {since_step(run, f)})" for f in shown)
@@ -87,12 +90,12 @@ def run_verdict(run: RunView) -> str:
     if (cause := cause_of(run)) is not None:
         at = numbers.step(cause.step)
         what = f"{run.infos[cause.tag].title} {change_words(cause)} at {at}, then {what}"
+
     if run.verdict.crash is not None:
         what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
-    if not what:
-        what = why_unknown(run) or "nothing to report"
+    what = what or why_unknown(run) or "nothing to report"
 
-    return f"{glyph} {run.name}{_standing(run)}: {what}"
+    return f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}: {what}"
 
 
 def _standing(run: RunView) -> str:
@@ -104,6 +107,7 @@ def _standing(run: RunView) -> str:
     if progress is not None and progress.last_step is not None:
         total = f"/{numbers.step(progress.total_steps)}" if progress.total_steps else ""
         words.append(f"{run.step_word} {numbers.step(progress.last_step)}{total}")
+
     if progress is not None and (progress.last_step is not None or run.verdict.crash is not None):
         words.append(state_words(run))
     if run.report is not None and run.report.reference is not None:
@@ -141,17 +145,18 @@ class CheckedRun:
 def checked_run(run: RunView) -> CheckedRun:
     """What the text says of a run."""
     badge, standing, lines = _parts(run)
-    lines = [*lines, *_note_lines(run)]
+    notes = run.troubles  # about files that could not be read in full
+    lines += [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
+    lines += [f"    and {len(notes) - 5} more notes"] if len(notes) > 5 else []
+
     crash, readable = "", True
     with run.walled("end could not be told"):
         crash = run.verdict.state_word if run.verdict.crash is not None else ""
         readable = run.is_readable
-    known = run.key, run.verdict.level, crash, readable
-    return CheckedRun(*known, badge, standing, tuple(lines), _faults_of(run))
 
-
-def _faults_of(run: RunView) -> tuple[str, ...]:
-    return tuple(fault.text for fault in run.faults.values())
+    faults = tuple(fault.text for fault in run.faults.values())
+    level = run.verdict.level
+    return CheckedRun(run.key, level, crash, readable, badge, standing, tuple(lines), faults)
 
 
 def checked_text(runs: Sequence[CheckedRun], names: Sequence[str]) -> str:
@@ -159,12 +164,10 @@ def checked_text(runs: Sequence[CheckedRun], names: Sequence[str]) -> str:
     lines: list[str] = []
     for run, name in zip(runs, names, strict=True):
         lines += [f"{run.badge} {name}{run.standing}", *run.lines]
-    level = worst(r.level for r in runs)
     if len(runs) > 1:
-        counts = Counter(r.level for r in runs)
-        words = [f"{counts[x]} {x.word}" for x in sorted(Level, reverse=True) if counts[x]]
         ends = Counter(r.crash for r in runs if r.crash)
-        words += [f"{count} {word}" for word, count in ends.items()]
+        words = _counts(r.level for r in runs) + [f"{n} {word}" for word, n in ends.items()]
+        level = worst(r.level for r in runs)
         lines.append(f"{len(runs)} runs, worst {level.word}: {', '.join(words)}")
     return "\n".join(lines) + "\n"
 
@@ -176,136 +179,15 @@ def event_text(event: Event, now: float) -> str:
 
 def event_words(event: Event) -> str:
     """One change of the verdict in one line."""
-    finding = event.finding
-    over = event.kind is EventKind.RESOLVED
-    glyph = _GLYPHS.over if over else _GLYPHS.badge(finding.level)
-    now = "now " if event.kind is EventKind.CHANGED else ""
-    level = "" if over else f"{now}{finding.level.word} "
-    what = f"{finding.title}, {level}{_when(event.run, finding)}".rstrip()
-    cause = "" if over else cause_words(event.run, finding)
+    run, finding = event.run, event.finding
+    glyph, level, cause = _GLYPHS.over, "", ""
+    if event.kind is not EventKind.RESOLVED:
+        now = "now " if event.kind is EventKind.CHANGED else ""
+        glyph, level = _GLYPHS.badge(finding.level), f"{now}{finding.level.word} "
+        cause = cause_words(run, finding)
+    what = f"{finding.title}, {level}{_when(run, finding)}".rstrip()
     tail = f"; cause: {cause}" if cause else ""
-    return f"{glyph} {event.run.name}: {what}: {sentences.summary(finding)}{tail}"
-
-
-def _ending_lines(run: RunView) -> list[str]:
-    """How the job ended, and what to do about it."""
-    ending = run.verdict.crash
-    if ending is None:
-        return []
-    lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {exit_words(ending)}"]
-    lines += [f"      {ending.line}"] if ending.line else []
-    advice = ending_advice(run, ending)
-    lines += [f"      next step: {advice}"] if advice else []
-    diagnosis = ending_diagnosis(run) if run.infos else None
-    return lines + (_check_lines(run, diagnosis) if diagnosis is not None else [])
-
-
-def _finding_lines(run: RunView) -> list[str]:
-    """The findings below their causes, and what else the log shows."""
-    report = run.report
-    if report is None:
-        return _rowless_lines(run)
-    lines = []
-    for story in report.diagnosed.stories():
-        lines += _story_lines(run, story)
-    known = {id(f) for d in report.diagnosed.diagnoses for f in d.findings}
-    for row in finding_rows(run):  # of rules that no symptom knows
-        if id(row.finding) not in known:
-            lines.append(f"  {_row_of_finding(run, row)}")
-            if row.is_firing and (advice := advice_of(run, row.finding)):
-                lines.append(f"      next step: {advice}")
-    lines += _moved_lines(run)
-    lines += [
-        f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
-        for tag, info in run.infos.items()
-        if info.guessed and info.metric
-    ]
-    lines += [f"    ahead: {ahead_sentence(run, p)}" for p in projections(run)]
-    if not report.findings:
-        count = len(report.judged)
-        rules = "rule" if count == 1 else "rules"
-        what = "no finding" if run.verdict.crash else "nothing to report"
-        lines.append(f"    {why_unknown(run) or f'{what}, {count} {rules} judged'}")
-    if report.skipped and report.judged:
-        count = len(report.skipped)
-        rules = "rule" if count == 1 else "rules"
-        lines.append(f"    {count} {rules} could not judge it (--json names them)")
-
-    return lines
-
-
-def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
-    """A cause, the findings that it explains below it, and what to check."""
-    top, lead, lines = story[0], lead_of(story), list[str]()
-    if top.symptom.id == SETTING_CHANGED or (lead.is_over and top.level >= Level.WATCH):
-        mark = _GLYPHS.over if top.is_over else _GLYPHS.badge(top.level)
-        lines.append(f"  {mark} {summary_of(run, top)}")
-    own = {id(f) for d in story for f in d.findings}
-    for row in finding_rows(run):
-        if id(row.finding) in own:
-            lines.append(f"{'    ' if lines else '  '}{_row_of_finding(run, row)}")
-    if top.level < Level.WATCH:
-        return lines
-    facts = [("usual causes", lead.symptom.causes), ("next step", next_step_of(run, lead))]
-    facts = [*check_facts(run, lead, _GLYPHS.badge), *facts]
-    if lead is top:  # what began it stands above
-        facts = [f for f in facts if f[0] != "began with"]
-
-    return [*lines, *(f"      {name}: {text}" for name, text in facts)]
-
-
-def _check_lines(run: RunView, diagnosis: Diagnosis) -> list[str]:
-    return [f"      {name}: {text}" for name, text in check_facts(run, diagnosis, _GLYPHS.badge)]
-
-
-def _row_of_finding(run: RunView, row: FindingRow) -> str:
-    """One fact in one line: its newest episode, when the others were, and other tags."""
-    finding, when = row.finding, _when(run, row.finding)
-    if row.earlier:
-        spans = (numbers.step_range(f.since_step, f.until_step) for f in row.earlier)
-        when = f"{row.times} times: {when}, and {', '.join(spans)}"
-    glyph = _GLYPHS.badge(finding.level) if row.is_firing else _GLYPHS.over
-    also = "".join(f"; also {f.tag}" for f in row.findings[1:])
-    return f"{glyph} {finding.title}, {when}: {sentences.summary(finding)}{also}"
-
-
-def _moved_lines(run: RunView) -> list[str]:
-    """What moved first, one line per metric."""
-    moves = run.report.diagnosed.moves if run.report else ()
-    lines = ["    moved first:"] if moves else []
-    for rank, move in enumerate(moves, 1):
-        change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
-        size = "" if move.factor is None else f" ({change_words(move)})"
-        at = numbers.step(move.step)
-        lines.append(f"      {rank} {run.infos[move.tag].title} at {at}: {change}{size}")
-    return lines
-
-
-def _rowless_lines(run: RunView) -> list[str]:
-    """Instead of findings: the end of the log of a job that died before its first row."""
-    if run.verdict.crash is None:
-        return ["    no scalar yet"]
-    tail = [x for x in last_lines(run) if x.strip()][-_TAIL_LINES:]
-    return ["    no row of metrics; the log ends with", *(f"      | {line}" for line in tail)]
-
-
-def _when(run: RunView, finding: Finding) -> str:
-    """The steps at which a finding held, in words."""
-    if finding.since_step is None:
-        return "whole run"
-    if finding.state is not FindingState.FIRING:
-        span = numbers.step_range(finding.since_step, finding.until_step)
-        return f"{span}, {finding.state.value}"
-    return f"since {since_step(run, finding)}"
-
-
-def _note_lines(run: RunView) -> list[str]:
-    """The first notes about files that could not be read in full."""
-    notes = run.troubles
-    lines = [f"    note: {note_text(n, n.path.name)}" for n in notes[:5]]
-    if len(notes) > 5:
-        lines.append(f"    and {len(notes) - 5} more notes")
-    return lines
+    return f"{glyph} {run.name}: {what}: {sentences.summary(finding)}{tail}"
 
 
 def run_lines(run: RunView) -> list[str]:
@@ -324,49 +206,161 @@ def _parts(run: RunView) -> tuple[str, str, list[str]]:
     return _GLYPHS.badge(Level.UNKNOWN), "", []
 
 
+def _ending_lines(run: RunView) -> list[str]:
+    """How the job ended, and what to do about it."""
+    ending = run.verdict.crash
+    if ending is None:
+        return []
+    lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {exit_words(ending)}"]
+    lines += [f"      {ending.line}"] if ending.line else []
+    advice = ending_advice(run, ending)
+    facts = [("next step", advice)] if advice else []
+    diagnosis = ending_diagnosis(run) if run.infos else None
+    facts += check_facts(run, diagnosis, _GLYPHS.badge) if diagnosis is not None else []
+    return lines + [f"      {name}: {text}" for name, text in facts]
+
+
+def _finding_lines(run: RunView) -> list[str]:
+    """The findings below their causes, and what else the log shows."""
+    report, diagnosed = run.report, diagnosed_in(run)
+    if report is None:
+        if run.verdict.crash is None:
+            return ["    no scalar yet"]
+        tail = [x for x in last_lines(run) if x.strip()][-_TAIL_LINES:]
+        return ["    no row of metrics; the log ends with", *(f"      | {x}" for x in tail)]
+
+    lines = [line for story in diagnosed.stories() for line in _story_lines(run, story)]
+    known = {id(f) for d in diagnosed.diagnoses for f in d.findings}
+
+    for row in finding_rows(run):  # of rules that no symptom knows
+        if id(row.finding) not in known:
+            lines.append(f"  {_row_of_finding(run, row)}")
+            if row.is_firing and (advice := advice_of(run, row.finding)):
+                lines.append(f"      next step: {advice}")
+
+    lines += _further_lines(run)
+    count = len(report.judged)
+    if not report.findings:
+        what = "no finding" if run.verdict.crash else "nothing to report"
+        lines.append(f"    {why_unknown(run) or f'{what}, {count} {_rules(count)} judged'}")
+
+    if report.skipped and count:
+        skipped = len(report.skipped)
+        lines.append(f"    {skipped} {_rules(skipped)} could not judge it (--json names them)")
+
+    return lines
+
+
+def _rules(count: int) -> str:
+    return "rule" if count == 1 else "rules"
+
+
+def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
+    """A cause, the findings that it explains below it, and what to check."""
+    top, lead, lines = story[0], lead_of(story), list[str]()
+    if top.symptom.id == SETTING_CHANGED or (lead.is_over and top.level >= Level.WATCH):
+        mark = _GLYPHS.over if top.is_over else _GLYPHS.badge(top.level)
+        lines.append(f"  {mark} {summary_of(run, top)}")
+
+    own = {id(f) for d in story for f in d.findings}
+    for row in finding_rows(run):
+        if id(row.finding) in own:
+            lines.append(f"{'    ' if lines else '  '}{_row_of_finding(run, row)}")
+
+    if top.level < Level.WATCH:
+        return lines
+    facts = [("usual causes", lead.symptom.causes), ("next step", next_step_of(run, lead))]
+    facts = [*check_facts(run, lead, _GLYPHS.badge), *facts]
+    if lead is top:  # what began it stands above
+        facts = [f for f in facts if f[0] != "began with"]
+
+    return [*lines, *(f"      {name}: {text}" for name, text in facts)]
+
+
+def _row_of_finding(run: RunView, row: FindingRow) -> str:
+    """One fact in one line: its newest episode, when the others were, and other tags."""
+    finding, when = row.finding, _when(run, row.finding)
+    if row.earlier:
+        spans = (numbers.step_range(f.since_step, f.until_step) for f in row.earlier)
+        when = f"{row.times} times: {when}, and {', '.join(spans)}"
+    glyph = _GLYPHS.badge(finding.level) if row.is_firing else _GLYPHS.over
+    also = "".join(f"; also {f.tag}" for f in row.findings[1:])
+    return f"{glyph} {finding.title}, {when}: {sentences.summary(finding)}{also}"
+
+
+def _when(run: RunView, finding: Finding) -> str:
+    """The steps at which a finding held, in words."""
+    if finding.since_step is None:
+        return "whole run"
+    if finding.state is not FindingState.FIRING:
+        span = numbers.step_range(finding.since_step, finding.until_step)
+        return f"{span}, {finding.state.value}"
+    return f"since {since_step(run, finding)}"
+
+
+def _further_lines(run: RunView) -> list[str]:
+    """What moved first, one line per metric; which metrics are guesses; what is to come."""
+    moves = diagnosed_in(run).moves
+    lines = ["    moved first:"] if moves else []
+
+    for rank, move in enumerate(moves, 1):
+        change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
+        size = "" if move.factor is None else f" ({change_words(move)})"
+        at = numbers.step(move.step)
+        lines.append(f"      {rank} {run.infos[move.tag].title} at {at}: {change}{size}")
+
+    lines += [
+        f"    guessed: {tag} is {info.metric.title}, {sentences.GUESSED}"
+        for tag, info in run.infos.items()
+        if info.guessed and info.metric
+    ]
+    return lines + [f"    ahead: {ahead_sentence(run, p)}" for p in projections(run)]
+
+
 def snapshot_text(session: Session) -> str:
     """Every run with its verdict and all its rows, by category."""
     parts = []
     for run in session.runs():
         lines = run_lines(run)
         with run.walled(NOT_SHOWN):
-            groups = _groups(run)
-            titles = max((cell_width(r.title) for _, rows in groups for r in rows), default=0)
-            for category, rows in groups:
-                lines += ["", f"  {category.value.replace('_', ' ').capitalize()}"]
-                lines += [_row_line(r, max(_TITLE, min(titles, _TITLE_MOST))) for r in rows]
-        lines += [f"    note: {text}" for text in _faults_of(run)]
+            lines += _metric_lines(run)
+        lines += [f"    note: {fault.text}" for fault in run.faults.values()]
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 
-def _groups(run: RunView) -> list[tuple[Category, list[Row]]]:
+def _metric_lines(run: RunView) -> list[str]:
     """The rows of each category that has some, the worst category and its worst rows first."""
     groups = []
     for category in Category:
         tags = [t for t, i in run.infos.items() if i.category is category]
-        rows = sorted(fold(run, tags), key=lambda r: -r.level)
-        if rows:
+        if rows := sorted(fold(run, tags), key=lambda r: -r.level):
             groups.append((category, rows))
-    return sorted(groups, key=lambda group: -group[1][0].level)
 
+    widest = max((cell_width(r.title) for _, rows in groups for r in rows), default=0)
+    title = max(_TITLE, min(widest, _TITLE_MOST))
 
-def _row_line(row: Row, title: int) -> str:
-    """A row whose title has ``title`` cells."""
-    unit = f" {row.info.unit}" if row.info.unit else ""
-    value = numbers.aligned(row.value).rstrip()
-    line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, title)} {value}{unit}"
-    gap = max(1, title + 28 - cell_width(line))
-    return f"{line}{' ' * gap}{pad(sentences.healthy(row.judgement), 18)} {row.tag}".rstrip()
+    lines = []
+
+    for category, rows in sorted(groups, key=lambda group: -group[1][0].level):
+        lines += ["", f"  {category.value.replace('_', ' ').capitalize()}"]
+        for row in rows:
+            unit = f" {row.info.unit}" if row.info.unit else ""
+            value = numbers.aligned(row.value).rstrip()
+            line = f"  {_GLYPHS.badge(row.level)} {pad(row.title, title)} {value}{unit}"
+            line += " " * max(1, title + 28 - cell_width(line))
+            lines.append(f"{line}{pad(sentences.healthy(row.judgement), 18)} {row.tag}".rstrip())
+
+    return lines
 
 
 def painter(colour: bool) -> Callable[[str], str]:
     """What gives the badges of a report their colours; without ``colour`` it changes nothing."""
-    return _painted if colour else str
 
+    def painted(text: str) -> str:
+        return _BADGE.sub(lambda m: f"{m[1]}\x1b[{_CODES[m[2]]}m{m[2]}\x1b[0m", text)
 
-def _painted(text: str) -> str:
-    return _BADGE.sub(lambda m: f"{m[1]}\x1b[{_CODES[m[2]]}m{m[2]}\x1b[0m", text)
+    return painted if colour else str
 
 
 def status_line(session: Session) -> str:
@@ -374,29 +368,25 @@ def status_line(session: Session) -> str:
     runs = session.runs()
     if not runs:
         return "rltui: no runs"
-    worst = min(runs, key=by_verdict)
-    if len(runs) == 1:
-        return fit(f"{_GLYPHS.badge(worst.verdict.level)} {_words(worst)}", WIDTH)
+    run = min(runs, key=by_verdict)
     counts = Counter(r.verdict.level for r in runs)
-    badges = [f"{_GLYPHS.badge(x)} {counts[x]}" for x in sorted(Level, reverse=True) if counts[x]]
-    head = " ".join(badges)
-    return fit(f"{head}  {_words(worst)}" if worst.verdict.level >= Level.WATCH else head, WIDTH)
+    head = " ".join(f"{_GLYPHS.badge(x)} {counts[x]}" for x in sorted(counts, reverse=True))
+    if len(runs) == 1:
+        head = _GLYPHS.badge(run.verdict.level)
+    elif run.verdict.level < Level.WATCH:
+        return fit(head, WIDTH)
 
-
-def _words(run: RunView) -> str:
-    """Name, step and what is the matter."""
     step = "" if run.data.last_step is None else f" {numbers.step(run.data.last_step)}"
     total = run.progress.total_steps if run.progress else None
     if step and total:
         step += f"/{numbers.step(total)}"
-    what = _matter(run)
-    return clean(f"{run.name}{step}{': ' if what else ''}{what}")
-
-
-def _matter(run: RunView) -> str:
     if run.verdict.crash is not None:
-        return exit_words(run.verdict.crash)
-    if (cause := cause_of(run)) is not None:
-        return f"{run.infos[cause.tag].title} {change_words(cause)}"
-    firing = run.report.worst(2) if run.report else ()
-    return ", ".join(finding.title for finding in firing)
+        what = exit_words(run.verdict.crash)
+    elif (cause := cause_of(run)) is not None:
+        what = f"{run.infos[cause.tag].title} {change_words(cause)}"
+    else:
+        what = ", ".join(f.title for f in run.report.worst(2)) if run.report else ""
+
+    words = clean(f"{run.name}{step}{': ' if what else ''}{what}")
+
+    return fit(f"{head}{' ' if len(runs) == 1 else '  '}{words}", WIDTH)

@@ -15,7 +15,7 @@ from rltui.config import HooksConfig
 from rltui.core.address import identity
 from rltui.core.batch import RunKey
 from rltui.core.errors import RltuiError
-from rltui.facts.groups import following, marked_again
+from rltui.facts.groups import following
 from rltui.pages.run.chart_screen import Open, SessionApp
 from rltui.pages.runs.screen import RunsScreen
 from rltui.session import RunView, Session
@@ -56,6 +56,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
             if m.logdir in self._real_logdirs
         }
         """Runs that were marked at the last start and are not yet again -> slot."""
+
         if self.state.mutes:
             session.run_list.mutes.replace(self._remembered.mutes)
         self._alerts = Alerts(self, session, hooks or HooksConfig(terminal="off"))
@@ -131,15 +132,15 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
 
     def _follow_marks(self) -> None:
         """Mark what was marked at the last start, and keep the marks on the runs that are shown."""
-        session, marked = self.session, following(self.view.marked, self.session.views)
+        session = self.session
+        marked = following(self.view.marked, session.views, self._to_mark)
         if self._to_mark:
-            marked = marked_again(marked, self._to_mark, session.views)
             awaited = session.reach.searching or session.reader.state.out_of_reach
             complete = not awaited and session.reading() is None
             complete = complete and len(session.views) == session.run_count
             for key in list(self._to_mark) if complete else [m.run.key for m in marked]:
                 self._to_mark.pop(key, None)
-        if marked is not self.view.marked:
+        if marked != self.view.marked:
             self.view = replace(self.view, marked=marked)
 
     def action_pause(self) -> None:
@@ -165,7 +166,8 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         session = self.session
         slots = self._to_mark | {m.run.key: m.slot for m in self.view.marked}
         marks = [SavedMark(slot, self._real_logdirs[k.logdir], k.name) for k, slot in slots.items()]
-        self._remembered.save(self.view, session.run_list.mutes, session.run_list.pins.tags, marks)
+        muted, pinned = session.run_list.mutes.names, session.run_list.pins.tags
+        self._remembered.save(self.view, muted, pinned, marks)
 
     def open_comparison(
         self, opens: Open, at: tuple[RunView, str] | None = None, *, grouped: bool = False

@@ -269,8 +269,7 @@ class Conversation:
 
     def keeps(self, wanted: Again) -> bool:
         """Whether the files of a run, with the paths of the other side, still hold what was read
-        of them; if so and not ``only_ask``, :meth:`batches` follow. After :meth:`search`. Raises
-        LinkLostError."""
+        of them; if so, :meth:`batches` follow. After :meth:`search`. Raises LinkLostError."""
         self.send(wanted)
         while True:
             for event in self.arriving():

@@ -7,27 +7,114 @@ and the main thread must never be.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from rltui.core.batch import Batch, SourceInfo
+from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
+from rltui.formats import ALL_FORMATS
 from rltui.remote.conversation import Conversation, LinkLostError, Paths
 from rltui.remote.wire.messages import Again, KnownFile
-from rltui.sources.follow.queued import Arriving, BatchQueue
+from rltui.sources.follow.queued import Arriving, BatchQueue, ThreadedReader
+from rltui.sources.follow.resume import HandedOver, without_content
 
 #: Seconds without anything to do after which the connection ends.
 _IDLE_S = 60.0
 #: Seconds until a host that could not be reached is tried again.
 _PAUSE_S = 5.0
-#: Seconds for which an answer holds.
-_FRESH_S = 10.0
 #: Batches that may wait for whoever takes them: some megabytes.
 _MOST_WAITING = 4
-_MOST_ANSWERS = 10_000
+#: Logs that can be read again; stores of trackers cannot.
+_FILES = frozenset(f.name for f in ALL_FORMATS)
 _STOPPED = "the reader was stopped"
+
+
+class ReadFiles:
+    """How far the files of a host, or of one place on it, have come."""
+
+    def __init__(self) -> None:
+        self.known = HandedOver()
+        """As of that host."""
+        self._files: dict[Path, Batch] = {}
+        """The same by the paths of here."""
+
+    def note(self, there: Batch, here: Path) -> None:
+        """A batch has come, about a file that is called ``here`` here."""
+        if not there.sampled:
+            self.known.note(there)
+            self._files[here] = without_content(there)
+
+    def wanted(
+        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int], paths: Paths
+    ) -> Again | None:
+        """What to ask for to get these files of a run again; None where that would not give what
+        was read before, or files are not of this host."""
+        files = [self._files[path] for path in sources if path in self._files]
+        lost = len(files) < len(sources) or any(b.gone or b.generation for b in files)
+        if lost or any(generations) or not _FILES.issuperset(s.format for s in sources.values()):
+            return None
+        return Again(
+            files[0].run,
+            tuple(
+                KnownFile(paths.there(path), s.offset, s.modified, self._files[path].finished)
+                for path, s in sources.items()
+            ),
+        )
+
+
+class StreamedReader(ThreadedReader):
+    """One whose batches come from streams elsewhere, which read runs again, too."""
+
+    @abstractmethod
+    def _again(
+        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> tuple[Rereading, Again] | None:
+        """Who is to be asked for what, to get these files of a run; None where that would not give
+        what was read before. Raises UnreachableError where nobody can be asked now."""
+
+    @property
+    @abstractmethod
+    def _away(self) -> bool:
+        """Whether nobody can be reached."""
+
+    def read_again(
+        self,
+        key: RunKey,  # noqa: ARG002 - its files say enough
+        sources: Mapping[Path, SourceInfo],
+        generations: Iterable[int],
+    ) -> Iterator[Batch] | None:
+        """What was read of a run, once more, over a connection of its own; None where one of its
+        files was deleted or written anew."""
+        try:
+            found = self._again(sources, generations)
+        except UnreachableError as error:
+            return Arriving(_failing(error), lambda: True)
+        return None if found is None else found[0].read(found[1])
+
+    def rereadable(
+        self,
+        key: RunKey,  # noqa: ARG002 - its files say enough
+        sources: Mapping[Path, SourceInfo],
+        generations: Iterable[int],
+    ) -> bool | None:
+        """Whether that would give all of a run, as far as is known here."""
+        try:
+            return not self._away and self._again(sources, generations) is not None
+        except UnreachableError:
+            return False
+
+    @property
+    def ended(self) -> bool:
+        """False: what is elsewhere may always log more."""
+        return False
+
+
+def _failing(error: UnreachableError) -> Iterator[Batch]:
+    raise error
+    yield
 
 
 class _EndError(Exception):
@@ -35,16 +122,11 @@ class _EndError(Exception):
 
 
 class _Job:
-    """One run to ask about, or to read."""
+    """One run to read."""
 
     def __init__(self, wanted: Again, on_news: Callable[[], None]) -> None:
         self.wanted = wanted
         self.batches = BatchQueue(on_news, _MOST_WAITING)
-        self.done = threading.Event()
-        self.kept = False
-        """Whether the files still hold what was read of them."""
-        self.answered = 0.0
-        """When, monotonic seconds."""
         self.cancelled = False
         self.began = False
         """Whether a batch has been handed over."""
@@ -57,14 +139,13 @@ class Rereading:
         self, connect: Callable[[], Conversation], on_news: Callable[[], None], clock: Clock
     ) -> None:
         """``connect`` gives a connection after a search, and raises LinkLostError or SourceError;
-        ``on_news`` is called in the thread when there is an answer or a batch."""
+        ``on_news`` is called in the thread when there is a batch, or the end."""
         self._connect = connect
         self._on_news = on_news
         self._clock = clock
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._running = False
-        self._asked: dict[Again, _Job] = {}
         self._open: set[_Job] = set()
         """What is not done yet."""
         self._talk: Conversation | None = None
@@ -74,28 +155,9 @@ class Rereading:
 
     # -- the main thread --------------------------------------------------------------------
 
-    def keeps(self, wanted: Again, *, wait: bool) -> bool | None:
-        """Whether the files still hold what was read of them; None while that is being asked,
-        unless ``wait``. False where nobody answers."""
-        job = self._asked.get(wanted)
-        if job is not None and job.done.is_set():
-            del self._asked[wanted]
-            if self._clock.monotonic() - job.answered < _FRESH_S:
-                return job.kept
-            job = None
-        if job is None:
-            if len(self._asked) >= _MOST_ANSWERS:
-                self._asked.clear()
-            job = self._asked[wanted] = self._begun(wanted)
-        if not wait:
-            return None
-        job.done.wait()
-        del self._asked[wanted]
-        return job.kept
-
     def read(self, wanted: Again) -> Arriving:
         """What was read of these files."""
-        job = self._begun(wanted)
+        job = _Job(wanted, self._on_news)
 
         def batches() -> Iterator[Batch]:
             while True:
@@ -106,6 +168,12 @@ class Rereading:
                     return
                 yield from found
 
+        with self._lock:
+            self._open.add(job)
+            self._jobs.put(job)
+            begin, self._running = not self._running, True
+        if begin:
+            threading.Thread(target=self._run, name="rltui-again", daemon=True).start()
         return Arriving(batches(), lambda: job.batches.wait(0))
 
     def close(self) -> None:
@@ -119,19 +187,8 @@ class Rereading:
             job.cancelled = True
             job.batches.close()
             job.batches.fail(UnreachableError(_STOPPED))
-            job.done.set()
         if talk is not None:
             talk.close()
-
-    def _begun(self, wanted: Again) -> _Job:
-        job = _Job(wanted, self._on_news)
-        with self._lock:
-            self._open.add(job)
-            self._jobs.put(job)
-            begin, self._running = not self._running, True
-        if begin:
-            threading.Thread(target=self._run, name="rltui-again", daemon=True).start()
-        return job
 
     # -- the thread -------------------------------------------------------------------------
 
@@ -153,8 +210,6 @@ class Rereading:
             with self._lock:
                 self._open.discard(job)
             if not job.cancelled:
-                job.answered = self._clock.monotonic()
-                job.done.set()
                 job.batches.fail(error)  # calls on_news
 
     def _next(self) -> _Job | None:
@@ -163,15 +218,16 @@ class Rereading:
             job = self._jobs.get(timeout=_IDLE_S)
         except Empty:
             job = None
-        talk = None
         with self._lock:
             if job is None and not self._jobs.empty():
                 job = self._jobs.get()
             self._running = job is not None
-            if job is None:  # from here on another thread may work
-                talk, self._talk = self._talk, None
+            talk = self._talk
+            if job is not None:
+                return job
+            self._talk = None  # from here on another thread may work
         _end(talk)
-        return job
+        return None
 
     def _do(self, job: _Job) -> None:
         """Raises LinkLostError, SourceError and VanishedError."""
@@ -196,10 +252,7 @@ class Rereading:
         talk = self._talk
         if job.cancelled:
             raise LinkLostError(_STOPPED)
-        job.kept = talk.keeps(job.wanted)
-        if job.wanted.only_ask:
-            return
-        if not job.kept:
+        if not talk.keeps(job.wanted):
             raise VanishedError("its files do not hold it any more")
         assert talk.paths is not None
         for batch in talk.batches():
@@ -217,14 +270,3 @@ def _end(talk: Conversation | None) -> None:
     if talk is not None:
         talk.close()
         talk.release()
-
-
-def known_files(
-    paths: Paths, sources: Mapping[Path, SourceInfo], finished: set[Path]
-) -> tuple[KnownFile, ...]:
-    """How far files have come, with their paths on the other side; the last lines of those that
-    are ``finished`` were read without their ends."""
-    return tuple(
-        KnownFile(paths.there(path), s.offset, s.modified, path in finished)
-        for path, s in sources.items()
-    )

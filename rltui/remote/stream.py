@@ -239,7 +239,7 @@ class Stream:
                 scanned = self._clock.monotonic()
                 batches = reader.read_again(wanted.run, sources, (), finished)
             self._send(Kept(batches is not None))
-            if batches is not None and not wanted.only_ask:
+            if batches is not None:
                 for batch in batches:
                     self._put_batch(batch)
                 self._put(Frame(Kind.END))

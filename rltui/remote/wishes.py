@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError
 from rltui.sources.discovery.log_head import EndSigns
-from rltui.sources.follow.log_search import Choose, Wants
-from rltui.sources.follow.schedule import Intervals, Watching
+from rltui.sources.follow.schedule import Choose, Intervals, Wants, Watching
 
 
 class NotInstalledError(SourceError):

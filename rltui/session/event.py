@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -130,7 +130,7 @@ def _changes(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
             yield EventKind.RESOLVED, finding
     for identity, finding in before.items():
         if identity not in now.findings and _fires(finding):  # it is not there any more
-            over = replace(finding, state=FindingState.RESOLVED, until_step=now.last_step)
+            over = finding._replace(state=FindingState.RESOLVED, until_step=now.last_step)
             yield EventKind.RESOLVED, over
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from rltui.core.yaml_record import Keyed, shipped_record
 from rltui.health.limits import limits_of
 
 
-@dataclass(frozen=True, slots=True)
-class StageLimits:
+class StageLimits(NamedTuple):
     """Which timers are stages of a step, and when it got slower; ``stages`` in the document."""
 
     recent: int
@@ -25,16 +23,14 @@ class StageLimits:
     as_usual: float
 
 
-@dataclass(frozen=True, slots=True)
-class GroupLimits:
+class GroupLimits(NamedTuple):
     """When two groups of runs differ; ``groups`` in the document."""
 
     last_share: float
     chance: float
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLimits:
+class SessionLimits(NamedTuple):
     """``data/limits.yaml``; see there for the meaning of each limit."""
 
     stages: Annotated[StageLimits, Keyed(read=limits_of(StageLimits))]

@@ -42,7 +42,7 @@ class _Writers:
     """That were looked at while it was live."""
     seen_held: set[Path] = field(default_factory=set)
     """Those of them that a process had open."""
-    beside: bool = False
+    facts_read: bool = False
     """Whether the files beside its logs were read."""
     again_at: float = 0.0
     """When the next look at a run that is held is due, monotonic seconds."""
@@ -59,7 +59,7 @@ class _Look:
     """Path -> name of the format; empty where nobody needs to know who writes it."""
     silent: bool
     """Whether the run has fallen silent."""
-    beside: tuple[Path, list[Path]] | None
+    facts_from: tuple[Path, list[Path]] | None
     """Where facts lie beside the logs, see :meth:`FactFiles.read`; None where they are known."""
     holds: Mapping[Path, Hold] = field(default_factory=dict)
     facts: Facts | None = None
@@ -148,7 +148,7 @@ class Vitals:
                 continue
             if not (is_remote(data.path) or data.path == PIPE):
                 found += self._due_of(view, progress, now, rests=rests)
-        if any(wish.beside for wish in found):
+        if any(wish.facts_from for wish in found):
             self._name_folders(found)
 
         return found
@@ -158,9 +158,9 @@ class Vitals:
         above = {key: self._folders_of(view) for key, view in self._views.items()}
         runs_in = Counter((key.logdir, p) for key, paths in above.items() for p in paths)
         for wish in looks:
-            if wish.beside is not None:
+            if wish.facts_from is not None:
                 alone = (p for p in above[wish.key] if runs_in[wish.key.logdir, p] == 1)
-                wish.beside[1].extend(alone)
+                wish.facts_from[1].extend(alone)
 
     def _folders_of(self, view: RunView) -> list[Path]:
         """The directories above the path of a run, up to the logdir, the nearest first."""
@@ -180,9 +180,9 @@ class Vitals:
         paths = view.data.files.by_path.keys()
         first = progress.state is RunState.LIVE and not known.files >= paths
         looks = (fresh or again) if silent else first
-        beside = fresh or not (known.beside or progress.total_steps)
+        beside = fresh or not (known.facts_read or progress.total_steps)
         if looks or beside:
-            known.beside = True
+            known.facts_read = True
             yield self._wish(view, known, silent=silent, looks=looks, beside=beside)
 
     def _wish(
@@ -207,7 +207,7 @@ class Vitals:
                     replace(
                         wish,
                         holds={path: holds[path] for path in wish.files if path in holds},
-                        facts=None if wish.beside is None else beside.read(*wish.beside),
+                        facts=None if wish.facts_from is None else beside.read(*wish.facts_from),
                     )
                     for wish in looks
                 ]

@@ -55,7 +55,8 @@ class Reach(NamedTuple):
         """Both, where ``other`` is of earlier points, if there are any."""
         if other is None:
             return self
-        first, last = min(self.first, other.first), max(self.last, other.last)
+        first = min(self.first, other.first)
+        last = max(self.last, other.last)
         return Reach(self.size + other.size, other.begin, first, last)
 
 

@@ -16,8 +16,8 @@ import pytest
 
 import rltui
 from rltui import api
-from rltui.api.documents import EventDocument, RunVerdict
 from rltui.cli import main
+from rltui.output.json_document import EventDocument, RunVerdict
 from tests.formats.encode import event, header, simple
 
 LABELLED = Path(__file__).parents[1] / "fixtures" / "labelled"

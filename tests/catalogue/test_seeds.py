@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import pytest
 
 from rltui.catalogue import Catalogue
-from tests.catalogue.seeds import NAMES
 from tests.test_documentation import load_script
 
+#: Every tag that the five documents name, and what it must mean.
+with (Path(__file__).parent / "seeds.csv").open(encoding="utf-8", newline="") as file:
+    _, *NAMES = csv.reader(file)
 range_words = load_script("generate_docs").range_words
 
 
 @pytest.mark.parametrize("row", NAMES, ids=lambda r: f"{r[1]}:{r[2]}")
-def test_name(row: tuple[str, ...], catalogue: Catalogue) -> None:
+def test_name(row: list[str], catalogue: Catalogue) -> None:
     _, framework, tag, key, category, unit, direction, healthy = row
     info = catalogue.resolver(framework).resolve(tag)
     assert info.metric is not None
@@ -27,7 +32,7 @@ def test_name(row: tuple[str, ...], catalogue: Catalogue) -> None:
 
 
 @pytest.mark.parametrize("row", NAMES, ids=lambda r: f"{r[1]}:{r[2]}")
-def test_generic_never_misplaces_common_names(row: tuple[str, ...], catalogue: Catalogue) -> None:
+def test_generic_never_misplaces_common_names(row: list[str], catalogue: Catalogue) -> None:
     """In an unknown framework the names of the glossaries keep their category where known."""
     info = catalogue.resolver("generic").resolve(row[2])
     if info.metric is not None and row[1] == "verl":

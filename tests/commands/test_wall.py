@@ -37,7 +37,7 @@ PLACES = {
     "rules": ("rltui.health.engine.Engine.advance", lambda _, run, *__: run.key),
     "text": ("rltui.output.text_report._finding_lines", lambda run: run.key),
     "JSON": (
-        "rltui.output.json_document._diagnoses",
+        "rltui.output.json_document.why_unknown",
         lambda run: run.key if run.infos else OTHER,
     ),
     "values": ("rltui.session.run.RunView.series", lambda run, _: run.key),

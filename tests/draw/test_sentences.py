@@ -95,7 +95,7 @@ def test_a_rise_is_that_of_the_median_that_is_shown() -> None:
 def test_the_level_of_a_limit_is_named_and_the_words_of_a_tag_are_kept() -> None:
     levels = {"watch": 1.0, "bad": 2.0, "tag": "time limit/floor"}
     words = Words("{tag} is 3; limit 2", "{tag}: floor 2", "", "")
-    finding = replace(_FINDING, words=words, evidence=replace(_EVIDENCE, facts=levels))
+    finding = _FINDING._replace(words=words, evidence=replace(_EVIDENCE, facts=levels))
     assert summary(finding) == "time limit/floor is 3; bad limit 2"
     assert short(finding) == "time limit/floor: bad floor 2"
 
@@ -151,7 +151,7 @@ def test_fields_are_filled_by_their_form() -> None:
     words = Words("{a} {a:%} {n:d} {tag} {none} {at}", "{n:d}", "", "")
     row: dict[str, Any] = {"tag": "x", "at": 16_384, "step": 1, "before": 0.0, "threshold": None}
     evidence = Evidence("", None, None, 0, 0, {"a": 0.12, "n": 3.0, "none": None}, row)
-    found = replace(_FINDING, words=words, evidence=evidence)
+    found = _FINDING._replace(words=words, evidence=evidence)
     assert (summary(found), short(found)) == ("0.12 12 % 3 x – 16,384", "3")
 
 
@@ -198,21 +198,21 @@ def test_other_tags_of_an_episode_are_named_or_counted() -> None:
     words = Words("entropy low", "low", "", "")
     same = "; the same for "
     for others, text in (((), ""), (("b",), same + "b"), (("b", "c"), same + "2 other tags")):
-        found = replace(_FINDING, words=words, evidence=replace(_EVIDENCE, others=others))
+        found = _FINDING._replace(words=words, evidence=replace(_EVIDENCE, others=others))
         assert summary(found) == "entropy low" + text
 
 
 def test_what_no_rule_found_has_a_sentence_too() -> None:
     facts: dict[str, float | int | str | None] = {"limit_s": 150.0, "interval_s": 30.0}
     evidence = replace(_EVIDENCE, value=3600.0, facts=facts)
-    stalled = replace(_FINDING, rule="stalled", evidence=evidence)
+    stalled = _FINDING._replace(rule="stalled", evidence=evidence)
     assert summary(stalled) == "nothing written for 1 h; rows usually come every 30 s"
     ended = replace(
         _EVIDENCE, value=None, facts={"reason": "CUDA out of memory", "line": "E {oom}"}
     )
-    crashed = replace(_FINDING, rule="crashed", evidence=ended)
+    crashed = _FINDING._replace(rule="crashed", evidence=ended)
     assert summary(crashed) == short(crashed) == "CUDA out of memory: E {oom}"
-    broken = replace(_FINDING, error="ValueError: no")
+    broken = _FINDING._replace(error="ValueError: no")
     assert summary(broken) == "this rule broke on actor/entropy: ValueError: no"
 
 
@@ -241,7 +241,7 @@ def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -
 )
 def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) -> None:
     known = replace(_EVIDENCE, value=60.0, facts={"limit_s": 60.0, "interval_s": interval})
-    text = summary(replace(_FINDING, evidence=known))
+    text = summary(_FINDING._replace(evidence=known))
     assert text.endswith(words)
     assert " 0 s" not in text
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -273,35 +271,7 @@ def test_ms_swift_gives_the_step() -> None:
     assert decode(text)[0].hparams == {"total_steps": 200}
 
 
-def test_only_one_rank_is_read() -> None:
-    text = "".join(f"0: {row(n)}8: {row(n)}" for n in range(1, 4))
-    assert [s for s, _ in values(text)["train/loss"]] == [1, 2, 3]
-
-
 # loggers
-
-
-@pytest.mark.parametrize("colon", ["", ":"])
-def test_prime_rl(colon: str) -> None:
-    time_field = "Time: 12.3s" if colon else "12.3s"
-    text = (
-        f"\x1b[32m10:00:00\x1b[0m SUCCESS Step 9 | {time_field} | Loss{colon} 0.0012 | "
-        f"Entropy{colon} 0.4100 | Mismatch KL{colon} 0.0009 | Grad. Norm{colon} 0.1200 | "
-        f"LR{colon} 1.00e-06 | Throughput{colon} 9000 tokens/s | MFU{colon} 31.0% | "
-        f"Peak Mem.{colon} 60.1 GiB\n"
-        "DEBUG Micro Step 9/16 | Loss: 0.5 | Entropy: 0.4\n"
-    )
-    assert values(text) == {
-        "time/step": [(9, 12.3)],
-        "loss/mean": [(9, 0.0012)],
-        "entropy/all/mean": [(9, 0.41)],
-        "mismatch_kl/all/mean": [(9, 0.0009)],
-        "optim/grad_norm": [(9, 0.12)],
-        "optim/lr": [(9, 1e-06)],
-        "perf/throughput": [(9, 9000.0)],
-        "perf/mfu": [(9, 31.0)],
-        "perf/peak_memory": [(9, 60.1)],
-    }
 
 
 # tables and blocks
@@ -321,44 +291,6 @@ def test_a_table_may_be_interrupted() -> None:
         "| time/ ", "2026-05-02 [Warning] [omni.usd] step 7: x\n\n| time/ "
     )
     assert values(text) == {"rollout/ep_rew_mean": [(100, 3200.0)], "train/loss": [(100, 0.5)]}
-
-
-def test_second_training_of_a_script_begins_anew() -> None:
-    text = "".join(box(s, "loss | 1") for s in (100, 200, 300, 100, 200))
-    assert restarts(text) == [100]
-
-
-def rsl(iteration: int) -> str:
-    return (
-        "#" * 80 + "\n"
-        f"                 \x1b[1m Learning iteration {iteration}/1500 \x1b[0m                 \n\n"
-        "          Computation: 123142 steps/s (collection: 0.980s, learning 0.084s)\n"
-        "             Mean action noise std: 22.31\n"
-        "          Mean value_function loss: 1.2068\n"
-        "                       Mean reward: 5.16\n"
-        "               Mean episode length: 301.00\n"
-        "           Mean episode rew_height: 0.1250\n"
-        "      Episode_Reward/track_lin_vel: 0.5000\n" + "-" * 80 + "\n"
-        "                   Total timesteps: 44564480\n"
-        "                    Iteration time: 1.06s\n"
-        "                               ETA: 100.0s\n\n"
-    )
-
-
-def test_rsl_rl_blocks() -> None:
-    found = values(rsl(12) + rsl(13))
-    assert found["Train/mean_reward"] == [(12, 5.16), (13, 5.16)]
-    assert {t: v[0] for t, v in found.items()} == {
-        "Perf/total_fps": (12, 123142.0),
-        "Perf/collection time": (12, 0.98),
-        "Perf/learning_time": (12, 0.084),
-        "Policy/mean_noise_std": (12, 22.31),
-        "Loss/value_function": (12, 1.2068),
-        "Train/mean_reward": (12, 5.16),
-        "Train/mean_episode_length": (12, 301.0),
-        "Episode/rew_height": (12, 0.125),
-        "Episode_Reward/track_lin_vel": (12, 0.5),
-    }
 
 
 def test_cleanrl() -> None:
@@ -423,13 +355,6 @@ def test_an_epoch_line_between_steps_is_of_the_newest_step() -> None:
 # lines and bytes
 
 
-def test_an_unfinished_line_waits() -> None:
-    decoder = Console().decoder()
-    assert decoder.feed(b"step:1 - a:1.2").items == ()
-    found = encode.points_of([decoder.feed(b"5\n")])
-    assert found["a"][0][2] == struct.pack("<d", 1.25)
-
-
 def test_times_with_a_zone_are_wall_times_and_others_are_not() -> None:
     zoned = "2026-01-01T12:00:00.250Z INFO step:1 - a:1.0\n2026-01-01 14:00:00+02:00 step:2 - a:1\n"
     found = encode.points_of(decode(zoned))["a"]
@@ -444,18 +369,6 @@ def test_a_giant_line_is_passed_over_and_noted_once() -> None:
     parts.append(decoder.feed(b"\nstep:1 - a:1.0\n"))
     assert encode.points_of(parts)["a"][0][0] == 1
     assert [n.message for p in parts for n in p.notes] == ["line is too long"]
-
-
-def test_time_is_linear_in_the_pieces() -> None:
-    def cost(count: int) -> float:
-        decoder = Console().decoder()
-        begin = time.process_time()
-        for _ in range(count):
-            decoder.feed(b"x" * 100)
-        return time.process_time() - begin
-
-    cost(100)
-    assert cost(8000) < 40 * cost(400) + 0.05
 
 
 # the tail

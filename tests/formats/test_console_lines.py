@@ -178,6 +178,23 @@ LINES = (
         "performance/step_inference_rl_update_fps=80",
     ),
     (
+        "##########\n     \x1b[1m Learning iteration {n}/1500 \x1b[0m\n\n"
+        "     Computation: 1234 steps/s (collection: 0.980s, learning 0.084s)\n"
+        "     Mean action noise std: 22.31\n     Mean value_function loss: 1.{n}\n"
+        "     Mean reward: {n}.16\n     Mean episode rew_height: 0.125\n"
+        "     Episode_Reward/track_lin_vel: 0.5\n----------\n     Total timesteps: 44\n",
+        "{n}: Perf/total_fps=1234; Perf/collection time=0.98; Perf/learning_time=0.084; "
+        "Policy/mean_noise_std=22.31; Loss/value_function=1.{n}; Train/mean_reward={n}.16; "
+        "Episode/rew_height=0.125; Episode_Reward/track_lin_vel=0.5",
+    ),
+    (
+        "10:00:00 SUCCESS Step {n} | Time: 12.3s | Loss: 0.5 | Grad. Norm 0.12 | LR 1e-06 | "
+        "Throughput: 9000 tokens/s | MFU 31.0% | Peak Mem.: 60.1 GiB\n"
+        "DEBUG Micro Step {n}/16 | Loss: 0.5 | Entropy: 0.4\n",
+        "{n}: time/step=12.3; loss/mean=0.5; optim/grad_norm=0.12; optim/lr=1e-06; "
+        "perf/throughput=9000; perf/mfu=31; perf/peak_memory=60.1",
+    ),
+    (
         "U {n} | F 00{n}048 | FPS 0250 | D 3 | rR:μσmM 0.{n} 0.00 0.00 1.00 | F:uomM 1.0 2.0 "
         "3.0 4.0 | ∇ 0.5\n",
         "{n}048: FPS=250; duration=3; rreturn_mean=0.{n}; rreturn_std=0; rreturn_min=0; "

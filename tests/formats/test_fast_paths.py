@@ -1,4 +1,4 @@
-"""The order-free scan and the usual JSON lines give what slow decoding gives."""
+"""The usual JSON lines give what slow decoding gives."""
 
 from __future__ import annotations
 
@@ -10,29 +10,7 @@ import struct
 import pytest
 
 from rltui.formats.jsonl import JsonLines
-from rltui.formats.tfevents import TfEvents
 from tests.formats import encode
-
-STYLES = (encode.simple, encode.float_tensor, encode.content_tensor, encode.double_tensor)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_any_order_of_any_styles(seed: int) -> None:
-    rng = random.Random(seed)
-    tags = {b"t%02d/%s" % (i, b"x" * rng.randint(0, 3)): rng.choice(STYLES) for i in range(40)}
-    records = [encode.header()]
-    for step in range(1, 120):
-        for tag in rng.sample(list(tags), rng.randint(5, 40)):
-            ahead = rng.choice((0, 0, 1, 127))
-            value = tags[tag](tag, rng.choice((rng.random(), math.nan, math.inf)))
-            records.append(encode.event(step + ahead, 1.78e9 + step, value))
-        if step % 9 == 0:
-            records.append(encode.event(step, 1.78e9 + step, encode.histogram(b"h")))
-    data = b"".join(records)
-    expected = encode.reference(data)
-    for piece in (None, 997, 1 << 15):
-        parts = encode.feed_all(TfEvents().decoder(), data, piece=piece)
-        assert encode.points_of(parts) == expected
 
 
 @pytest.mark.parametrize("seed", range(6))

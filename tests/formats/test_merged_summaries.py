@@ -69,16 +69,6 @@ def test_any_order_of_any_styles(seed: int) -> None:
         assert read(data, piece=piece) == expected
 
 
-def test_torn_at_every_byte() -> None:
-    records = regular(30, 4)
-    first, torn, rest = records[:20], records[20], records[21:]
-    expected = read(b"".join(first + rest))
-    for cut in range(1, len(torn)):
-        data = b"".join((*first, torn[:cut], *rest))
-        for piece in (None, 700):
-            assert read(data, piece=piece) == expected, (cut, piece)
-
-
 @pytest.mark.parametrize("size", [2, 10])
 def test_a_row_of_records_stays_one_block(size: int) -> None:
     items = TfEvents().decoder().feed(b"".join(regular(500, size))).items

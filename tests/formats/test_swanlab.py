@@ -153,16 +153,6 @@ def test_how_it_ended(state: int, code: int) -> None:
     assert decode(finish(state)).exit_code == code
 
 
-def test_what_is_not_known_is_skipped() -> None:
-    media = swanlab_record(14, field(1, b"img") + number(2, 3))
-    inner = (
-        field(1, b"b") + number(2, 4) + field(77, b"?") + field(5, b"\x09" + struct.pack("<d", 2))
-    )
-    decoded = decode(media, swanlab_record(99, b"?"), swanlab_record(13, inner + number(98, 1)))
-    assert points(decoded) == {"b": [(4, 2.0)]}
-    assert decoded.notes == ()
-
-
 @pytest.mark.parametrize(
     "broken", [b"\x13\x00", b"j\xff\xff\xff\xff\x7f", b"\xff" * 20, swanlab_record(13, b"\x0a\x7f")]
 )

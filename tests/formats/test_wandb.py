@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import LogTail
 from rltui.formats.base import Decoded, clean_tag
 from rltui.formats.tracker_log import Wandb, history
-from rltui.formats.tracker_log.tracker_decoder import ConsoleOutput, WandbDecoder
+from rltui.formats.tracker_log.tracker_decoder import WandbDecoder
 from tests import places
 from tests.formats import encode
 from tests.formats.encode import field
@@ -221,11 +221,6 @@ def test_nested_values_of_older_sdks_are_joined() -> None:
     assert found == {"eval.acc": [(0, 0.5), (1, 0.5)], "eval.deep.n": [(0, 2.0), (1, 2.0)]}
 
 
-def test_quoted_numbers() -> None:
-    found = points(decode(*(full_row(s, WALL, {"x": "Infinity"}) for s in range(2))))
-    assert found == {"x": [(0, math.inf), (1, math.inf)]}
-
-
 def test_texts_are_kept_and_words_are_not() -> None:
     long = "two words\nand a line \x1b[31m"
     decoded = decode(
@@ -300,13 +295,6 @@ def test_steps_are_known_across_pieces() -> None:
         assert encode.points_of(encode.feed_all(WandbDecoder(), data, piece=piece)) == whole
 
 
-def test_too_many_step_metrics_are_left() -> None:
-    records = [define(f"m{n}/*", f"axis{n}") for n in range(500)]
-    rows = [full_row(7, WALL, {f"m{n}/x": 1, f"axis{n}": 99}) for n in (0, 1, 300)]
-    found = points(decode(*records, *rows))
-    assert [found[f"m{n}/x"][0][0] for n in (0, 1, 300)] == [99, 99, 7]
-
-
 def test_system_metrics_stand_at_the_newest_row() -> None:
     decoded = decode(
         run(starting_step=400),
@@ -363,18 +351,6 @@ def test_console_is_bounded() -> None:
     tail = decode(output("x" * 100_000 + "\n"), output("y" * 10**6)).tail
     assert tail is not None
     assert [len(line) for line in tail.lines] == [500, 500]
-
-
-@pytest.mark.parametrize("end", [b"", b"\n"])
-@pytest.mark.parametrize("piece", [7, 1000, 100_000])
-def test_a_long_console_line_keeps_its_beginning(end: bytes, piece: int) -> None:
-    line = "begin \x1b[31mé\x1b[0m".encode() + "\x1b[32mü\x1b[0m".encode() * 3000 + end
-    output = ConsoleOutput()
-    for at in range(0, len(line), piece):
-        output.write(line[at : at + piece])
-    tail = output.tail()
-    assert tail is not None
-    assert tail.lines == ("begin é" + "ü" * 492 + "…",)
 
 
 def test_what_is_not_known_is_skipped() -> None:

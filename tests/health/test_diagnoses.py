@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import pytest
@@ -84,7 +83,7 @@ def test_a_reward_that_never_moved_comes_before_what_the_update_shows() -> None:
     flat = finding("reward_flat_no_learning", 1, "reward.mean")
     clipped = finding("clipfrac_high", 1, "clipfrac.policy")
     assert stories(diagnosed_of([clipped, flat])) == [["clip_fraction_high", "not_learning"]]
-    found = [clipped, replace(flat, title="reward never moved")]
+    found = [clipped, flat._replace(title="reward never moved")]
     assert stories(diagnosed_of(found)) == [["reward_never_moved", "clip_fraction_high"]]
 
 
@@ -171,7 +170,7 @@ def test_an_improvement_did_not_move_first() -> None:
 
 def test_without_findings_there_is_no_diagnosis() -> None:
     assert diagnosed_of([]) == Diagnosed()
-    broken = replace(finding("entropy_collapse", 3, level=Level.UNKNOWN), error="it broke")
+    broken = finding("entropy_collapse", 3, level=Level.UNKNOWN)._replace(error="it broke")
     assert diagnosed_of([broken]).diagnoses == ()
 
 
@@ -244,7 +243,7 @@ def test_a_cause_begins_no_later_than_its_effect() -> None:
 def test_a_cause_that_is_over_leads_unless_it_was_milder(
     level: Level, state: FindingState, leads: str
 ) -> None:
-    over = replace(finding("kl_blowup", 30, "kl.old_new", until=33, level=level), state=state)
+    over = finding("kl_blowup", 30, "kl.old_new", until=33, level=level)._replace(state=state)
     diagnosed = diagnosed_of([finding("entropy_collapse", 31), over])
     assert stories(diagnosed) == [["kl_spike", "entropy_collapse"]]
     assert diagnosed.leading is not None

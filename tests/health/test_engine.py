@@ -326,7 +326,7 @@ class TestMemory:
         infos = {"entropy": case_info("entropy")}
         values = {"entropy": [3.0] * 20 + [0.01] * 20}
         assert engine.evaluate(a_run(values), infos, RECOGNITION, 0.0).level is Level.BAD
-        other = replace(RECOGNITION, scenario=replace(RECOGNITION.scenario, id="sft"))
+        other = RECOGNITION._replace(scenario=RECOGNITION.scenario._replace(id="sft"))
         assert engine.evaluate(a_run(values), infos, other, 0.0).level is Level.UNKNOWN
 
     def test_another_kind_of_training_is_noticed(self) -> None:
@@ -334,7 +334,7 @@ class TestMemory:
         infos = {"entropy": case_info("entropy")}
         run = a_run({"entropy": [3.0] * 20 + [0.01] * 20})
         assert engine.evaluate(run, infos, RECOGNITION, 0.0).level is Level.BAD
-        other = replace(RECOGNITION, scenario=replace(RECOGNITION.scenario, id="sft"))
+        other = RECOGNITION._replace(scenario=RECOGNITION.scenario._replace(id="sft"))
         assert engine.evaluate(run, infos, other, 0.0).findings == ()
 
     def test_answers_outlive_new_tags(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,7 +453,7 @@ class TestBroken:
             raise ZeroDivisionError("by zero")
 
         variant = rule.variants[0]
-        broken_one = replace(variant, detector=replace(variant.detector, run=breaks))
+        broken_one = variant._replace(detector=replace(variant.detector, run=breaks))
         broken = replace(rule, variants=(broken_one,))
         values = {"entropy": parse_series("3x30"), "clipfrac.policy": parse_series("0.5x30")}
         return Engine([broken, *only("clipfrac_high")]).evaluate(*case_run(values), 0.0)

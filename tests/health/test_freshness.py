@@ -131,7 +131,7 @@ class TestWhenALongTagIsJudged:
         key, role = variant.metrics[0], next(iter(variant.roles.values()))[0]
         run = a_run({key: roles["x"], role: roles["other"]})
         infos = {k: replace(case_info(k), tag=k) for k in (key, role)}
-        engine = Engine([replace(rule, variants=(replace(variant, when=type(variant.when)()),))])
+        engine = Engine([replace(rule, variants=(variant._replace(when=type(variant.when)()),))])
         engine.evaluate(run, infos, RECOGNITION, 0.0)
         run.apply(a_batch(steps(LONG + 1, {key: [0.1], role: [5.0]})))
         engine.evaluate(run, infos, RECOGNITION, 0.1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from rltui.core.errors import DocumentError
 from rltui.core.yaml_document import parse_document
 from rltui.health.limits import SettingLimits, limits_of, movement
 
-GIVEN = {name.name: "{value: 2, source: why}" for name in fields(SettingLimits)}
+GIVEN = dict.fromkeys(SettingLimits._fields, "{value: 2, source: why}")
 
 
 def read(**changed: str) -> SettingLimits:

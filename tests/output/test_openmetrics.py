@@ -125,11 +125,11 @@ def test_tags_that_begin_alike_stay_apart() -> None:
 
 @given(label=st.text(max_size=20), value=st.floats())
 def test_any_label_and_any_value_are_read_back(label: str, value: float) -> None:
-    gauge = module._Gauge("run_metric", "Newest value of a metric", "metric", "tag")
-    gauge.add(value, "/logs", "a", "loss", label)
-    text = f"{gauge.text()}# EOF\n"
+    page = module._Page()
+    page.add("run_metric", value, "/logs", "a", "loss", label)
     for parser in (strict, older):
-        ((sample,),) = [f.samples for f in parser.text_string_to_metric_families(text)]
+        families = parser.text_string_to_metric_families(page.text())
+        (sample,) = [sample for family in families for sample in family.samples]
         assert sample.labels["tag"] == clean(label)
         assert str(sample.value) == str(value)
 

@@ -104,7 +104,7 @@ def test_a_connection_ends_when_nobody_asks(tmp_path: Path) -> None:
 
 def test_a_connection_for_reading_again_ends_when_nobody_asks(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"step": 1, "loss": 2.5}\n')
-    frames = Side(tmp_path).asks(Request(), Again(RunKey(0, "a"), (), only_ask=True))
+    frames = Side(tmp_path).asks(Request(), Again(RunKey(0, "a"), ()))
     assert message_in(frames[-1]) == Kept(False)
 
 

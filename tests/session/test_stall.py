@@ -34,7 +34,7 @@ def test_all_findings_stay_once_and_in_their_order() -> None:
     run = a_run()
     assert run.report is not None
     first, *rest = run.report.firing()
-    report = replace(run.report, findings=(replace(first, level=Level.WATCH), first, *rest))
+    report = replace(run.report, findings=(first._replace(level=Level.WATCH), first, *rest))
     found = stalled(run, report).findings
     assert [f for f in found if f.rule != "stalled"] == list(report.findings)
     assert found[len(report.firing())].rule == "stalled"

@@ -188,25 +188,28 @@ class TrackioDatabase:
                 connection.execute(statement)
         tick(self.path)
 
+    def _insert(
+        self, connection: sqlite3.Connection, table: str, run: str, **columns: object
+    ) -> None:
+        columns = {"run_name": run, **({"run_id": run} if self.ids else {}), **columns}
+        marks = ", ".join("?" * len(columns))
+        connection.execute(
+            f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({marks})",
+            tuple(columns.values()),
+        )
+
     def insert(self, connection: sqlite3.Connection, run: str, step: int, metrics: bytes) -> None:
         """One row; the JSON is bytes as trackio binds it."""
-        names, values = ("run_id, ", (run,)) if self.ids else ("", ())
-        marks = ", ".join("?" * (4 + len(values)))
-        connection.execute(
-            f"INSERT INTO metrics ({names}timestamp, run_name, step, metrics) VALUES ({marks})",
-            (*values, _time(step), run, step, metrics),
-        )
+        self._insert(connection, "metrics", run, timestamp=_time(step), step=step, metrics=metrics)
 
     def log_system(self, run: str, rows: Sequence[tuple[float, Mapping[str, float]]]) -> None:
         """Add rows of (seconds, system metrics); step s is logged at second s."""
-        names, values = ("run_id, ", (run,)) if self.ids else ("", ())
-        marks = ", ".join("?" * (3 + len(values)))
         with closing(self.connect()) as connection:
-            connection.executemany(
-                f"INSERT INTO system_metrics ({names}timestamp, run_name, metrics)"
-                f" VALUES ({marks})",
-                [(*values, _time(at), run, json.dumps(cells).encode()) for at, cells in rows],
-            )
+            for at, cells in rows:
+                metrics = json.dumps(cells).encode()
+                self._insert(
+                    connection, "system_metrics", run, timestamp=_time(at), metrics=metrics
+                )
         tick(self.path)
 
     def log(self, run: str, rows: Sequence[tuple[int, Mapping[str, float]]]) -> None:
@@ -220,14 +223,9 @@ class TrackioDatabase:
 
     def configure(self, run: str, config: Mapping[str, Any]) -> None:
         """Set the settings of a run."""
-        names, values = ("run_id, ", (run,)) if self.ids else ("", ())
-        marks = ", ".join("?" * (3 + len(values)))
         with closing(self.connect()) as connection:
-            connection.execute(
-                f"INSERT OR REPLACE INTO configs ({names}run_name, config, created_at)"
-                f" VALUES ({marks})",
-                (*values, run, json.dumps(config).encode(), "2026-11-18T09:00:00+00:00"),
-            )
+            values = {"config": json.dumps(config).encode(), "created_at": _time(0)}
+            self._insert(connection, "configs", run, **values)
         tick(self.path)
 
     def finish(self, run: str, failed: bool = False) -> None:

@@ -47,13 +47,6 @@ def test_what_mlflow_wrote() -> None:
     assert [s for s, _, _ in found["train/completions/mean_length"]] == list(range(1, 11))
 
 
-def test_other_directories_are_refused_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.open", None)
-    tracker = MlflowFiles()
-    for names in ([], ["metrics"], ["meta.yaml"], ["meta.yaml", "0"], ["metrics", "params"]):
-        assert not tracker.claims_directory(STORE, names)
-
-
 def test_a_logged_model_is_no_run(tmp_path: Path) -> None:
     (tmp_path / "meta.yaml").write_text("model_id: m-1\nsource_run_id: abc\n")
     (tmp_path / "metrics").mkdir()

@@ -52,16 +52,24 @@ class RemoteServer:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         """``open_filesystem`` gives a file system of fsspec for an address, or raises; ``jitter``
-        gives numbers from 0 to 1."""
+        gives numbers from 0 to 1: many readers of one server must not come back at once."""
         self.root = RemotePath(*address.parts[:2])
         self.clock: Clock = SystemClock()
-        self.count = RequestCount()
-        self._state: tuple[Note, ...] = ()
-        self._bounds: dict[tuple[Path, str], Note] = {}
+        self.asked = self.reads = self.bytes_read = 0
+        """Pages of names and single files that were asked for; ranges that came, and their bytes.
+        Providers charge for these."""
+        self.whole_files = False
+        """Whether it sent a whole file where a range was asked for."""
         self._address = address
         self._open = open_filesystem
+        self._jitter = jitter
         self._fs: Any = None
-        self._backoff = Backoff(jitter)
+        self._notes: tuple[Note, ...] = ()
+        self._bounds: dict[tuple[Path, str], Note] = {}
+        self._failures = 0
+        """One after the other."""
+        self._retry_at = -math.inf
+        """When to try again (monotonic)."""
         self._wrong = ""
         self._since = 0.0
         """When it went wrong, seconds since the epoch."""
@@ -70,7 +78,7 @@ class RemoteServer:
     @property
     def notes(self) -> tuple[Note, ...]:
         """What is wrong with the server, or is over, and what it has more of than is read."""
-        return (*self._state, *self._bounds.values())
+        return (*self._notes, *self._bounds.values())
 
     def limit(self, path: Path, message: str) -> None:
         """Note that not all that there is at a path is read."""
@@ -93,64 +101,62 @@ class RemoteServer:
         ending = _SLASH.get(self.root.scheme, "")
         found = self._round("ls", asked, ending)
         lost = [n for n, names in enumerate(found) if isinstance(names, FileNotFoundError)]
-        if lost and self.root.scheme in _SLASH:
+        if lost and ending:
             for n, names in zip(lost, self._round("ls", [asked[n] for n in lost]), strict=True):
                 found[n] = names
+
         cut_short = getattr(self._fs, "noted", {})
         for path, answer in zip(paths, found, strict=True):
-            self.count.listed(len(answer) if isinstance(answer, list) else 1)
+            self.asked += pages(len(answer) if isinstance(answer, list) else 1)
             if isinstance(answer, list) and len(answer) > MOST_NAMES:
                 del answer[MOST_NAMES:]
                 self.limit(path, f"lists more than {MOST_NAMES:,} names: the others are not read")
             for name in (self.name_of(path), self.name_of(path) + ending):
                 if name in cut_short:
                     self.limit(path, f"{cut_short.pop(name)}: the others are not read")
-
         return found
 
     def tree(self, top: Path) -> dict[str, Info] | OSError:
         """Everything below a directory, by the name that the file system gives it. Raises
         StoreError."""
         found: dict[str, Info] | OSError = self._round("find", [(top, {"detail": True})])[0]
-        self.count.listed(len(found) if isinstance(found, dict) else 1)
+        self.asked += pages(len(found) if isinstance(found, dict) else 1)
         return found
 
     def infos(self, paths: Sequence[Path]) -> list[Info | OSError]:
         """What there is at some paths, links followed. Raises StoreError."""
         found = self._round("info", [(p, {}) for p in paths])
-        for _ in found:
-            self.count.looked_up()
+        self.asked += len(found)
         return found
 
     def ranges(self, ranges: Sequence[Range]) -> list[bytes | OSError]:
         """Bytes of files, fewer where they end. Raises StoreError."""
         asked = [(p, {"start": b, "end": e} if b or e is not None else {}) for p, b, e in ranges]
         found = self._round("cat_file", asked)
-        return [
-            data if isinstance(data, OSError) else self._cut(bytes(data), begin, end)
-            for data, (_, begin, end) in zip(found, ranges, strict=True)
-        ]
+        for n, (_, begin, end) in enumerate(ranges):
+            if isinstance(found[n], OSError):
+                continue
+            data = bytes(found[n])
+            self.reads, self.bytes_read = self.reads + 1, self.bytes_read + len(data)
+            whole = end is not None and len(data) > end - begin
+            if whole or getattr(self._fs, "sent_whole", False):
+                self.whole_files = True
+                self._notes = self._notes or (Note(self.root, None, Level.OK, _WHOLE),)
+            found[n] = data[begin:end] if whole else data
+        return found
 
     def name_of(self, path: Path) -> str:
         """How the file system calls a path."""
         return str(self._fs._strip_protocol(str(path)))
 
-    def _cut(self, data: bytes, begin: int, end: int | None) -> bytes:
-        self.count.read(len(data))
-        whole = end is not None and len(data) > end - begin
-        if not (whole or getattr(self._fs, "sent_whole", False)):
-            return data
-        self.count.whole_files = True
-        self._state = self._state or (Note(self.root, None, Level.OK, _WHOLE),)
-        return data[begin:end] if whole else data
-
     def _round(
         self, method: str, asked: Sequence[tuple[Path, dict[str, Any]]], ending: str = ""
     ) -> list[Any]:
         """The answers to some questions, or an OSError of one path in the place of its answer;
-        ``ending`` follows each path."""
+        ``ending`` follows each path. Raises StoreError."""
         with self._lock:
-            if self._backoff.waits(self.clock.monotonic()):
+            now = self.clock.monotonic()
+            if now < self._retry_at:
                 raise StoreError(errno.EAGAIN, self._wrong)
             try:
                 if self._fs is None:
@@ -158,7 +164,7 @@ class RemoteServer:
                 if method != "cat_file":
                     self._fs.invalidate_cache()
                 calls = [(self.name_of(path) + ending, options) for path, options in asked]
-                answers = _together(self._fs, method, calls)
+                answers = _answers(self._fs, method, calls)
             except Exception as error:  # noqa: BLE001 - each package has errors of its own
                 answers = [error]
             found = [translated(a) if isinstance(a, Exception) else a for a in answers]
@@ -168,89 +174,61 @@ class RemoteServer:
                 raise failure from None
             if len(found) < len(asked):
                 raise found[0] from None
-            self._succeeded()
+
+            self._failures, self._retry_at = 0, -math.inf
+            if self._wrong:
+                self._wrong = ""
+                self._notes = (Note(self.root, None, Level.OK, READABLE),)
             return found
 
     def _failed(self, failure: StoreError) -> None:
-        self._backoff.failed(self.clock.monotonic())
+        """Note the failure; the next attempt is made after a pause that doubles."""
+        pause = min(_MOST_PAUSE_S, 2.0**self._failures) * (0.5 + self._jitter())
+        self._failures = min(self._failures + 1, 16)
+        self._retry_at = self.clock.monotonic() + pause
         if not self._wrong:
             self._since = self.clock.now()
         self._wrong = redacted(failure.strerror or str(failure))
         at = time.strftime("%H:%M:%S", time.localtime(self._since))
         what = f"cannot be read since {at}: {self._wrong}"
         note = f"{what}; what was read is kept, and it is tried again"
-        self._state = (Note(self.root, None, Level.WATCH, note),)
+        self._notes = (Note(self.root, None, Level.WATCH, note),)
         if self._fs is not None and not self._fs.async_impl:
             self._fs = None  # a connection that broke does not come back
 
-    def _succeeded(self) -> None:
-        self._backoff.over()
-        if self._wrong:
-            self._wrong = ""
-            self._state = (Note(self.root, None, Level.OK, READABLE),)
 
-
-def _together(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
+def _answers(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
     """The results of calls of a method, or exceptions in their place."""
     if fs.async_impl and len(calls) > 1:
         from fsspec.asyn import sync  # of an extra
 
-        found: list[Any] = sync(fs.loop, _gathered, getattr(fs, f"_{method}"), calls)
-        return found
-    extra = {"cache_type": "none"} if method == "cat_file" and _reads_ahead(fs) else {}
-    return [_result(getattr(fs, method), name, {**options, **extra}) for name, options in calls]
+        async def gathered() -> list[Any]:
+            gate, call = asyncio.Semaphore(_TOGETHER), getattr(fs, f"_{method}")
+
+            async def one(name: str, options: dict[str, Any]) -> Any:
+                async with gate:
+                    return await call(name, **options)
+
+            return await asyncio.gather(*(one(*c) for c in calls), return_exceptions=True)
+
+        together: list[Any] = sync(fs.loop, gathered)
+        return together
+
+    found: list[Any] = []
+    for name, options in calls:
+        try:
+            found.append(getattr(fs, method)(name, **options, **_not_ahead(fs, method)))
+        except Exception as error:  # noqa: BLE001, PERF203 - each package has errors of its own
+            found.append(error)
+    return found
 
 
-async def _gathered(call: Callable[..., Any], calls: Sequence[tuple[str, dict[str, Any]]]) -> Any:
-    gate = asyncio.Semaphore(_TOGETHER)
-
-    async def one(name: str, options: dict[str, Any]) -> Any:
-        async with gate:
-            return await call(name, **options)
-
-    return await asyncio.gather(*(one(*c) for c in calls), return_exceptions=True)
-
-
-def _result(call: Callable[..., Any], name: str, options: dict[str, Any]) -> Any:
-    try:
-        return call(name, **options)
-    except Exception as error:  # noqa: BLE001 - each package has errors of its own
-        return error
-
-
-def _reads_ahead(fs: Any) -> bool:
-    """Whether reading a range opens the file, which would read what follows, too."""
+def _not_ahead(fs: Any, method: str) -> dict[str, Any]:
+    """Options by which what follows a range is not read, too, where reading opens the file."""
     from fsspec import AbstractFileSystem  # of an extra
 
-    return not fs.async_impl and type(fs).cat_file is AbstractFileSystem.cat_file
-
-
-@dataclass(slots=True)
-class RequestCount:
-    """Requests to one server. Figures are those that providers charge for."""
-
-    lists: int = 0
-    """Pages of names."""
-    lookups: int = 0
-    """Questions about one file (HEAD)."""
-    reads: int = 0
-    """Ranges of bytes."""
-    bytes_read: int = 0
-    whole_files: bool = False
-    """Whether it sent a whole file where a range was asked for."""
-
-    def listed(self, names: int) -> None:
-        """A directory of some names was listed."""
-        self.lists += pages(names)
-
-    def looked_up(self) -> None:
-        """The status of a file was asked for."""
-        self.lookups += 1
-
-    def read(self, size: int) -> None:
-        """A range came."""
-        self.reads += 1
-        self.bytes_read += size
+    opens = method == "cat_file" and type(fs).cat_file is AbstractFileSystem.cat_file
+    return {"cache_type": "none"} if opens and not fs.async_impl else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,28 +251,3 @@ class RemoteCosts:
 def pages(names: int) -> int:
     """Pages that a listing of some names takes."""
     return max(1, -(-names // _PAGE))
-
-
-class Backoff:
-    """Pauses that double from failure to failure, with jitter: many readers of one server must
-    not come back at the same moment."""
-
-    def __init__(self, jitter: Callable[[], float] = random.random) -> None:
-        """``jitter`` gives numbers from 0 to 1."""
-        self._jitter = jitter
-        self._failures = 0
-        self._until = -math.inf
-
-    def failed(self, now: float) -> None:
-        """An attempt at ``now`` (monotonic) failed."""
-        pause = min(_MOST_PAUSE_S, 2.0**self._failures)
-        self._failures = min(self._failures + 1, 16)
-        self._until = now + pause * (0.5 + self._jitter())
-
-    def over(self) -> None:
-        """An attempt succeeded."""
-        self._failures, self._until = 0, -math.inf
-
-    def waits(self, now: float) -> bool:
-        """Whether it is too early for another attempt."""
-        return now < self._until

@@ -5,20 +5,27 @@ answer has the size and version of all their files. Bytes are read in ranges. No
 disk, nothing is ever written, and credentials are the business of fsspec and its packages.
 
 While a server cannot be used, its files are as they were, and :attr:`RemoteStore.notes` says why.
+fsspec is an extra, and so is the package of most protocols: imported when an address needs it.
 """
 
 from __future__ import annotations
 
 import errno
+import importlib
+import logging
 import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from rltui.core.address import RemotePath
+from rltui.core.address import RAY, SSH, RemotePath
 from rltui.core.batch import Note
-from rltui.core.clock import Clock
+from rltui.core.clock import Clock, SystemClock
+from rltui.core.errors import UsageError
+from rltui.core.installation import to_add
+from rltui.core.text import clean
 from rltui.files.remote.errors import StoreError
 from rltui.files.remote.server import Info, Range, RemoteCosts, RemoteServer
 from rltui.files.remote.status import (
@@ -28,6 +35,7 @@ from rltui.files.remote.status import (
     Answer,
     RemoteEntry,
     RemoteStatus,
+    Stamp,
     below,
     directory_of,
     names_by_directory,
@@ -56,8 +64,6 @@ _SPENT = (
 Names = dict[str, RemoteStatus]
 #: Asks about some paths; an OSError in the place of an answer concerns that path alone.
 AskAll = Callable[[Sequence[Path]], list[Names | OSError]]
-Known = Callable[[Path], RemoteStatus | None]
-Stamp = tuple[int, int, str]
 
 
 class RemoteStore:
@@ -67,28 +73,29 @@ class RemoteStore:
     def __init__(self, server: RemoteServer) -> None:
         self.skew_s = 0.0
         """How far the server's clock is ahead, in seconds, as far as that shows."""
+        self.pace_s = PACE_S
+        """Seconds between two listings of a directory that changes."""
         self._server = server
-        self._pace_s = PACE_S
         self._directories: dict[Path, Answer] = {}
         self._files: dict[Path, Answer] = {}
-        self._beginnings = Beginnings()
-        self._news = News()
+        self._beginnings: OrderedDict[Path, tuple[RemoteStatus, bytes]] = OrderedDict()
+        """First bytes of files, kept for a while: formats ask for them in turn, and all of a small
+        file is read next."""
+        self._followed: dict[Path, tuple[int, Stamp | None]] = {}
+        """Where the next read of a file begins, when it is not of this stamp."""
+        self._news: dict[Path, tuple[RemoteStatus, int, bytes]] = {}
+        """What such files have got, asked for with the first of them that was read."""
         self._search_cost = self._searches = 0
         """Requests of a search about what was not known before."""
         self._lock = threading.RLock()
 
     def use(self, clock: Clock, pace_s: float) -> None:
         """Go by this clock, and list at most every ``pace_s`` seconds."""
-        self._server.clock, self._pace_s = clock, pace_s
+        self._server.clock, self.pace_s = clock, pace_s
 
     def monotonic(self) -> float:
         """The time by the clock that it goes by."""
         return self._server.clock.monotonic()
-
-    @property
-    def pace_s(self) -> float:
-        """Seconds between two listings of a directory that changes."""
-        return self._pace_s
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -111,54 +118,52 @@ class RemoteStore:
 
     def costs(self) -> RemoteCosts:
         """What was asked so far, and what following it will cost. Does no I/O."""
-        tops = {top_of(p, self._directories) for p in self._directories}
-        lists = [
-            min(len(below(top, self._directories)), self._pages(top) or sys.maxsize) for top in tops
-        ]
-        alone = [s for a in self._files.values() for s in a.found.values() if not s.is_directory]
-        followed = sum(lists) + len(alone)
-        low, high = (followed * 60 / max(s, self._pace_s) for s in (MOST_PAUSE_S, self._pace_s))
-        count = self._server.count
-        asked = count.lists + count.lookups
-
+        known, server = self._directories, self._server
+        tops = {top_of(path, known) for path in known}
+        lists = sum(min(len(below(t, known)), self._pages(t) or sys.maxsize) for t in tops)
+        alone = sum(not s.is_directory for a in self._files.values() for s in a.found.values())
+        low, high = ((lists + alone) * 60 / max(s, self.pace_s) for s in (MOST_PAUSE_S, 0.0))
         return RemoteCosts(
-            asked, count.reads, count.bytes_read, round(low), round(high), count.whole_files
+            lists=server.asked,
+            reads=server.reads,
+            bytes_read=server.bytes_read,
+            least=round(low),
+            most=round(high),
+            whole_files=server.whole_files,
         )
 
     # -- what is there ------------------------------------------------------------------------
 
     def status(self, path: Path) -> RemoteStatus:
-        """Of a file or directory, as of the newest listing. Raises OSError."""
-        if path not in self._directories and path.parent in self._directories:
+        """Of a file or directory, as of the newest listing, or of those of the directories above
+        it from the first that was listed. Raises OSError."""
+        known = self._directories
+        if path not in known and path.parent in known:
             found = self._names(path.parent).get(path.name)
             if found is not None and not found.is_directory and found.st_size != UNKNOWN:
                 return found
-        return self._searched(path)
 
-    def _searched(self, path: Path) -> RemoteStatus:
-        """The status of a path below a directory that was listed, from its names down."""
         for depth in range(1, len(path.parts) + 1):
             above = RemotePath(*path.parts[:depth])
-            if above not in self._directories:
+            if above not in known:
                 continue
             names = self._names(above)
             if above == path:
                 return directory_of(path, names)
-            found = names.get(path.parts[depth])
-            if found is None:
+            found, last = names.get(path.parts[depth]), depth == len(path.parts) - 1
+            if found is None or not (found.is_directory or last):
                 raise _MISSING.with_traceback(None)
-            if depth == len(path.parts) - 1 and not found.is_directory:
-                return found if found.st_size != UNKNOWN else self._looked_up(path)
             if not found.is_directory:
-                raise _MISSING.with_traceback(None)
+                return found if found.st_size != UNKNOWN else self._looked_up(path)
             self._names(RemotePath(*path.parts[: depth + 1]))
-        if path in self._directories:
-            return directory_of(path, self._names(path))
         return self._looked_up(path)
 
     def entries(self, path: Path) -> list[RemoteEntry]:
         """The names in a directory. Raises OSError."""
-        return [RemoteEntry(n, f"{path}/{n}", status) for n, status in self._names(path).items()]
+        return [
+            RemoteEntry(name, f"{path}/{name}", status.st_mode, status.itself)
+            for name, status in self._names(path).items()
+        ]
 
     def is_directory(self, path: Path) -> bool:
         """As far as is known without asking, else asks. Raises OSError."""
@@ -173,9 +178,7 @@ class RemoteStore:
         names be read. Asks for all of that at once where that is quicker. Never raises."""
         with self._lock:
             fresh = [p for p in directories if p not in self._directories]
-            if self.is_spent():
-                return
-            if not self._server.asks_together or len(fresh) < 2:
+            if self.is_spent() or not self._server.asks_together or len(fresh) < 2:
                 return
             try:
                 self._renew(self._directories, fresh, self._list)
@@ -191,6 +194,10 @@ class RemoteStore:
 
     # -- bytes --------------------------------------------------------------------------------
 
+    def follow(self, path: Path, begin: int, stamp: Stamp | None) -> None:
+        """The next read of a file will be from ``begin`` to its end, when its stamp changes."""
+        self._followed[path] = begin, stamp
+
     def read(self, path: Path, begin: int, end: int | None) -> bytes:
         """The bytes from ``begin`` to ``end`` (None: the end of the file), fewer where the file
         ends. Raises OSError."""
@@ -198,32 +205,44 @@ class RemoteStore:
             return b""
         with self._lock:
             status = self._known(path)
-            if end is not None:
-                kept = self._news.take(path, status, begin, end)
-                kept = kept or self._beginnings.get(path, status, begin, end)
-                if kept is not None:
-                    return kept
-            others: list[Range] = []
-            if self._server.asks_together:
-                others += self._news.round(path, self._known)
+            if end is not None and status is not None:
+                came = self._news.pop(path, None)
+                if came and came[:2] == (status, begin) and end <= begin + len(came[2]):
+                    return came[2][: end - begin]
+                kept, whole = self._beginnings.get(path), min(end, status.st_size)
+                if kept and kept[0] == status and 0 <= whole <= len(kept[1]):
+                    return kept[1][begin:whole]
+            others = self._grown(path) if self._server.asks_together else []
             return self._read_together([(path, begin, end), *others])
 
-    def follow(self, path: Path, begin: int, stamp: Stamp | None) -> None:
-        """The next read of a file will be from ``begin`` to its end, when its stamp changes."""
-        self._news.follow(path, begin, stamp)
+    def _grown(self, path: Path) -> list[Range]:
+        """The ranges of other files to ask for with one of ``path``."""
+        found: list[Range] = []
+        if path not in self._followed:
+            return found
+        for other, (begin, stamp) in list(self._followed.items()):  # another thread may add some
+            status = self._known(other) if other != path else None
+            if status is None or status.stamp == stamp or other in self._news:
+                continue
+            if 0 < status.st_size - begin <= _NEWS_BYTES and len(found) < _NEWS_FILES:
+                found.append((other, begin, status.st_size))
+        return found
 
     def _read_together(self, ranges: Sequence[Range]) -> bytes:
         """Read some ranges, keep them, and return the first. Raises its OSError."""
         states = [self._known(path) for path, _, _ in ranges]
-        self._search_cost += sum(not self._news.follows(path) for path, _, _ in ranges)
+        self._search_cost += sum(path not in self._followed for path, _, _ in ranges)
         answers = self._server.ranges(ranges) if ranges else [b""]
         for (path, begin, _), status, data in zip(ranges, states, answers, strict=False):
             if isinstance(data, OSError) or status is None:
                 continue
-            if not begin:
-                self._beginnings.keep(path, status, data)
+            if not begin and 0 < len(data) <= KEPT_BYTES:
+                self._beginnings.pop(path, None)
+                self._beginnings[path] = status, data
+                if len(self._beginnings) > MOST_KEPT:
+                    self._beginnings.popitem(last=False)
             if path != ranges[0][0]:
-                self._news.came(path, status, begin, data)
+                self._news[path] = status, begin, data
         if isinstance(answers[0], OSError):
             raise answers[0]
 
@@ -248,7 +267,7 @@ class RemoteStore:
         """A file that the server says was ``modified`` then grew just now, between two listings:
         that shows how its clock goes."""
         ahead = modified - self._server.clock.now()
-        off = abs(ahead) if ahead > 0 else max(0.0, -ahead - 2 * self._pace_s)
+        off = abs(ahead) if ahead > 0 else max(0.0, -ahead - 2 * self.pace_s)
         if off > _SKEW_S or (self.skew_s and abs(ahead - self.skew_s) > _SKEW_S):
             self.skew_s = ahead if off > _SKEW_S else 0.0
 
@@ -258,13 +277,17 @@ class RemoteStore:
         return self._answer(self._directories, path, self._list).found
 
     def _looked_up(self, path: Path) -> RemoteStatus:
-        return self._answer(self._files, path, self._look_up).found[""]
+        def look_up(paths: Sequence[Path]) -> list[Names | OSError]:
+            found = zip(paths, self._server.infos(paths), strict=True)
+            return [x if isinstance(x, OSError) else {"": status_of(p, x)} for p, x in found]
+
+        return self._answer(self._files, path, look_up).found[""]
 
     def _answer(self, known: dict[Path, Answer], path: Path, ask: AskAll) -> Answer:
         """What is known of a path, or what the server says if it is time to ask: then about all
         others whose time has come, too."""
         answer, now = known.get(path), self.monotonic()
-        if answer is None or now >= answer.due(self._pace_s):
+        if answer is None or now >= answer.due(self.pace_s):
             if self._lock.acquire(blocking=answer is None):
                 try:
                     self._renew_due(known, path, ask, now)
@@ -279,14 +302,14 @@ class RemoteStore:
 
     def _renew_due(self, known: dict[Path, Answer], path: Path, ask: AskAll, now: float) -> None:
         before = known.get(path)
-        if before is not None and now < before.due(self._pace_s):
+        if before is not None and now < before.due(self.pace_s):
             return  # another thread has asked
         due = [path]
         if self._server.asks_together:
             due += [
                 p
                 for p, a in known.items()
-                if p != path and a.used >= a.asked and now >= a.due(self._pace_s)
+                if p != path and a.used >= a.asked and now >= a.due(self.pace_s)
             ]
         try:
             if not (known is self._directories and self._renew_tree(path, len(due))):
@@ -328,10 +351,8 @@ class RemoteStore:
             known[path] = before.renewed(names, error, now, wall)
 
     def _list(self, paths: Sequence[Path]) -> list[Names | OSError]:
-        return [
-            found if isinstance(found, OSError) else self._names_in(path, found)
-            for path, found in zip(paths, self._server.lists(paths), strict=True)
-        ]
+        found = zip(paths, self._server.lists(paths), strict=True)
+        return [x if isinstance(x, OSError) else self._names_in(path, x) for path, x in found]
 
     def _names_in(self, path: Path, listed: Iterable[Info]) -> Names:
         found: Names = {}
@@ -353,78 +374,82 @@ class RemoteStore:
 
         return found
 
-    def _look_up(self, paths: Sequence[Path]) -> list[Names | OSError]:
-        return [
-            found if isinstance(found, OSError) else {"": status_of(path, found)}
-            for path, found in zip(paths, self._server.infos(paths), strict=True)
-        ]
+
+#: The package of a protocol, beside fsspec. Of others fsspec says it, once it is there.
+_PACKAGES = {
+    "sftp": "paramiko",
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
+    "hf": "huggingface_hub",
+    "hdfs": "pyarrow",
+}
+_SILENT = logging.NullHandler()
+_STORES: dict[tuple[str, ...], RemoteStore] = {}
 
 
-class Beginnings:
-    """First bytes of files, kept for a while: formats ask for them in turn, and all of a small
-    file is read next. Not thread-safe."""
+def store_of(path: Path) -> RemoteStore:
+    """The store of a path.
 
-    def __init__(self) -> None:
-        self._known: OrderedDict[Path, tuple[RemoteStatus, bytes]] = OrderedDict()
-
-    def get(self, path: Path, status: RemoteStatus | None, begin: int, end: int) -> bytes | None:
-        """The bytes from ``begin`` to ``end`` of a file that has this status; None when they are
-        not known."""
-        known = self._known.get(path)
-        if known is None or status is None or known[0] != status:
-            return None
-        whole = min(end, status.st_size)
-        return known[1][begin:whole] if 0 <= whole <= len(known[1]) else None
-
-    def keep(self, path: Path, status: RemoteStatus | None, data: bytes) -> None:
-        """``data`` is the beginning of a file that has this status."""
-        if status is None or not data or len(data) > KEPT_BYTES:
-            return
-        self._known.pop(path, None)
-        self._known[path] = status, data
-        if len(self._known) > MOST_KEPT:
-            self._known.popitem(last=False)
+    Raises UsageError when what it needs is not installed, OSError when another reader has it."""
+    assert isinstance(path, RemotePath)
+    if path.scheme in (SSH, RAY):
+        raise OSError(errno.EREMOTE, "the logs are read on another host")
+    found = _STORES.get(path.parts[:2])
+    return found or connect(path, SystemClock(), PACE_S)
 
 
-class News:
-    """What files that are followed have got, asked for with the first of them that is read. Not
-    thread-safe, but for :meth:`follow`."""
+def connect(path: Path, clock: Clock, pace_s: float) -> RemoteStore:
+    """The store of a path, which from now on goes by this clock and pace. Makes no request.
 
-    def __init__(self) -> None:
-        self._followed: dict[Path, tuple[int, Stamp | None]] = {}
-        self._came: dict[Path, tuple[RemoteStatus, int, bytes]] = {}
+    Raises UsageError when what it needs is not installed.
+    """
+    assert isinstance(path, RemotePath)
+    store = _STORES.get(path.parts[:2])
+    if store is None:
+        check_installed(path)
+        store = _STORES[path.parts[:2]] = RemoteStore(RemoteServer(path, filesystem_of))
+    store.use(clock, pace_s)
 
-    def follow(self, path: Path, begin: int, stamp: Stamp | None) -> None:
-        """The next read of a file will be from ``begin`` to its end, when its stamp changes."""
-        self._followed[path] = begin, stamp
+    return store
 
-    def follows(self, path: Path) -> bool:
-        """Whether a file is followed."""
-        return path in self._followed
 
-    def round(self, path: Path, known: Known) -> list[tuple[Path, int, int]]:
-        """The ranges of other files to ask for with one of ``path``."""
-        found: list[tuple[Path, int, int]] = []
-        if path not in self._followed:
-            return found
-        for other, (begin, stamp) in list(self._followed.items()):  # another thread may add some
-            status = known(other) if other != path else None
-            if status is None or status.stamp == stamp or other in self._came:
-                continue
-            if 0 < status.st_size - begin <= _NEWS_BYTES:
-                found.append((other, begin, status.st_size))
-                if len(found) == _NEWS_FILES:
-                    break
+def needs(scheme: str) -> tuple[str, ...]:
+    """The packages that an address with this protocol needs, as far as they are known."""
+    own = _PACKAGES.get(scheme)
+    return ("fsspec[http]",) if own is None else ("fsspec[http]", own)
 
-        return found
 
-    def came(self, path: Path, status: RemoteStatus, begin: int, data: bytes) -> None:
-        """The bytes of a file from ``begin`` on."""
-        self._came[path] = status, begin, data
+def check_installed(path: RemotePath) -> None:
+    """Raise UsageError when what an address needs is not installed."""
+    shown = clean(str(path))
+    try:
+        from fsspec.registry import get_filesystem_class  # of an extra
 
-    def take(self, path: Path, status: RemoteStatus | None, begin: int, end: int) -> bytes | None:
-        """A range of a file that has this status, once; None when it did not come."""
-        known = self._came.pop(path, None)
-        if known is None or known[:2] != (status, begin) or end > begin + len(known[2]):
-            return None
-        return known[2][: end - begin]
+        get_filesystem_class(path.scheme)
+    except ImportError as error:
+        packages = dict.fromkeys(needs(path.scheme))
+        if path.scheme not in _PACKAGES and (missing := getattr(error.__cause__, "name", None)):
+            packages[missing] = None
+        names = " and ".join(package.partition("[")[0] for package in packages)
+        raise UsageError(f"{shown}: needs {names}: {to_add(*packages)}") from error
+    except ValueError as error:
+        raise UsageError(f"{shown}: fsspec knows no protocol {path.scheme}://") from error
+
+
+def filesystem_of(path: RemotePath) -> Any:
+    """A file system of fsspec for an address. Raises what its package raises."""
+    from fsspec.core import url_to_fs  # of an extra
+    from fsspec.registry import get_filesystem_class  # of an extra
+
+    # What goes wrong becomes a note; without a handler Python would print what the package logs,
+    # tracebacks among it, over the screen. A debug log gets it all the same.
+    by_sftp = path.scheme == "sftp"
+    package = "paramiko" if by_sftp else get_filesystem_class(path.scheme).__module__
+    logging.getLogger(package.partition(".")[0]).addHandler(_SILENT)
+    if by_sftp:
+        return importlib.import_module("rltui.files.remote.sftp").connected(path)
+    options = {"use_listings_cache": False, "skip_instance_cache": True}
+    if path.scheme in ("http", "https"):
+        return importlib.import_module("rltui.files.remote.web").BoundedWeb(**options)
+    return url_to_fs(str(path), **options)[0]

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from rltui.core.level import Level
 from rltui.files.remote.errors import RangeError, StoreError
-from rltui.files.remote.status import RemoteStatus
-from rltui.files.remote.store import RemoteStore, Stamp
-from rltui.files.remote.stores import store_of
+from rltui.files.remote.status import RemoteStatus, Stamp
+from rltui.files.remote.store import RemoteStore, store_of
 from rltui.files.tail import Polled
 from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 
@@ -120,7 +119,9 @@ class RemoteTail:
         if why:
             if not self._quiet:  # one event, one note: this one replaces "is back"
                 notes = ((Level.WATCH, f"{why}; read again from its start"),)
-            self._start_over()
+            self.generation += 1
+            self.offset = 0
+            self._head = self._mark = b""
         elif known and status.st_size > start and status.st_mtime_ns:
             self._store.changed_now(status.st_mtime)
 
@@ -159,12 +160,6 @@ class RemoteTail:
         self._store.follow(self.path, begin, self._stamp)
 
         return Polled(piece, more and bool(piece), restarted, notes, True)
-
-    def _start_over(self) -> None:
-        """Begin at the start of the file again."""
-        self.generation += 1
-        self.offset = 0
-        self._head = self._mark = b""
 
     def _failed(self, message: str, *, gone: bool = False) -> Polled:
         """Report trouble; what was read is kept and the next poll tries again."""

@@ -15,13 +15,13 @@ import errno
 import re
 import socket
 import zlib
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Generator
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from itertools import islice
 from typing import Any
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import ResolveResult
 from fsspec.implementations.http import HTTPFileSystem
 from yarl import URL
 
@@ -39,6 +39,8 @@ _LEAST_PACE = 1024
 _MOST_REDIRECTS = 5
 _PIECE = 1 << 16
 _REDIRECTS = (301, 302, 303, 307, 308)
+#: Headers that go to other servers than the one that was named.
+_HARMLESS = ("range", "accept-encoding")
 _ANCHOR = re.compile(r"<[aA]\s[^<>]{1,4096}")
 _HREF = re.compile(r"""\s(?:href|HREF)=["']([^"']+)""")
 _BARE = re.compile(r"https?://[-a-zA-Z0-9@:%_+.~#?&/=]{1,4096}")
@@ -65,11 +67,12 @@ class BoundedWeb(HTTPFileSystem):  # type: ignore[misc]
         return Session(self, options)
 
 
-class Resolver(AbstractResolver):  # type: ignore[misc]
+class Resolver(aiohttp.ThreadedResolver):  # type: ignore[misc]
     """Looks names up. A ``strict`` one refuses hosts with an address that is not public."""
 
     def __init__(self, known: dict[str, set[Address]], *, strict: bool) -> None:
         """``known`` gets the addresses of each name."""
+        super().__init__()
         self._known = known
         self._strict = strict
 
@@ -77,30 +80,13 @@ class Resolver(AbstractResolver):  # type: ignore[misc]
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """The addresses of a host. Raises OSError."""
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG
-        )
-        results = []
-        for kind, _, protocol, _, place in found:
-            address = ip_address(place[0])
+        found: list[ResolveResult] = await super().resolve(host, port, family)
+        for result in found:
+            address = ip_address(result["host"].partition("%")[0])
             self._known.setdefault(host, set()).add(address)
             if self._strict and not is_public(address):
                 raise BoundError(errno.EACCES, f"leads to {host}, which is no public host")
-            results.append(
-                ResolveResult(
-                    hostname=host,
-                    host=str(place[0]),
-                    port=port,
-                    family=kind,
-                    proto=protocol,
-                    flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-                )
-            )
-        return results
-
-    async def close(self) -> None:
-        """Nothing is held."""
+        return found
 
 
 def is_public(address: Address) -> bool:
@@ -168,7 +154,9 @@ class Session:
         for _ in range(_MOST_REDIRECTS + 1):
             # those of the user are for the server that was named
             more = options if session is self._own else {}
-            own = headers if session is self._own else _harmless(headers)
+            own = headers
+            if session is not self._own:
+                own = {k: v for k, v in own.items() if k.lower() in _HARMLESS}
             asked = session.request(method, at, allow_redirects=False, headers=own, **more)
             self.web.requests += 1
             try:
@@ -228,10 +216,6 @@ def _session(resolver: Resolver, options: dict[str, Any]) -> aiohttp.ClientSessi
     return aiohttp.ClientSession(**given)
 
 
-def _harmless(headers: dict[str, str]) -> dict[str, str]:
-    return {k: v for k, v in headers.items() if k.lower() in ("range", "accept-encoding")}
-
-
 class _Asked:
     """A request that was not made yet: awaited, or entered."""
 
@@ -278,14 +262,19 @@ class Answer:
         if not whole:
             self._web.noted[self._name] = f"lists more than {MOST_LISTED >> 20} MB of names"
         text = page.decode("utf-8", "ignore")
-        links = islice(dict.fromkeys(_links(text)), MOST_NAMES + 1)
+        found = (_HREF.search(anchor[0]) for anchor in _ANCHOR.finditer(text))  # in linear time
+        named = [link[1] for link in found if link is not None]
+        named += [bare[0] for bare in _BARE.finditer(text)]
+        links = islice(dict.fromkeys(named), MOST_NAMES + 1)
         return "".join(f'<a href="{link}">\n' for link in links)
 
     async def read(self) -> bytes:
         """A file, or the part of it that was asked for."""
         if self.status >= 400:
             return b""
-        begin, end = _range(self._got.request_info.headers.get("Range", ""))
+        asked = self._got.request_info.headers.get("Range", "").removeprefix("bytes=")
+        first, _, last = asked.partition("-")
+        begin, end = int(first or 0), int(last) + 1 if last else None
         if end is None:
             data, whole = await self._body(begin if self.status != 206 else 0, MOST_WHOLE)
             if not whole:
@@ -345,19 +334,3 @@ class Answer:
             came += len(piece)
             until = begun + came / _LEAST_PACE
             yield piece
-
-
-def _range(header: str) -> tuple[int, int | None]:
-    """First byte of a range, and the one behind its last."""
-    begin, _, end = header.removeprefix("bytes=").partition("-")
-    return int(begin or 0), int(end) + 1 if end else None
-
-
-def _links(page: str) -> Iterator[str]:
-    """Where a page leads, in linear time whatever it holds."""
-    for anchor in _ANCHOR.finditer(page):
-        found = _HREF.search(anchor[0])
-        if found is not None:
-            yield found[1]
-    for bare in _BARE.finditer(page):
-        yield bare[0]

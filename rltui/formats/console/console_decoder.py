@@ -5,17 +5,17 @@ A carriage return ends a line, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.formats.base import Decoded, NoteBook
+from rltui.formats.base import Decoded
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows
-from rltui.formats.console.console_line import LinePrefix
+from rltui.formats.console.console_line import LinePrefix, TerminalTail
 from rltui.formats.console.line_dispatch import LineDispatch
 from rltui.formats.console.logger_record import ConfigDump
-from rltui.formats.console.progress_bar import RICH, TerminalTail, planned_by_bar
 from rltui.formats.last_line import NO_ROWS, LastLine, figure_lines
 
 #: The byte order mark that some Windows shells write first.
@@ -25,42 +25,39 @@ _ENOUGH, _MOST_RANKS = 3, 64
 #: Bytes of the end of a log in which lines that became no rows are looked for, and how many of
 #: such lines are worth a word: a log prints some results on its way.
 _LEAST_LOOK, _MOST_LOOK, _LEAST_LOST = 1 << 10, 1 << 14, 20
+#: A bar of rich, as stable-baselines3 shows one (common/callbacks.py, tqdm.rich), and its body.
+_RICH_BAR = re.compile(
+    rb"%[ \xe2\x94\x81\x95\xb8\xba]+ ([\d,]{1,20})/([\d,]{1,20}) +\[ *[\d:]+ < [\d:?-]+"
+)
+_RICH = b"\xe2\x94\x81"
 
 
 class ConsoleDecoder(LastLine):
     """Decodes one console log. Not thread-safe."""
 
-    holds_row = False
     _may_hold_rows = True
 
     def __init__(self, *, prefixed: bool = True) -> None:
         """``prefixed``: whether lines may have something in front of them."""
+        super().__init__()
         self._prefix = LinePrefix() if prefixed else None
         self._ranks = _Ranks()
         self._rows = ConsoleRows()
         self._dispatch = LineDispatch(self._rows)
         self._tail = TerminalTail()
         self._dump = ConfigDump()
-        self._notes = NoteBook()
-        self._parts: list[bytes] = []
-        self._have = 0
-        """Bytes of the unfinished line."""
-        self._offset = 0
-        """Of the unfinished line, in the file."""
-        self._skipping = False
         self._stale = False
         """Whether the tail has changed since it was returned."""
         self._counted = 0
         """Rows that were returned."""
         self._total: int | None = None
-        self._tags: set[str] = set()
+        self._tags: set[str] | None = set()
         """With rows, as long as lines that became none are looked for."""
-        self._looked = False
 
     @property
     def has_row(self) -> bool:
         """Whether any dialect has found a row, even one that still waits for its step."""
-        return self._dispatch.found or self._ranks.found
+        return bool(self._dispatch.found) or self._ranks.found
 
     def found(self, data: bytes) -> bool:
         """See :class:`rltui.formats.base.RowSearch`."""
@@ -71,32 +68,35 @@ class ConsoleDecoder(LastLine):
         if not data:
             stale, self._stale = self._stale, self._stale and more
             return Decoded(tail=self._tail.tail()) if stale and not more else Decoded()
+
         self._stale = more
         end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         row_end = self._lines(data[:end]) if end else None
-        if data[end:]:
-            self._wait(data[end:])
+        self._have += len(data) - end
+        if data[end:] and not self._skipping:
+            self._parts.append(data[end:])
+            if self._have > MAX_LINE:
+                self._notes.add(self._offset, "line is too long", level=Level.OK)
+                self._parts, self._skipping = [], True
+
         self._tail.feed(data, row_end)
         decoded = self._decoded(more=more)
+        return decoded if self._tags is None else self._look(data, decoded, self._tags, more=more)
 
-        return decoded if self._looked else self._look(data, decoded, more=more)
-
-    def _look(self, data: bytes, decoded: Decoded, *, more: bool) -> Decoded:
+    def _look(self, data: bytes, decoded: Decoded, tags: set[str], *, more: bool) -> Decoded:
         """Once, at the end of what was written when it was first read: say whether most lines
         with figures became no rows."""
         for item in decoded.items:
             if isinstance(item, Block):
-                self._tags.update(item.tags)
-        if more or len(data) < _LEAST_LOOK or not self._tags:
+                tags.update(item.tags)
+        if more or len(data) < _LEAST_LOOK or not tags:
             return decoded
-        self._looked = True
-        lost = figure_lines(data[-_MOST_LOOK:], self._tags)
-        self._tags = set()
+        self._tags = None
+        lost = figure_lines(data[-_MOST_LOOK:], tags)
         if lost is None or lost.lines < _LEAST_LOST * max(decoded.records / 2, 1):
             return decoded
         offset = self._offset + self._have - len(data[-_MOST_LOOK:]) + lost.offset
         self._notes.add(offset, lost.lost(NO_ROWS, where=False))
-
         return replace(decoded, notes=decoded.notes + self._notes.take())
 
     def _close(self) -> Decoded:
@@ -106,7 +106,7 @@ class ConsoleDecoder(LastLine):
 
     def _decoded(self, *, more: bool) -> Decoded:
         """What was found since the last call."""
-        rows, found = self._rows, self._dispatch.found
+        rows, found = self._rows, bool(self._dispatch.found)
         hparams = self._dump.settings() if found else {}
         if rows.total is not None and rows.total != self._total and found:
             hparams["total_steps"] = self._total = rows.total
@@ -120,18 +120,7 @@ class ConsoleDecoder(LastLine):
             steps_are_row_numbers=rows.steps_are_row_numbers,
             guessed=rows.guessed,
         )
-
         return self._ranks.decoded().then(own) if self._ranks.found else own
-
-    def _wait(self, data: bytes) -> None:
-        """Keep a piece of an unfinished line; drop the line when it is too long."""
-        self._have += len(data)
-        if self._skipping:
-            return
-        self._parts.append(data)
-        if self._have > MAX_LINE:
-            self._notes.add(self._offset, "line is too long", level=Level.OK)
-            self._parts, self._skipping = [], True
 
     def _lines(self, data: bytes) -> int | None:
         """Read the lines that end in ``data``; returns where in it the newest row ends, negative
@@ -147,21 +136,31 @@ class ConsoleDecoder(LastLine):
         self._parts, self._have = [], 0
         if self._offset == len(text) and text.startswith(_MARK):
             text = b"\n" * len(_MARK) + text[len(_MARK) :]
+
         raw, prefixes = text, dict[int, bytes]()
         if self._prefix is not None and not self._prefix.is_absent:
             text = self._unprefixed(self._prefix, text, prefixes)
         self._dump.feed(text)
         last = self._dispatch.read(text, prefixes, self._offset - len(text))
-        if RICH in text and self._rows.newest is not None:
-            self._rows.total = planned_by_bar(text, self._rows.newest) or self._rows.total
+
+        if _RICH in text:
+            self._plan(text)
         if len(raw) != len(text) and (last is not None or self._ranks.fed):
             # the same line behind its prefix, or of a rank the last one
             ends = raw.count(b"\n") if last is None else text.count(b"\n", 0, last) + 1
             last = -1
             for _ in range(ends):
                 last = raw.find(b"\n", last + 1)
-
         return None if last is None else last - before
+
+    def _plan(self, text: bytes) -> None:
+        """Read the planned steps off a bar of rich that counts the steps of the rows."""
+        newest = self._rows.newest
+        for found in _RICH_BAR.finditer(text) if newest is not None else ():
+            done, total = (int(number.replace(b",", b"") or 0) for number in found.groups())
+            if newest is not None and total > 0 and done <= 2 * newest and newest <= 2 * done:
+                self._rows.total = total
+                return
 
     def _unprefixed(self, prefix: LinePrefix, text: bytes, prefixes: dict[int, bytes]) -> bytes:
         """The lines without what collectors put in front, which is added to ``prefixes``; those of
@@ -169,16 +168,18 @@ class ConsoleDecoder(LastLine):
         lines: list[bytes] = []
         ranked: dict[bytes, list[bytes]] = {}
         at = 0
-        for rank, before, line in prefix.lines(text):
+        for whole in text.split(b"\n")[:-1]:
+            rank, size = prefix.split(whole)
+            line = whole[size:] + b"\n"
             if rank:
                 ranked.setdefault(rank, []).append(line)
                 continue
-            if before:
-                prefixes[at] = before
+            if size:
+                prefixes[at] = whole[:size]
             lines.append(line)
             at += len(line)
-        self._ranks.feed(ranked)
 
+        self._ranks.feed(ranked)
         return b"".join(lines) if prefixes or ranked else text
 
 
@@ -205,13 +206,17 @@ class _Ranks:
         """Read the lines of each rank."""
         self.fed = bool(lines)
         for rank, own in lines.items():
-            decoder = self._decoder(rank)
-            if decoder is not None:
-                for line in own if self._chosen is None else (b"".join(own),):
-                    self._keep(rank, decoder.feed(line, more=True))
+            if self._chosen is None and len(self._decoders) < _MOST_RANKS:
+                decoder = self._decoders.setdefault(rank, ConsoleDecoder(prefixed=False))
+            elif self._chosen in (None, rank) and rank in self._decoders:
+                decoder = self._decoders[rank]
+            else:
+                continue
+            for line in own if self._chosen is None else (b"".join(own),):
+                self._keep(rank, decoder.feed(line, more=True))
 
     def close(self) -> None:
-        """Take the rows that wait for a further line."""
+        """Add the rows that wait for a further line."""
         for rank, decoder in self._decoders.items():
             self._keep(rank, decoder._close())
         if self._chosen is None and self._waiting:
@@ -224,13 +229,6 @@ class _Ranks:
         found = self._waiting.pop(self._chosen, Decoded())
         self._waiting.clear()
         return found
-
-    def _decoder(self, rank: bytes) -> ConsoleDecoder | None:
-        if self._chosen is not None:
-            return self._decoders[rank] if rank == self._chosen else None
-        if len(self._decoders) < _MOST_RANKS:
-            return self._decoders.setdefault(rank, ConsoleDecoder(prefixed=False))
-        return self._decoders.get(rank)
 
     def _keep(self, rank: bytes, decoded: Decoded) -> None:
         if not (decoded.items or decoded.hparams):

@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -61,7 +60,6 @@ class ConsoleRows:
         self.stamp = b""
         """What stood in front of the line that is being read."""
         self.steps_are_row_numbers = False
-        """Whether steps are row numbers."""
         self.guessed: frozenset[str] = frozenset()
         """Tags with points whose steps the log does not give, over all calls."""
         self.newest: int | None = None
@@ -73,12 +71,11 @@ class ConsoleRows:
         """Add one row; the last value of a repeated name counts. ``guessed``: the step is that of
         a row nearby."""
         step, names, values, wall, _ = row
-        if guessed:
-            tags = _tags(names)
-            if not tags <= self.guessed:
-                self.guessed |= tags
+        if guessed and not self.guessed.issuperset(tags := layout_of(names, np.float64).tags):
+            self.guessed |= frozenset(tags)
         if not names or not -_STEPS <= step < _STEPS:
             return
+
         if names != self._names:
             self._flush()
             layout = layout_of(names, np.float64)
@@ -87,6 +84,7 @@ class ConsoleRows:
                 names, values = tuple(t.encode() for t in cells), tuple(cells.values())
                 layout = Layout(tuple(cells), np.float64)
             self._names, self._layout = names, layout
+
         self._steps.append(step)
         self._walls.append(wall_time(self.stamp) if self.stamp and math.isnan(wall) else wall)
         self._values.append(values)
@@ -115,11 +113,6 @@ class ConsoleRows:
         self._steps, self._walls, self._values = [], [], []
 
 
-@lru_cache(maxsize=256)
-def _tags(names: tuple[bytes, ...]) -> frozenset[str]:
-    return frozenset(layout_of(names, np.float64).tags)
-
-
 class RestartDetector:
     """Detects where a stream of rows starts again at a lower step.
 
@@ -133,25 +126,28 @@ class RestartDetector:
         self._rows = 0
         self._enabled = True
 
-    def restarts_at(self, row: Row) -> bool:
+    def restarts_at(self, step: int, names: tuple[bytes, ...]) -> bool:
         """Whether the next row is the first after a restart."""
-        step, names, *_ = row
         if not -_STEPS <= step < _STEPS:
             return False
         self._rows += 1
-        compared = names
         if len(names) > _COMPARED:
-            compared = (names[0], names[len(names) // 2], names[-1])
-        last = self._last
-        found = self._enabled and any(last.get(name, step) > step for name in compared)
-        if found:
-            self._restarts += 1
-            self._enabled = self._restarts < _TOO_MANY or self._rows > _TOO_SHORT * self._restarts
+            names = (names[0], names[len(names) // 2], names[-1])
+
+        last, found = self._last, False
+        if self._enabled:
+            for name in names:
+                if last.get(name, step) > step:
+                    found = True
+                    self._restarts += 1
+                    many = self._restarts >= _TOO_MANY
+                    self._enabled = not many or self._rows > _TOO_SHORT * self._restarts
+                    break
+
         if found or len(last) > _MAX_KEYS:
             last.clear()
-        for name in compared:
+        for name in names:
             last[name] = step
-
         return found
 
 
@@ -165,11 +161,8 @@ class RowForms:
         self._forms: dict[tuple[bytes | int, ...], list[Row] | None] = {}
         """Names of a row, and what else tells forms apart -> rows that wait; None: believed;
         empty: not read."""
-        self._own: set[tuple[bytes | int, ...]] = set()
-
-    def has_own_steps(self, form: tuple[bytes | int, ...]) -> bool:
-        """Whether the form was believed by counters of its own."""
-        return form in self._own
+        self.own: set[tuple[bytes | int, ...]] = set()
+        """Forms that were believed by counters of their own."""
 
     def add(
         self, form: tuple[bytes | int, ...], row: Row, *, own: bool = True, once: bool = False
@@ -182,6 +175,7 @@ class RowForms:
                 del self._forms[next(waits, next(iter(self._forms)))]
             self._forms[form] = [row]
             return []
+
         waiting = self._forms[form]
         if waiting is None:
             return [row]
@@ -192,13 +186,12 @@ class RowForms:
         elif row.step > waiting[0].step:
             self._forms[form] = None
             if own:
-                self._own.add(form)
+                self.own.add(form)
             return [*waiting, row]
         elif once:
             waiting.clear()
         elif len(waiting) < _MAX_WAITING:
             waiting.append(row)
-
         return []
 
 
@@ -227,14 +220,10 @@ class Dialect(ABC):
 
     def __init__(self, rows: ConsoleRows) -> None:
         self.rows = rows
-        self._restarts = RestartDetector()
-        self._open = False
-
-    @property
-    def open(self) -> bool:
+        self.restarts = RestartDetector()
+        self.open = False
         """Whether it wants the following lines, whatever they contain. One that guesses gets
         those with a marker by :meth:`read` all the same."""
-        return self._open
 
     @abstractmethod
     def read(self, line: bytes) -> bool:
@@ -248,13 +237,16 @@ class Dialect(ABC):
 
     def add(self, row: Row, *, guessed: bool = False) -> None:
         """Add a row; one at a lower step than before is the first after a restart."""
-        if self._restarts.restarts_at(row):
+        if self.restarts.restarts_at(row.step, row.names):
             self.rows.restart(row.step)
         self.rows.add(row, guessed=guessed)
 
     def add_cells(self, step: int, cells: Mapping[bytes, float], wall: float = math.nan) -> None:
         """Add a row of values by name."""
-        self.add(Row(step, tuple(cells), tuple(cells.values()), wall))
+        names = tuple(cells)
+        if self.restarts.restarts_at(step, names):
+            self.rows.restart(step)
+        self.rows.add(Row(step, names, tuple(cells.values()), wall))
 
     def add_believed(self, believed: Sequence[Row], *, guessed: bool = False) -> bool:
         """Add the rows of a form, of which all but the last have waited: rows of other forms may

@@ -1,11 +1,14 @@
-"""One line of a console log: prefixes, escapes, numbers."""
+"""Lines of a console log: prefixes, escapes, numbers, and the last ones as a terminal shows."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections import deque
 from datetime import datetime
+
+from rltui.core.batch import LogTail
+from rltui.core.text import clean_bytes
 
 #: Escape sequences of terminals: CSI, OSC, and the short ones (ECMA-48).
 ANSI = re.compile(
@@ -15,8 +18,6 @@ ANSI = re.compile(
 _RAY = re.compile(rb"\([^()]{0,80}pid=\d+(?:, ip=[0-9a-fA-F.:]+)?\) ?")
 #: Ray's suffix of a line that several workers printed.
 _REPEATED = re.compile(rb"\[repeated \d{1,9}x across cluster\]")
-#: The rank that ``srun --label`` and torchrun's tee put before each line.
-_RANK = re.compile(rb"\[?(?:rank|default|node)?(\d{1,5})\]?: ?(?=\S)")
 #: A number as Python, C and numpy print it.
 NUMBER = (
     rb"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
@@ -75,12 +76,6 @@ def ungrouped(line: bytes) -> bytes:
     return _GROUPED.sub(lambda found: found[0].replace(b",", b"").replace(b"_", b""), line)
 
 
-def rank_of(line: bytes) -> tuple[bytes, int]:
-    """The rank before a line (empty for none) and the position behind it."""
-    found = _RANK.match(line)
-    return (found.group(1), found.end()) if found else (b"", 0)
-
-
 def number(text: bytes) -> float | None:
     """A printed number, also as ``np.float64(0.5)`` or in quotes; None for anything else."""
     try:
@@ -128,7 +123,7 @@ def wall_time(line: bytes) -> float:
     A time without a zone is that of the training machine, whose zone is unknown.
     """
     head = line[:_STAMP_BYTES]
-    if b":" not in head:
+    if b":" not in head or head.count(b"-") < 2:
         return math.nan
     found = _ZONED.search(head)
     if not found:
@@ -206,9 +201,14 @@ _BAR = re.compile("(?:│|\\|) ?".encode())
 _SETTLED = 400
 #: Parts of a prefix: a rank before a time before a level ...
 _MOST_PARTS = 4
-
-Prefixed = tuple[bytes, bytes, bytes]
-"""Rank, prefix and line, with its end."""
+#: Lines kept, and characters of each.
+MAX_LINES = 200
+MAX_CHARS = 500
+#: Bytes kept of the end of a line: a progress bar may fill megabytes.
+LINE_BYTES = 1 << 13
+_OVERWRITES = 32
+#: Erases the rest of the line, or all of it.
+_ERASE = re.compile(rb"\x1b\[[02]?K")
 
 
 class LinePrefix:
@@ -233,26 +233,85 @@ class LinePrefix:
         """Whether it is certain that lines have no prefix."""
         return not self._any and self._lines >= _SETTLED
 
-    def lines(self, text: bytes) -> Iterator[Prefixed]:
-        """The lines of ``text``, which ends with the end of a line."""
-        for line in text.split(b"\n")[:-1]:
-            rank, at = self._split(line) if line and not self.is_absent else (b"", 0)
-            self._lines += bool(line.strip())
-            yield rank, line[:at], line[at:] + b"\n"
-
-    def _split(self, line: bytes) -> tuple[bytes, int]:
+    def split(self, line: bytes) -> tuple[bytes, int]:
+        """The rank before the next line (empty for none), and the length of the prefix."""
         rank, at, timed = b"", 0, False
-        for _ in range(_MOST_PARTS):
+        for _ in range(0 if self.is_absent or not line else _MOST_PARTS):
             found = _ATOM.match(line, at) or _ATOM.fullmatch(line + b" ", at)
             if found is None:
                 break
             rank = rank or found["rank"] or found["bracketed"] or found["task"] or b""
             at = min(found.end(), len(line))
             timed = timed or found["zoned"] is not None
+
         if timed and self._barred:
             bar = _BAR.match(line, at)
-            self._barred = bar is not None or not line[at:].strip()
             at = bar.end() if bar else at
+            self._barred = bar is not None or not line[at:].strip()
         self._any = self._any or at > 0
-
+        self._lines += bool(line.strip())
         return rank, at
+
+
+class TerminalTail:
+    """Keeps the last lines. It gets every byte, but only works on the end of each piece."""
+
+    def __init__(self) -> None:
+        self._raw: deque[bytes] = deque(maxlen=MAX_LINES)
+        """Finished lines that have not been rendered yet."""
+        self._lines: deque[str] = deque(maxlen=MAX_LINES)
+        self._rest = b""
+        """The end of the unfinished line."""
+        self._count = 0
+        """Finished lines so far."""
+        self._row_line = -1
+        """Line number of the newest row."""
+
+    def feed(self, data: bytes, row_end: int | None) -> None:
+        """Add the next bytes; ``row_end``: where the newest row among them ends, negative when
+        that is before their beginning."""
+        if row_end is not None:
+            self._row_line = self._count + data.count(b"\n", 0, max(0, row_end))
+        end = data.rfind(b"\n")
+        if end < 0:
+            self._rest = (self._rest + data)[-LINE_BYTES:]
+            return
+
+        self._count += data.count(b"\n")
+        start, wanted = end, MAX_LINES
+        while wanted and start >= 0:
+            start = data.rfind(b"\n", 0, start)
+            wanted -= 1
+        lines = data[start + 1 : end].split(b"\n")
+        if start < 0:
+            lines[0] = self._rest + lines[0]
+        self._raw.extend(line[-LINE_BYTES:] for line in lines)
+        self._rest = data[end + 1 :][-LINE_BYTES:]
+
+    def tail(self) -> LogTail:
+        """The current state."""
+        self._lines.extend(shown(line) for line in self._raw)
+        self._raw.clear()
+        last = shown(self._rest)
+        lines = (*self._lines, last) if last else tuple(self._lines)
+        after = self._count - 1 - self._row_line + bool(last)
+        lines = lines[-MAX_LINES:]
+        return LogTail(lines, max(0, min(len(lines), after)))
+
+
+def shown(line: bytes) -> str:
+    """What a line shows after all of it was printed."""
+    seen = b""
+    for part in line[-LINE_BYTES:].rstrip(b"\r").split(b"\r")[-_OVERWRITES:]:
+        over = ANSI.sub(b"", part) if b"\x1b" in part else part
+        if not seen or _ERASE.search(part):
+            seen = over
+        elif seen.isascii() and over.isascii():
+            seen = over + seen[len(over) :]
+        else:  # a shorter text overwrites the beginning, character by character
+            length = len(over.decode("utf-8", "surrogateescape"))
+            rest = seen.decode("utf-8", "surrogateescape")[length:]
+            seen = over + rest.encode("utf-8", "surrogateescape")
+
+    text = clean_bytes(seen[: 4 * MAX_CHARS].rstrip().replace(b"\t", b"    "))
+    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"

@@ -19,24 +19,26 @@ from rltui.formats.console.console_line import (
     is_rule,
     plain,
     quantity,
-    rank_of,
     ungrouped,
     wall_time,
 )
-from rltui.formats.console.heading_block import HeadingBlock
 from rltui.formats.console.pair_line import (
     HEAD_BYTES,
-    Place,
+    Position,
     StepCounter,
     are_settings,
+    evaluation_of,
     is_dump,
     is_metric,
+    is_outcome,
+    is_setting,
     may_have_counter,
     may_have_pairs,
     pairs_of,
-    place_of,
+    position_of,
     rank_of_counter,
     unprefixed,
+    worded,
 )
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE
 
@@ -84,6 +86,26 @@ _BAR = re.compile(rb"\[(?:\d+:)?\d+:\d\d(?:<|, +[\d.?]+ ?\w*/)")
 #: Names of a row without the name of a usual metric.
 _MANY = 3
 
+#: Lines of other output between a heading, or a pair below it, and the next pair.
+_BETWEEN = 40
+#: The same while no name is believed.
+_UNKNOWN = 15
+#: The same below a rule.
+_BELOW_RULE = 5
+#: The same below a row, and below a heading of a form that had none so often.
+_BELOW_ROW = 2
+#: Rows and forms of headings below which pairs are sought while none are found, and headings of
+#: one form below which they may come late.
+_TRIED = 20
+#: Longer lines below a heading are text.
+_MAX_BELOW = 500
+_MAX_NAMES = 1000
+_MAX_KNOWN = 10_000
+_MAX_SHAPES = 64
+_MAX_EXTRAS = 64
+_MAX_HELD = 4
+_DIGITS = b"0123456789"
+
 Names = tuple[bytes, ...]
 
 
@@ -92,115 +114,86 @@ class Generic(Dialect):
 
     markers = RULES
     words = (
-        b"ep ",
-        b"ep:",
-        b"tep",
-        b"poch",
-        b"iter",
-        b"nteract",
-        b"pdate",
-        b"pisode",
-        b"atch",
-        b"t_env",
-        b"rames",
+        *(b"ep ", b"ep:", b"tep", b"poch", b"iter", b"nteract"),
+        *(b"pdate", b"pisode", b"atch", b"t_env", b"rames"),
     )
     rank = Rank.GUESS
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
         self._forms = RowForms()
-        self._seen: set[tuple[bytes, ...]] = set()
+        self._seen: set[Names] = set()
         """Names of rows."""
         self._counter = StepCounter()
         self._headings = StepCounter()
         """Of headings: they change nothing for rows."""
         self._block = HeadingBlock()
-        self._rank: bytes | None = None
-        self._patterns: list[tuple[re.Pattern[bytes], tuple[bytes, ...]]] = []
-
-    @property
-    def open(self) -> bool:
-        """Whether the lines below a heading are wanted."""
-        return self._block.open
+        self._patterns: list[tuple[re.Pattern[bytes], Names]] = []
+        """The newest forms of rows, the last one first."""
 
     def follow(self, line: bytes) -> None:
         """A line below a heading."""
-        if len(line) > _MAX_LINE or line.endswith(RULE_ENDS):
-            return
-        if not may_have_pairs(line) and b"valuat" not in line:
-            self._block.skip()
-        else:
-            text = ungrouped(plain(line))
-            self._give(self._block.line(text[rank_of(text)[1] :]))
+        if len(line) <= _MAX_LINE and not line.endswith(RULE_ENDS):
+            if may_have_pairs(line) or b"valuat" in line:
+                self._give(self._block.line(ungrouped(plain(line))))
+            else:
+                self._block.left -= 1
+        self.open = self._block.left > 0
 
     def close(self) -> None:
         """The pairs of an open section."""
         self._give(self._block.close())
 
     def read(self, line: bytes) -> bool:
-        if len(line) > _MAX_LINE:
-            return False
-        if line.endswith(RULE_ENDS) and is_rule(line):
-            self._give(self._block.rule())
-            return False
-        inside = self._block.open
-        if b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
-            taken = self._counted(line)
-            if taken is not None:
-                return taken
-        if inside and self._block.open:
-            self.follow(line)
+        taken: bool | None = None
+        if len(line) <= _MAX_LINE:
+            inside = self._block.left > 0
+            if line.endswith(RULE_ENDS) and is_rule(line):
+                self._give(self._block.rule())
+                taken = False
+            elif b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
+                taken = self._counted(ungrouped(plain(line)))
+            if taken is None and inside and self._block.left > 0:
+                self.follow(line)
+        self.open = self._block.left > 0
+        return bool(taken)
 
-        return False
-
-    def _counted(self, line: bytes) -> bool | None:
+    def _counted(self, text: bytes) -> bool | None:
         """A line with a counter: whether it is a row; None when it is not even a heading."""
-        text = ungrouped(plain(line))
-        rank, at = rank_of(text)
-        text = text[at:]
-        found = self._counter_and_pairs(text)
-        if found is None or (self._rank is not None and rank != self._rank):
+        position = position_of(text)
+        if position is None and not may_have_counter(text):
             return None
-        place, names, values, extras = found
-        if not names:
-            self._heading(text, place, extras)
-            return False
-        self._rank = rank
-        for at, name in enumerate(names) if place.rank != FINE and len(names) > 1 else ():
-            if rank_of_counter(name) == FINE and values[at].is_integer():
-                place = Place(FINE, int(values[at]))
-                names, values = names[:at] + names[at + 1 :], values[:at] + values[at + 1 :]
-                break
-
-        return self._row(names, values, place, wall_time(text))
-
-    def _counter_and_pairs(self, text: bytes) -> tuple[Place, Names, list[float], Row] | None:
-        """The counter of a line, the names and values of a row, and the pairs of a heading."""
-        place = place_of(text)
         names: Names = ()
         values: list[float] = []
-        if place is None and not may_have_counter(text):
-            return None
-        if place is not None:
-            names, values = self._known(text[place.end :])
+        if position is not None:
+            names, values = self._known(text[position.end :])
         if not names and (is_dump(text) or (b"[" in text and _BAR.search(text))):
             return None
-        if not names and place is not None:
-            names, values = self._new_form(text[place.end :])
-        extras, other = Row(0, (), []), None
-        unsure = place is None or not names or place.rank > BATCH
-        if unsure and (place is None or may_have_counter(text, place.end)):
-            other = _anywhere(text)
-        if other is not None and (place is None or not names or other[0].rank == FINE):
-            if place is None or other[0].rank <= place.rank or other[2]:
-                place, extras = other[:2]
-            if other[2]:
-                names, values = extras.names, list(extras.values)
+        if not names and position is not None:
+            names, values = self._new_form(text[position.end :])
 
-        return None if place is None else (place, names, values, extras)
+        extras, other = Row(0, (), []), None
+        if position is None or (not names and may_have_counter(text, position.end)):
+            other = _anywhere(text)
+        elif position.rank > BATCH and may_have_counter(text, position.end):
+            other = _anywhere(text)
+            other = other if other is not None and other[0].rank == FINE else None
+        if other is not None:
+            found, pairs, is_row = other
+            if position is None or found.rank <= position.rank or is_row:
+                position, extras = found, pairs
+            if is_row:
+                names, values = pairs.names, list(pairs.values)
+        if position is None:
+            return None
+        if not names:
+            self._heading(text, position, extras)
+            return False
+
+        return self._row(names, values, position, wall_time(text))
 
     def _known(self, text: bytes) -> tuple[Names, list[float]]:
-        """The pairs of a line by the pattern of an earlier line."""
+        """Names and values of a line by the pattern of an earlier line."""
         for number, (pattern, names) in enumerate(self._patterns):
             found = pattern.fullmatch(text)
             if found:
@@ -210,7 +203,7 @@ class Generic(Dialect):
         return (), []
 
     def _new_form(self, text: bytes) -> tuple[Names, list[float]]:
-        """The pairs of a line of a new form."""
+        """Names and values of a line of a new form."""
         pairs = _pairs(text)
         names = tuple(name for name, _, _ in pairs)
         if not any(map(is_metric, names)) or are_settings(names):
@@ -222,57 +215,55 @@ class Generic(Dialect):
             self._seen.add(names)
         return names, [value for _, value, _ in pairs]
 
-    def _row(self, names: Names, values: list[float], place: Place, wall: float) -> bool:
-        counter = self._counter
-        form: tuple[bytes | int, ...] = (place.rank, *names)
-        carried = counter.is_finer_than(place.rank) and not self._forms.has_own_steps(form)
-        if carried and counter.newest is not None:
-            step, total = counter.newest, None
-        else:
-            step, total = counter.step_of(place)
+    def _row(self, names: Names, values: list[float], position: Position, wall: float) -> bool:
+        for at, name in enumerate(names) if position.rank != FINE and len(names) > 1 else ():
+            if rank_of_counter(name) == FINE and values[at].is_integer():
+                position = Position(FINE, int(values[at]))
+                names, values = names[:at] + names[at + 1 :], values[:at] + values[at + 1 :]
+                break
+
+        rank = position.rank
+        form: tuple[bytes | int, ...] = (rank, *names)
+        step, total = self._counter.finer_than(rank), None
+        carried = step is not None and form not in self._forms.own
+        if step is None or not carried:
+            step, total = self._counter.step_of(position)
         row = Row(step, names, values, wall, total)
-        believed = self._forms.add(
-            form, row, own=not carried, once=carried and place.rank == EPISODE
-        )
+        believed = self._forms.add(form, row, own=not carried, once=carried and rank == EPISODE)
         self._block.row(step)
         for one in believed:
             self.rows.total = one.total or self.rows.total
-
         return self.add_believed(believed, guessed=carried)
 
-    def _heading(self, text: bytes, place: Place, extras: Row) -> None:
-        if place.rank == EPOCH:
-            self._counter.epoch_heading = place.step, place.total
+    def _heading(self, text: bytes, position: Position, extras: Row) -> None:
+        rank = position.rank
+        if rank == EPOCH:
+            self._counter.epoch_heading = position.step, position.total
         shape = self._block.shape_of(text)
         if shape is None:
             return
-        for counter in (self._counter, self._headings):
-            if counter.is_finer_than(place.rank) and counter.newest is not None:
-                step = counter.newest
-                break
-        else:
-            step, _ = self._headings.step_of(place)
+        step = self._counter.finer_than(rank)
+        step = self._headings.finer_than(rank) if step is None else step
+        step = self._headings.step_of(position)[0] if step is None else step
         inner = not extras.names and _PAIR.fullmatch(unprefixed(text)) is not None
-        extras = extras._replace(step=step)
-        self._give(self._block.heading(shape, step, extras, inner=inner))
+        self._give(self._block.heading(shape, step, extras._replace(step=step), inner=inner))
 
     def _give(self, found: list[Row]) -> None:
         for row in found:
             self.add(row, guessed=self._block.guessed)
 
 
-def _anywhere(text: bytes) -> tuple[Place, Row, bool] | None:
+def _anywhere(text: bytes) -> tuple[Position, Row, bool] | None:
     """The counter of a line of pairs, the other pairs, and whether they are a row."""
     found = pairs_of(unprefixed(text))
     counter = found.counter() if found is not None else None
     if found is None or counter is None:
         return None
-    at, rank = counter
-    place = Place(rank, found.whole[at] or 0, found.totals[at])
-    names = (*found.names[:at], *found.names[at + 1 :])
+    pair = found.pop(counter[0])
+    names = tuple(other.name for other in found)
     sure = any(map(is_metric, names)) or (found.clean and len(names) >= _MANY)
-    is_row = sure and not are_settings(names)
-    return place, Row(0, names, found.values[:at] + found.values[at + 1 :]), is_row
+    row = Row(0, names, [other.value for other in found])
+    return Position(counter[1], pair.whole or 0, pair.total), row, sure and not are_settings(names)
 
 
 def _pairs(text: bytes) -> list[tuple[bytes, float, tuple[int, int]]]:
@@ -307,3 +298,181 @@ def _pattern(text: bytes, spans: list[tuple[int, int]]) -> re.Pattern[bytes]:
         pattern += rb"(" + QUANTITY + rb")" if begin < end else b""
         at = end
     return re.compile(pattern)
+
+
+class HeadingBlock:
+    """Collects the pairs below headings: ManiSkill's ``Epoch: 1, global_step=25600`` above
+    ``SPS: 1211, pg_loss=-0.0057``, PyMARL's ``t_env: 10000 | Episode: 200`` above two columns,
+    ``Epoch 1 complete:`` above one pair per line.
+
+    A name is believed when it stands below two headings of different steps, once below each.
+    """
+
+    def __init__(self) -> None:
+        self.left = 0
+        """Lines for which the block stays open."""
+        self.guessed = False
+        """Whether the step of what was returned is that of a row above and not of a heading."""
+        self._below_row = False
+        """The same of the newest step."""
+        self._step: int | None = None
+        self._rows = 0
+        self._most = _BETWEEN
+        self._sure = False
+        """Whether a usual metric was believed."""
+        self._known: set[bytes] = set()
+        self._held: dict[bytes, list[tuple[int, float]]] = {}
+        """Name -> steps and values that wait for a later step; none left: it is not read."""
+        self._extras: list[Row] = []
+        self._section = False
+        """Whether pairs wait for the counter or the end of the section between two rules."""
+        self._pending: list[tuple[bytes, float]] = []
+        self._counter_last = False
+        """Whether the counter of a section stood below its pairs."""
+        self._settings = self._others = 0
+        """Names of the block that settings have, and the others."""
+        self._fresh = False
+        """Whether the newest heading has no pairs yet."""
+        self._shapes: dict[bytes, tuple[int, int, int]] = {}
+        """Heading without its digits -> newest step, how often it fell back, and how often it
+        came; the newest last."""
+        self._headings = 0
+        """Headings of different shapes."""
+
+    def rule(self) -> list[Row]:
+        """A line of dashes: what follows is a section, unless it underlines a heading. The
+        counter of a section may come last."""
+        found = self._end_section(self._step)
+        if not self._fresh:
+            self._most = _BETWEEN if self._known else _UNKNOWN
+            self.left = self._most if self._known else _BELOW_RULE
+            self._section, self.guessed = True, self._below_row
+        return found
+
+    def close(self) -> list[Row]:
+        """The pairs of a section without its last rule, unless its counter would come last."""
+        return [] if self._counter_last else self._end_section(self._step)
+
+    def row(self, step: int) -> None:
+        """A row with a step of its own: what follows at once belongs to it."""
+        self._rows += 1
+        if not self._pending:
+            self._section = False
+        if self._known or self._rows < _TRIED:
+            self._step, self.guessed, self._below_row = step, True, True
+            if not self._section:
+                self.left = self._most = _BELOW_ROW
+
+    def shape_of(self, text: bytes) -> bytes | None:
+        """The form of a heading; None when it is another new one after many below which no name
+        was found: it is remembered and read when it comes again."""
+        shape = text.translate(None, _DIGITS)
+        if shape in self._shapes or self._known or self._headings < _TRIED:
+            return shape
+        self._remember(shape, (-1, 0, 1))
+        self.left, self._section, self._pending = 0, False, []
+        return None
+
+    def _remember(self, shape: bytes, state: tuple[int, int, int]) -> None:
+        if len(self._shapes) >= _MAX_SHAPES:
+            del self._shapes[next(iter(self._shapes))]
+        self._shapes[shape] = state
+
+    def heading(self, shape: bytes, step: int, extras: Row, *, inner: bool = False) -> list[Row]:
+        """A heading, with the other pairs on it; returns the rows that are now sure. ``inner``:
+        it is a pair, too, and counts for those above it in a section."""
+        last, falls, tried = self._shapes.pop(shape, (step, 0, 0))
+        falls += step < last
+        self._remember(shape, (step, falls, tried + 1))
+        if falls > 1 and any(other[1] < falls for other in self._shapes.values()):
+            return []  # a counter within the steps of another heading
+
+        self._headings += not tried
+        self._counter_last |= inner and bool(self._pending)
+        rows = self._end_section(step if inner and self._pending else self._step)
+        if self._is_dump:  # drop what its block left
+            for held in self._held.values():
+                if held and held[-1][0] == self._step:
+                    held.pop()
+            self._held = {name: held for name, held in self._held.items() if held}
+        self._settings = self._others = 0
+
+        self._most = _BETWEEN if self._known else _UNKNOWN
+        self.left = self._most if self._known or tried < _TRIED else _BELOW_ROW
+        self._step, self.guessed, self._below_row = step, False, False
+        self._fresh = not inner
+        if extras.names and len(self._extras) < _MAX_EXTRAS:
+            self._extras.append(extras)
+        if self._sure:
+            rows, self._extras = rows + self._extras, []
+        return rows
+
+    def line(self, text: bytes) -> list[Row]:
+        """A line below; returns the rows that are now sure."""
+        self.left -= 1
+        if len(text) > _MAX_BELOW:
+            return []
+        text = unprefixed(text)
+        found = evaluation_of(text) or pairs_of(text, alone=True) or worded(text)
+        if found is None or found.counter():
+            return []
+
+        self.left = self._most
+        pairs = [(pair.name, pair.value) for pair in found if not is_setting(pair.name)]
+        self._settings += len(found) - len(pairs)
+        self._others += len(pairs)
+        self._fresh = False
+        if not self._section:
+            return self._pairs(pairs)
+        if len(self._pending) < _MAX_NAMES:
+            self._pending += pairs
+        return []
+
+    @property
+    def _is_dump(self) -> bool:
+        """Whether the block has the names of settings."""
+        return self._settings > 1 and self._settings > self._others
+
+    def _end_section(self, step: int | None) -> list[Row]:
+        """The pairs of a section, now that its step is known."""
+        pending, self._pending, self._section = self._pending, [], False
+        if step is None or not pending:
+            return []
+        self._step = step
+        return self._pairs(pending)
+
+    def _pairs(self, pairs: list[tuple[bytes, float]]) -> list[Row]:
+        """Pairs of the newest step; returns the values of the names that are believed, and of
+        those that become so."""
+        now, known = self._step, self._known
+        if now is None or self._is_dump:
+            return []
+        for name, value in pairs:
+            if name not in known:
+                self._hold(name, value, now)
+        if not self._sure:
+            self._sure = any(len(self._held.get(n, ())) > 1 and is_outcome(n) for n, _ in pairs)
+        if not self._sure:
+            return []
+
+        steps: dict[int, dict[bytes, float]] = {}
+        for name, value in pairs:
+            if name in known:
+                steps.setdefault(now, {})[name] = value
+            elif len(self._held.get(name, ())) > 1 and len(known) < _MAX_KNOWN:
+                known.add(name)
+                for step, held in self._held.pop(name):
+                    steps.setdefault(step, {})[name] = held
+        extras, self._extras = self._extras, []
+        return extras + [Row(s, tuple(c), list(c.values())) for s, c in sorted(steps.items())]
+
+    def _hold(self, name: bytes, value: float, step: int) -> None:
+        held = self._held.get(name)
+        if held is None and len(self._held) < _MAX_NAMES:
+            self._held[name] = [(step, value)]
+        elif held and held[-1][0] == step:
+            held.clear()  # many of a step
+        elif held and held[-1][0] > step:
+            held[:] = [(step, value)]
+        elif held and len(held) < _MAX_HELD:
+            held.append((step, value))

@@ -9,6 +9,7 @@ import ast
 import math
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rltui.formats.console.console_dialect import (
     MAX_LINE,
@@ -32,6 +33,8 @@ _AXES = (b"train/step", b"rollout/step", b"eval/step")
 _STEP_KEYS = ("step", "global_step", "_step", "iteration", "training_iteration", "current_steps")
 _PLANS = ("total_steps", "max_steps")
 _DEPTH = 8
+#: Larger integers are no floats.
+_HUGE = 1 << 1023
 #: Longer dicts are neither metrics nor settings.
 MAX_BYTES = 1 << 18
 _MAX_LINES = 2000
@@ -58,30 +61,28 @@ class FieldLayout:
     def __init__(self, behind: bytes) -> None:
         """``behind``: what stands between a name and its value."""
         self._behind = behind
-        self.names: tuple[bytes, ...] = ()
+        self._names: tuple[bytes, ...] = ()
         self._begins: tuple[bytes, ...] = ()
-        self._ends: tuple[int, ...] = ()
 
-    def learn(self, names: tuple[bytes, ...]) -> None:
-        """Remember the names of a row."""
-        self.names = names
+    def learn(self, names: list[bytes], values: list[float]) -> Pairs:
+        """Remember the names of a row, and return it."""
+        self._names = tuple(names)
         self._begins = tuple(name + self._behind for name in names)
-        self._ends = tuple(len(begin) for begin in self._begins)
+        return self._names, values
 
-    def values(self, fields: Sequence[bytes]) -> list[float] | None:
-        """The values of a row; None when it has other names, or a text among the values."""
-        if len(fields) != len(self._begins):
+    def row(self, fields: Sequence[bytes]) -> Pairs | None:
+        """The row with these fields; None when it has other names, or a text among the values."""
+        begins = self._begins
+        if len(fields) != len(begins) or not all(map(bytes.startswith, fields, begins)):
             return None
-        if not all(map(bytes.startswith, fields, self._begins)):
-            return None
-        texts = [f[e:] for f, e in zip(fields, self._ends, strict=True)]
+        texts = [f[len(begin) :] for f, begin in zip(fields, begins, strict=True)]
         try:
             if texts[-1][-1:] not in b"')":
-                return list(map(float, texts))
+                return self._names, list(map(float, texts))
         except ValueError:
             pass
         try:  # quoted, or as numpy prints it
-            return [
+            return self._names, [
                 float(text.strip(b"'") if text[-1:] != b")" else text[text.rindex(b"(") + 1 : -1])
                 for text in texts
             ]
@@ -92,10 +93,10 @@ class FieldLayout:
 def pairs(body: bytes, layout: FieldLayout | None = None) -> Pairs | None:
     """Names and numbers of ``{'loss': 0.5, 'kl': '0.1', 'who': 'me'}``; None unless it is a flat
     dict. ``layout``: of the dicts before it, with ``': `` behind names."""
-    if layout is not None:
-        known = layout.values(body[2:-1].split(b", '"))
-        if known is not None:
-            return layout.names, known
+    known = layout.row(body[2:-1].split(b", '")) if layout is not None else None
+    if known is not None:
+        return known
+
     names: list[bytes] = []
     values: list[float] = []
     end = 1
@@ -109,10 +110,7 @@ def pairs(body: bytes, layout: FieldLayout | None = None) -> Pairs | None:
             values.append(value)
     if body[end:].strip(b", \n") != b"}":
         return None
-    if layout is not None:
-        layout.learn(tuple(names))
-
-    return tuple(names), values
+    return layout.learn(names, values) if layout is not None else (tuple(names), values)
 
 
 class PrintedDict:
@@ -222,8 +220,8 @@ class Verl(Dialect):
 
     def follow(self, line: bytes) -> None:
         """A further line of a printed dict."""
-        self._open = not self._printed.add(plain(line))
-        if not self._open:
+        self.open = not self._printed.add(plain(line))
+        if not self.open:
             self._initial = self._printed.numbers
 
     def read(self, line: bytes) -> bool:
@@ -233,8 +231,11 @@ class Verl(Dialect):
             return False
         if b"Training Progress" in line[: found.start()]:
             self._other(line[: found.start()])
-        if len(line) + len(self.rows.stamp) >= _CUT:
-            line = _uncut(line)
+        long = len(line) + len(self.rows.stamp) >= _CUT and not line.endswith(b")")
+        if long and _CUT in (len(line), len(line.decode("utf-8", "replace"))):
+            # a line that was cut loses its last field, which may be incomplete
+            line = line[: line.rfind(b" - ")]
+
         names, values = self._fields(plain(line[found.end() :]).removesuffix(b" -"))
         if not names:
             return False
@@ -246,15 +247,14 @@ class Verl(Dialect):
             self.rows.add(Row(first, tuple(missing), tuple(missing.values())))
             self._initial = {}
         self.add(Row(step, names, values, wall_time(line)))
-
         return True
 
     def _fields(self, body: bytes) -> Pairs:
         """Names and values; for the names of the previous row only values are parsed."""
         fields = body.split(b" - ")
-        known = self._layout.values(fields)
+        known = self._layout.row(fields)
         if known is not None:
-            return self._layout.names, known
+            return known
         names: list[bytes] = []
         values: list[float] = []
         begun = b""
@@ -268,9 +268,7 @@ class Verl(Dialect):
             if value is not None and name:
                 names.append(name)
                 values.append(value)
-        self._layout.learn(tuple(names))
-
-        return tuple(names), values
+        return self._layout.learn(names, values)
 
     def _other(self, line: bytes) -> None:
         """A line that is not a row: the validation before the first step, the progress bar."""
@@ -286,13 +284,6 @@ class Verl(Dialect):
             self.follow(quote + text[found.end() :])
 
 
-def _uncut(line: bytes) -> bytes:
-    """A line that was cut loses its last field, which may be incomplete."""
-    if len(line) != _CUT and len(line.decode("utf-8", "replace")) != _CUT:
-        return line
-    return line if line.endswith(b")") else line[: line.rfind(b" - ")]
-
-
 class LoggerRecord(Dialect):
     """The dialect of dicts and JSON objects with a step.
 
@@ -300,7 +291,7 @@ class LoggerRecord(Dialect):
     TensorBoard (slime/observability); SkyRL quotes its numbers (skyrl/train/utils/tracking.py).
     """
 
-    longest = MAX_LINE
+    longest = MAX_BYTES
     markers = (b": {'", b'{"', b"Step ")
 
     def __init__(self, rows: ConsoleRows) -> None:
@@ -312,31 +303,27 @@ class LoggerRecord(Dialect):
 
     def follow(self, line: bytes) -> None:
         """A further line of a printed dict."""
-        self._open = not self._printed.add(plain(line))
+        self.open = not self._printed.add(plain(line))
         if self._printed.numbers:
             self._axis_row(b"step", self._step, self._printed.numbers, self._wall)
 
     def read(self, line: bytes) -> bool:
-        if len(line) > MAX_BYTES:
-            return False
         if b'{"' in line:
             return self._json(line)
         if b"{'" not in line and not line.rstrip().endswith(b":"):
             return False
+
         text = plain(line)
         found = _SLIME.search(text)
-        if found:
-            return self._slime(text, found)
-        skyrl = _SKYRL.search(text)
-        if skyrl:
-            self._step, self._wall = int(skyrl[1]), wall_time(text)
-            self._printed, self._open = PrintedDict(), True
-            if skyrl[2]:
-                self.follow(skyrl[2])
+        if not found:
+            skyrl = _SKYRL.search(text)
+            if skyrl:
+                self._step, self._wall = int(skyrl[1]), wall_time(text)
+                self._printed, self.open = PrintedDict(), True
+                if skyrl[2]:
+                    self.follow(skyrl[2])
+            return False
 
-        return False
-
-    def _slime(self, text: bytes, found: re.Match[bytes]) -> bool:
         body = text[found.end() :].rstrip()
         known = pairs(body) if body.endswith(b"}") else None
         if known is None or not known[0]:
@@ -346,7 +333,6 @@ class LoggerRecord(Dialect):
         if not cells or not step.is_integer():
             return False
         self._axis_row(found[1], int(step), cells, wall_time(text))
-
         return True
 
     def _json(self, line: bytes) -> bool:
@@ -359,41 +345,36 @@ class LoggerRecord(Dialect):
             return False
         if not isinstance(row, dict):
             return False
-        key = next((k for k in _STEP_KEYS if _whole(row.get(k))), None)
+        key = next((k for k in _STEP_KEYS if _is_whole(row.get(k))), None)
         if key is None:
             return False
+
         step = int(row.pop(key))
         for plan in _PLANS:
-            if _whole(row.get(plan)):
+            if _is_whole(row.get(plan)):
                 self.rows.total = int(row.pop(plan))
         inner = row.get("metrics", row.get("data"))
         numbers = _numbers(inner if isinstance(inner, dict) else row, "", 0)
         cells = {name.encode("utf-8", "replace"): value for name, value in numbers}
         if cells:
             self._axis_row(b"json", step, cells, wall_time(line))
-
         return bool(cells)
 
     def _axis_row(self, axis: bytes, step: int, cells: dict[bytes, float], wall: float) -> None:
         """Add a row; only those of its own axis show that it starts again."""
-        self._restarts = self._detectors.setdefault(axis, RestartDetector())
+        self.restarts = self._detectors.setdefault(axis, RestartDetector())
         self.add_cells(step, cells, wall)
 
 
-def _whole(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return math.isfinite(value) and value == int(value)
+def _is_whole(value: Any) -> bool:
+    kind = type(value)
+    return (kind is int and abs(value) < _HUGE) or (kind is float and value.is_integer())
 
 
-def _numbers(row: dict[str, object], prefix: str, depth: int) -> Iterator[tuple[str, float]]:
+def _numbers(row: dict[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, float]]:
     for key, value in row.items():
-        if isinstance(value, bool):
-            continue
-        if isinstance(value, (int, float)):
-            try:
-                yield prefix + key, float(value)
-            except OverflowError:
-                continue
-        elif isinstance(value, dict) and depth < _DEPTH:
+        kind = type(value)
+        if kind is float or (kind is int and abs(value) < _HUGE):
+            yield prefix + key, float(value)
+        elif kind is dict and depth < _DEPTH:
             yield from _numbers(value, f"{prefix}{key}/", depth + 1)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from rltui.formats.console.console_line import NUMBER, QUANTITY, quantity
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE, STEP, words
@@ -80,43 +81,41 @@ _NEAR = 40
 _NO_LETTERS = b" \t_./@%()#+'-"
 
 
-@dataclass(slots=True)
-class PairLine:
+class Pair(NamedTuple):
+    """A name and its number."""
+
+    name: bytes
+    value: float
+    whole: int | None
+    """The value as a whole number, where it is printed as one."""
+    total: int | None = None
+    """What follows the value behind a slash."""
+
+
+class PairLine(list[Pair]):
     """The pairs of a line, in order."""
 
-    names: list[bytes]
-    values: list[float]
-    whole: list[int | None]
-    """The value as a whole number, where it is printed as one."""
-    totals: list[int | None]
-    """What follows a value behind a slash."""
-    clean: bool
+    clean = True
     """Whether the line consists of pairs alone."""
 
     def add(self, name: bytes, value: bytes, total: bytes | None = None) -> None:
-        """Add a pair."""
-        self.names.append(name)
+        """Add a pair as it is printed."""
         amount = quantity(value)
-        self.values.append(amount)
         scaled = amount.is_integer() and value[-1:].isalpha() and 0 <= amount < 1e15
         digits = value.isdigit() and len(value) < 16
-        self.whole.append(int(value) if digits else int(amount) if scaled else None)
-        self.totals.append(int(total) if total else None)
+        whole = int(value) if digits else int(amount) if scaled else None
+        self.append(Pair(name, amount, whole, int(total) if total else None))
 
     def counter(self) -> tuple[int, int] | None:
         """Position and rank of the finest counter; ``steps`` beside an episode are its length."""
-        ranks = [
-            None if whole is None else rank_of_counter(name)
-            for name, whole in zip(self.names, self.whole, strict=True)
+        ranks = [None if pair.whole is None else rank_of_counter(pair.name) for pair in self]
+        known = [
+            (rank, at)
+            for at, rank in enumerate(ranks)
+            if rank is not None and not (EPISODE in ranks and self[at].name.lower() == b"steps")
         ]
-        best: tuple[int, int] | None = None
-        for at, rank in enumerate(ranks):
-            if rank is None or (EPISODE in ranks and self.names[at].lower() == b"steps"):
-                continue
-            if best is None or rank < best[1]:
-                best = at, rank
-
-        return best
+        rank, at = min(known, default=(0, -1))
+        return None if at < 0 else (at, rank)
 
 
 @lru_cache(maxsize=1024)
@@ -199,26 +198,42 @@ def _ends() -> tuple[frozenset[bytes], re.Pattern[bytes]]:
 def pairs_of(text: bytes, *, alone: bool = False) -> PairLine | None:
     """The pairs of a line without its prefixes; None when there are none. ``alone``: or when it
     has anything besides."""
-    line = PairLine([], [], [], [], True)
-    label = b""
+    line, label = PairLine(), b""
     for field in _SEPARATOR.split(text.strip(b" \t|,;")):
-        found = _FIELD.fullmatch(field) if _QUICK.search(field) else None
+        quick = _QUICK.search(field)
+        found = _FIELD.fullmatch(field) if quick else None
         if found is None:
-            line.clean = (_several(field, line) or not field) and line.clean
+            empty = not field or (not quick and _TEXT.fullmatch(field) is not None)
+            line.clean = (empty or (quick is not None and _add_several(field, line))) and line.clean
             if alone and not line.clean:
                 return None
             continue
-        if found[1] and not line.names:
+        if found[1] and not line:
             label = found[1] + b"/"
         line.add(label + found[2].strip(), found[3], found[4])
+    return line or None
 
-    return line if line.names else None
+
+def _add_several(field: bytes, line: PairLine) -> bool:
+    """Add the pairs of a field that is not one pair; returns whether it has only pairs."""
+    two = _TWO.fullmatch(field)
+    if two:
+        line.add(two[1] + b" " + two[3], two[4])
+        line.add(two[2] + b" " + two[3], two[5])
+        return True
+    end, gaps = 0, b""
+    for found in _LOOSE.finditer(field):
+        line.add(found[1], found[2], found[3])
+        gaps += field[end : found.start()]
+        end = found.end()
+    rest = (gaps + field[end:]).strip()
+    return not rest if end else _TEXT.fullmatch(field) is not None
 
 
 def worded(text: bytes) -> PairLine | None:
     """The figures of a line of words and numbers between commas; None when it is none."""
     line = _row_of(_WORDS, text) if _MANY_WORDS.search(text) else None
-    many = line is not None and len(line.names) > 1 and any(map(is_metric, line.names))
+    many = line is not None and len(line) > 1 and any(is_metric(pair.name) for pair in line)
     return line if many else None
 
 
@@ -230,7 +245,7 @@ def evaluation_of(text: bytes) -> PairLine | None:
 
 def _row_of(pattern: re.Pattern[bytes], text: bytes, prefix: bytes = b"") -> PairLine | None:
     """The pairs of a text, one behind the other; None when there is anything else."""
-    line, at = PairLine([], [], [], [], True), 0
+    line, at = PairLine(), 0
     while at < len(text):
         pair = pattern.match(text, at)
         if pair is None:
@@ -238,25 +253,6 @@ def _row_of(pattern: re.Pattern[bytes], text: bytes, prefix: bytes = b"") -> Pai
         line.add(prefix + pair[1], pair[2])
         at = pair.end()
     return line
-
-
-def _several(field: bytes, line: PairLine) -> bool:
-    """Adds the pairs of a field that is not one pair; returns whether it has only pairs."""
-    if not _QUICK.search(field):
-        return _TEXT.fullmatch(field) is not None
-    two = _TWO.fullmatch(field)
-    if two:
-        line.add(two[1] + b" " + two[3], two[4])
-        line.add(two[2] + b" " + two[3], two[5])
-        return True
-    end = 0
-    clean = True
-    for found in _LOOSE.finditer(field):
-        line.add(found[1], found[2], found[3])
-        clean = clean and not field[end : found.start()].strip()
-        end = found.end()
-
-    return (clean and not field[end:].strip()) if end else _TEXT.fullmatch(field) is not None
 
 
 #: Bytes of a line in which its step is searched, logger prefix included.
@@ -295,7 +291,7 @@ _ORDER = {
 
 
 @dataclass(slots=True)
-class Place:
+class Position:
     """The position of a line in the training."""
 
     rank: int
@@ -307,33 +303,33 @@ class Place:
     """Where the pairs of the line begin, in bytes."""
 
 
-def place_of(text: bytes) -> Place | None:
+def position_of(text: bytes) -> Position | None:
     """The finest counter at the beginning of a line; ``steps`` beside an episode are its
     length."""
     head = text[:HEAD_BYTES].lower()
     within = _WITHIN.search(head) if b"epoch" in head else None
     if within:
         epoch, epochs, step, total = (int(g) if g else None for g in within.groups())
-        return Place(STEP, step or 0, total, epoch, epochs, within.end())
+        return Position(STEP, step or 0, total, epoch, epochs, within.end())
     leading = _LEADING.match(head) if b"]" in head else None
     if leading:
         step = int(quantity(leading[1].upper()))
-        return Place(_ORDER[leading[2][:4]], step, end=leading.end())
-    best: Place | None = None
+        return Position(_ORDER[leading[2][:4]], step, end=leading.end())
+
+    best: Position | None = None
     epoch = epochs = None
     for rank, found in _counters(head):
         step, total = int(found[2]), int(found[3]) if found[3] else None
         if rank == EPOCH:
             epoch, epochs = step, total
-        if best is not None and best.rank == EPISODE and found[1] == b"steps" and rank == STEP:
-            continue
         if best is None or rank < best.rank:
-            best = Place(rank, step, total, end=found.end())
+            length = best is not None and best.rank == EPISODE and found[1] == b"steps"
+            if not (length and rank == STEP):
+                best = Position(rank, step, total, end=found.end())
         else:
             best.end = max(best.end, found.end())
     if best is not None and best.rank < EPOCH:
         best.epoch, best.epochs = epoch, epochs
-
     return best
 
 
@@ -354,7 +350,7 @@ def _counters(head: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
 
 
 class StepCounter:
-    """Turns places into steps over all epochs.
+    """Turns positions into steps over all epochs.
 
     Some loops keep counting, others start each epoch at 1: the second epoch shows which. A
     counter of epochs or episodes in a log with finer steps says less than those.
@@ -367,42 +363,45 @@ class StepCounter:
         self.epoch_heading: tuple[int, int | None] | None = None
         """The newest epoch on a line of its own, and the number of epochs."""
         self._epoch = (-1, -1)
+        """The newest epoch, and the newest step in it."""
         self._first_epoch = 1
         self._base = 0
         self._within: bool | None = None
         """Whether steps start again in each epoch; None until the second epoch."""
 
-    def is_finer_than(self, rank: int) -> bool:
-        """Whether lines with a finer counter than this were seen."""
-        return self.newest is not None and self._finest < rank
+    def finer_than(self, rank: int) -> int | None:
+        """The newest step of lines with a finer counter than this."""
+        return self.newest if self._finest < rank else None
 
-    def step_of(self, place: Place) -> tuple[int, int | None]:
+    def step_of(self, position: Position) -> tuple[int, int | None]:
         """The step and the planned total, where it is certain."""
-        if place.rank == EPOCH:
-            return place.step, place.total
-        if place.epoch is None and self.epoch_heading is not None:
-            place.epoch, place.epochs = self.epoch_heading
-        step, total = place.step, place.total
-        if place.epoch is not None:
-            step, total = self._over_epochs(place, place.epoch)
-        self.newest, self._finest = step, min(self._finest, place.rank)
+        step, total = position.step, position.total
+        if position.rank == EPOCH:
+            return step, total
+        epoch, epochs = position.epoch, position.epochs
+        if epoch is None and self.epoch_heading is not None:
+            epoch, epochs = self.epoch_heading
+        if epoch is not None:
+            step, total = self._over_epochs(step, total, epoch, epochs or 0)
+        self.newest, self._finest = step, min(self._finest, position.rank)
         return step, total
 
-    def _over_epochs(self, place: Place, epoch: int) -> tuple[int, int | None]:
-        step, total, (last_epoch, last_step) = place.step, place.total, self._epoch
+    def _over_epochs(
+        self, step: int, total: int | None, epoch: int, epochs: int
+    ) -> tuple[int, int | None]:
+        last_epoch, last_step = self._epoch
         if last_epoch < 0 or epoch < last_epoch:
-            counts_on = (
-                epoch > 1 and place.epochs and total and step > (epoch - 1) * total / place.epochs
-            )
+            # beyond the share of the epochs before it only where steps count on
+            far = epochs and total and step > (epoch - 1) * total / epochs
             self._first_epoch, self._base = min(epoch, 1), 0
-            self._within = False if counts_on else None
+            self._within = False if far and epoch > 1 else None
         elif epoch > last_epoch:
             self._within = step <= last_step
             self._base += last_step if self._within else 0
         self._epoch = (epoch, step)
         if self._within is False:
             return step, total
-        base = (epoch - self._first_epoch) * total if total else self._base
-        sure = total and place.epochs and (self._within or place.epochs == 1)
-
-        return base + step, total * place.epochs if sure and total and place.epochs else None
+        if not total:
+            return self._base + step, None
+        sure = epochs and (self._within or epochs == 1)
+        return (epoch - self._first_epoch) * total + step, total * epochs if sure else None

@@ -9,14 +9,11 @@ A row is a redraw with new values: a bar is also redrawn with the old ones.
 from __future__ import annotations
 
 import re
-from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rltui.core.batch import LogTail
-from rltui.core.text import clean_bytes
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
-from rltui.formats.console.console_line import ANSI, NUMBER, plain
+from rltui.formats.console.console_line import NUMBER, plain
 from rltui.formats.console.pair_line import is_metric, rank_of_counter
 from rltui.formats.words import STEP
 
@@ -24,11 +21,6 @@ _BAR = re.compile(
     rb"([^\r\n]{0,300}?)(?:\d{1,3}%\|[^|]{0,400}\||(?<![\d.,%/])(?=\d+it \[))\s*"
     rb"(\d{1,15})(?:/(\d{1,15}))?\s?[A-Za-z]{0,12} "
     rb"\[(?:\d+:)?\d+:\d\d(?:<[^,\]]{0,20})?,\s*[^,\]]{0,40}(?:, ([^\r\n]*?))?\](?!,)"
-)
-#: Body of a bar of rich, as stable-baselines3 shows one (common/callbacks.py, tqdm.rich).
-RICH = b"\xe2\x94\x81"
-_RICH_BAR = re.compile(
-    rb"%[ \xe2\x94\x81\x95\xb8\xba]+ ([\d,]{1,20})/([\d,]{1,20}) +\[ *[\d:]+ < [\d:?-]+"
 )
 _EPOCH = re.compile(rb"(?i)\bep(?:och)?s?\s?[:#=\[(]?\s?#?(\d{1,9})(?:\s?/\s?(\d{1,9}))?\]?")
 _PAIR = re.compile(
@@ -48,14 +40,6 @@ _WORDS = re.compile(rb"[^A-Za-z\x80-\xff]+")
 _MAX_LINE = 4000
 _MAX_BARS = 32
 _SCALE = {b"": 1.0, b"k": 1e3, b"M": 1e6}
-#: Lines kept, and characters of each.
-MAX_LINES = 200
-MAX_CHARS = 500
-#: Bytes kept of the end of a line: a progress bar may fill megabytes.
-LINE_BYTES = 1 << 13
-_OVERWRITES = 32
-#: Erases the rest of the line, or all of it.
-_ERASE = re.compile(rb"\x1b\[[02]?K")
 
 
 class _Value(NamedTuple):
@@ -239,81 +223,3 @@ def _counter(pairs: list[_Value]) -> _Value | None:
         and 0 <= pair.value < 1e15
     ]
     return pairs[min(ranked)[1]] if ranked else None
-
-
-def planned_by_bar(text: bytes, newest: int) -> int | None:
-    """The planned steps according to rich's bar in some lines; None where it does not count the
-    steps of the rows, whose newest one is ``newest``."""
-    for found in _RICH_BAR.finditer(text):
-        done, total = (int(number.replace(b",", b"") or 0) for number in found.groups())
-        if total > 0 and done <= 2 * newest and newest <= 2 * done:
-            return total
-    return None
-
-
-class TerminalTail:
-    """Keeps the last lines. It gets every byte, but only works on the end of each piece."""
-
-    def __init__(self) -> None:
-        self._raw: deque[bytes] = deque(maxlen=MAX_LINES)
-        """Finished lines that have not been rendered yet."""
-        self._lines: deque[str] = deque(maxlen=MAX_LINES)
-        self._rest = b""
-        """The end of the unfinished line."""
-        self._count = 0
-        """Finished lines so far."""
-        self._row_line = -1
-        """Line number of the newest row."""
-
-    def feed(self, data: bytes, row_end: int | None) -> None:
-        """Add the next bytes; ``row_end``: where the newest row among them ends, negative when
-        that is before their beginning."""
-        if row_end is not None:
-            self._row_line = self._count + data.count(b"\n", 0, max(0, row_end))
-        end = data.rfind(b"\n")
-        if end < 0:
-            self._rest = (self._rest + data)[-LINE_BYTES:]
-            return
-        self._count += data.count(b"\n")
-        start, wanted = end, MAX_LINES
-        while wanted and start >= 0:
-            start = data.rfind(b"\n", 0, start)
-            wanted -= 1
-        lines = data[start + 1 : end].split(b"\n")
-        if start < 0:
-            lines[0] = self._rest + lines[0]
-        self._raw.extend(line[-LINE_BYTES:] for line in lines)
-        self._rest = data[end + 1 :][-LINE_BYTES:]
-
-    def tail(self) -> LogTail:
-        """The current state."""
-        self._lines.extend(shown(line) for line in self._raw)
-        self._raw.clear()
-        last = shown(self._rest)
-        lines = (*self._lines, last) if last else tuple(self._lines)
-        after = self._count - 1 - self._row_line + bool(last)
-        lines = lines[-MAX_LINES:]
-        return LogTail(lines, max(0, min(len(lines), after)))
-
-
-def shown(line: bytes) -> str:
-    """What a line shows after all of it was printed."""
-    parts = line[-LINE_BYTES:].rstrip(b"\r").split(b"\r")[-_OVERWRITES:]
-    line = _plain(parts[0])
-    for part in parts[1:]:
-        over = _plain(part)
-        line = over if _ERASE.search(part) else over + _beyond(line, over)
-    text = clean_bytes(line[: 4 * MAX_CHARS].rstrip().replace(b"\t", b"    "))
-    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"
-
-
-def _plain(part: bytes) -> bytes:
-    return ANSI.sub(b"", part) if b"\x1b" in part else part
-
-
-def _beyond(line: bytes, over: bytes) -> bytes:
-    """What remains of a line when a shorter text overwrites its beginning."""
-    if line.isascii() and over.isascii():
-        return line[len(over) :]
-    text = line.decode("utf-8", "surrogateescape")
-    return text[len(over.decode("utf-8", "surrogateescape")) :].encode("utf-8", "surrogateescape")

@@ -11,7 +11,7 @@ from rltui.formats.console.pair_line import (
     are_settings,
     is_metric,
     pairs_of,
-    place_of,
+    position_of,
     rank_of_counter,
     unprefixed,
 )
@@ -20,8 +20,8 @@ from rltui.formats.words import words
 _MAX_ROWS = 500
 #: Bytes of a row of a panel that goes on over several lines.
 _MAX_PANEL = 4000
-#: Headings that are read only when a box begins.
-_MAX_LATER = 1000
+#: Bytes of a line above a box.
+_MAX_HEADING = 300
 #: Lines of other output allowed inside a box.
 _MAX_FOREIGN = 200
 _FIRST = (b"|", b"-")
@@ -62,8 +62,6 @@ class BoxedTable(Dialect):
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
-        self._dashes = False
-        """Whether the frame is of dashes."""
         self._foreign = 0
         """Lines of other output since the last line of the box."""
         self._group = b""
@@ -73,8 +71,6 @@ class BoxedTable(Dialect):
         self._counter = StepCounter()
         self._above: int | None = None
         """The step on a line above the box."""
-        self._later: list[bytes] = []
-        """Lines that may have it and were not read yet."""
         self._held: list[tuple[int, dict[bytes, float]]] = []
         """Boxes that wait for one of another step."""
         self._sure = False
@@ -84,31 +80,13 @@ class BoxedTable(Dialect):
     def read(self, line: bytes) -> bool:
         """A rule may begin a box; the following lines show whether it does."""
         framed = b"\xe2" in line or b"\x1b" in line or line.endswith(_ENDS)
-        if line[:1].isalnum() or not framed:
-            if not _HEADING.search(line):
+        if framed and not line[:1].isalnum():
+            text = ungrouped(plain(line))
+            if is_rule(text) or text.startswith(_TOPS):
+                self._begin(text)
                 return False
-            if self.markers is not _DASHES:
-                self._later.append(line)
-                if len(self._later) > _MAX_LATER:
-                    self._read_later()
-                return False
-        text = ungrouped(plain(line))
-        if self.markers is _DASHES and text[:1] not in (b"-", b"+"):
-            return False  # found by a marker that is no longer one
-        if is_rule(text) or text.startswith(_TOPS):
-            self._begin(text)
-        else:
-            self._heading(text)
-
+        self._heading(line)
         return False
-
-    def _begin(self, top: bytes) -> None:
-        """The first line of a box, which may have a title with the step."""
-        self._read_later()
-        self._heading(top)
-        self._open, self._dashes = True, top[:1] in (b"-", b"+")
-        self._foreign, self._group = 0, b""
-        self._cells, self._panel = {}, []
 
     def follow(self, line: bytes) -> None:
         """A line below a rule: a cell, the end of the box, or other output."""
@@ -128,12 +106,26 @@ class BoxedTable(Dialect):
         elif line:
             self._heading(line)
             self._foreign += 1
-            self._open = bool(self._cells) and self._foreign < _MAX_FOREIGN
+            self.open = bool(self._cells) and self._foreign < _MAX_FOREIGN
 
     def close(self) -> None:
         """A box without its last line: only where the counter of the log is in it."""
         if self._key in self._cells:
             self._rule()
+
+    def _begin(self, top: bytes) -> None:
+        """The first line of a box, which may have a title with the step."""
+        self._heading(top)
+        self.open, self._foreign, self._group = True, 0, b""
+        self._cells, self._panel = {}, []
+
+    def _heading(self, line: bytes) -> None:
+        if b"\x1b" in line or _HEADING.search(line):
+            text = ungrouped(plain(line))
+            fits = len(text) < _MAX_HEADING and _HEADING.search(text)
+            position = position_of(text) if fits else None
+            if position is not None:
+                self._above, _ = self._counter.step_of(position)
 
     def _column(self, text: bytes) -> bool:
         """Whether a text is two columns, which are a cell."""
@@ -143,48 +135,48 @@ class BoxedTable(Dialect):
         self._cells[columns[1]] = columns[2]
         return True
 
-    def _heading(self, text: bytes) -> None:
-        if len(text) < 300 and _HEADING.search(text):
-            place = place_of(text)
-            if place is not None:
-                self._above, _ = self._counter.step_of(place)
-
-    def _read_later(self) -> None:
-        """Read the headings that were put off: most logs with such lines have no box."""
-        lines, self._later = self._later, []
-        for line in lines:
-            self._heading(ungrouped(plain(line)))
-
     def _framed(self, line: bytes) -> None:
         """A line in a frame of box-drawing characters."""
-        parts = _SIDES.split(line)
-        if len(parts) == 1:
+        sides = _SIDES.split(line)
+        if len(sides) == 1:
             if line.startswith(_TOPS) and not is_rule(line):
                 self._begin(line)
             elif is_rule(line) and not line.startswith("├".encode()):
                 self._rule()
             return
+
         self._foreign = 0
-        if len(parts) > 3:
-            self._cell(parts)
-        elif len(parts) == 3 and len(self._panel) < _MAX_ROWS and not self._column(parts[1]):
-            category, text = _CATEGORY.match(parts[1]), parts[1].strip()
+        if len(sides) > 3:
+            self._cell(sides)
+        elif len(sides) == 3 and len(self._panel) < _MAX_ROWS and not self._column(sides[1]):
+            category, text = _CATEGORY.match(sides[1]), sides[1].strip()
             if category:
-                self._panel.append((category[1], parts[1][category.end() :].strip()))
-            elif not self._panel:
-                self._pairs(text)
-            elif text and len(self._panel[-1][1]) < _MAX_PANEL:
+                self._panel.append((category[1], sides[1][category.end() :].strip()))
+            elif self._panel:
                 name, begun = self._panel[-1]
-                self._panel[-1] = name, begun + b" " + text
+                if text and len(begun) < _MAX_PANEL:
+                    self._panel[-1] = name, begun + b" " + text
+            else:
+                self._pairs(text)
 
     def _pairs(self, text: bytes) -> None:
         """Pairs in a frame without inner columns."""
-        found = pairs_of(text, alone=True)
-        if found is not None and len(self._cells) + len(found.names) <= _MAX_ROWS:
-            self._cells.update(
-                (name, b"%r" % value if whole is None else b"%d" % whole)
-                for name, value, whole in zip(found.names, found.values, found.whole, strict=True)
-            )
+        found = pairs_of(text, alone=True) or ()
+        if len(self._cells) + len(found) <= _MAX_ROWS:
+            for pair in found:
+                number = b"%r" % pair.value if pair.whole is None else b"%d" % pair.whole
+                self._cells[pair.name] = number
+
+    def _cell(self, sides: list[bytes]) -> None:
+        if len(sides) < 4 or len(sides) % 2 or sides[-1].strip():
+            return
+        for at in range(1, len(sides) - 1, 2):
+            raw, value = sides[at], sides[at + 1].strip()
+            key = raw.strip()
+            if not value:
+                self._group = key if key.endswith(b"/") else self._group
+            elif len(self._cells) < _MAX_ROWS:
+                self._cells[self._group + key if raw.startswith(b"    ") else key] = value
 
     def _rule(self) -> None:
         """A rule: the end of the box when there are cells."""
@@ -195,48 +187,33 @@ class BoxedTable(Dialect):
             for pair in text.split(b" | "):
                 name, _, value = pair.rpartition(b": ")
                 cells[name if category == b"other" else category + b"/" + name] = value
-        if cells:
-            self._box(cells)
 
-    def _cell(self, parts: list[bytes]) -> None:
-        if len(parts) < 4 or len(parts) % 2 or parts[-1].strip():
-            return
-        for at in range(1, len(parts) - 1, 2):
-            raw, value = parts[at], parts[at + 1].strip()
-            key = raw.strip()
-            if not value:
-                self._group = key if key.endswith(b"/") else self._group
-            elif len(self._cells) < _MAX_ROWS:
-                self._cells[self._group + key if raw.startswith(b"    ") else key] = value
-
-    def _box(self, cells: dict[bytes, bytes]) -> None:
-        """A box with a counter of a framework, or another one, or below a line with one."""
-        values = {
-            name: value for name, text in cells.items() if (value := amount(text)) is not None
-        }
-        for key in words().box_steps:
+        amounts = ((name, amount(text)) for name, text in cells.items())
+        values = {name: known for name, known in amounts if known is not None}
+        for key in words().box_steps:  # a counter of a framework
             if key in values and values[key].is_integer():
-                self._key = key
-                self.markers = _DASHES if self._dashes else self.markers
-                self._give(int(values.pop(key)), values)
+                self._key, step = key, int(values.pop(key))
+                if values:
+                    self.add_cells(step, values)
                 return
+        if values:
+            self._other_box(cells, values)
+
+    def _other_box(self, cells: dict[bytes, bytes], values: dict[bytes, float]) -> None:
+        """A box with another counter, or below a line with one."""
         ranks = [(rank_of_counter(k), k) for k in values if whole(cells[k]) is not None]
         known = [(rank, key) for rank, key in ranks if rank is not None]
         step = int(values.pop(min(known)[1])) if known else self._above
-        if step is None:
+        if step is None or not values:
             return
         if self._sure:
-            self._give(step, values)
-        elif values and (not self._held or step > self._held[-1][0]):
+            self.add_cells(step, values)
+        elif not self._held or step > self._held[-1][0]:
             self._sure = any(held.keys() & values.keys() for _, held in self._held)
             self._held.append((step, values))
             for held in self._held if self._sure else ():
-                self._give(*held)
+                self.add_cells(*held)
             self._held = [] if self._sure else self._held[-4:]
-
-    def _give(self, step: int, values: dict[bytes, float]) -> None:
-        if values:
-            self.add_cells(step, values)
 
 
 class ColumnTable(Dialect):
@@ -270,11 +247,11 @@ class ColumnTable(Dialect):
                 break
         else:
             return False
+
         counters = [(r, i) for i, c in enumerate(columns) if (r := rank_of_counter(c)) is not None]
         if counters and any(map(is_metric, columns)) and not are_settings(columns):
             self._columns, self._at, self._splits = columns, min(counters)[1], splits
-            self._left, self._open = _BETWEEN, True
-
+            self._left, self.open = _BETWEEN, True
         return False
 
     def follow(self, line: bytes) -> None:
@@ -289,7 +266,7 @@ class ColumnTable(Dialect):
                 self.read(line)
             else:
                 self._row(step, cells)
-        self._open = self._left > 0
+        self.open = self._left > 0
 
     def _row(self, step: int, cells: list[bytes]) -> None:
         found: dict[bytes, float] = {}

@@ -15,8 +15,9 @@ from bisect import bisect_left
 from enum import Enum
 
 from rltui.formats.console.console_dialect import MAX_LINE, ConsoleRows, Dialect, Row
-from rltui.formats.console.console_line import ANSI, plain, rank_of, wall_time
+from rltui.formats.console.console_line import ANSI, plain, wall_time
 from rltui.formats.console.logger_record import MAX_BYTES, FieldLayout, Pairs, pairs
+from rltui.formats.words import transformers_tag
 
 #: A tqdm bar without a description, or with ms-swift's.
 _BAR = re.compile(
@@ -61,12 +62,16 @@ class StepInference:
 
     def __init__(self) -> None:
         self.ready: list[Row] = []
-        """Rows whose step is now known; whoever takes them empties the list."""
+        """Rows whose step is now known; the caller empties the list."""
         self.total: int | None = None
         """The end of the bar, when one was seen."""
         self.steps_are_row_numbers = False
-        self._interval: int | None = None
-        self._interval_known = False
+        self.interval: int | None = None
+        """Steps from row to row, when known."""
+        self.interval_known = False
+        """Whether the log contains it."""
+        self.newest = 0
+        """Step of the newest training row."""
         self._buffered: bool | None = None
         """Whether rows come late, many at a time; else the bar is redrawn after each row. None
         until the first rows of a bar show it."""
@@ -74,8 +79,6 @@ class StepInference:
         self._first_bar: int | None = None
         self._still = False
         """Whether rows have come and gone while the bar stood where it began: it is no axis."""
-        self._last = 0
-        """Step of the newest training row."""
         self._pending: list[tuple[RowKind, Row]] = []
         self._fresh = False
         """Whether no bar has followed the newest row yet."""
@@ -87,22 +90,10 @@ class StepInference:
         self._epochs: list[float] = []
         self._steps: list[int] = []
 
-    def set_interval(self, steps: int) -> None:
-        """The log contains ``logging_steps``."""
-        if steps > 0 and self._interval is None:
-            self._interval, self._interval_known = steps, True
-
-    @property
-    def planned(self) -> int | None:
-        """The planned number of steps; None where the rows were counted instead, and differ."""
-        return self.total if not self.steps_are_row_numbers or self._last == self.total else None
-
     @property
     def _over(self) -> bool:
         """Whether the bar ended before the first row."""
         return self._bar == self.total and self._buffered is None
-
-    # -- bars -------------------------------------------------------------------------------
 
     def bar(self, done: int, total: int, torn: bool) -> None:
         """The bar is at ``done`` of ``total``; ``torn``: half a row precedes it."""
@@ -115,55 +106,18 @@ class StepInference:
             if done < total or total == self.total:
                 self._begin(done, total)
             return
+
         if self._first_bar is None:
             self._first_bar = done
         self._still = self._still and done == self._bar
         self._bar, self._other = done, None
         if self._pending:
             self._settle(torn)
-            return
-        if self._fresh and not torn and self._last < done and not done % (self._interval or 1):
-            self._last = done  # a bar right behind a row is exact: a lost row shifts nothing
-        self._fresh = False
-
-    def _begin(self, done: int, total: int) -> None:
-        """A training with a new bar begins: count the pending rows of the last one, and forget
-        what was inferred of it."""
-        self.end()
-        self.total, self._buffered, self._other = total, None, None
-        self._bar = self._first_bar = done
-        if not self._interval_known:
-            self._interval = None
-        self._last, self._fresh, self._still = 0, False, False
-
-    def _settle(self, torn: bool) -> None:
-        """Assign steps to the pending rows, now that a bar follows them."""
-        trained = sum(kind is RowKind.TRAIN for kind, _ in self._pending)
-        if trained > 1 or torn or self._buffered is None:
-            self._buffered = trained > 1 or torn
-        if self._buffered:
-            self._spread(trained, torn)
-            return
-        before, self._last = self._last, max(self._bar, 1)
-        if self._interval is None and before:
-            # the first step may be logged whatever the interval
-            gap = self._last - before if before > 1 or self._last == 2 else self._last
-            self._interval = max(1, gap)
-        for _, row in self._pending:
-            self._give(row, self._last)
-        self._pending = []
-
-    def _spread(self, trained: int, torn: bool) -> None:
-        """Rows that came together: the newest is at about the step of the bar."""
-        start = self._last
-        if not start and (self._first_bar or 0) > _RESUMED:
-            start = (self._first_bar or 1) - 1
-        if self._interval is None and trained:
-            self._interval = max(1, round((self._bar - start) / (trained + torn)))
-        self._last = start
-        self.end()
-
-    # -- rows -------------------------------------------------------------------------------
+        elif self._fresh and not torn and self.newest < done and not done % (self.interval or 1):
+            self.newest = done  # a bar right behind a row is exact: a lost row shifts nothing
+            self._fresh = False
+        else:
+            self._fresh = False
 
     def row(self, kind: RowKind, row: Row, epoch: float, planned: float = math.nan) -> None:
         """Add a row whose step is not known. ``planned``: the total number of steps according to
@@ -175,49 +129,85 @@ class StepInference:
         # a bar that moves is redrawn after each row, or has moved before the first of many
         waits = any(waiting is RowKind.TRAIN for waiting, _ in self._pending)
         still = self._still or (train and waits and self._bar == self._first_bar)
+
         if self.total is None:
             self._without_bar(kind, row, epoch)
         elif self._over:
             self._after_all(kind, row, epoch, planned)
         elif still:
             self._still = True
-            if not self._last and self._bar > _RESUMED:
-                self._last = self._bar
+            if not self.newest and self._bar > _RESUMED:
+                self.newest = self._bar
             self.end()
             self._without_bar(kind, row, epoch)
-        elif self._pending or (train and (self._interval is None or self._buffered is None)):
+        elif self._pending or (train and (self.interval is None or self._buffered is None)):
             self._wait(kind, row, _MAX_PENDING)
         elif train:
-            every = self._interval or 1
+            every = self.interval or 1
             shown = 0 if self._buffered else -(-self._bar // every) * every
-            self._last = max(self._next(), shown)
+            self.newest = max(self._next(), shown)
             self._fresh = not self._buffered
-            self._give(row, self._last)
+            self.ready.append(row._replace(step=self.newest))
         else:
             late = self._buffered and kind is not RowKind.SUMMARY
-            self._give(row, self._last if late else max(self._last, self._bar))
+            step = self.newest if late else max(self.newest, self._bar)
+            self.ready.append(row._replace(step=step))
 
     def end(self) -> None:
         """Count the rows that wait for a bar: none comes."""
         pending, self._pending = self._pending, []
         for kind, row in pending:
             if kind is RowKind.TRAIN:
-                self._last = self._next()
-                self.steps_are_row_numbers |= self._interval is None
-            self._give(row, self._last)
+                self.newest = self._next()
+                self.steps_are_row_numbers |= self.interval is None
+            self.ready.append(row._replace(step=self.newest))
 
     def lost(self) -> None:
         """A row was torn and could not be repaired."""
         if not self._pending and (self._buffered or (self.total is None and self._steps)):
-            self._last += self._interval or 1
+            self.newest += self.interval or 1
 
-    def _give(self, row: Row, step: int) -> None:
-        self.ready.append(row._replace(step=step))
+    def _begin(self, done: int, total: int) -> None:
+        """A training with a new bar begins: count the pending rows of the last one, and forget
+        what was inferred of it."""
+        self.end()
+        self.total, self._buffered, self._other = total, None, None
+        self._bar = self._first_bar = done
+        if not self.interval_known:
+            self.interval = None
+        self.newest, self._fresh, self._still = 0, False, False
+
+    def _settle(self, torn: bool) -> None:
+        """Assign steps to the pending rows, now that a bar follows them."""
+        trained = sum(kind is RowKind.TRAIN for kind, _ in self._pending)
+        if trained > 1 or torn or self._buffered is None:
+            self._buffered = trained > 1 or torn
+        if self._buffered:
+            self._spread(trained, torn)
+            return
+
+        before, self.newest = self.newest, max(self._bar, 1)
+        if self.interval is None and before:
+            # the first step may be logged whatever the interval
+            gap = self.newest - before if before > 1 or self.newest == 2 else self.newest
+            self.interval = max(1, gap)
+        self.ready += [row._replace(step=self.newest) for _, row in self._pending]
+        self._pending = []
+
+    def _spread(self, trained: int, torn: bool) -> None:
+        """Rows that came together: the newest is at about the step of the bar."""
+        start = self.newest
+        if not start and (self._first_bar or 0) > _RESUMED:
+            start = (self._first_bar or 1) - 1
+        if self.interval is None and trained:
+            self.interval = max(1, round((self._bar - start) / (trained + torn)))
+        self.newest = start
+        self.end()
 
     def _next(self) -> int:
         """The step of the next row when rows are counted."""
-        every = self._interval or 1
-        return (self._last // every + 1) * every
+        every = self.interval or 1
+        return (self.newest // every + 1) * every
 
     def _wait(self, kind: RowKind, row: Row, most: int) -> None:
         """Wait for a bar, up to a limit; then the rows are counted without one."""
@@ -234,19 +224,20 @@ class StepInference:
                 self._newest_epoch = epoch
             self._wait(kind, row, _MAX_HEAP)
             return
+
         rows = sum(waiting is RowKind.TRAIN for waiting, _ in self._pending)
         total = next((t for t in self._ended if abs(planned - t) <= 0.02 * t + 1), 0)
         if not rows or not total:
             self._wait(kind, row, 0)
             return
-        if self._interval is None:
+        if self.interval is None:
             # rows * interval <= total < (rows + 1) * interval; epochs grow with the steps
             at = total * self._newest_epoch / (epoch * rows) if epoch > 0 else total / rows
             low, high = total // (rows + 1) + 1, max(1, total // rows)
-            self._interval = min(max(round(at), low), high) if math.isfinite(at) else high
+            self.interval = min(max(round(at), low), high) if math.isfinite(at) else high
         self.total, self._bar, self._first_bar, self._buffered = total, total, 0, True
         self._spread(rows, False)
-        self._give(row, total)
+        self.ready.append(row._replace(step=total))
 
     def _without_bar(self, kind: RowKind, row: Row, epoch: float) -> None:
         """Count a row, in steps of the interval where it is known.
@@ -256,14 +247,14 @@ class StepInference:
         if kind is RowKind.TRAIN:
             if self._epochs and epoch < self._epochs[-1]:
                 at = bisect_left(self._epochs, epoch)
-                self._last = self._steps[at] - (self._interval or 1)
+                self.newest = self._steps[at] - (self.interval or 1)
                 del self._epochs[at:], self._steps[at:]
-            self.steps_are_row_numbers |= self._interval is None
-            self._last = self._next()
+            self.steps_are_row_numbers |= self.interval is None
+            self.newest = self._next()
             if not math.isnan(epoch):
                 self._epochs.append(epoch)
-                self._steps.append(self._last)
-        self._give(row, self._last)
+                self._steps.append(self.newest)
+        self.ready.append(row._replace(step=self.newest))
 
 
 class Transformers(Dialect):
@@ -281,20 +272,22 @@ class Transformers(Dialect):
         self._wrapped: list[bytes] = []
         """The lines of a row that a terminal has wrapped, so far."""
         self._names: tuple[bytes, ...] = ()
-        self._mapped: tuple[tuple[bytes, ...], RowKind] = ((), RowKind.TRAIN)
-        self._rank: bytes | None = None
+        """Of the last row."""
+        self._tags: tuple[bytes, ...] = ()
+        """These names in TensorBoard."""
+        self._kind = RowKind.TRAIN
         self._bare = False
         """Whether rows without a logger prefix were seen."""
 
     def follow(self, line: bytes) -> None:
         """The next part of a wrapped row; a row or a bar instead shows that it was torn."""
-        self._open = False
+        self.open = False
         if b"{'" in line or b"it/s" in line or b"s/it" in line:
             self.read(line)
             return
         self._wrapped.append(line)
         if b"}" not in line:
-            self._open = len(self._wrapped) <= _MOST_LINES
+            self.open = len(self._wrapped) <= _MOST_LINES
             return
         body = b"".join(self._wrapped)
         body = body[: body.find(b"}") + 1]
@@ -318,11 +311,16 @@ class Transformers(Dialect):
             self._give()
         if begin >= 0:
             return self._dict(line, begin, after)
-        if bar and self._torn:
-            return self._mend(line, after)
-        if not bar:
-            self._hint(line)
+        if bar:
+            return bool(self._torn) and self._mend(line, after)
 
+        # the plan, which the log may contain before the first row
+        interval = _INTERVAL.search(line)
+        if interval and int(interval[1]) and self._inference.interval is None:
+            self._inference.interval, self._inference.interval_known = int(interval[1]), True
+        plan = _PLAN.search(line)
+        if plan and plan[1].strip(b","):
+            self.rows.total = int(plan[1].replace(b",", b""))
         return False
 
     def _dict(self, line: bytes, begin: int, after: int) -> bool:
@@ -333,62 +331,15 @@ class Transformers(Dialect):
         if not end:
             part = line[begin:]
             if len(part) <= MAX_BYTES and (not self._names or b"': " in part or len(part) < 64):
-                self._torn, self._wrapped, self._open = part, [part], True
+                self._torn, self._wrapped, self.open = part, [part], True
             return False
+
         found = pairs(line[begin:end], self._layout) if end - begin <= MAX_BYTES else None
-        if found is None:
-            return False
         prefix = plain(line[after:begin])
-        rank, _ = rank_of(prefix + b"x") if prefix else (b"", 0)
-        if self._rank is None:
-            self._rank = rank
-        if rank != self._rank or (self._bare and prefix.endswith(b">>")):
+        if found is None or (self._bare and prefix.endswith(b">>")):
             return False
         self._bare = self._bare or not prefix
-
         return self._row(line, begin, found)
-
-    def _row(self, line: bytes, begin: int, found: Pairs) -> bool:
-        names, values = found
-        wall = wall_time(line[:begin])
-        own = next((n for n in _STEPS if n in names), None)
-        if own is not None:  # of a custom loop, whose names stay
-            at = names.index(own)
-            if not values[at].is_integer() or len(names) < 2:
-                return False
-            rest = values[:at] + values[at + 1 :]
-            self._give(Row(int(values[at]), names[:at] + names[at + 1 :], rest, wall))
-            return True
-        progress = _OF_ALL.search(line, begin) if _PROGRESS in line else None
-        if b"epoch" not in names and progress is None:
-            return False
-        if names != self._names:
-            self._names, self._mapped = names, _rewritten(names)
-        tags, kind = self._mapped
-        if progress:
-            self.rows.total = int(progress[2])
-            self._give(Row(int(progress[1]), tags, values, wall))
-            return True
-        planned = math.nan
-        if kind is RowKind.SUMMARY:
-            # run time times speed: the number of steps
-            cells = dict(zip(names, values, strict=True))
-            planned = cells.get(b"train_steps_per_second", math.nan) * cells[b"train_runtime"]
-        self._inference.row(
-            kind, Row(0, tags, values, wall), values[names.index(b"epoch")], planned
-        )
-        self._give()
-
-        return True
-
-    def _give(self, *rows: Row) -> None:
-        """Add rows, or those whose step is now known."""
-        ready, self._inference.ready = rows or self._inference.ready, []
-        for row in ready:
-            self.add(row)
-        self.rows.steps_are_row_numbers |= self._inference.steps_are_row_numbers
-        if ready and self._inference.planned is not None:
-            self.rows.total = self._inference.planned
 
     def _mend(self, line: bytes, after: int) -> bool:
         """The end of a torn row, behind a bar; accepted if it has the names of the last row."""
@@ -402,28 +353,55 @@ class Transformers(Dialect):
             return False
         return self._row(line, 0, found)
 
-    def _hint(self, line: bytes) -> None:
-        """The plan, which the log may contain before the first row."""
-        interval = _INTERVAL.search(line)
-        if interval:
-            self._inference.set_interval(int(interval[1]))
-        plan = _PLAN.search(line)
-        if plan and plan[1].strip(b","):
-            self.rows.total = int(plan[1].replace(b",", b""))
+    def _row(self, line: bytes, begin: int, found: Pairs) -> bool:
+        names, values = found
+        wall = wall_time(line[:begin])
+        own = next((n for n in _STEPS if n in names), None)
+        if own is not None:  # of a custom loop, whose names stay
+            at = names.index(own)
+            if not values[at].is_integer() or len(names) < 2:
+                return False
+            rest = values[:at] + values[at + 1 :]
+            self._give(Row(int(values[at]), names[:at] + names[at + 1 :], rest, wall))
+            return True
 
+        progress = _OF_ALL.search(line, begin) if _PROGRESS in line else None
+        if b"epoch" not in names and progress is None:
+            return False
+        if names != self._names:
+            self._learn(names)
+        if progress:
+            self.rows.total = int(progress[2])
+            self._give(Row(int(progress[1]), self._tags, values, wall))
+            return True
 
-def _rewritten(names: tuple[bytes, ...]) -> tuple[tuple[bytes, ...], RowKind]:
-    """The names in TensorBoard, and what the row describes."""
-    tags = []
-    for name in names:
-        if name.startswith((b"eval_", b"test_")):
-            tags.append(name[:4] + b"/" + name[5:])
-        else:
-            tags.append(b"train/" + name)
-    about = [n for n in names if n != b"epoch"]
-    if b"train_runtime" in names:
-        return tuple(tags), RowKind.SUMMARY
-    if about and all(n.startswith((b"eval_", b"test_")) for n in about):
-        return tuple(tags), RowKind.EVAL
+        planned = math.nan
+        if self._kind is RowKind.SUMMARY:
+            # run time times speed: the number of steps
+            cells = dict(zip(names, values, strict=True))
+            planned = cells.get(b"train_steps_per_second", math.nan) * cells[b"train_runtime"]
+        row = Row(0, self._tags, values, wall)
+        self._inference.row(self._kind, row, values[names.index(b"epoch")], planned)
+        self._give()
+        return True
 
-    return tuple(tags), RowKind.TRAIN
+    def _learn(self, names: tuple[bytes, ...]) -> None:
+        """Remember the names of a row, and what they say of it."""
+        about = [n.startswith((b"eval_", b"test_")) for n in names if n != b"epoch"]
+        self._kind = RowKind.EVAL if about and all(about) else RowKind.TRAIN
+        if b"train_runtime" in names:
+            self._kind = RowKind.SUMMARY
+        latin = (transformers_tag(n.decode("latin-1")) for n in names)  # any bytes
+        self._names, self._tags = names, tuple(tag.encode("latin-1") for tag in latin)
+
+    def _give(self, *rows: Row) -> None:
+        """Add rows, or those whose step is now known."""
+        inference = self._inference
+        ready, inference.ready = rows or inference.ready, []
+        for row in ready:
+            self.add(row)
+        self.rows.steps_are_row_numbers |= inference.steps_are_row_numbers
+        # where the rows were counted instead, the end of the bar may be another one
+        fits = not inference.steps_are_row_numbers or inference.newest == inference.total
+        if ready and fits and inference.total is not None:
+            self.rows.total = inference.total

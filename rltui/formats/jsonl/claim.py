@@ -66,25 +66,31 @@ def holds_metrics(head: bytes, keys: Sequence[str], *, telling: bool = False) ->
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     lines = text.split(b"\n", _ROWS)
     if len(lines) == 1 and not text.rstrip().endswith(b"}"):
-        return _begins_row(text, keys)
+        # a row longer than the head: a step is in sight
+        names = b"|".join(re.escape(k.encode()) for k in keys)
+        step = re.match(rb'\{.*?"(' + names + rb')"\s*:\s*-?\d', text, re.DOTALL)
+        return step is not None and not texts_in(text)
     rows = _rows(lines[:-1] if len(lines) > 1 else lines)
     if not rows or any(map(is_sample, rows)):
         return False
+
     if any(_is_metrics(row, keys) for row in rows):
         return not _of_one_step(rows, keys) and _advances(rows, keys)
     if len(rows) == 1 and settings_of(rows[0]):  # they may come first, alone; the rows follow
         return True
     telling = telling or _rises(rows)
     found = sum(_are_figures(row, telling=telling) for row in rows)
-
     return found >= _LEAST and 2 * found > len(rows)
 
 
-def _begins_row(text: bytes, keys: Sequence[str]) -> bool:
-    """Whether a row longer than the head looks like metrics: a step is in sight."""
-    names = b"|".join(re.escape(k.encode()) for k in keys)
-    step = re.match(rb'\{.*?"(' + names + rb')"\s*:\s*-?\d', text, re.DOTALL)
-    return step is not None and not texts_in(text)
+def _of_one_step(rows: Sequence[Row], keys: Sequence[str]) -> bool:
+    """Whether there are many rows with equal keys, all of one step, and not figures of one
+    epoch."""
+    if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1:
+        return False
+    steps = {_step_of(row, keys) for row in rows}
+    coarse = any(s is not None and s.key in words().coarse_step_keys for s in steps)
+    return len(steps) == 1 and not (coarse and _are_figures(rows[0], telling=False))
 
 
 def _rows(lines: Sequence[bytes]) -> list[Row]:
@@ -93,18 +99,14 @@ def _rows(lines: Sequence[bytes]) -> list[Row]:
     rows: list[Row] = []
     broken, begins = 0, True
     for line in filter(bytes.strip, lines):
-        found = _objects_in(line)
+        try:
+            found = [value for value in objects(line) if isinstance(value, dict)]
+        except ValueError:
+            found = []
         begins = begins and bool(found or rows)
         broken += not found
         rows += found
     return rows if begins or broken < len(rows) else []
-
-
-def _objects_in(line: bytes) -> list[Row]:
-    try:
-        return [value for value in objects(line) if isinstance(value, dict)]
-    except ValueError:
-        return []
 
 
 def _step_of(row: Row, keys: Sequence[str]) -> Step | None:
@@ -170,7 +172,6 @@ def _is_metrics(row: Row, keys: Sequence[str]) -> bool:
     if translate is not None:
         found = translate(dict(row))
         return found.step is not None and bool(found.values)
-
     if _step_of(row, keys) is None:
         return False
     if isinstance(row.get("data"), dict):
@@ -178,16 +179,6 @@ def _is_metrics(row: Row, keys: Sequence[str]) -> bool:
     numbers = sum(1 for name, _ in flatten(row) if name not in keys)
     texts = sum(isinstance(value, str) for value in row.values())
     return numbers > 0 and texts <= numbers + _SPARE_TEXTS
-
-
-def _of_one_step(rows: Sequence[Row], keys: Sequence[str]) -> bool:
-    """Whether there are many rows with equal keys, all of one step, and not figures of one
-    epoch."""
-    if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1:
-        return False
-    steps = {_step_of(row, keys) for row in rows}
-    coarse = any(s is not None and s.key in words().coarse_step_keys for s in steps)
-    return len(steps) == 1 and not (coarse and _are_figures(rows[0], telling=False))
 
 
 def refusal(head: bytes, keys: Sequence[str]) -> Refusal:
@@ -204,28 +195,21 @@ def refusal(head: bytes, keys: Sequence[str]) -> Refusal:
         if newline or not line.startswith(b"{"):
             return Refusal("not valid JSON" if text else "empty so far", final)
         return Refusal(no_step if final else "its first row is not complete yet", final)
-
     if not isinstance(row, dict):
         return Refusal("rows are not JSON objects", final)
+
     rows = _rows(text.split(b"\n", _ROWS)[:_ROWS])
-    return _refusal_of_rows(rows, row, keys, Refusal(no_step, final))
-
-
-def _refusal_of_rows(
-    rows: Sequence[Row], row: Row, keys: Sequence[str], no_step: Refusal
-) -> Refusal:
-    """The same of objects, the first of which is ``row``."""
     figures = [n for n, row in enumerate(rows, 1) if not is_sample(row) and figures_of(row)]
     if any(map(is_sample, rows)) or not figures:
         stepped = any(isinstance(row.get(key), (int, float)) for key in keys) or counted_step(row)
-        return Refusal("rows are texts, not metrics", no_step.final) if stepped else no_step
-
+        return Refusal("rows are texts, not metrics" if stepped else no_step, final)
     if len(rows) < _LEAST:
-        return Refusal(f"{no_step.reason}; two rows with figures would be counted")
+        return Refusal(f"{no_step}; two rows with figures would be counted")
+
+    why = _why_refused(rows, keys, no_step)
     first, many = rows[figures[0] - 1], 2 * len(figures) > len(rows)
-    why = f"{_why_refused(rows, keys, no_step.reason)}: see line {figures[0]}"
     lost = many and are_figures(figures_of(first)) and not _is_record(first)
-    return Refusal(why, no_step.final, lost)
+    return Refusal(f"{why}: see line {figures[0]}", final, lost)
 
 
 def _why_refused(rows: Sequence[Row], keys: Sequence[str], no_step: str) -> str:

@@ -18,20 +18,17 @@ from rltui.formats.base import Decoded, Decoder, Options, RowSpan
 from rltui.formats.json_value import SHORT, fits_memory
 from rltui.formats.jsonl.jsonl_row import (
     STEPS,
-    Gaps,
     PackedRows,
     Packing,
-    RowCount,
     RowOrder,
-    Step,
     counted_step,
     counts_batches,
     figures_of,
     find_step,
     flatten,
     objects,
+    pop_wall,
     settings_of,
-    take_wall,
     translator_of,
 )
 from rltui.formats.last_line import LastLine
@@ -40,6 +37,12 @@ from rltui.formats.words import are_figures, words
 #: Longest unfinished line that is parsed in case it is complete without its newline.
 _MAX_EAGER = 1 << 20
 _STEPLESS = "line without a step"
+#: Names remembered at most.
+_MAX_NAMES = 10_000
+#: Rows after which those that were counted stay counted.
+_SETTLED = 200
+#: An epoch that is the same in this many first rows is no step.
+_CONSTANT = 16
 
 
 class JsonLinesDecoder(LastLine):
@@ -50,6 +53,7 @@ class JsonLinesDecoder(LastLine):
         self._step_keys = options.step_keys
         self._step_key = options.step_keys[0] if options.step_keys else "step"
         self._rows = PackedRows()
+        self._order = RowOrder()
         self._before = 0
         """Records before this call."""
         self._lost, self._worth_a_word = 0, 10
@@ -61,9 +65,10 @@ class JsonLinesDecoder(LastLine):
         self._total = 0
         self._done = False
         """Whether the newest row says that it is the last."""
-        self._gaps = Gaps()
-        self._order = RowOrder()
-        self._count: RowCount | None = RowCount()
+        self._measured: set[str] = set()
+        self._sparse: set[str] = set()
+        """Keys that had a number, and those that were null before they had one."""
+        self._count: _RowCount | None = _RowCount()
         """None once a row had a step."""
         self._replaces = self._returned = False
         """Whether the points are all so far, and whether points were returned."""
@@ -89,7 +94,6 @@ class JsonLinesDecoder(LastLine):
         self._before += self._records
         self._records, self._replaces = 0, False
         self._returned = self._returned or bool(decoded.items)
-
         return decoded
 
     def rows(self, rows: Iterable[dict[str, Any]]) -> Decoded:
@@ -144,7 +148,7 @@ class JsonLinesDecoder(LastLine):
             rows = (orjson.loads(line),)
         except orjson.JSONDecodeError:  # blank, NaN tokens, several objects, or broken
             text = bytes(line)
-            if text.isspace() or not text:
+            if not text.strip():
                 return
             if len(text) > self.max_line:
                 self._records += 1
@@ -194,7 +198,6 @@ class JsonLinesDecoder(LastLine):
         if not isinstance(row, dict):
             self._notes.add(offset, "line is not an object")
             return
-
         if "config" in row and not self._has_settings:
             self._has_settings = True
             self._hparams.update(settings_of(row))
@@ -206,24 +209,33 @@ class JsonLinesDecoder(LastLine):
                 self._stray(row, offset)
             else:
                 self._has_steps()
-                self._total_of(found)
+                self._total_of(found.total)
                 self._add(found.step, wall, values)
             return
 
-        step, epoch = self._step_of(row, offset)
+        step, epoch_key = self._step_of(row, offset)
         if step is None:
             self._stray(row, offset)
             return
-
-        wall = take_wall(row)
+        wall = pop_wall(row)
         data = row.get("data")
         if isinstance(data, dict) and len(row) == 1:
             packed = self._add(step, wall, data)
         else:
             packed = self._add(step, wall, row, gaps=True)
 
-        if epoch and self._count is not None:
-            self._count_epochs(self._count, epoch, step, wall, packed)
+        count = self._count
+        if not epoch_key or count is None or not count.stands_still(step):
+            return
+        count.kept.append((self._rows.keys, packed, wall))
+        if len(count.kept) == _CONSTANT:
+            # its step is no step: all rows so far are counted, and come once more
+            self._start_over()
+            for keys, kept, time in count.kept:
+                numbers = memoryview(kept).cast("d").tolist()
+                cells = {epoch_key: float(step), **dict(zip(keys, numbers, strict=True))}
+                again = self._rows.turn_to(cells)
+                self._rows.add(count.next(0, for_good=True), time, again)
 
     def _stray(self, row: dict[str, Any], offset: int) -> None:
         """A row without a step: settings, a summary, or something else."""
@@ -254,7 +266,7 @@ class JsonLinesDecoder(LastLine):
             return self._number_of(row, offset, has_epoch=step is not None, batch=batch), ""
 
         del row[step.key]
-        self._total_of(step)
+        self._total_of(step.total)
         return step.step, step.key if coarse else ""
 
     def _has_steps(self) -> bool:
@@ -267,7 +279,6 @@ class JsonLinesDecoder(LastLine):
                 self._notes.add(offset, _STEPLESS, level=Level.OK)
             self._fine_step = None
             self._start_over()
-
         self._count = None
         return True
 
@@ -285,48 +296,78 @@ class JsonLinesDecoder(LastLine):
         number = count.next(offset, for_good=has_epoch)
         if batch or not has_epoch:
             self._fine_step = number
-
         return number
-
-    def _count_epochs(
-        self, count: RowCount, key: str, epoch: int, wall: float, packed: bytes
-    ) -> None:
-        """Take a row whose step is its epoch. If that has stood still for too long, all rows so
-        far are counted, and come once more."""
-        kept = count.stands_still(epoch, (self._rows.keys, packed, wall))
-        if not kept:
-            return
-        self._start_over()
-        for keys, values, time in kept:
-            numbers = memoryview(values).cast("d").tolist()
-            again = self._rows.turn_to({key: float(epoch), **dict(zip(keys, numbers, strict=True))})
-            self._rows.add(count.next(0, for_good=True), time, again)
 
     def _start_over(self) -> None:
         """Forget the rows so far: they come once more, or are none."""
         self._rows, self._order, self._replaces = PackedRows(), RowOrder(), True
 
-    def _total_of(self, step: Step) -> None:
-        if step.total > 0 and step.total != self._total:
-            self._total = step.total
-            self._hparams["max_steps"] = step.total
+    def _total_of(self, total: int) -> None:
+        if total > 0 and total != self._total:
+            self._total = self._hparams["max_steps"] = total
 
     def _add(self, step: int, wall: float, row: dict[str, Any], *, gaps: bool = False) -> bytes:
         """Store the numbers of a row, and return them packed. ``gaps``: a key that was null
-        before it had a number is measured now and then; otherwise null is NaN, as verl writes
-        it."""
+        before it had a number is measured now and then (an evaluation), and its null is a gap;
+        after a number, null is a NaN that JSON cannot write, as verl writes it."""
         rows = self._rows
         packed = rows.packing.row(row) if rows.packing is not None else None
         if packed is None:
             flat = dict(flatten(row))
             if gaps:
-                self._gaps.drop(row, flat)
+                for name in [name for name in flat if row.get(name, 0) is None]:
+                    if name not in self._measured or name in self._sparse:
+                        if len(self._sparse) < _MAX_NAMES:
+                            self._sparse.add(name)
+                        del flat[name]
+                if len(self._measured) < _MAX_NAMES:
+                    self._measured.update(flat)
             packed = rows.turn_to(flat)
 
         if self._order.begins_again(rows.keys, step):
             rows.restart(step)
         rows.add(step, wall, packed)
         return packed
+
+
+class _RowCount:
+    """Decides whether the rows of a file are counted; owned by one decoder.
+
+    They are where the first row with figures has no step. One of an epoch has that as its step,
+    unless it stands still from the first row on.
+    """
+
+    def __init__(self) -> None:
+        self.counting = False
+        self._number = 0
+        """Of the newest row."""
+        self.epoch: int | None = None
+        """That of the first rows; None where they have none, and may be counted."""
+        self.kept: list[tuple[tuple[str, ...], bytes, float]] = []
+        """Keys, packed values and wall times of the rows so far, while all have one epoch."""
+        self._moves = False
+        """Whether rows have several epochs, or are counted."""
+        self.stepless: list[int] | None = []
+        """Where the counted rows are, as long as rows with steps may still follow."""
+
+    def next(self, offset: int, *, for_good: bool) -> int:
+        """Count a row; ``for_good``: although it has an epoch."""
+        self.counting = self._moves = True
+        self._number += 1
+        if for_good or self._number > _SETTLED:
+            self.stepless = None
+        elif self.stepless is not None:
+            self.stepless.append(offset)
+        return self._number
+
+    def stands_still(self, epoch: int) -> bool:
+        """Whether all rows so far and the next one, which is of this epoch, have the same."""
+        self._moves = self._moves or self.epoch not in (None, epoch)
+        if not self._moves:
+            self.epoch = epoch
+        else:
+            self.kept = []
+        return not self._moves
 
 
 class JsonlSampler:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from struct import Struct, error
@@ -57,7 +56,6 @@ _UNKNOWN = 100
 #: What is added to the name of a counter.
 _NUMBERING = frozenset(("idx", "index", "id", "num", "number", "no", "nr", "i", "n"))
 _SCANNER = json.JSONDecoder()
-_BLANK = re.compile(r"\s*")
 #: Names in LLaMA-Factory that differ from transformers (its train/callbacks.py).
 _FACTORY_NAMES = {"lr": "learning_rate", "accuracy": "rewards/accuracies"}
 #: ms-swift adds these to the transformers log (its trainers/patcher.py); ``iteration`` is the
@@ -69,12 +67,6 @@ _SWIFT_SPEEDS = ("train_speed(s/it)", "train_speed(iter/s)")
 _MAX_NAMES = 10_000
 #: Rows of a training at least, before another may begin.
 _TRAINING = 5
-#: Rows after which those that were counted stay counted.
-_SETTLED = 200
-#: An epoch that is the same in this many first rows is no step.
-_CONSTANT = 16
-KeptRow = tuple[tuple[str, ...], bytes, float]
-"""Keys, packed values and wall time of a row."""
 
 
 class Step(NamedTuple):
@@ -93,16 +85,18 @@ def objects(line: bytes) -> Iterator[Any]:
     """
     try:
         yield orjson.loads(line)
+        return
     except orjson.JSONDecodeError:
-        text = line.decode("utf-8", "replace")
-        end = _BLANK.match(text).end()  # type: ignore[union-attr] # matches always
-        while end < len(text):
-            try:
-                value, end = _SCANNER.raw_decode(text, end)
-            except RecursionError as error:
-                raise ValueError("nested too deeply") from error
-            yield value
-            end = _BLANK.match(text, end).end()  # type: ignore[union-attr]
+        text = line.decode("utf-8", "replace").strip()
+    end = 0
+    while end < len(text):
+        try:
+            value, end = _SCANNER.raw_decode(text, end)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+        yield value
+        while text[end : end + 1].isspace():
+            end += 1
 
 
 def find_step(row: dict[str, Any], keys: Sequence[str]) -> Step | None:
@@ -138,7 +132,6 @@ def _counter_of(names: tuple[str, ...]) -> str | None:
         best = next((i for i, n in enumerate(names) if n.endswith("step") and may_count(n)), None)
     if best is None or not any(is_figure(n) for i, n in enumerate(names) if i != best):
         return None
-
     return names[best]
 
 
@@ -164,7 +157,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def take_wall(row: dict[str, Any]) -> float:
+def pop_wall(row: dict[str, Any]) -> float:
     """Remove and return the wall time of a row; NaN when it has none."""
     for key in TIME_KEYS:
         if key in row:
@@ -175,8 +168,10 @@ def take_wall(row: dict[str, Any]) -> float:
     return math.nan
 
 
-def flatten(row: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, float]]:
-    """The numbers of a row under joined names; null is NaN, texts and other
+def flatten(
+    row: dict[str, Any], prefix: str = "", depth: int = 0, *, nan: str = "NaN"
+) -> Iterator[tuple[str, float]]:
+    """The numbers of a row under joined names; null and the text ``nan`` are NaN, other texts and
     lists are skipped."""
     for key, value in row.items():
         name = prefix + key if prefix else key  # the same object hashes faster later
@@ -184,11 +179,11 @@ def flatten(row: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[t
             yield name, float(value)
         elif isinstance(value, int):
             yield name, float_of(value)
-        elif value is None:
+        elif value is None or value == nan:
             yield name, math.nan
         elif isinstance(value, dict):
             if depth < _MAX_DEPTH:
-                yield from flatten(value, f"{name}/", depth + 1)
+                yield from flatten(value, f"{name}/", depth + 1, nan=nan)
         elif isinstance(value, list) and are_records(value):
             if depth < _MAX_DEPTH:
                 for number, one in enumerate(value):
@@ -221,10 +216,7 @@ class Translated(NamedTuple):
     """Whether it is the last one of a training that came to its end."""
 
 
-Translator = Callable[[dict[str, Any]], Translated]
-
-
-def translator_of(row: dict[str, Any]) -> Translator | None:
+def translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated] | None:
     """The function that reads rows of this kind; None for those without a special meaning."""
     if "training_iteration" in row:
         return _ray if is_ray_result(row) else None
@@ -237,38 +229,23 @@ def translator_of(row: dict[str, Any]) -> Translator | None:
         return _swift if find_step(row, _SWIFT_KEYS) is not None else None
     if "log_history" in row:  # only a summary
         return lambda _: Translated(None, 0.0, {})
-
     return None
 
 
 def _ray(row: dict[str, Any]) -> Translated:
-    wall = take_wall(row)
+    wall = pop_wall(row)
     # the x axis of Ray's TensorBoard logger
     key = "timesteps_total" if row.get("timesteps_total") else "training_iteration"
-    step = find_step(row, (key, "training_iteration"))
-    values: dict[str, float] = {}
     kept = {k: v for k, v in row.items() if k not in RAY_LEFT_OUT}
-    for name, value in flatten(_with_nan(kept)):
-        tag = ray_tag(name)
-        if not is_ray_gap(tag, value):
-            values[tag] = value
-
+    # the text null is the NaN of a numpy float (ray's SafeFallbackEncoder)
+    tagged = ((ray_tag(name), value) for name, value in flatten(kept, nan="null"))
+    values = {tag: value for tag, value in tagged if not is_ray_gap(tag, value)}
+    step = find_step(row, (key, "training_iteration"))
     return Translated(step, wall, values, row.get("done") is True)
 
 
-def _with_nan(node: dict[str, Any], depth: int = 0) -> dict[str, Any]:
-    """The text ``null`` is the NaN of a numpy float (ray's SafeFallbackEncoder)."""
-    out: dict[str, Any] = {}
-    for key, value in node.items():
-        if isinstance(value, dict) and depth < 16:
-            out[key] = _with_nan(value, depth + 1)
-        else:
-            out[key] = None if value == "null" else value
-    return out
-
-
 def _factory(row: dict[str, Any]) -> Translated:
-    wall, step = take_wall(row), find_step(row, ("current_steps",))
+    wall, step = pop_wall(row), find_step(row, ("current_steps",))
     total = row["total_steps"]
     if step is not None and isinstance(total, int):
         step = step._replace(total=total)
@@ -277,7 +254,7 @@ def _factory(row: dict[str, Any]) -> Translated:
 
 
 def _swift(row: dict[str, Any]) -> Translated:
-    wall, step = take_wall(row), find_step(row, _SWIFT_KEYS)
+    wall, step = pop_wall(row), find_step(row, _SWIFT_KEYS)
     if step is not None:
         del row[step.key]
     return Translated(step, wall, _transformers(row))
@@ -285,13 +262,12 @@ def _swift(row: dict[str, Any]) -> Translated:
 
 def _transformers(row: dict[str, Any]) -> dict[str, float]:
     """The numbers of a transformers log, texts with numbers or durations included; no None."""
-    out: dict[str, float] = {}
-    for key, value in row.items():
-        if isinstance(value, (int, float)):
-            out[transformers_tag(key)] = dict(flatten({key: value}))[key]
-        elif isinstance(value, str) and (number := number_of(value)) is not None:
-            out[transformers_tag(key)] = number
-    return out
+    found = (
+        (key, float_of(value) if isinstance(value, (int, float)) else number_of(value))
+        for key, value in row.items()
+        if isinstance(value, (int, float, str))
+    )
+    return {transformers_tag(key): value for key, value in found if value is not None}
 
 
 class Packing:
@@ -361,28 +337,6 @@ class PackedRows:
         self.steps, self.walls, self.values = [], [], bytearray()
 
 
-class Gaps:
-    """Distinguishes a null that is a gap from one that is NaN; owned by one decoder.
-
-    A key that was null before it had a number is measured now and then (an evaluation): its null
-    is a gap. After a number, null is a NaN that JSON cannot write.
-    """
-
-    def __init__(self) -> None:
-        self._measured: set[str] = set()
-        self._sparse: set[str] = set()
-
-    def drop(self, row: dict[str, Any], flat: dict[str, float]) -> None:
-        """Remove from the numbers of ``row`` what is not measured in it."""
-        for name in [name for name in flat if row.get(name, 0) is None]:
-            if name not in self._measured or name in self._sparse:
-                if len(self._sparse) < _MAX_NAMES:
-                    self._sparse.add(name)
-                del flat[name]
-        if len(self._measured) < _MAX_NAMES:
-            self._measured.update(flat)
-
-
 class RowOrder:
     """Detects a training that appends to the file of an earlier one: rows with the same keys
     fall back to the first step. Owned by one decoder."""
@@ -415,41 +369,3 @@ class RowOrder:
             return False
         self._newest, self._rows = {}, 0
         return True
-
-
-class RowCount:
-    """Decides whether the rows of a file are counted; owned by one decoder.
-
-    They are where the first row with figures has no step. One of an epoch has that as its step,
-    unless it stands still from the first row on.
-    """
-
-    def __init__(self) -> None:
-        self.counting = False
-        self._number = 0
-        """Of the newest row."""
-        self.epoch: int | None = None
-        """That of the first rows; None where they have none, and may be counted."""
-        self._kept: list[KeptRow] | None = []
-        """The rows so far, while all have the same epoch."""
-        self.stepless: list[int] | None = []
-        """Where the counted rows are, as long as rows with steps may still follow."""
-
-    def next(self, offset: int, *, for_good: bool) -> int:
-        """Count a row; ``for_good``: although it has an epoch."""
-        self.counting, self._kept = True, None
-        self._number += 1
-        if for_good or self._number > _SETTLED:
-            self.stepless = None
-        elif self.stepless is not None:
-            self.stepless.append(offset)
-        return self._number
-
-    def stands_still(self, epoch: int, row: KeptRow) -> list[KeptRow]:
-        """Take a row with an epoch; returns all rows so far where they are to be counted."""
-        if self._kept is None or self.epoch not in (None, epoch):
-            self._kept = None
-            return []
-        self.epoch = epoch
-        self._kept.append(row)
-        return self._kept if len(self._kept) >= _CONSTANT else []

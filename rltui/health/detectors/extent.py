@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ _STEP = 1.3
 _SHORT_ROWS = 2048
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """``share`` of the rows so far, but at least ``least`` and at most ``most``."""
 
     most: int

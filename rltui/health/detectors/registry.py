@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 from rltui.health.detectors.extent import Extent, Window
 from rltui.health.detectors.signal import Rows, Signal
@@ -14,8 +14,7 @@ from rltui.health.detectors.signal import Rows, Signal
 Condition = Callable[[Rows, Mapping[str, Any]], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One keyword of a detector; ``default`` None means that a rule must give it."""
 
     name: str

@@ -8,6 +8,7 @@ goes on from there, so that nothing is lost and nothing comes twice.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,20 +16,19 @@ from functools import partial
 from pathlib import Path
 
 from rltui.core.address import RemotePath
-from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import Batch, Note, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.files.disk import offer
 from rltui.files.trouble import Notes, Trouble
 from rltui.remote.conversation import Conversation, LinkLostError, Paths, clock_note
-from rltui.remote.rereading import Rereading, known_files
+from rltui.remote.rereading import ReadFiles, Rereading, StreamedReader
 from rltui.remote.ssh.files import SshFiles
 from rltui.remote.ssh.link import SshLink, SshPaths, ssh_command
 from rltui.remote.wire.messages import Again, State
 from rltui.remote.wishes import NotInstalledError, Wishes
 from rltui.sources.discovery.run_files import EMPTY
-from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
-from rltui.sources.follow.resume import HandedOver
+from rltui.sources.follow.queued import BatchQueue, ReaderState
 
 #: Seconds until a lost connection is tried again: the first time, and at most.
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.5, 30.0
@@ -38,7 +38,7 @@ _ATTEMPTS = 3
 _NOTED_S = 10.0
 
 
-class SshReader(ThreadedReader):
+class SshReader(StreamedReader):
     """A :class:`~rltui.sources.follow.queued.Reading` of one host."""
 
     def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
@@ -51,13 +51,11 @@ class SshReader(ThreadedReader):
         partial = wishes.partial and len(logdirs) > 1
         self._wishes = replace(wishes, waits=True) if partial else wishes
         self._waits = wishes.waits
-        self._known = HandedOver()
-        self._finished: set[Path] = set()
-        """Files whose last line was read without its end."""
+        self._files = ReadFiles()
         root = RemotePath(*logdirs[0].parts[:2])
-        self._files = SshFiles(root, ssh_command(self._host, ["~"], os.environ), wishes.clock)
-        offer(root, self._files)
-        self._rereading = Rereading(self._connected_again, self._on_news, wishes.clock)
+        self._store = SshFiles(root, ssh_command(self._host, ["~"], os.environ), wishes.clock)
+        offer(root, self._store)
+        self._rereading = Rereading(self._connected_again, self._queue.tell, wishes.clock)
         self._outage = Outage(wishes)
         self._talk: Conversation | None = None
         self._last = State()
@@ -67,6 +65,8 @@ class SshReader(ThreadedReader):
         """Seconds by which the host's clock is ahead."""
         self._tried = False
         """Whether it was searched, with whatever success."""
+        self._opening = threading.Lock()
+        """Held while a connection is made, which :meth:`stop` then ends."""
         self._searching = False
         """Whether a thread, not necessarily that of the caller, waits for a search."""
 
@@ -109,43 +109,26 @@ class SshReader(ThreadedReader):
                 return
             self._stopping.wait(_LEAST_PAUSE_S * 2**attempt)
 
-    def read_again(
-        self,
-        key: RunKey,
-        sources: Mapping[Path, SourceInfo],
-        generations: Iterable[int],
-    ) -> Iterator[Batch] | None:
-        """What was read of a run, once more, over a connection of its own; None where one of its
-        files was written anew."""
-        return None if any(generations) else self._rereading.read(self._wanted(key, sources))
+    def _again(
+        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> tuple[Rereading, Again] | None:
+        wanted = self._files.wanted(sources, generations, self._paths)
+        return None if wanted is None else (self._rereading, wanted)
 
-    def rereadable(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> bool | None:
-        """Whether the files there still hold what was read of a run. None while the host is being
-        asked; a headless command waits."""
-        if any(generations) or self._outage.message:
-            return False
-        wanted = replace(self._wanted(key, sources), only_ask=True)
-        return self._rereading.keeps(wanted, wait=self._thread is None)
-
-    def _wanted(self, key: RunKey, sources: Mapping[Path, SourceInfo]) -> Again:
-        return Again(key, known_files(self._paths, sources, self._finished))
+    @property
+    def _away(self) -> bool:
+        return bool(self._outage.message)
 
     def _connected_again(self) -> Conversation:
         """Another connection, after a search. Raises LinkLostError and SourceError."""
         talk = self._conversation(replace(self._wishes, choose=None), State())
         try:
-            talk.search(self._known)
+            talk.search(self._files.known)
         except BaseException:
             talk.close()
             talk.release()
             raise
         return talk
-
-    def _on_news(self) -> None:
-        if self.on_batch is not None:
-            self.on_batch()
 
     # -- live ---------------------------------------------------------------------------------
 
@@ -155,8 +138,9 @@ class SshReader(ThreadedReader):
 
     def _interrupt(self) -> None:
         self._rereading.close()
-        self._files.close()
-        talk = self._talk
+        self._store.close()
+        with self._opening:
+            talk = self._talk
         if talk is not None:
             talk.close()
         if self._thread is None and not self._searching:  # a search ends with an error
@@ -189,15 +173,10 @@ class SshReader(ThreadedReader):
         """Queue notes for every run."""
         logdir = self._logdirs[0]
         found = tuple(Note(logdir, None, level, message) for level, message in notes)
-        for _, batches in self._known.by_run() if found else ():
+        for _, batches in self._files.known.by_run() if found else ():
             self._queue.put(replace(self._paths.batch(batches[-1]), notes=found))
 
     # -- state --------------------------------------------------------------------------------
-
-    @property
-    def ended(self) -> bool:
-        """False: a host may come back."""
-        return False
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known) on the far side."""
@@ -248,13 +227,13 @@ class SshReader(ThreadedReader):
         """The connection, after a search. Raises LinkLostError, and SourceError for bad paths."""
         if self._talk is not None:
             return self._talk
-        talk = self._conversation(self._wishes, self._last)
-        self._searching = True
-        self._talk = talk  # stop() ends it from now on
-        try:
+        with self._opening:
             if self._stopping.is_set():
                 raise LinkLostError("stopped")
-            talk.search(self._known)
+            talk = self._talk = self._conversation(self._wishes, self._last)
+            self._searching = True
+        try:
+            talk.search(self._files.known)
         except BaseException:
             self._hang_up()
             raise
@@ -272,14 +251,10 @@ class SshReader(ThreadedReader):
             talk.close()
             talk.release()
 
-    def _received(self, batch: Batch) -> Batch:
-        self._known.take(batch)
-        found = self._paths.batch(batch)
-        if found.finished:
-            self._finished.add(found.source.path)
-        else:
-            self._finished.discard(found.source.path)
-        return found
+    def _received(self, there: Batch) -> Batch:
+        batch = self._paths.batch(there)
+        self._files.note(there, batch.source.path)
+        return batch
 
 
 class Outage:

@@ -181,8 +181,6 @@ class Again:
 
     run: RunKey
     files: tuple[KnownFile, ...]
-    only_ask: bool = False
-    """Whether nothing is read yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,8 @@ class BatchQueue:
             self._batches.append(batch)
             self._lock.notify_all()
 
-        if first and self.on_batch is not None:
-            self.on_batch()
+        if first:
+            self.tell()
         return True
 
     def put_and_wait(self, batch: Batch, drains: int, timeout: float) -> bool:
@@ -64,6 +64,10 @@ class BatchQueue:
         with self._lock:
             self._error = error
             self._lock.notify_all()
+        self.tell()
+
+    def tell(self) -> None:
+        """Call :attr:`on_batch`."""
         if self.on_batch is not None:
             self.on_batch()
 

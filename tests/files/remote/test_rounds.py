@@ -8,8 +8,8 @@ import pytest
 
 from rltui.core.address import RemotePath
 from rltui.files.remote.server import RemoteServer
-from rltui.files.remote.status import RemoteStatus
-from rltui.files.remote.store import News, RemoteStore
+from rltui.files.remote.status import RemoteStatus, names_by_directory
+from rltui.files.remote.store import RemoteStore
 from rltui.files.remote.tail import RemoteTail
 from tests.clock import ManualClock
 from tests.files.bucket import QuickBucket
@@ -191,13 +191,29 @@ def test_another_tree_of_a_bucket_is_listed_while_the_first_is_due() -> None:
     assert [e.name for e in place.store.entries(other)] == ["log.jsonl"]
 
 
-def test_followed_files_may_become_more_while_others_are_read() -> None:
-    news = News()
+def test_followed_files_may_become_more_while_others_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = Place().store
     for run in RUNS:
-        news.follow(ROOT / run / "log.jsonl", 0, None)
+        store.follow(ROOT / run / "log.jsonl", 0, None)
 
     def known(path: Path) -> RemoteStatus | None:
-        news.follow(path.parent / "another.jsonl", 0, None)  # as another thread does
+        store.follow(path.parent / "another.jsonl", 0, None)  # as another thread does
         return None
 
-    assert news.round(ROOT / RUNS[0] / "log.jsonl", known) == []
+    monkeypatch.setattr(store, "_known", known)
+    assert store._grown(ROOT / RUNS[0] / "log.jsonl") == []
+
+
+def test_a_neighbour_whose_name_begins_alike_is_no_part_of_a_tree() -> None:
+    top = RemotePath("s3:", "b", "run")
+    listed = {
+        "b/run/tb/log": {"type": "file", "size": 1},
+        "b/run2/log": {"type": "file", "size": 2},
+    }
+    found = names_by_directory(top, "b/run", listed)
+    assert {str(d): list(names) for d, names in found.items()} == {
+        "s3://b/run": ["tb"],
+        "s3://b/run/tb": ["log"],
+    }

@@ -59,7 +59,7 @@ def test_a_node_that_leaves_keeps_its_runs_and_may_come_back(cluster: SimulatedC
             "n2 has left the cluster; what was read of it is kept"
         ]
         with pytest.raises(UnreachableError, match="n2 has left the cluster"):
-            watcher.places.wanted(watcher.run("n2/a").files.sources)
+            watcher.places.wanted(watcher.run("n2/a").files.sources, ())
         log(root, "a", 7, first=10)
         cluster.roots["n9"], cluster.names["n9"] = root, "n2"  # as another node of that name
         watcher.until({**FOUND, "n2/a": 17})
@@ -103,7 +103,7 @@ def test_a_log_that_vanished_meanwhile_is_gone(cluster: SimulatedCluster) -> Non
         run = watcher.run("n1/a")
         watcher.until_true(lambda: run.files.all_gone)
         assert watcher.counts == FOUND
-        assert watcher.places.wanted(run.files.sources) is None, "it cannot be read again"
+        assert watcher.places.wanted(run.files.sources, ()) is None, "it cannot be read again"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -176,7 +176,7 @@ def test_only_chosen_runs_are_read(cluster: SimulatedCluster) -> None:
         watcher.until_ended()
         assert watcher.counts == {"n1/a": 10, "n2/a": 10}
         assert watcher.places.run_count == 2
-        assert {path.parts[-2] for p in watcher.places._places for path in p.files} == {"a"}
+        assert {path.parts[-2] for p in watcher.places.places for path in p.files._files} == {"a"}
     assert asked.questions == [frozenset(FOUND)], "names depend on all runs"
 
 
@@ -310,7 +310,7 @@ def test_the_store_of_a_tracker_cannot_be_read_again(cluster: SimulatedCluster) 
         watcher.until_ended()
         sources = watcher.run("n1/a").files.sources.items()
         tracked = {p: replace(s, format="mlflow") for p, s in sources}
-        assert watcher.places.wanted(tracked) is None
+        assert watcher.places.wanted(tracked, ()) is None
 
 
 # -- clocks -------------------------------------------------------------------------------------

@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 import json
-import math
-import os
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import rltui
 from rltui.cli import main
 from rltui.commands.command import Exit
-from rltui.config import Config
 from rltui.core.address import parse_logdir
-from rltui.core.batch import Note, RunKey
+from rltui.core.batch import RunKey
 from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
 from rltui.remote import Wishes
 from rltui.remote.ray.driver_process import DriverProcess
 from rltui.remote.ray.places import Places
 from rltui.remote.ray.reader import RayReader
-from rltui.session import RunView, Session
-from tests.clock import ManualClock
+from rltui.session import Session
 from tests.remote.ray.driver_thread import Rig, driver_threads
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 from tests.remote.ray.watcher import log
+from tests.remote.small_memory import ROWS, assert_same, notes_of, small_config, watching, write
 
 ADDRESS = "ray:///runs"
-ROWS, TAGS = 300, 60
-#: What one run holds, and half of another one.
-BUDGET = int(1.5 * ROWS * TAGS * 8)
-#: Seconds since the logs were written: no run is live any more.
-AGO = 1e6
 PATIENCE_S = 30
 
 
@@ -85,6 +74,7 @@ def test_a_glob_that_matches_nothing_names_what_there_is(
 
 
 def test_doctor_searches_the_nodes(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    (rig.cluster.roots["n1"] / "runs" / "odd.jsonl").write_text("no row\n" * 9)
     assert main(["doctor", ADDRESS, "--json"]) == Exit.OK
     (found,) = json.loads(capsys.readouterr().out)["logdirs"]
     cluster = found["cluster"]
@@ -94,8 +84,16 @@ def test_doctor_searches_the_nodes(rig: Rig, capsys: pytest.CaptureFixture[str])
         ("n2", 2, ""),
     ]
     assert cluster["bytes_received"] > 500
+    assert [n["path"].rpartition("/")[2] for n in found["not_read"]] == ["odd.jsonl"]
     assert [r["run"] for r in found["runs"]] == ["n1/a", "n1/b", "n2/a", "n2/c"]
     assert {f["format"] for r in found["runs"] for f in r["files"]} == {"jsonl"}
+    size = 2 * (rig.cluster.roots["n1"] / "runs/a/metrics.jsonl").stat().st_size
+    main(["doctor", ADDRESS])
+    text = capsys.readouterr().out
+    assert "cluster      10.0.0.1:6379, Ray 2.60.0\n" in text
+    assert "nodes        2, 2 of them with a reader\n" in text
+    assert f"n1: 2 runs, from 2 files with {size} bytes\n" in text
+    assert "2 actors without a CPU, each of at most" in text
     assert not any(actor.alive for actor in rig.cluster.actors)
 
 
@@ -182,66 +180,6 @@ def test_quitting_while_it_connects_ends_the_search(
     go_on.set()
 
 
-class Watch:
-    """A live session, in the hands of a screen."""
-
-    def __init__(self, budget: int) -> None:
-        config = Config()
-        small = replace(config, watch=replace(config.watch, memory_bytes=budget, fast_s=0.05))
-        self.clock = ManualClock(time.time())
-        self.session = Session([parse_logdir(ADDRESS)], small, clock=self.clock)
-        self._news = threading.Event()
-        self.session.reader.on_batch = self._news.set
-        self.session.scan()
-        self.session.start()
-
-    def until(self, done: Callable[[], object]) -> None:
-        """Drain when there is news, or after a while as a screen does."""
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
-            self.session.drain(math.inf)
-            self.session.refresh_progress()
-            if done():
-                return
-            self._news.wait(0.2)
-            self._news.clear()
-            self.clock.advance(1.0)
-        raise AssertionError(self.session.troubles())
-
-    def unloaded(self) -> list[RunView]:
-        return [v for v in self.session.runs() if v.data.unloaded]
-
-    @property
-    def held(self) -> int:
-        return sum(v.data.table.nbytes for v in self.session.runs())
-
-    def read(self) -> None:
-        """Wait until all has been read and judged, and the budget is met."""
-        runs = self.session.runs
-        self.until(
-            lambda: (
-                len(runs()) == 4
-                and all(r.report is not None and not r.data.files.reading for r in runs())
-                and not self.session.memory.is_full
-            )
-        )
-
-    def loaded(self, view: RunView) -> RunView:
-        """A run with its points, which a screen asks for again and again."""
-        self.until(lambda: view.series("x/7").count == ROWS)
-        return view
-
-
-@contextmanager
-def watching(budget: int = BUDGET) -> Iterator[Watch]:
-    watch = Watch(budget)
-    try:
-        watch.read()
-        yield watch
-    finally:
-        watch.session.stop()
-
-
 @pytest.fixture
 def large(cluster: SimulatedCluster) -> SimulatedCluster:
     """The cluster with four runs of which the memory holds one."""
@@ -251,38 +189,13 @@ def large(cluster: SimulatedCluster) -> SimulatedCluster:
     return cluster
 
 
-def write(path: Path, number: int) -> None:
-    rows = (
-        {"step": s, "loss": 1 / (s + 1), **{f"x/{t}": s + t + number + 0.5 for t in range(TAGS)}}
-        for s in range(ROWS)
-    )
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    os.utime(path, (time.time() - AGO, time.time() - AGO))
-
-
 def test_a_small_memory_suffices_and_shows_the_same(large: SimulatedCluster, rig: Rig) -> None:
-    with watching(1 << 30) as whole, watching() as small:
-        assert not whole.unloaded()
-        assert small.held <= BUDGET < whole.held
-        assert not small.session.memory.over
-        for view in whole.session.runs():
-            other = small.session.views[view.key]
-            assert other.report is not None
-            assert view.report is not None
-            assert other.report.findings == view.report.findings
-            again = small.loaded(other)
-            for tag in view.data.tags:
-                mine, theirs = view.series(tag), again.series(tag)
-                assert np.array_equal(mine.steps, theirs.steps)
-                assert np.array_equal(mine.values, theirs.values)
-            small.until(lambda: small.held <= BUDGET)
-        assert not small.session.troubles()
+    with watching(ADDRESS, 1 << 30) as whole, watching(ADDRESS) as small:
+        assert_same(whole, small)
 
 
 def test_a_headless_command_reads_again_what_it_unloaded(large: SimulatedCluster, rig: Rig) -> None:
-    config = Config()
-    small = replace(config, watch=replace(config.watch, memory_bytes=BUDGET))
-    session = Session([parse_logdir(ADDRESS)], small)
+    session = Session([parse_logdir(ADDRESS)], small_config())
     session.scan()
     session.read_all()
     try:
@@ -294,13 +207,13 @@ def test_a_headless_command_reads_again_what_it_unloaded(large: SimulatedCluster
 
 
 def test_a_run_of_a_node_that_has_left_stays_as_it_was(large: SimulatedCluster, rig: Rig) -> None:
-    with watching() as watch:
+    with watching(ADDRESS) as watch:
         view = next(v for v in watch.unloaded() if v.key.name.startswith("n1/"))
         level = view.report and view.report.level
         root = large.roots.pop("n1")
         watch.until(lambda: any("has left" in n.message for n in view.data.files.notes))
         assert view.series("x/7").count == 0
-        watch.until(lambda: any("cannot be read again now" in n.message for n in notes_of(view)))
+        watch.until_noted(view, "cannot be read again now")
         assert view.data.unloaded
         assert (view.data.count("x/7"), view.report and view.report.level) == (ROWS, level)
         large.roots["n1"] = root
@@ -309,12 +222,8 @@ def test_a_run_of_a_node_that_has_left_stays_as_it_was(large: SimulatedCluster, 
         assert not [n for n in notes_of(view) if "has left" not in n.message]
 
 
-def notes_of(view: RunView) -> list[Note]:
-    return [n for n in view.data.files.notes if n.level > Level.OK]
-
-
 def test_a_driver_that_ends_is_no_end_of_waiting(large: SimulatedCluster, rig: Rig) -> None:
-    with watching() as watch:
+    with watching(ADDRESS) as watch:
         view = watch.unloaded()[0]
         view.series("x/7")
         rig.cut()

@@ -11,7 +11,7 @@ import pytest
 
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
-from rltui.core.errors import SourceError, UnreachableError, UsageError
+from rltui.core.errors import SourceError, UnreachableError
 from rltui.remote import Wishes
 from rltui.remote.conversation import Conversation
 from rltui.session.logdir_facts import logdir_facts
@@ -132,14 +132,6 @@ def test_an_unreachable_host_costs_only_its_own_runs(
     assert "no route" in note.message
 
 
-@pytest.mark.parametrize("host", ["-oProxyCommand=x", "a b", "-x@host", "a;b"])
-def test_what_is_no_host_is_refused(host: str, far_host: FarHost) -> None:
-    from rltui.remote.ssh.reader import SshReader
-
-    with pytest.raises(UsageError, match="is not a host"):
-        SshReader([RemotePath("ssh:", host, "logs")], Wishes())
-
-
 def test_what_is_appended_arrives(tmp_path: Path, far_host: FarHost) -> None:
     log = tmp_path / "logs" / "a" / "metrics.jsonl"
     append(log, 0, 3)
@@ -176,25 +168,6 @@ def test_nothing_is_lost_or_doubled_by_a_new_connection(tmp_path: Path, far_host
         watched.reader.stop()
     watched.assert_whole({f"run{n}": 40 for n in range(3)})
     assert not watched.reader.state.notes
-
-
-def test_a_log_that_vanished_meanwhile_is_gone(tmp_path: Path, far_host: FarHost) -> None:
-    log = tmp_path / "logs" / "a.jsonl"
-    append(log, 0, 10)
-    append(tmp_path / "logs" / "b.jsonl", 0, 10)
-    watched = Watched(reader_of(f"node7:{tmp_path}/logs", wishes=FAST))
-    watched.reader.scan()
-    watched.reader.start()
-    try:
-        watched.until(2, 20)
-        log.unlink()
-        far_host.cut()
-        run = watched.store.runs[RunKey(0, "a")]
-        while not run.files.all_gone:
-            assert watched.wait()
-    finally:
-        watched.reader.stop()
-    assert run.series("loss").count == 10
 
 
 def test_the_connection_ends_with_the_reader(tmp_path: Path, far_host: FarHost) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -119,11 +118,6 @@ def test_where_mlflow_writes(here: Path, tmp_path: Path, uri: str) -> None:
     assert item.path == tmp_path / "there"
 
 
-@pytest.mark.parametrize("uri", ["http://host:5000", "databricks", "sqlite://", "http://[", ""])
-def test_servers_are_not_places(here: Path, uri: str) -> None:
-    assert suggested(here, MLFLOW_TRACKING_URI=uri) == ()
-
-
 def test_one_place_under_two_names_is_one_suggestion(here: Path, tmp_path: Path) -> None:
     events(here / "runs" / "x")
     (tmp_path / "link").symlink_to(here / "runs", target_is_directory=True)
@@ -175,20 +169,6 @@ def test_a_working_directory_that_was_deleted(home: Path) -> None:
     events(home / "ray_results" / "x")
     assert paths(suggested(None, home)) == [home / "ray_results"]
     assert suggested(None, None) == ()
-
-
-def test_what_may_not_be_read_is_passed_over(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    events(here / "runs" / "x")
-    events(here / "logs" / "x")
-    scandir = os.scandir
-
-    def refuse(path: Path) -> Iterator[os.DirEntry[str]]:
-        if Path(path).name == "logs":
-            raise PermissionError(13, "Permission denied")
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    assert paths(suggested(here)) == [here / "runs"]
 
 
 # -- what is a log -------------------------------------------------------------------------

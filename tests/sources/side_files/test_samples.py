@@ -12,8 +12,7 @@ import pytest
 
 from rltui.core.installation import to_add
 from rltui.sources.side_files import sample_files
-from rltui.sources.side_files.sample import row_of, sample_of
-from rltui.sources.side_files.sample_files import SampleSet, find_samples
+from rltui.sources.side_files.sample_files import SampleSet, find_samples, row_of, sample_of
 
 
 def write(path: Path, *rows: Any) -> Path:

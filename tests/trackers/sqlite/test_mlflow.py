@@ -16,7 +16,6 @@ from tests.trackers.store import (
     MlflowDatabase,
     read_all,
     texts_of,
-    tick,
     tracker_of,
     values_of,
 )
@@ -62,19 +61,6 @@ def test_runs_have_names_of_their_own_and_deleted_ones_are_left_out(tmp_path: Pa
         ("cc", "exp/cc"),
     ]
     assert all(r.size * 3 <= store.path.stat().st_size for r in runs)
-
-
-def test_hostile_runs(tmp_path: Path) -> None:
-    store = MlflowDatabase(tmp_path)
-    store.log("/etc/../x", [(1, {"a": 1.0})])
-    with closing(sqlite3.connect(store.path)) as connection, connection:
-        connection.execute("UPDATE runs SET name = CAST(x'1b5b33316dff2f' AS TEXT)")
-    tick(store.path)
-    tracker = tracker_of(store)
-    (run,) = tracker.runs(store.path)
-    assert "/" not in run.part
-    assert run.name == "exp/\\x1b[31m\\xff"
-    assert values_of(*read_all(tracker.follow(store.path, run.part))) == {"a": [(1, 1.0)]}
 
 
 def test_followers_of_quiet_runs_do_not_open_the_store(

@@ -187,23 +187,3 @@ def test_a_renamed_run_is_read_again_and_a_deleted_one_is_gone(tmp_path: Path) -
     assert not other.poll(BUDGET).changed
     store.do("DELETE FROM metrics WHERE run_id = 'r'")
     assert follower.poll(BUDGET).gone
-
-
-def test_a_database_that_gets_ids_has_new_runs(tmp_path: Path) -> None:
-    """What trackio 0.24 does to older databases (_migrate_add_run_ids)."""
-    store = TrackioDatabase(tmp_path, ids=False)
-    store.log("r", [(1, {"a": 1.0})])
-    tracker = tracker_of(store)
-    follower = tracker.follow(store.path, "r")
-    read_all(follower)
-    store.do(
-        "ALTER TABLE metrics RENAME TO legacy",
-        "CREATE TABLE metrics (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT, timestamp TEXT,"
-        " run_name TEXT, step INTEGER, metrics TEXT)",
-        "INSERT INTO metrics (id, run_id, timestamp, run_name, step, metrics)"
-        " SELECT id, 'abc', timestamp, run_name, step, metrics FROM legacy",
-        "DROP TABLE legacy",
-    )
-    assert follower.poll(BUDGET).gone
-    (run,) = tracker.runs(store.path)
-    assert (run.part, run.name) == ("abc", "proj/r")

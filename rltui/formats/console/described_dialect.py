@@ -1,0 +1,249 @@
+"""Trainers that print lines of a fixed form, which ``data/console_lines.yaml`` describes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from rltui.core.yaml_document import Node, Table, shipped_table
+from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Row
+from rltui.formats.console.console_line import NUMBER, number, plain, wall_time
+
+#: Groups of a pattern that are numbers of steps, and those that are no values.
+_STEPS = ("step", "total", "done", "base")
+_NO_VALUES = {*_STEPS, "label", "name", "of"}
+#: Rows that wait for the first step, and lines below a heading.
+_MAX_EARLY, _MAX_LINES = 4096, 300
+#: Tags remembered at most.
+_MAX_TAGS = 10_000
+
+Tags = tuple[tuple[int, bytes], ...]
+"""Positions of the groups of a pattern that are values, each with its tag."""
+
+
+class _Pattern:
+    """Finds values, or a line with its steps."""
+
+    def __init__(self, form: str, text: str, printed: str) -> None:
+        """``form``: of the names; ``printed``: the pattern of all that the trainer prints."""
+        text = text.replace("{number}", NUMBER.decode()).replace("{names}", printed)
+        self.form, self.pattern = form, re.compile(f"(?:{text})()".encode())  # two groups at least
+        groups = self.pattern.groupindex
+        self.values = tuple((at - 1, key) for key, at in groups.items() if key not in _NO_VALUES)
+        self.steps = tuple(key for key in _STEPS if key in groups)
+        self.labelled = "label" in groups
+        self.name_at, self.of_at = groups.get("name", 0) - 1, groups.get("of", 0) - 1
+        """Positions of these groups; -1 without one."""
+
+
+class _Line(NamedTuple):
+    """A line that a trainer prints; the document says what each part is for."""
+
+    kind: str
+    own: _Pattern
+    fields: tuple[_Pattern, ...]
+    until: re.Pattern[bytes] | None
+
+
+class Description(NamedTuple):
+    """The lines of a trainer."""
+
+    markers: tuple[bytes, ...]
+    lines: tuple[_Line, ...]
+    names: tuple[tuple[re.Pattern[str], str], ...]
+    """Names as they are printed, and in other logs."""
+
+
+@lru_cache(maxsize=1)
+def descriptions() -> tuple[Description, ...]:
+    """The dialects of the document, read once."""
+    table = shipped_table("formats", "data", "console_lines.yaml")
+    return tuple(_described(node.table()) for name, node in table.pairs() if name != "schema")
+
+
+def _described(table: Table) -> Description:
+    names = _texts(table, "names")
+    printed = "|".join(names)
+    lines = []
+    for node in table.need("lines").items():
+        line = node.table()
+        kind = next(kind for kind in ("nearby", "heading", "row") if kind in line or kind == "row")
+        until = line.read("until", Node.text)
+        own = _Pattern("{key}", line.need(kind).text(), printed)
+        fields = (_Pattern(form, t, printed) for form, t in _texts(line, "fields").items())
+        lines.append(_Line(kind, own, tuple(fields), re.compile(until.encode()) if until else None))
+        line.finish()
+
+    markers = tuple(text.encode() for text in table.need("markers").texts())
+    table.finish()
+    return Description(markers, tuple(lines), tuple((re.compile(k), v) for k, v in names.items()))
+
+
+def _texts(table: Table, key: str) -> dict[str, str]:
+    node = table.get(key)
+    return {name: text.text() for name, text in node.table().pairs()} if node else {}
+
+
+class DescribedDialect(Dialect):
+    """The dialect of one trainer of the document."""
+
+    def __init__(self, rows: ConsoleRows, description: Description) -> None:
+        super().__init__(rows)
+        self.markers, self._lines, self._names = description
+        self._step: int | None = None
+        """Of the newest row."""
+        self._base: int | None = None
+        """Steps before those that a row counts."""
+        self._heading: tuple[int, int | None] | None = None
+        """Step and planned steps of the next row without a step."""
+        self._single = 0
+        """Headings so far that were the first of one."""
+        self._block: _Line | None = None
+        """The heading whose block is open."""
+        self._cells: dict[bytes, float] = {}
+        """The values of the block."""
+        self._left = 0
+        """Lines for which it stays open."""
+        self._label: bytes | None = None
+        """The first label, which is no part of names."""
+        self._early: list[dict[bytes, float]] = []
+        """Rows that wait for the first step."""
+        self._tags: dict[tuple[_Pattern, bytes, bytes], Tags] = {}
+        """By the pattern, the name found by it, and which of several it is."""
+
+    def read(self, line: bytes) -> bool:
+        text = plain(line.rsplit(b"\x08", 1)[-1] if b"\x08" in line else line)
+        for known in self._lines:
+            own = known.own
+            found = own.pattern.search(text)
+            if found:
+                break
+        else:
+            return False
+
+        steps = {key: int(found[key]) for key in own.steps if found[key]}
+        if known.kind == "heading":
+            self._heading = (steps["step"], steps.get("total")) if "step" in steps else None
+            self._base = steps.get("base", self._base)
+            self.open = known.until is not None
+            if self.open:
+                self._block, self._cells, self._left = known, {}, _MAX_LINES
+                self.rows.total = steps.get("total", self.rows.total)
+            return self.open
+
+        cells = self._values(known, found, text)
+        if known.kind == "row":
+            return self._row(steps, cells, wall_time(text) if b":" in text else math.nan)
+
+        # a row without a step of its own
+        if self._step is not None:
+            self.rows.add(Row(self._step, tuple(cells), tuple(cells.values())), guessed=True)
+        elif len(self._early) < _MAX_EARLY:
+            self._early.append(cells)
+        return self._step is not None
+
+    def _values(self, known: _Line, found: re.Match[bytes], text: bytes) -> dict[bytes, float]:
+        """The numbers of a row."""
+        own = known.own
+        cells: dict[bytes, float] = {}
+        if own.values:
+            self._add_values(own, (found.groups(b""),), b"", cells)
+        name = found["name"] if own.name_at >= 0 else b""
+        for field in known.fields:
+            self._add_values(field, field.pattern.findall(text, found.end()), name, cells)
+        if own.labelled:
+            label = found["label"].rpartition(b"] ")[2].strip()
+            self._label = label if self._label is None else self._label
+            if label != self._label:
+                return {label + b"/" + name: value for name, value in cells.items()}
+        return cells
+
+    def follow(self, line: bytes) -> None:
+        """A line of a block; the row is complete where the block ends."""
+        text, block = plain(line), self._block
+        self._left -= 1
+        self.open = self._left > 0
+        if block is None or block.until is None or not self.open:
+            return
+        if block.until.match(text):
+            if self._cells:
+                self.close()
+            return
+
+        for field in block.fields:
+            found = field.pattern.search(text)
+            if found:
+                self._add_values(field, (found.groups(b""),), b"", self._cells)
+                return
+        if not self._cells:
+            self.read(line)
+
+    def close(self) -> None:
+        """The end of a block."""
+        if self.open:
+            self._row({"done": 0}, self._cells, math.nan)
+        self.open = False
+
+    def _row(self, steps: dict[str, int], cells: dict[bytes, float], wall: float) -> bool:
+        """A row of its own step, or of one that the lines before it give."""
+        step = steps.get("step", self._step)
+        if len(steps) != 1 or "done" in steps:
+            total = steps.get("total")
+            if "done" in steps and self._base is not None:
+                step = self._base + steps["done"]
+            elif "done" in steps:
+                if self._heading is None or not cells:
+                    return False
+                (step, total), self._heading = self._heading, None
+                if total == 1:  # one call after another, each of one epoch
+                    self._single += 1
+                    step, total = self._single, None
+            self.rows.total = total or self.rows.total
+        if step is None:
+            return False
+
+        self._step = step
+        if self._early:
+            for early in self._early:
+                self.rows.add(Row(step, tuple(early), tuple(early.values())), guessed=True)
+            self._early.clear()
+        self.add_cells(step, cells, wall)
+        return bool(cells)
+
+    def _add_values(
+        self,
+        field: _Pattern,
+        found: Sequence[Sequence[bytes]],
+        name: bytes,
+        cells: dict[bytes, float],
+    ) -> None:
+        """Add the numbers among the groups of each match; ``name``: where they have none."""
+        of, fixed = b"", field.name_at < 0 and field.of_at < 0
+        for groups in found:
+            if not fixed:
+                name = name if field.name_at < 0 else groups[field.name_at]
+                of = b"" if field.of_at < 0 else groups[field.of_at]
+            tags = self._tags.get((field, name, of))
+            if tags is None:
+                tags = tuple((at, self._tag(field.form, name, key, of)) for at, key in field.values)
+                if len(self._tags) < _MAX_TAGS:
+                    self._tags[field, name, of] = tags
+            for at, tag in tags:
+                text = groups[at]
+                value = number(text) if text else None
+                if value is not None:
+                    cells[tag] = value
+
+    def _tag(self, form: str, name: bytes, key: str, of: bytes) -> bytes:
+        """The name of a value in other logs, and of what it is one of several."""
+        text = name.decode("utf-8", "surrogateescape")
+        text = text if key == "value" else form.format(name=text, key=key)
+        for pattern, logged in self._names:
+            found = pattern.fullmatch(text)
+            if found:
+                text = found.expand(logged)
+                break
+        return text.encode("utf-8", "surrogateescape") + (b" #" + of if of.strip(b"0") else b"")
