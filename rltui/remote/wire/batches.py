@@ -122,7 +122,8 @@ _SHARED = tuple(f.name for f in fields(_Record)[5:])
 
 
 class BatchEncoder:
-    """Makes frames of the batches of one stream: files and lists of tags are sent once and numbered from then on."""
+    """Makes frames of the batches of one stream. Files and lists of tags are sent once, and have
+    numbers from then on."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[str, ...], int] = {}
