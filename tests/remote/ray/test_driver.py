@@ -196,7 +196,6 @@ def test_a_run_that_is_chosen_later_is_read(cluster: SimulatedCluster) -> None:
         watcher.until({"n1/a": 10, "n2/a": 10})
         asked.end = ""
         log(cluster.roots["n1"], "new", 3)  # a search of n1; n2 is told without one
-        log(cluster.roots["n2"], "c", 0)
         watcher.until_true(lambda: watcher.counts.get("n1/new") == 3)
         log(cluster.roots["n2"], "later", 3)
         watcher.until({**FOUND, "n1/new": 3, "n2/later": 3})
