@@ -112,7 +112,7 @@ class GridKeys(ChartScreen, ListScreen):
         if self._shows_grid:
             self._step(0, by * max(1, self.metrics.grid.grid_layout.rows // 2))
         else:
-            self.items.move_pages(by)
+            self.items.move(by * max(1, self.size.height // 2))
 
     def on_line_list_moved(self) -> None:
         if self.arrangement.is_grid:

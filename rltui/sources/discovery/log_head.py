@@ -340,14 +340,14 @@ class HeadReader:
                 data = read(length, begin)
                 self._left -= 0 if named else length
                 self.searched_bytes += len(data)
-                if data and rows.found(data):
+                if data and rows(data):
                     return True
                 if begin + length < end:
                     searched.waiting[0] = (begin + length, end)
                     continue
                 searched.waiting.pop(0)
                 if searched.waiting and searched.waiting[0][0] != end:
-                    rows.found(b"\n")  # what is left out parts two lines
+                    rows(b"\n")  # what is left out parts two lines
         return False
 
     # -- steps --------------------------------------------------------------------------------

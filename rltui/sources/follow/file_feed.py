@@ -29,9 +29,9 @@ from rltui.core.address import is_remote
 from rltui.core.batch import Batch, Restart, SourceInfo
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.files import tail_of
+from rltui.files import Tailing, tail_of
 from rltui.files.disk import opened, status
-from rltui.files.tail import Polled, Tail, Tailing
+from rltui.files.tail import Polled, Tail
 from rltui.files.trouble import contained, reason_of
 from rltui.formats import Decoded, DecoderNote, Format, Options, Sampler
 from rltui.sources.discovery.processes import OpenFiles

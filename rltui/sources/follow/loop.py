@@ -14,7 +14,7 @@ from rltui.sources.discovery.run_files import PRUNED, Discovery, SearchStoppedEr
 from rltui.sources.follow.feed import Feed, Feeds
 from rltui.sources.follow.notifier import Notifier
 from rltui.sources.follow.queued import BatchQueue
-from rltui.sources.follow.schedule import LogSearch, Schedule, Watching
+from rltui.sources.follow.schedule import Intervals, LogSearch, Schedule
 
 #: While much is to be read, the files that were read are polled each time this many bytes more
 #: have been read; a file counts as _FILE_BYTES at least.
@@ -132,7 +132,7 @@ class FollowLoop:
         wake_ups: WakeUps,
         *,
         clock: Clock,
-        watching: Watching,
+        watching: Intervals,
         budget_bytes: int,
     ) -> None:
         self._feeds = feeds

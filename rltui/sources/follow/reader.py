@@ -21,7 +21,7 @@ from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
 from rltui.sources.follow.loop import FollowLoop, WakeUps
 from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
-from rltui.sources.follow.schedule import Choose, Intervals, LogSearch, Wants, Watching
+from rltui.sources.follow.schedule import Choose, Intervals, LogSearch, Wants
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of this many
 #: bytes is applied within a frame.
@@ -39,7 +39,7 @@ class Reader(ThreadedReader):
         *,
         clock: Clock | None = None,
         verify: bool = False,
-        watch: Watching | None = None,
+        watch: Intervals | None = None,
         choose: Choose | None = None,
         wants: Wants | None = None,
         step_keys: Sequence[str] | None = None,
@@ -195,8 +195,8 @@ class Reader(ThreadedReader):
         wrong = (p for p in self._logdirs if any(n.level >= Level.WATCH for n in trouble((p,))))
         return ReaderState(
             notes=search.notes,
-            unread=search.unread,
-            unclaimed=search.refused,
-            run_count=search.run_count,
+            unread=search.found.unread,
+            unclaimed=search.found.refused,
+            run_count=len(search.found.runs),
             out_of_reach=dict.fromkeys(wrong),
         )

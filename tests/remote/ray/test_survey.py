@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rltui.core.batch import RunKey
-from rltui.remote.ray.message import Looked, Search, Searched
-from rltui.remote.ray.survey import ClusterFacts, Survey
+from rltui.remote.ray.message import Looked, Search
+from rltui.remote.ray.survey import ClusterFacts, cluster_facts
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 from tests.remote.ray.watcher import Watcher
 
@@ -20,7 +20,7 @@ def searched(cluster: SimulatedCluster) -> Iterator[Watcher]:
     watcher = Searcher(cluster, False, None)
     try:
         watcher.driver.receive(Search())
-        watcher.until_true(lambda: noted(watcher).complete)
+        watcher.until_true(lambda: all(p.searched for p in watcher.places.places))
         yield watcher
     finally:
         cluster.close()
@@ -33,16 +33,8 @@ class Searcher(Watcher):
         return False
 
 
-def noted(watcher: Watcher) -> Survey:
-    survey = Survey("auto")
-    survey.note(Looked(address="10.0.0.1:6379", version="2.60.0"))
-    for message in watcher.messages:
-        survey.note(message)
-    return survey
-
-
 def surveyed(watcher: Watcher) -> ClusterFacts:
-    return noted(watcher).facts(4711)
+    return cluster_facts(watcher.places, Looked("", "10.0.0.1:6379", "2.60.0"), 4711)
 
 
 def test_every_node_and_what_it_has(cluster: SimulatedCluster, tmp_path: Path) -> None:
@@ -77,9 +69,7 @@ def test_nodes_of_one_name_are_told_apart(cluster: SimulatedCluster) -> None:
 
 def test_a_search_that_has_not_ended_is_said(cluster: SimulatedCluster) -> None:
     with searched(cluster) as watcher:
-        watcher.messages = [
-            m for m in watcher.messages if not (isinstance(m, Searched) and m.place == 0)
-        ]
+        watcher.places.places[0].searched = None
         first, second = surveyed(watcher).hosts
     assert re.fullmatch(r"the search of .*/runs has not ended", first.trouble + second.trouble)
     assert first.reader
