@@ -14,8 +14,8 @@ from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
 from rltui.catalogue.metrics import read_metrics, read_relations, read_scenarios
 from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario, TagInfo
 from rltui.catalogue.normal import normal
-from rltui.catalogue.recognise import Names, Suspect, Verdict, algorithm_of, judge, seen_by
-from rltui.catalogue.resolve import Layer, Resolver
+from rltui.catalogue.recognise import Names, algorithm_of, judge, seen_by
+from rltui.catalogue.resolve import Resolver
 from rltui.core.errors import UsageError
 from rltui.core.installation import shipped
 from rltui.core.yaml_document import nearest
@@ -37,14 +37,16 @@ class Dialect:
         """Order among similar dialects; one of the user comes first unless it sets a rank."""
         self.documents = tuple(documents)
         """Path and text of each document, the user's first."""
-        self._layers: tuple[Layer, ...] | None = None
+        self.prefixes = head.prefixes or ()
+        """Those of its head, or of the one that it inherits from."""
+        self.algorithms = head.algorithms or ()
+        """The same."""
+        self._layers: tuple[tuple[Entry, ...], ...] | None = None
 
-    def layers(self, metrics: dict[str, Metric]) -> tuple[Layer, ...]:
+    def layers(self, metrics: dict[str, Metric]) -> tuple[tuple[Entry, ...], ...]:
         """The entries of each document, read on first use. Raises DocumentError."""
         if self._layers is None:
-            self._layers = tuple(
-                Layer(path, read_body(path, text, metrics)) for path, text in self.documents
-            )
+            self._layers = tuple(read_body(path, text, metrics) for path, text in self.documents)
         return self._layers
 
     def under(self, head: Head, text: str) -> Dialect:
@@ -71,9 +73,12 @@ class Catalogue:
         self.scenarios = {s.id: s for s in scenarios}
         """Every scenario by id."""
         self._resolvers: dict[tuple[str, str | None, str | None], Resolver] = {}
-        self.suspects = [
-            self._suspect(d) for d in sorted(dialects.values(), key=lambda d: (d.rank, d.id))
-        ]
+        for dialect in dialects.values():
+            heads = [d.head for d in self._lineage(dialect.id)]
+            prefixes = (h.prefixes for h in heads if h.prefixes is not None)
+            algorithms = (h.algorithms for h in heads if h.algorithms is not None)
+            dialect.prefixes, dialect.algorithms = next(prefixes, ()), next(algorithms, ())
+        self.suspects = sorted(dialects.values(), key=lambda d: (d.rank, d.id))
         """Every dialect, in the order in which recognition tries them."""
 
     @cached_property
@@ -106,26 +111,22 @@ class Catalogue:
         and win. Raises UsageError for a framework that does not exist.
         """
         names = Names(tags)
-        suspect, reasons = self._chosen(framework) if framework else self._found(names, formats)
-        seen = seen_by(names, suspect.prefixes)
+        reasons: tuple[str, ...] = ("by option",)
+        if framework:
+            dialect = self._chosen(framework)
+        else:
+            dialect, reasons = self._found(names, formats)
+        seen = seen_by(names, dialect.prefixes)
         if algorithm is not None:
             algorithm = algorithm.strip().upper()
             reasons = (*reasons, f"{algorithm} by option")
-        else:
-            guess = algorithm_of(suspect.algorithms, seen)
-            if guess is not None:
-                algorithm = guess[0]
-                reasons = (*reasons, guess[1])
-        head = suspect.head
-        if head.id == GENERIC:
+        elif (guess := algorithm_of(dialect.algorithms, seen)) is not None:
+            algorithm, reasons = guess[0], (*reasons, guess[1])
+
+        if dialect.id == GENERIC:
             seen = Names((*seen.all, *map(normal, names.all)))
-        return Recognition(
-            head.id,
-            self.dialects[head.id].title,
-            algorithm,
-            self._scenario(head, algorithm, seen),
-            reasons,
-        )
+        scenario = self._scenario(dialect.head, algorithm, seen)
+        return Recognition(dialect.id, dialect.title, algorithm, scenario, reasons)
 
     def resolver(
         self, framework: str, algorithm: str | None = None, scenario: str | None = None
@@ -137,21 +138,21 @@ class Catalogue:
         algorithm = algorithm.upper() if algorithm else None
         key = (framework, algorithm, scenario)
         if key not in self._resolvers:
-            suspect, _ = self._chosen(framework)
+            chosen = self._chosen(framework)
             lineage = self._lineage(framework)
             layers = [layer for dialect in lineage for layer in dialect.layers(self.metrics)]
             generic = None
             if all(dialect.id != GENERIC for dialect in lineage) and GENERIC in self.dialects:
                 generic = partial(self.resolver, GENERIC, algorithm, scenario)
             self._resolvers[key] = Resolver(
-                layers, suspect.prefixes, self.metrics, algorithm, scenario, generic
+                layers, chosen.prefixes, self.metrics, algorithm, scenario, generic
             )
         return self._resolvers[key]
 
     def entries(self, framework: str) -> tuple[Entry, ...]:
         """The entries of one dialect's own documents."""
         layers = self.dialects[framework].layers(self.metrics)
-        return tuple(entry for layer in layers for entry in layer.entries)
+        return tuple(entry for layer in layers for entry in layer)
 
     def explain(self, name: str, framework: str | None = None) -> Explanation:
         """Everything known about a tag or metric key, in one framework or in all."""
@@ -182,30 +183,27 @@ class Catalogue:
             found.setdefault(info.where, ([], info))[0].append(scenario)
         return tuple((tuple(kinds), info) for kinds, info in found.values())
 
-    def _chosen(self, framework: str) -> tuple[Suspect, tuple[str, ...]]:
-        for suspect in self.suspects:
-            if suspect.head.id == framework:
-                return suspect, ("by option",)
-        message = f"unknown framework {framework!r} (known: {', '.join(self.dialects)})"
-        raise UsageError(message, hint=nearest(framework.lower(), self.dialects))
+    def _chosen(self, framework: str) -> Dialect:
+        if framework not in self.dialects:
+            message = f"unknown framework {framework!r} (known: {', '.join(self.dialects)})"
+            raise UsageError(message, hint=nearest(framework.lower(), self.dialects))
+        return self.dialects[framework]
 
-    def _found(self, tags: Names, formats: Iterable[str]) -> tuple[Suspect, tuple[str, ...]]:
+    def _found(self, tags: Names, formats: Iterable[str]) -> tuple[Dialect, tuple[str, ...]]:
         formats = tuple(formats)
         seen: dict[tuple[tuple[str, bool], ...], Names] = {}
-        best: tuple[tuple[int, int], Suspect, Verdict] | None = None
-        for suspect in self.suspects:
-            if suspect.head.id == GENERIC:
+        best, found = (0, 0), self.dialects[GENERIC]
+        reasons: tuple[str, ...] = ("no framework is recognised",)
+        for dialect in self.suspects:
+            if dialect.id == GENERIC:
                 continue
-            if suspect.prefixes not in seen:
-                seen[suspect.prefixes] = seen_by(tags, suspect.prefixes)
-            verdict = judge(suspect, seen[suspect.prefixes], formats)
-            worth = (verdict.strength, verdict.score if verdict.strength == 1 else 0)
-            if verdict.strength and (best is None or worth > best[0]):
-                best = (worth, suspect, verdict)
-        if best is None:
-            return self._chosen(GENERIC)[0], ("no framework is recognised",)
-
-        return best[1], best[2].reasons
+            if dialect.prefixes not in seen:
+                seen[dialect.prefixes] = seen_by(tags, dialect.prefixes)
+            marks = dialect.head.fingerprint
+            worth, why = judge(marks, seen[dialect.prefixes], formats)
+            if worth > best:
+                best, found, reasons = worth, dialect, why
+        return found, reasons
 
     def _scenario(self, head: Head, algorithm: str | None, tags: Names) -> Scenario:
         if head.scenario and head.scenario in self.scenarios:
@@ -228,12 +226,6 @@ class Catalogue:
                 node.fail(f"dialect {name!r} inherits from itself")
             out.append(parent)
         return out
-
-    def _suspect(self, dialect: Dialect) -> Suspect:
-        heads = [d.head for d in self._lineage(dialect.id)]
-        prefixes = next((h.prefixes for h in heads if h.prefixes is not None), ())
-        marks = next((h.algorithms for h in heads if h.algorithms is not None), ())
-        return Suspect(dialect.head, prefixes, marks)
 
 
 def load_catalogue(extra_dirs: Sequence[Path] = ()) -> Catalogue:

@@ -103,6 +103,8 @@ class Entry:
 
     pattern: Pattern
     metric: Metric
+    path: Path
+    """The document that it stands in."""
     line: int
     source: str
     algorithms: tuple[str, ...] = ()
@@ -194,7 +196,8 @@ def _entry(
 ) -> Entry:
     pattern = _pattern(key)
     if isinstance(node.value, str):
-        return Entry(pattern, metrics[check_key(node, metrics)], key.line, source, only, kinds)
+        named = metrics[check_key(node, metrics)]
+        return Entry(pattern, named, key.path, key.line, source, only, kinds)
     table = node.table()
     metric = metrics[check_key(table.need("metric"), metrics)]
     for template in (table.get("title"), table.get("unit")):
@@ -208,7 +211,7 @@ def _entry(
     changes = {name: read(value) for name, read, value in given if value is not None}
     table.finish()
 
-    return Entry(pattern, metric, key.line, source, only, kinds, changes)
+    return Entry(pattern, metric, key.path, key.line, source, only, kinds, changes)
 
 
 def _sign(node: Node) -> float:

@@ -101,7 +101,7 @@ _TAILS = word_set("epoch step batch iteration update train training")
 LEFT_OUT = frozenset((*_NEUTRAL, *_SUITS, *_STATS, *_LOOP, *_TAILS, "seconds", "ms"))
 
 
-class Reading(NamedTuple):
+class TagReading(NamedTuple):
     """One way to read a tag."""
 
     words: tuple[str, ...]
@@ -154,12 +154,12 @@ def usual_words(form: str) -> tuple[str, ...]:
     return tuple(out)
 
 
-def reading(form: str) -> Reading:
+def reading(form: str) -> TagReading:
     """The plain reading of a normal form, with nothing left out."""
     return _arranged(usual_words(form), (), "")
 
 
-def readings(form: str) -> Iterator[Reading]:
+def readings(form: str) -> Iterator[TagReading]:
     """All readings of a normal form, the plain one first."""
     words = usual_words(form)
     for end in ("", words[-1]):
@@ -174,7 +174,7 @@ def readings(form: str) -> Iterator[Reading]:
             yield _arranged(kept[count:], (*dropped, tail) if tail else dropped, unit)
 
 
-def _arranged(words: tuple[str, ...], dropped: tuple[str, ...], unit: str) -> Reading:
+def _arranged(words: tuple[str, ...], dropped: tuple[str, ...], unit: str) -> TagReading:
     stat = ""
     if len(words) > 1:
         if words[-1] in _STATS:
@@ -184,4 +184,4 @@ def _arranged(words: tuple[str, ...], dropped: tuple[str, ...], unit: str) -> Re
     for word in _LAST:
         if word in words[:-1]:
             words = (*(w for w in words if w != word), word)
-    return Reading(words, stat, dropped, unit)
+    return TagReading(words, stat, dropped, unit)

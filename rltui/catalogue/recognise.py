@@ -10,30 +10,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice, takewhile
-from typing import NamedTuple
 
-from rltui.catalogue.dialect import AlgorithmMark, Fingerprint, Head
+from rltui.catalogue.dialect import AlgorithmMark, Fingerprint
 from rltui.catalogue.guess import plain_name
 from rltui.catalogue.pattern import Pattern
 
 #: Supporting tags needed when there is no strong one.
 _ENOUGH = 2
-
-
-class Suspect(NamedTuple):
-    """A dialect with its effective prefixes and algorithm marks."""
-
-    head: Head
-    prefixes: tuple[tuple[str, bool], ...]
-    algorithms: tuple[AlgorithmMark, ...]
-
-
-class Verdict(NamedTuple):
-    """Strength of the match: 0 none, 1 supporting, 2 strong, 3 format."""
-
-    strength: int
-    score: int
-    reasons: tuple[str, ...]
 
 
 class Names:
@@ -81,42 +64,44 @@ def seen_by(tags: Names, prefixes: tuple[tuple[str, bool], ...]) -> Names:
     return Names(out)
 
 
-def judge(suspect: Suspect, tags: Names, formats: Iterable[str]) -> Verdict:
-    """Compare one fingerprint with the tags (as :func:`seen_by` the dialect)."""
-    marks = suspect.head.fingerprint
+def judge(
+    marks: Fingerprint | None, tags: Names, formats: Iterable[str]
+) -> tuple[tuple[int, int], tuple[str, ...]]:
+    """Compare one fingerprint with the tags (as :func:`seen_by` the dialect).
+
+    Returns the strength of the match (0 none, 1 supporting, 2 strong, 3 format) with the number of
+    supporting tags where only those count, and the reasons.
+    """
     if marks is None:
-        return Verdict(0, 0, ())
+        return (0, 0), ()
     for name in formats:
         if name in marks.formats:
-            return Verdict(3, 1, (f"log format {name}",))
-    for pattern in marks.excludes:
-        hit = tags.first(pattern)
-        if hit is not None:
-            return Verdict(0, 0, (f"{hit} excludes it",))
-    strong = _strong(marks, tags)
-    if strong:
-        return Verdict(2, len(strong), tuple(strong))
+            return (3, 0), (f"log format {name}",)
+    if any(tags.first(pattern) is not None for pattern in marks.excludes):
+        return (0, 0), ()
+
+    if strong := _strong(marks, tags):
+        return (2, 0), tuple(strong)
     hits = [h for p in marks.supporting if (h := tags.first(p)) is not None]
     weak = tuple(f"tag {h}" for h in hits) if len(hits) >= _ENOUGH else ()
     if not weak and marks.only and _only(marks.only, tags):
         weak = (f"no tags but {marks.only[0].text}",)
+    return ((1, len(hits)) if weak else (0, 0)), weak
 
-    return Verdict(1, len(hits), weak) if weak else Verdict(0, 0, ())
+
+def _strong(marks: Fingerprint, tags: Names) -> list[str]:
+    out = [f"tag {h}" for p in marks.strong if (h := tags.first(p)) is not None]
+    for group in marks.together:
+        hits = [h for p in group if (h := tags.first(p)) is not None]
+        if len(hits) == len(group):
+            out.append("tags " + " + ".join(hits))
+    return out
 
 
 def _only(patterns: tuple[Pattern, ...], tags: Names) -> bool:
     """Whether every logged tag matches one of the patterns, and there is one."""
     logged = [t for t in tags.all if not t.startswith("hyperparameter/")]
     return bool(logged) and all(any(p.match(t) is not None for p in patterns) for t in logged)
-
-
-def _strong(marks: Fingerprint, tags: Names) -> list[str]:
-    out = [f"tag {h}" for p in marks.strong if (h := tags.first(p)) is not None]
-    for group in marks.together:
-        hits = [tags.first(p) for p in group]
-        if all(h is not None for h in hits):
-            out.append("tags " + " + ".join(str(h) for h in hits))
-    return out
 
 
 def algorithm_of(marks: tuple[AlgorithmMark, ...], tags: Names) -> tuple[str, str] | None:

@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from rltui.catalogue.dialect import Entry
 from rltui.catalogue.guess import (
@@ -36,7 +36,7 @@ from rltui.catalogue.guess import (
     without_window,
 )
 from rltui.catalogue.model import Category, Metric, TagInfo
-from rltui.catalogue.normal import LEFT_OUT, Reading, normal, reading, readings, usual_words
+from rltui.catalogue.normal import LEFT_OUT, TagReading, normal, reading, readings, usual_words
 from rltui.catalogue.pattern import Pattern, normal_pattern
 from rltui.core.yaml_document import fill
 
@@ -58,24 +58,18 @@ _CUT = 10
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 
-#: An entry and the document that it stands in.
-_Place = tuple[Entry, Path]
 _Key = TypeVar("_Key")
 
 
-class Layer(NamedTuple):
-    """The entries of one document; earlier layers win over later ones."""
-
-    path: Path
-    entries: tuple[Entry, ...]
-
-
 class Resolver:
-    """Resolves the tags of one framework (and algorithm). Owned by the main thread."""
+    """Resolves the tags of one framework (and algorithm). Owned by the main thread.
+
+    A layer holds the entries of one document; earlier layers win over later ones.
+    """
 
     def __init__(
         self,
-        layers: Sequence[Layer],
+        layers: Sequence[Sequence[Entry]],
         prefixes: tuple[tuple[str, bool], ...],
         metrics: dict[str, Metric],
         algorithm: str | None = None,
@@ -86,21 +80,22 @@ class Resolver:
         self._prefixes = prefixes
         self._generic = generic
         self._memo: dict[str, TagInfo] = {}
-        self._exact: dict[str, _Place] = {}
-        wild: list[tuple[int, int, int, Entry, Path]] = []
+        self._exact: dict[str, Entry] = {}
+        wild: list[tuple[int, int, bool, Entry]] = []
         for depth, layer in enumerate(layers):
-            for entry in sorted(layer.entries, key=lambda e: not e.algorithms):
+            for entry in sorted(layer, key=lambda e: not e.algorithms):
                 if not entry.meant_for(algorithm, scenario):
                     continue
                 if entry.pattern.exact:
-                    self._exact.setdefault(entry.pattern.text, (entry, layer.path))
+                    self._exact.setdefault(entry.pattern.text, entry)
                 else:
-                    rank = -entry.pattern.literal
-                    wild.append((rank, depth, not entry.algorithms, entry, layer.path))
+                    wild.append((-entry.pattern.literal, depth, not entry.algorithms, entry))
         wild.sort(key=lambda w: w[:3])
-        self._wild = [(entry, path) for *_, entry, path in wild]
-        self._wild_by: dict[str, list[_Place]] = {}
-        self._normal_wild_by: dict[str, list[tuple[Pattern, Entry, Path]]] = {}
+        self._wild = [entry for *_, entry in wild]
+        self._wild_by: dict[str, list[Entry]] = {}
+        """First letter of a tag -> the entries that may match it."""
+        self._normal_wild_by: dict[str, list[tuple[Pattern, Entry]]] = {}
+        """The same of normal forms."""
 
     def resolve(self, tag: str) -> TagInfo:
         """What ``tag`` means. An unknown tag gets a guessed category and title."""
@@ -127,7 +122,7 @@ class Resolver:
     def entries_of(self, key: str) -> list[tuple[str, str]]:
         """Pattern and ``file:line`` of every entry that maps to the metric ``key``."""
         pool = [*self._exact.values(), *self._wild]
-        return [(e.pattern.text, place(path, e.line)) for e, path in pool if e.metric.key == key]
+        return [(e.pattern.text, place(e.path, e.line)) for e in pool if e.metric.key == key]
 
     def known(self, tag: str, *, patterns: bool = True) -> TagInfo | None:
         """What ``tag`` means by an entry of the dialect, or None.
@@ -158,22 +153,18 @@ class Resolver:
     def _written(self, tag: str) -> TagInfo | None:
         exact = self._exact.get(tag)
         if exact is not None:
-            return self._info(tag, *exact, {})
+            return self._info(tag, exact, {})
         for prefix, validation in self._prefixes:
             if tag.startswith(prefix) and len(tag) > len(prefix):
-                found = self._match(tag[len(prefix) :])
-                if found is None:
-                    continue
-                info = self._info(tag, *found)
-                return self._held_out(info) if validation else info
-        found = self._match(tag)
-
-        return None if found is None else self._info(tag, *found)
+                info = self._match(tag, tag[len(prefix) :])
+                if info is not None:
+                    return self._held_out(info) if validation else info
+        return self._match(tag, tag)
 
     def _respelt(self, tag: str) -> TagInfo | None:
         for form, validation in self._forms(tag):
             found = self._normal.get(form)
-            info = self._info(tag, *found, {}) if found else self._read(tag, form)
+            info = self._info(tag, found, {}) if found else self._read(tag, form)
             if info is not None:
                 return self._held_out(info) if validation else info
         return None
@@ -202,28 +193,26 @@ class Resolver:
             if found is None and (way.words, way.stat) not in self._readings:
                 found = self._readings.get((way.words, "" if way.stat == "mean" else "mean"))
                 found = found if way.stat in ("", "mean") else None
-            info = self._info(tag, *found, {}) if found else self._statistic(tag, way)
+            info = self._info(tag, found, {}) if found else self._statistic(tag, way)
             if info is None or info.metric is None or not way.suits(info.metric):
                 continue
             return replace(info, scale=0.001, unit="ms") if way.unit == "ms" else info
         return None
 
-    def _statistic(self, tag: str, way: Reading) -> TagInfo | None:
+    def _statistic(self, tag: str, way: TagReading) -> TagInfo | None:
         """Another statistic of a quantity whose mean is known: ``ep_ret_max`` of ``ep_ret``."""
         if way.stat in ("", "mean"):
             return None
         found = self._readings.get((way.words, "")) or self._readings.get((way.words, "mean"))
-        if found is None or found[0].sign != 1.0:
+        if found is None or found.sign != 1.0:
             return None
-        mean = found[0].metric
+        mean = found.metric
         own = self._metrics.get(f"{mean.family or mean.key}.{way.stat}")
         if own is None:
             return None
-        kept = found[0].changes.items()
+        kept = found.changes.items()
         changes = {k: v for k, v in kept if k not in ("title", "meaning", "direction")}
-        entry = replace(found[0], metric=own, changes=changes)
-
-        return self._info(tag, entry, found[1], {})
+        return self._info(tag, replace(found, metric=own, changes=changes), {})
 
     def _cut(self, tag: str) -> TagInfo | None:
         """A name that a console cut short, ``train/param_noise_di...``: when only one can be
@@ -232,9 +221,9 @@ class Resolver:
         if stem == tag or len(stem) < _CUT:
             return None
         found = [at for text, at in self._exact.items() if text.startswith(stem)]
-        if not found or not all(entry.means_as(found[0][0]) for entry, _ in found):
+        if not found or not all(entry.means_as(found[0]) for entry in found):
             return None
-        return self._info(tag, *found[0], {})
+        return self._info(tag, found[0], {})
 
     def _flattened(self, tag: str) -> TagInfo | None:
         form = normal(tag)
@@ -242,21 +231,21 @@ class Resolver:
         if known is None:
             known = [w for w in self._normal_wild if w[0].prefix[:1] in ("", form[:1])]
             self._normal_wild_by[form[:1]] = known
-        for pattern, entry, path in known:
+        for pattern, entry in known:
             if form.startswith(pattern.prefix) and (labels := pattern.match(form)) is not None:
-                return None if entry.is_mistaken_for(tag) else self._info(tag, entry, path, labels)
+                return None if entry.is_mistaken_for(tag) else self._info(tag, entry, labels)
         return None
 
     @cached_property
-    def _normal(self) -> dict[str, _Place | None]:
-        out: dict[str, _Place | None] = {}
+    def _normal(self) -> dict[str, Entry | None]:
+        out: dict[str, Entry | None] = {}
         for text, found in self._exact.items():
             _index(out, normal(text), found)
         return out
 
     @cached_property
-    def _readings(self) -> dict[tuple[tuple[str, ...], str], _Place | None]:
-        out: dict[tuple[tuple[str, ...], str], _Place | None] = {}
+    def _readings(self) -> dict[tuple[tuple[str, ...], str], Entry | None]:
+        out: dict[tuple[tuple[str, ...], str], Entry | None] = {}
         for form, found in self._normal.items():
             if found is not None:
                 way = reading(form)
@@ -270,32 +259,32 @@ class Resolver:
         return frozenset(word for words, _ in self._readings for word in words) | LEFT_OUT
 
     @cached_property
-    def _normal_wild(self) -> list[tuple[Pattern, Entry, Path]]:
+    def _normal_wild(self) -> list[tuple[Pattern, Entry]]:
         out = []
-        for entry, path in self._wild:
+        for entry in self._wild:
             pattern = normal_pattern(entry.pattern, normal)
             # ``*/KL`` would be whatever ends in kl: ``foo/bar_kl``
             if pattern is not None and entry.pattern.prefix:
-                out.append((pattern, entry, path))
+                out.append((pattern, entry))
         return out
 
-    def _match(self, tag: str) -> tuple[Entry, Path, dict[str, str]] | None:
-        exact = self._exact.get(tag)
+    def _match(self, tag: str, text: str) -> TagInfo | None:
+        """What ``tag`` means by the entry that matches ``text``, the tag or its end."""
+        exact = self._exact.get(text)
         if exact is not None:
-            return (*exact, {})
-        known = self._wild_by.get(tag[:1])
+            return self._info(tag, exact, {})
+        known = self._wild_by.get(text[:1])
         if known is None:
-            known = [w for w in self._wild if w[0].pattern.prefix[:1] in ("", tag[:1])]
-            self._wild_by[tag[:1]] = known
-        for entry, path in known:
-            if tag.startswith(entry.pattern.prefix):
-                labels = entry.pattern.match(tag)
-                if labels is not None and not entry.is_mistaken_for(tag):
-                    return entry, path, labels
-
+            known = [e for e in self._wild if e.pattern.prefix[:1] in ("", text[:1])]
+            self._wild_by[text[:1]] = known
+        for entry in known:
+            if text.startswith(entry.pattern.prefix):
+                labels = entry.pattern.match(text)
+                if labels is not None and not entry.is_mistaken_for(text):
+                    return self._info(tag, entry, labels)
         return None
 
-    def _info(self, tag: str, entry: Entry, path: Path, labels: dict[str, str]) -> TagInfo:
+    def _info(self, tag: str, entry: Entry, labels: dict[str, str]) -> TagInfo:
         metric = entry.metric
         info = TagInfo.of_metric(tag, metric)
         family = None
@@ -313,7 +302,7 @@ class Resolver:
             info,
             family=family[0] if family else None,
             stat=family[1] if family else None,
-            where=f"{place(path, entry.line)} {entry.pattern.text}",
+            where=f"{place(entry.path, entry.line)} {entry.pattern.text}",
             source=entry.source or info.source,
             **(changes | {"labels": {**changes.get("labels", {}), **labels}}),
         )
@@ -337,13 +326,13 @@ class Resolver:
         return replace(info, metric=metric._replace(key=f"val.{metric.key}", **changes), **changes)
 
 
-def _index(out: dict[_Key, _Place | None], key: _Key, found: _Place) -> None:
+def _index(out: dict[_Key, Entry | None], key: _Key, found: Entry) -> None:
     """Add an entry under a key; None where two of one document mean different things."""
     if key not in out:
         out[key] = found
         return
     known = out[key]
-    if known is not None and known[1] == found[1] and not known[0].means_as(found[0]):
+    if known is not None and known.path == found.path and not known.means_as(found):
         out[key] = None
 
 

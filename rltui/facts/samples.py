@@ -12,9 +12,10 @@ from rltui.files.trouble import is_missing
 from rltui.files.trouble import reason_of as failure_of
 from rltui.session.hyperparameters import TextSet
 from rltui.session.run import RunView
-from rltui.sources.side_files.sample import Sample, SampleRow
 from rltui.sources.side_files.sample_files import (
     UNREADABLE,
+    Sample,
+    SampleRow,
     SampleSet,
     SampleTable,
     find_samples,

@@ -1,7 +1,7 @@
 """Status, names and bytes of the paths of logs, on this machine or elsewhere.
 
 Local paths cost what the calls of the system cost. Others are those of fsspec, see
-:mod:`rltui.files.remote.stores`, or of a host whose reader has :func:`offer`-ed them. All functions
+:mod:`rltui.files.remote.store`, or of a host whose reader has :func:`offer`-ed them. All functions
 raise OSError.
 """
 
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
 from rltui.core.address import RemotePath, is_remote
 from rltui.core.batch import Note
@@ -24,6 +24,7 @@ from rltui.core.text import clean
 
 if TYPE_CHECKING:
     from rltui.files.remote.server import RemoteCosts
+    from rltui.files.remote.status import RemoteEntry, RemoteStatus
 
 #: ``read(length, offset)``: the bytes of a file there, fewer at its end.
 ReadAt = Callable[[int, int], bytes]
@@ -54,34 +55,9 @@ _KERNEL = frozenset(
 _BUFFER = 1 << 20
 
 
-class Status(Protocol):
-    """What ``os.stat`` returns, as far as it is used."""
-
-    @property
-    def st_mode(self) -> int: ...
-    @property
-    def st_dev(self) -> int: ...
-    @property
-    def st_ino(self) -> int: ...
-    @property
-    def st_size(self) -> int: ...
-    @property
-    def st_mtime(self) -> float: ...
-    @property
-    def st_mtime_ns(self) -> int: ...
-
-
-class Entry(Protocol):
-    """What ``os.scandir`` returns, as far as it is used."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    def is_dir(self, *, follow_symlinks: bool = ...) -> bool: ...
-    def is_file(self, *, follow_symlinks: bool = ...) -> bool: ...
-    def is_symlink(self) -> bool: ...
-    def stat(self) -> Status: ...
+#: What is known of a file or directory, and a name in a directory.
+Status: TypeAlias = "os.stat_result | RemoteStatus"
+Entry: TypeAlias = "os.DirEntry[str] | RemoteEntry"
 
 
 class Store(Protocol):
@@ -154,6 +130,7 @@ def opened(path: Path) -> Iterator[ReadAt]:
         store = _store(path)
         yield lambda length, offset: store.read(path, offset, offset + length)
         return
+
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         yield lambda length, offset: os.pread(descriptor, length, offset)
@@ -184,7 +161,7 @@ def connect(paths: Iterable[Path], clock: Clock, pace_s: float) -> None:
     for path in paths:
         if not is_remote(path):
             continue
-        from rltui.files.remote.stores import connect as connect_store  # only for logs on a server
+        from rltui.files.remote.store import connect as connect_store  # only for logs on a server
 
         connect_store(path, clock, pace_s)
 
@@ -204,7 +181,7 @@ def _store(path: Path) -> Store:
     offered = _OFFERED.get(path.parts[:2])
     if offered is not None:
         return offered
-    from rltui.files.remote.stores import store_of  # only for logs on a server
+    from rltui.files.remote.store import store_of  # only for logs on a server
 
     return store_of(path)
 
@@ -224,10 +201,17 @@ class Mounts:
             raw = self._table.read_bytes()
         except OSError:
             raw = b""
-        if raw != self._raw:
-            self._raw = raw
-            self._kinds = _parse(os.fsdecode(raw))
-            self._known = {}
+        if raw == self._raw:
+            return
+
+        self._raw, self._kinds, self._known = raw, {}, {}
+        for line in os.fsdecode(raw).splitlines():
+            before, separator, behind = line.partition(" - ")
+            fields, kind = before.split(" "), behind.split(" ")[0]
+            if (
+                separator and len(fields) >= 5 and kind
+            ):  # of several at one place the last is on top
+                self._kinds[_ESCAPE.sub(lambda m: chr(int(m[1], 8)), fields[4])] = kind
 
     def reports_writes(self, directory: Path) -> bool:
         """Whether inotify reports every write to the files of a directory."""
@@ -251,25 +235,13 @@ class Mounts:
         """Where the file system that holds a path is mounted, and its kind; empty when unknown."""
         if self._raw is None:
             self.refresh()
-        place = os.path.realpath(path)
+
+        place, above = os.path.realpath(path), ""
         while place not in self._kinds:
-            above = os.path.dirname(place)  # noqa: PTH120 - many calls; a Path costs more
+            above, place = place, os.path.dirname(place)  # noqa: PTH120 - a Path costs more
             if above == place:
                 return "", ""
-            place = above
-
         return place, self._kinds[place]
-
-
-def _parse(table: str) -> dict[str, str]:
-    """Kind by mount point; of several mounts at one place the last is on top."""
-    kinds: dict[str, str] = {}
-    for line in table.splitlines():
-        before, separator, behind = line.partition(" - ")
-        fields, kind = before.split(" "), behind.split(" ")[0]
-        if separator and len(fields) >= 5 and kind:
-            kinds[_ESCAPE.sub(lambda m: chr(int(m[1], 8)), fields[4])] = kind
-    return kinds
 
 
 def check_target(path: Path, logdirs: Sequence[Path]) -> Path:
@@ -302,20 +274,27 @@ def check_target(path: Path, logdirs: Sequence[Path]) -> Path:
 def target_file(path: Path) -> Iterator[BinaryIO]:
     """A stream into ``path``, which gets its content when the block ends without an exception.
 
-    Until then the bytes are in a temporary file beside it. A device or pipe is written directly.
-    Raises UsageError when nothing can be written there.
+    Until then the bytes are in a temporary file of the same directory. A device or pipe is written
+    directly. Raises UsageError when nothing can be written there.
     """
+    part = None
     try:
         mode = path.stat().st_mode if path.exists() else None
-        regular = mode is None or stat.S_ISREG(mode)
-        out, part = _part_of(path) if regular else (path.open("wb", buffering=_BUFFER), None)
+        if mode is None or stat.S_ISREG(mode):
+            handle, name = tempfile.mkstemp(prefix=".rltui-", suffix=".part", dir=path.parent)
+            out: BinaryIO = os.fdopen(handle, "wb", buffering=_BUFFER)
+            part = Path(name)
+        else:
+            out = path.open("wb", buffering=_BUFFER)
     except OSError as error:
         raise UsageError(f"{clean(str(path))} cannot be written: {error.strerror}") from error
+
     try:
         with out:
             yield out
             if part is not None:
-                os.fchmod(out.fileno(), _new_mode() if mode is None else stat.S_IMODE(mode))
+                os.umask(mask := os.umask(0))
+                os.fchmod(out.fileno(), 0o666 & ~mask if mode is None else stat.S_IMODE(mode))
         if part is not None:
             part.replace(path)
     except BaseException:
@@ -323,16 +302,3 @@ def target_file(path: Path) -> Iterator[BinaryIO]:
             with suppress(OSError):
                 part.unlink()
         raise
-
-
-def _part_of(path: Path) -> tuple[BinaryIO, Path]:
-    """A new file beside ``path``."""
-    handle, name = tempfile.mkstemp(prefix=".rltui-", suffix=".part", dir=path.parent)
-    return os.fdopen(handle, "wb", buffering=_BUFFER), Path(name)
-
-
-def _new_mode() -> int:
-    """The permissions of a new file under the user's umask."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

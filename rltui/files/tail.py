@@ -5,7 +5,7 @@ a file on NFS is revalidated every time. Trouble is reported once and never rais
 
 A poll that finds another device, inode, size or time takes the file for
 
-- grown, if it is longer and equal where it is compared (:mod:`rltui.files.fingerprint`), whatever
+- grown, if it is longer and equal where it is compared (:class:`Fingerprint`), whatever
   its inode is: rsync writes a new file and renames it;
 - rewritten, if it is as long or longer and differs;
 - truncated, if it is shorter and begins differently, grows again below the old size or stays
@@ -27,13 +27,18 @@ import stat
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
-from rltui.files.fingerprint import Fingerprint
 from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 
+#: Bytes at the beginning and before the end that every comparison reads.
+_HEAD_BYTES = 1024
+_MARK_BYTES = 64
+#: Bytes of a sample; samples kept at most; least distance between two of them, in bytes.
+_SAMPLE_BYTES = 32
+_SAMPLES = 16
+_SPACING = 4096
 #: Of ``st_blocks``, whatever the file system's own are.
 _BLOCK_BYTES = 512
 #: Polls that must find the file shorter than what was read until it counts as truncated.
@@ -77,42 +82,6 @@ class Polled:
     """Whether anything is new, if only a note, size or time."""
 
 
-class Tailing(Protocol):
-    """How a feed follows one file, wherever it is."""
-
-    offset: int
-    """Bytes that polls returned."""
-    size: int
-    """Bytes of the file at the last poll."""
-    modified: float
-    """When it changed, in seconds since the epoch."""
-    generation: int
-    """How often the content started over."""
-
-    @property
-    def gone(self) -> bool:
-        """Whether the file was missing at the last poll."""
-        ...
-
-    def still(self) -> bool:
-        """Whether the file is unchanged since the last poll."""
-        ...
-
-    def poll(self, budget_bytes: int) -> Polled:
-        """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Gap:
-    """Zeros whose bytes may not have arrived yet."""
-
-    begin: int = -1
-    deadline: float = math.inf
-    """Until when (monotonic) they may arrive."""
-    reported: bool = False
-
-
 _NOTHING = Polled()
 
 
@@ -124,7 +93,7 @@ def second_look(clock: Clock, modified: float) -> float:
 
 
 class Tail:
-    """Not thread-safe. ``offset`` counts the bytes that polls returned.
+    """Follows one file of this machine. Not thread-safe.
 
     ``whole``: the file is one document that starts over whenever it changes; neither that nor
     rewriting a ``rewritten`` file is trouble. ``summed``: count the ``checksum`` of what is read.
@@ -142,8 +111,11 @@ class Tail:
         self.path = path
         self._name = str(path)
         self.offset = 0
+        """Bytes that polls returned."""
         self.size = 0
+        """Bytes of the file at the last poll."""
         self.modified = 0.0
+        """When it changed, in seconds since the epoch."""
         self.generation = 0
         """How often the content started over."""
         self._whole = whole
@@ -160,7 +132,9 @@ class Tail:
         self._trouble = Trouble()
         self._short_polls = 0
         self._short_size = -1
-        self._gap = _Gap()
+        self._gap_at, self._gap_deadline, self._gap_reported = -1, math.inf, False
+        """Where zeros begin whose bytes may not have arrived yet, and until when (monotonic) they
+        may arrive."""
         self._read_once = False
         """Whether it was read to its end since it started over."""
 
@@ -179,16 +153,12 @@ class Tail:
         else, since it is called for a thousand files four times a second."""
         if self._stamp is None or self._again != math.inf:
             return False
+
         try:
             status = os.stat(self._name)  # noqa: PTH116 - a Path costs twice as much here
         except OSError:
             return False
-        return self._stamp == (
-            status.st_dev,
-            status.st_ino,
-            status.st_size,
-            status.st_mtime_ns,
-        )
+        return self._stamp == _stamp_of(status)
 
     def poll(self, budget_bytes: int) -> Polled:
         """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
@@ -199,48 +169,40 @@ class Tail:
                 self._again == math.inf or self._clock.monotonic() < self._again
             ):
                 return _NOTHING
-            if stat.S_ISREG(status.st_mode):
-                return self._open(budget_bytes)
-            return self._failed("is no longer a regular file")
+            if not stat.S_ISREG(status.st_mode):
+                return self._failed("is no longer a regular file")
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            try:
+                read = self._read_whole if self._whole else self._read_on
+                return read(descriptor, os.fstat(descriptor), budget_bytes)
+            finally:
+                os.close(descriptor)
         except OSError as error:
-            if is_missing(error):
-                return self._failed(DELETED, gone=True)
-            return self._failed(reason_of(error))
-
-    def _open(self, budget_bytes: int) -> Polled:
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            status = os.fstat(descriptor)
-            if self._whole:
-                return self._read_whole(descriptor, status, budget_bytes)
-            return self._read_on(descriptor, status, budget_bytes)
-        finally:
-            os.close(descriptor)
+            missing = is_missing(error)
+            return self._failed(DELETED if missing else reason_of(error), gone=missing)
 
     def _read_whole(self, descriptor: int, status: os.stat_result, budget_bytes: int) -> Polled:
         """The next piece of a document, or the first one when the document has changed."""
-        stamp = _stamp_of(status)
-        same = stamp == self._stamp
+        same = _stamp_of(status) == self._stamp
         size = end_of_data(descriptor, status.st_size, status.st_blocks * _BLOCK_BYTES)
         if same and self.offset >= size and self.checksum == _checksum(descriptor, size):
             self._again = math.inf
             return _NOTHING
+
         started_over = bool(self.offset) and not (same and self.offset < size)
         start = 0 if started_over else self.offset
-        wanted = min(budget_bytes, max(0, size - start))
-        data = os.pread(descriptor, wanted, start)
+        data = os.pread(descriptor, min(budget_bytes, max(0, size - start)), start)
         notes = self._trouble.over()
         if started_over:
             self._start_over()
-        ended = start + len(data) >= size
-
-        return self._took(data, status, ended, started_over, notes)
+        return self._took(data, status, start + len(data) >= size, started_over, notes)
 
     def _read_on(self, descriptor: int, status: os.stat_result, budget_bytes: int) -> Polled:
         """What was appended, or the first piece of a rewritten file."""
         started_over = self._why_started_over(descriptor, status)
         if started_over is None:
             return _NOTHING
+
         start = 0 if started_over else self.offset
         stored = status.st_blocks * _BLOCK_BYTES
         data, ended = read_piece(descriptor, start, budget_bytes, status.st_size, stored)
@@ -250,35 +212,37 @@ class Tail:
             if not self._quiet:  # one event, one note: this one replaces "is back"
                 notes = ((Level.WATCH, f"{started_over}; read again from its start"),)
             self._start_over()
+
         keep, until = len(data), math.inf
         if keep and ended:
             recent = self._read_once and second_look(self._clock, status.st_mtime) < math.inf
             keep, until, gap = self._before_gap(data, patient=recent)
             notes += gap
+
         if not keep and _stamp_of(status) == self._stamp and not (notes or started_over):
             self._again = until
             return _NOTHING
+
         polled = self._took(data[:keep], status, ended, bool(started_over), notes)
         if keep < len(data):
             self._again = until
-
         return polled
 
     def _before_gap(self, data: bytes, *, patient: bool) -> tuple[int, float, Notes]:
         """How many bytes at the end of the file to take, when to poll again, and notes."""
-        gap, now = self._gap, self._clock.monotonic()
-        patient = patient and not (gap.begin >= self.offset and now >= gap.deadline)
+        now = self._clock.monotonic()
+        patient = patient and not (self._gap_at >= self.offset and now >= self._gap_deadline)
         keep = dense_length(data, self.offset, inner=patient)
         if keep == len(data):
             return keep, math.inf, ()
-        begin = self.offset + keep
-        if patient:
-            if begin != gap.begin:
-                gap = self._gap = _Gap(begin, now + _GAP_S)
-            return keep, gap.deadline, ()
-        reported = gap.reported and begin == gap.begin
-        self._gap = _Gap(begin, now, reported=True)
 
+        begin = self.offset + keep
+        if begin != self._gap_at:
+            self._gap_at, self._gap_deadline, self._gap_reported = begin, now + _GAP_S, False
+        if patient:
+            return keep, self._gap_deadline, ()
+
+        reported, self._gap_reported, self._gap_deadline = self._gap_reported, True, now
         return keep, math.inf, () if reported else ((Level.WATCH, _ENDS_IN_ZEROS),)
 
     def _took(
@@ -286,9 +250,10 @@ class Tail:
     ) -> Polled:
         """Remember what was read and the state of the file; ``ended``: that was all of it."""
         if not self._whole:
-            self._fingerprint.take(self.offset, data)
+            self._fingerprint.add(self.offset, data)
         if self._whole or self.summed:
             self.checksum = zlib.crc32(data, self.checksum)
+
         self.offset += len(data)
         self.size = max(status.st_size, self.offset)
         self.modified = status.st_mtime
@@ -303,6 +268,7 @@ class Tail:
         """Why the content counts as new; ``""`` when it does not, None to wait and see."""
         if not self.offset:
             return ""
+
         replaced = self._identity != (status.st_dev, status.st_ino)
         if status.st_size >= self.offset:
             thorough = replaced or self._short_polls > 0 or status.st_size == self.offset
@@ -310,6 +276,7 @@ class Tail:
                 self._short_polls = 0
                 return ""
             return "was replaced by another file" if replaced else "was written anew"
+
         # An NFS client may show an old size for a while: it is believed when the beginning
         # differs, or when the file grows again below the offset.
         size, before = status.st_size, self._short_size
@@ -329,7 +296,7 @@ class Tail:
         self._fingerprint = Fingerprint()
         self.checksum = 0
         self._short_polls, self._short_size = 0, -1
-        self._gap = _Gap()
+        self._gap_at = -1
         self._read_once = False
 
     def _failed(self, message: str, *, gone: bool = False) -> Polled:
@@ -350,6 +317,75 @@ def _checksum(descriptor: int, size: int) -> int:
     while data := os.pread(descriptor, min(1 << 20, size - offset), offset):
         checksum, offset = zlib.crc32(data, checksum), offset + len(data)
     return checksum
+
+
+class Fingerprint:
+    """Recognises a file that was read before, by a few KiB, however long the file is: by its
+    beginning, the bytes before the place up to which it was read, and a few samples between.
+
+    Goes unnoticed: a file that was rewritten, is at least as long as before, and agrees with what
+    was read in all these places. Its rows are then most likely the same.
+    """
+
+    __slots__ = ("_head", "_mark", "_samples", "_spacing", "_turn")
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._mark = b""
+        self._samples: list[tuple[int, bytes]] = []
+        self._spacing = _SPACING
+        self._turn = 0
+
+    def add(self, offset: int, data: bytes) -> None:
+        """Add ``data``, which begins at ``offset``, where the bytes added before end."""
+        if len(self._head) < _HEAD_BYTES:
+            self._head += data[: _HEAD_BYTES - len(self._head)]
+
+        self._mark = (self._mark + data[-_MARK_BYTES:])[-_MARK_BYTES:]
+        last = self._samples[-1][0] if self._samples else 0
+        place = max(last + self._spacing, offset)
+        while place + _SAMPLE_BYTES <= offset + len(data):
+            self._samples.append((place, data[place - offset : place - offset + _SAMPLE_BYTES]))
+            if len(self._samples) > _SAMPLES:
+                del self._samples[::2]
+                self._spacing *= 2
+            place = self._samples[-1][0] + self._spacing
+
+    def same_beginning(self, descriptor: int) -> bool:
+        """Whether the file begins as before, as far as it goes. Raises OSError."""
+        known = _read_at(descriptor, len(self._head), 0)
+        return known == self._head[: len(known)]
+
+    def same(self, descriptor: int, end: int, *, thorough: bool = False) -> bool:
+        """Whether the first ``end`` bytes, all that was added, seem unchanged.
+
+        Compares one sample per call, in turn, or all of them if ``thorough``. Raises OSError.
+        """
+        if _read_at(descriptor, len(self._head), 0) != self._head:
+            return False
+        if _read_at(descriptor, len(self._mark), end - len(self._mark)) != self._mark:
+            return False
+        if not self._samples:
+            return True
+        self._turn = (self._turn + 1) % len(self._samples)
+        chosen = self._samples if thorough else self._samples[self._turn : self._turn + 1]
+
+        return all(_read_at(descriptor, len(data), at) == data for at, data in chosen)
+
+
+def _read_at(descriptor: int, length: int, offset: int) -> bytes:
+    """The bytes at a place, fewer only at the end of the file: a network file system may return
+    a part of what was asked for. Raises OSError."""
+    data = os.pread(descriptor, length, offset)
+    while len(data) < length:
+        piece = os.pread(descriptor, length - len(data), offset + len(data))
+        if not piece:
+            break
+        data += piece
+    return data
+
+
+# -- holes --------------------------------------------------------------------------------------
 
 
 def dense_length(data: bytes, offset: int, *, inner: bool) -> int:
@@ -382,6 +418,7 @@ def read_piece(descriptor: int, start: int, wanted: int, size: int, stored: int)
         reached = start + len(data)
     else:
         data, reached = b"", start
+
     if hole[0] < size and reached == hole[0]:
         if hole[1] >= size:
             return data + bytes(_LEAST_BYTES), True
@@ -409,6 +446,7 @@ def _hole(descriptor: int, start: int, size: int) -> tuple[int, int]:
         begin = os.lseek(descriptor, start, os.SEEK_HOLE)
     except OSError:
         return size, size
+
     try:
         return begin, os.lseek(descriptor, begin, os.SEEK_DATA)
     except OSError as error:  # ENXIO: nothing follows

@@ -35,10 +35,9 @@ class Gzipped(Format):
 
     def __init__(self, inner: Format) -> None:
         self._inner = inner
-        self.name, self.lacks, self.common = inner.name, inner.lacks, inner.common
-        self.precision_rank, self.names_run = inner.precision_rank, inner.names_run
-        self.name_decides, self.sub_runs = inner.name_decides, inner.sub_runs
-        self.restarts = inner.restarts
+        for name in ("name", "lacks", "common", "precision_rank", "names_run", "name_decides"):
+            setattr(self, name, getattr(inner, name))
+        self.sub_runs, self.restarts = inner.sub_runs, inner.restarts
         self.files, self.written_by = f"{inner.files}, packed", inner.written_by
 
     def belonging(self, name: str) -> Belonging:
@@ -54,18 +53,14 @@ class Gzipped(Format):
         if not self.claims_name(path.name):
             return False
         most = _SEARCHED if self._inner.anywhere else HEAD_BYTES
-        return self._inner.claims(_unpacked(path), _beginning(head, most), options)
+        return self._inner.claims(_unpacked(path), _beginning(head, most)[0], options)
 
     def packed_text(self, data: bytes) -> bytes:
-        unpack = zlib.decompressobj(_GZIP)
-        try:
-            text = unpack.decompress(data, _SEARCHED) if self._inner.anywhere else b""
-        except zlib.error:
-            return b""
-        return text if unpack.eof else b""
+        text, whole = _beginning(data, _SEARCHED) if self._inner.anywhere else (b"", False)
+        return text if whole else b""
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
-        return self._inner.refusal(_beginning(head, HEAD_BYTES), options)
+        return self._inner.refusal(_beginning(head, HEAD_BYTES)[0], options)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         inner = None if path is None else _unpacked(path)
@@ -76,12 +71,13 @@ def _unpacked(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(SUFFIX))
 
 
-def _beginning(head: bytes, most: int) -> bytes:
-    """The first unpacked bytes of a file; empty when it is not packed."""
+def _beginning(packed: bytes, most: int) -> tuple[bytes, bool]:
+    """The first unpacked bytes of a file, empty when it is not packed; and whether they are all."""
+    unpack = zlib.decompressobj(_GZIP)
     try:
-        return zlib.decompressobj(_GZIP).decompress(head, most)
+        return unpack.decompress(packed, most), unpack.eof
     except zlib.error:
-        return b""
+        return b"", False
 
 
 class GzipDecoder:
@@ -108,7 +104,7 @@ class GzipDecoder:
         return self._inner.torn
 
     def feed(self, data: bytes, *, more: bool = False) -> Decoded:
-        self._packed += data
+        self._packed = b"" if self._broken else self._packed + data
         decoded, taken = Decoded(), 0
         while self._packed and taken < _MOST:
             piece = self._next()
@@ -124,38 +120,29 @@ class GzipDecoder:
         if self._unpack.eof:
             self._packed = self._packed.lstrip(b"\0")
             self._unpack = zlib.decompressobj(_GZIP)
-
-        if self._broken:
-            self._packed = b""
-            return b""
-
         before = self._unpack.copy()
         try:
             piece = self._unpack.decompress(self._packed, _PIECE)
-        except zlib.error:
-            self._notes.add(0, "not valid gzip from here on", level=Level.WATCH)
-            piece, self._packed, self._broken = _until_error(before, self._packed), b"", True
+            self._packed = self._unpack.unconsumed_tail or self._unpack.unused_data
             return piece
+        except zlib.error:
+            packed, self._packed, self._broken = self._packed, b"", True
+            self._notes.add(0, "not valid gzip from here on", level=Level.WATCH)
 
-        self._packed = self._unpack.unconsumed_tail or self._unpack.unused_data
-        return piece
+        # what it gives up to the byte that is wrong, whatever the pieces it came in
+        found, size = [], len(packed)
+        while size := min(size, len(packed)):
+            tried = before.copy()
+            try:
+                found.append(tried.decompress(packed[:size], _PIECE))
+            except zlib.error:
+                size //= 2
+            else:
+                before, packed = tried, packed[size:]
+        return b"".join(found)
 
     def finish(self) -> Decoded:
         decoded = self.feed(b"")
         while self._packed:
             decoded = decoded.then(self.feed(b""))
         return decoded.then(self._inner.finish())
-
-
-def _until_error(unpack: zlib._Decompress, packed: bytes) -> bytes:
-    """What ``packed`` gives up to the byte that is wrong, whatever the pieces it came in."""
-    found, size = [], len(packed)
-    while size := min(size, len(packed)):
-        tried = unpack.copy()
-        try:
-            found.append(tried.decompress(packed[:size], _PIECE))
-        except zlib.error:
-            size //= 2
-        else:
-            unpack, packed = tried, packed[size:]
-    return b"".join(found)

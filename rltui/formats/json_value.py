@@ -42,6 +42,7 @@ MOST_SETTINGS = 5000
 _MAX_DEPTH = 16
 _MAX_CHARS = 1000
 _MAX_ITEMS = 100
+_LISTS = (list, tuple, set, frozenset)
 #: Bits of an integer that is written in decimal.
 _MAX_BITS = 1024
 
@@ -150,15 +151,15 @@ def _collect(
         if len(found) >= MOST_SETTINGS:
             return
         name = f"{prefix}{_shown(key)}"
+        inner: Iterable[tuple[object, object]] | None = None
         if isinstance(value, Mapping) and value:
-            if depth < _MAX_DEPTH:
-                _collect(value.items(), f"{name}{joint}", joint, depth + 1, found)
+            inner = value.items()
         elif isinstance(value, (list, tuple)) and any(isinstance(v, Mapping) for v in value):
-            if depth < _MAX_DEPTH:
-                numbered = enumerate(islice(value, _MAX_ITEMS))
-                _collect(numbered, f"{name}{joint}", joint, depth + 1, found)
-        else:
+            inner = enumerate(islice(value, _MAX_ITEMS))
+        if inner is None:
             found[clean_tag(name)] = _plain(value)
+        elif depth < _MAX_DEPTH:
+            _collect(inner, f"{name}{joint}", joint, depth + 1, found)
 
 
 def _plain(value: object) -> object:
@@ -167,19 +168,19 @@ def _plain(value: object) -> object:
         return value
     if isinstance(value, int) and abs(value) < 1 << 64:
         return value
-    if isinstance(value, (list, tuple, set, frozenset)):
-        items = [_item(v) for v in islice(value, _MAX_ITEMS)]
-        value = f"[{', '.join([*items, '…'] if len(value) > _MAX_ITEMS else items)}]"
-    elif isinstance(value, Mapping):
+    if isinstance(value, Mapping):
         value = "{}"
-
+    elif isinstance(value, _LISTS):
+        items = [
+            _shown(v)[:_MAX_CHARS]
+            if not isinstance(v, (*_LISTS, Mapping))
+            else "[…]"
+            if v
+            else "[]"
+            for v in islice(value, _MAX_ITEMS)
+        ]
+        value = f"[{', '.join([*items, '…'] if len(value) > _MAX_ITEMS else items)}]"
     return clean_text(_shown(value)[:_MAX_CHARS])
-
-
-def _item(value: object) -> str:
-    if isinstance(value, (list, tuple, set, frozenset, Mapping)):
-        return "[…]" if value else "[]"
-    return _shown(value)[:_MAX_CHARS]
 
 
 def _shown(value: object) -> str:

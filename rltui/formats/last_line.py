@@ -93,21 +93,19 @@ class LastLine(Decoder):
 
     def _cut(self, data: bytes) -> None:
         """Read the lines that end in the next bytes, and keep the unfinished one."""
+        begin = data.find(b"\n") + 1 if self._parts and len(data) > _SEAM else 0
         self._parts.append(data)
         self._have += len(data)
         if self._is_due(data):
-            many = len(self._parts) > 1 and len(data) > _SEAM
-            begin = data.find(b"\n") + 1 if many else 0
-            if begin:
+            if begin:  # the line that goes on, apart from those behind it
                 self._parts[-1] = data[:begin]
                 self._read_text(b"".join(self._parts), 0)
-            if begin and not self._parts:
-                self._offset -= begin
-                self._read_text(data, begin)
-            else:
-                if begin:
-                    self._parts.append(data[begin:])
-                self._read_text(b"".join(self._parts), 0)
+                if not self._parts:
+                    self._offset -= begin
+                    self._read_text(data, begin)
+                    return
+                self._parts.append(data[begin:])
+            self._read_text(b"".join(self._parts), 0)
         elif self._have > self.max_line:
             if not self._skipping:
                 self._notes.add(self._offset, "line is too long")
@@ -205,7 +203,7 @@ class _Given:
         for item in decoded.items:
             if isinstance(item, Block):
                 for column, tag in enumerate(item.tags):
-                    self.points.setdefault(tag, []).extend(_points_of(item, column))
+                    self.points.setdefault(tag, []).extend(_points_of(item, column)[1])
 
     def taken_from(self, decoded: Decoded, *, same_step: bool = False) -> Decoded:
         """Without the first points of each tag, as many as were given; counts them off.
@@ -217,7 +215,6 @@ class _Given:
         items = list(decoded.items)
         while items and self._restarts and items[0] == self._restarts[0]:
             del items[0], self._restarts[0]
-
         return replace(decoded, items=tuple(self._left(i, same_step) for i in items))
 
     def _left(self, item: Block | Restart, same_step: bool) -> Block | Restart:
@@ -226,31 +223,24 @@ class _Given:
         absent = np.zeros(item.values.shape, bool) if item.absent is None else item.absent.copy()
         for column, tag in enumerate(item.tags):
             given = self.points.pop(tag, [])
-            pairs = list(zip(given, _points_of(item, column), strict=False))
+            rows, points = _points_of(item, column)
+            pairs = list(zip(given, points, strict=False))
             if same_step:
                 pairs = list(takewhile(lambda pair: pair[0][0] == pair[1][0], pairs))
             if any(before != now for before, now in pairs):
                 self.torn[tag] = None
-            absent[_rows_of(item, column)[: len(pairs)], column] = True
-            gone_on = same_step and len(pairs) < min(len(given), len(_rows_of(item, column)))
+            absent[rows[: len(pairs)], column] = True
+            gone_on = same_step and len(pairs) < min(len(given), len(rows))
             if given[len(pairs) :] and not gone_on:
                 self.points[tag] = given[len(pairs) :]
         return replace(item, absent=absent)
 
 
-def _rows_of(block: Block, column: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """The rows in which a column has a value."""
-    if block.absent is None:
-        return np.arange(len(block.steps))
-    return np.flatnonzero(~block.absent[:, column])
-
-
-def _points_of(block: Block, column: int) -> list[tuple[int, bytes]]:
-    """Step and value of the rows in which a column has one; NaN equals NaN."""
-    return [
-        (int(block.steps[row]), block.values[row, column].tobytes())
-        for row in _rows_of(block, column)
-    ]
+def _points_of(block: Block, column: int) -> tuple[list[int], list[tuple[int, bytes]]]:
+    """The rows in which a column has a value, and their steps and values; NaN equals NaN."""
+    absent = block.absent
+    rows = [row for row in range(len(block.steps)) if absent is None or not absent[row, column]]
+    return rows, [(int(block.steps[row]), block.values[row, column].tobytes()) for row in rows]
 
 
 class FigureLines(NamedTuple):

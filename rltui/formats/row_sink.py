@@ -45,11 +45,14 @@ def picker(keys: tuple[_K, ...]) -> Callable[[Mapping[_K, _V]], tuple[_V, ...]]:
     return getter
 
 
-class _Part(NamedTuple):
+class _Rows(NamedTuple):
+    """n rows with the m tags of a layout."""
+
     layout: Layout
     steps: IntArray
     walls: FloatArray
     values: ValueArray
+    """(n, m)."""
 
 
 class RowSink:
@@ -61,22 +64,18 @@ class RowSink:
 
     def __init__(self) -> None:
         self._items: list[Block | Restart] = []
-        self._parts: list[_Part] = []
+        self._rows: list[_Rows] = []
         self._loose: dict[str, None] = {}
         """Tags with single points, which get blocks of their own behind the others."""
 
     def rows(self, layout: Layout, steps: IntArray, walls: FloatArray, values: ValueArray) -> None:
         """Add n rows: steps and walls (n,), values (n, m)."""
-        self._parts.append(_Part(layout, steps, walls, values))
+        self._rows.append(_Rows(layout, steps, walls, values))
 
     def row(self, layout: Layout, step: int, wall: float, values: Sequence[float]) -> None:
         """Add one row of m values."""
-        self.rows(
-            layout,
-            np.array([step], np.int64),
-            np.array([wall]),
-            np.array([values], layout.dtype),
-        )
+        cells = np.array([values], layout.dtype)
+        self.rows(layout, np.array([step], np.int64), np.array([wall]), cells)
 
     def point(self, layout: Layout, step: int, wall: float, value: float) -> None:
         """Add one value of the only tag of a layout."""
@@ -95,76 +94,77 @@ class RowSink:
         return items
 
     def _flush(self) -> None:
-        parts, self._parts = self._parts, []
+        rows, self._rows = self._rows, []
         loose, self._loose = self._loose, {}
-        groups = _groups(parts, loose)
-        whole = _union(parts, groups) if len(groups) > 1 and not loose else None
+        groups = _groups(rows, loose)
+        whole = _union(rows, groups) if len(groups) > 1 and not loose else None
         if whole is not None:
             self._items.append(whole)
             return
 
-        where = _where(parts, {group[0] for group in groups})
+        own: dict[str, list[_Rows]] = {group[0]: [] for group in groups}
+        chosen: dict[Layout, list[str]] = {}
+        for some in rows:
+            if some.layout not in chosen:
+                chosen[some.layout] = [tag for tag in some.layout.tags if tag in own]
+            for tag in chosen[some.layout]:
+                own[tag].append(some)
+
         for tags in groups:
-            own = where[tags[0]]
-            values = [_columns(part, tags) for part in own]
-            if len(own) == 1:
-                self._items.append(Block(tags, own[0].steps, own[0].walls, values[0]))
+            found = own[tags[0]]
+            values = [_columns(some, tags) for some in found]
+            if len(found) == 1:
+                self._items.append(Block(tags, found[0].steps, found[0].walls, values[0]))
                 continue
-            steps = np.concatenate([part.steps for part in own])
-            walls = np.concatenate([part.walls for part in own])
+            steps = np.concatenate([some.steps for some in found])
+            walls = np.concatenate([some.walls for some in found])
             self._items.append(Block(tags, steps, walls, np.concatenate(values)))
 
 
-def _where(parts: list[_Part], leaders: set[str]) -> dict[str, list[_Part]]:
-    """tag -> the parts that contain it."""
-    found: dict[str, list[_Part]] = {}
-    chosen: dict[Layout, list[str]] = {}
-    for part in parts:
-        tags = chosen.get(part.layout)
-        if tags is None:
-            tags = chosen[part.layout] = [t for t in part.layout.tags if t in leaders]
-        for tag in tags:
-            found.setdefault(tag, []).append(part)
-    return found
+def _columns(rows: _Rows, tags: tuple[str, ...]) -> ValueArray:
+    """(n, tags) values."""
+    if rows.layout.tags == tags:
+        return rows.values
+    index = rows.layout.index
+    return rows.values[:, [index[tag] for tag in tags]]
 
 
-def _union(parts: list[_Part], groups: list[tuple[str, ...]]) -> Block | None:
+def _union(rows: list[_Rows], groups: list[tuple[str, ...]]) -> Block | None:
     """One block of all rows with absent cells, or None when separate blocks are smaller."""
-    dtype = parts[0].layout.dtype
-    if any(p.layout.dtype is not dtype for p in parts):
+    dtype = rows[0].layout.dtype
+    if any(some.layout.dtype is not dtype for some in rows):
         return None
     tags = tuple(tag for group in groups for tag in group)
-    rows = sum(len(p.steps) for p in parts)
-    size = np.dtype(dtype).itemsize
-    if rows * (16 + len(tags) * (size + 1)) >= _bytes_apart(parts, groups, size):
+    count, size = sum(len(some.steps) for some in rows), np.dtype(dtype).itemsize
+
+    if count * (16 + len(tags) * (size + 1)) >= _bytes_apart(rows, groups, size):
         return None
 
     columns = {tag: column for column, tag in enumerate(tags)}
-    values = np.zeros((rows, len(tags)), dtype)
-    absent = np.ones((rows, len(tags)), bool)
+    values = np.zeros((count, len(tags)), dtype)
+    absent = np.ones((count, len(tags)), bool)
     row = 0
-    for part in parts:
-        chosen, end = [columns[t] for t in part.layout.tags], row + len(part.steps)
-        values[row:end, chosen] = part.values
+    for some in rows:
+        chosen, end = [columns[t] for t in some.layout.tags], row + len(some.steps)
+        values[row:end, chosen] = some.values
         absent[row:end, chosen] = False
         row = end
-
-    steps = np.concatenate([p.steps for p in parts])
-    walls = np.concatenate([p.walls for p in parts])
+    steps = np.concatenate([some.steps for some in rows])
+    walls = np.concatenate([some.walls for some in rows])
     return Block(tags, steps, walls, values, absent)
 
 
-def _bytes_apart(parts: list[_Part], groups: list[tuple[str, ...]], size: int) -> int:
+def _bytes_apart(rows: list[_Rows], groups: list[tuple[str, ...]], size: int) -> int:
     """Bytes of a block for each group; ``size``: of a value."""
     leaders = frozenset(group[0] for group in groups)
-    layouts = {part.layout for part in parts}
+    layouts = {some.layout for some in rows}
     led = {layout: sum(tag in leaders for tag in layout.tags) for layout in layouts}
-    return sum(16 * len(p.steps) * led[p.layout] + p.values.size * size for p in parts)
+    return sum(16 * len(some.steps) * led[some.layout] + some.values.size * size for some in rows)
 
 
-def _groups(parts: list[_Part], loose: Collection[str]) -> list[tuple[str, ...]]:
+def _groups(rows: list[_Rows], loose: Collection[str]) -> list[tuple[str, ...]]:
     """Tags grouped by the layouts that contain them; loose ones alone."""
-    layouts = list(dict.fromkeys(p.layout for p in parts))
+    layouts = list(dict.fromkeys(some.layout for some in rows))
     if len(layouts) == 1:
         return [layouts[0].tags]
     seen: dict[str, list[int]] = {}
@@ -177,10 +177,3 @@ def _groups(parts: list[_Part], loose: Collection[str]) -> list[tuple[str, ...]]
         if tag not in loose:
             groups.setdefault(tuple(numbers), []).append(tag)
     return [tuple(g) for g in groups.values()] + [(tag,) for tag in loose]
-
-
-def _columns(part: _Part, tags: tuple[str, ...]) -> ValueArray:
-    if part.layout.tags == tags:
-        return part.values
-    index = part.layout.index
-    return part.values[:, [index[t] for t in tags]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -71,47 +71,45 @@ class Words:
 def words() -> Words:
     """The words, read once."""
     table = shipped_table("formats", "data", "words.yaml")
+
+    def read(key: str, table: Table = table) -> tuple[str, ...]:
+        """The words of a mapping to reasons, in order."""
+        pairs = list(table.need(key).table().pairs())
+        for _, reason in pairs:
+            reason.text()
+        return tuple(word for word, _ in pairs)
+
+    def any_of(key: str) -> re.Pattern[bytes]:
+        return re.compile("|".join(read(key)).encode(), re.IGNORECASE)
+
     groups = table.need("counters").table()
-    kinds = [(kind, _words(groups, name)) for kind, name in enumerate(_KINDS)]
+    kinds = {name.encode(): n for n, kind in enumerate(_KINDS) for name in read(kind, groups)}
     groups.finish()
-    coarse = _words(table, "coarse_step_keys")
+    coarse = read("coarse_step_keys")
     known = Words(
-        {name.encode(): kind for kind, names in kinds for name in names},
-        tuple(name.encode() for name in _words(table, "box_steps")),
-        (*_words(table, "step_keys"), *coarse),
-        frozenset(coarse),
-        _words(table, "table_steps"),
-        _words(table, "coarse_table_steps"),
-        frozenset(_words(table, "counting")),
-        frozenset(_words(table, "not_counting")),
-        _any_of(table, "metrics"),
-        _any_of(table, "outcomes"),
-        _any_of(table, "settings"),
-        _any_of(table, "figures"),
-        frozenset(_words(table, "figure_words")),
-        frozenset(_words(table, "data")),
-        tuple(name.encode() for name in _words(table, "hints")),
-        _words(table, "main_settings"),
-        _words(table, "sample_prompts"),
-        _words(table, "sample_completions"),
-        _words(table, "sample_rewards"),
-        _words(table, "sample_figures"),
+        counters=kinds,
+        box_steps=tuple(name.encode() for name in read("box_steps")),
+        step_keys=(*read("step_keys"), *coarse),
+        coarse_step_keys=frozenset(coarse),
+        table_steps=read("table_steps"),
+        coarse_table_steps=read("coarse_table_steps"),
+        counting=frozenset(read("counting")),
+        not_counting=frozenset(read("not_counting")),
+        metrics=any_of("metrics"),
+        outcomes=any_of("outcomes"),
+        settings=any_of("settings"),
+        figures=any_of("figures"),
+        figure_words=frozenset(read("figure_words")),
+        data=frozenset(read("data")),
+        hints=tuple(name.encode() for name in read("hints")),
+        main_settings=read("main_settings"),
+        sample_prompts=read("sample_prompts"),
+        sample_completions=read("sample_completions"),
+        sample_rewards=read("sample_rewards"),
+        sample_figures=read("sample_figures"),
     )
     table.finish()
     return known
-
-
-def _words(table: Table, key: str) -> tuple[str, ...]:
-    """The words of a mapping to reasons, in order."""
-    found = []
-    for word, reason in table.need(key).table().pairs():
-        reason.text()
-        found.append(word)
-    return tuple(found)
-
-
-def _any_of(table: Table, key: str) -> re.Pattern[bytes]:
-    return re.compile(b"|".join(w.encode() for w in _words(table, key)), re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
@@ -173,7 +171,7 @@ def step_names(names: Sequence[str], step_keys: Sequence[str]) -> list[int]:
 
 
 @lru_cache(maxsize=16)
-def _wanted(step_keys: tuple[str, ...]) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+def _wanted(step_keys: tuple[str, ...]) -> list[dict[str, int]]:
     """Plain names of steps, of passes and episodes with what follows them, and those of all
     that stand behind a prefix, with their ranks."""
     known = words()
@@ -181,12 +179,8 @@ def _wanted(step_keys: tuple[str, ...]) -> tuple[dict[str, int], dict[str, int],
     coarse = next((i for i, k in enumerate(step_keys) if k in known.coarse_step_keys), end)
     fine = dict.fromkeys(plain(k) for k in (*step_keys[:coarse], *known.table_steps))
     rest = dict.fromkeys(plain(k) for k in (*step_keys[coarse:], *known.coarse_table_steps))
-    behind = [name for name in (*fine, *rest) if "step" in name]
-    return _ranks(fine), _ranks(rest), _ranks(behind)
-
-
-def _ranks(names: Iterable[str]) -> dict[str, int]:
-    return {name: rank for rank, name in reversed(list(enumerate(names)))}
+    behind = dict.fromkeys(name for name in (*fine, *rest) if "step" in name)
+    return [{name: n for n, name in enumerate(names)} for names in (fine, rest, behind)]
 
 
 def may_count(name: str) -> bool:

@@ -1,6 +1,7 @@
 """The stable JSON documents: ``rltui.check/1``, ``rltui.snapshot/1`` and ``rltui.event/1``.
 
-Strict JSON: a number that is not finite is null. :mod:`rltui.output.documents` declares the fields.
+Strict JSON: a number that is not finite is null, None in Python. Version 1 only ever gains fields.
+The documents are built from the declarations of their fields, which also type the API.
 """
 
 from __future__ import annotations
@@ -8,39 +9,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from enum import Enum
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
-from rltui.facts import sentences
+from rltui.facts import findings, sentences
 from rltui.facts.checks import check_items
-from rltui.facts.findings import (
-    cause_words,
-    diagnosed_in,
-    ending_diagnosis,
-    marks,
-    next_step_of,
-    projections,
-    summary_of,
-)
 from rltui.facts.runs import last_lines, why_unknown
 from rltui.health.model import Diagnosis, Finding
-from rltui.output.documents import (
-    CheckDocument,
-    DiagnosisDocument,
-    EndingDocument,
-    FindingDocument,
-    FindingReference,
-    MoveDocument,
-    NoteDocument,
-    SkippedDocument,
-    SourceDocument,
-    SuspectDocument,
-    fields_of,
-)
 from rltui.output.markdown import without_mentions
 from rltui.output.text_report import event_words
 from rltui.session import RunView, Session
@@ -48,10 +28,205 @@ from rltui.session.event import Event
 from rltui.session.hook import Message
 
 Json = dict[str, Any]
+LevelWord = Literal["ok", "watch", "bad", "unknown"]
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 #: Last lines of the log of a run that died.
 _TAIL_LINES = 20
+
+
+class NoteDocument(TypedDict):
+    """Trouble in reading a file."""
+
+    path: str
+    offset: int | None
+    """Byte position, None for the file as a whole."""
+    level: LevelWord
+    message: str
+
+
+class SourceDocument(TypedDict):
+    """A log of a run."""
+
+    path: str
+    format: str
+    bytes: int
+    records: int
+    notes: list[NoteDocument]
+
+
+class FindingDocument(TypedDict):
+    """A rule that fires, or fired."""
+
+    rule: str
+    title: str
+    level: LevelWord
+    state: Literal["firing", "resolved"]
+    metric: str | None
+    tag: str | None
+    since_step: int | None
+    since_wall_time: float | None
+    until_step: int | None
+    evidence: dict[str, Any]
+    """``statistic``, ``value``, ``threshold``, ``step_first``, ``step_last``, and more by rule."""
+    summary: str
+    advice: str
+
+
+class EventDocument(FindingDocument):
+    """A change of the verdict on a run."""
+
+    schema: str
+    run: str
+    event: Literal["fired", "changed", "resolved"]
+    text: str
+    cause: str | None
+
+
+class FindingReference(TypedDict):
+    """Names a finding of the same run."""
+
+    rule: str
+    tag: str | None
+    since_step: int | None
+
+
+class CheckDocument(TypedDict):
+    """Something to look at because of a diagnosis."""
+
+    metric: str | None
+    tag: str | None
+    level: LevelWord
+    value: float | None
+    step: int | None
+    then: dict[str, float] | None
+    """``step`` and ``value`` when the diagnosis began."""
+    first: bool
+    question: str
+    hint: str
+
+
+class DiagnosisDocument(TypedDict):
+    """What several findings mean together."""
+
+    id: str
+    level: LevelWord
+    summary: str
+    explained_by: str | None
+    since_step: int | None
+    until_step: int | None
+    findings: list[FindingReference]
+    check: list[CheckDocument]
+    causes: str
+    advice: str
+
+
+class MoveDocument(TypedDict):
+    """A metric that moved before the first finding."""
+
+    metric: str
+    tag: str
+    step: int
+    before: float
+    after: float
+    factor: float | None
+    setting: bool
+
+
+class SuspectDocument(TypedDict):
+    """A value that is unusual at this algorithm."""
+
+    tag: str
+    low: float | None
+    high: float | None
+
+
+class GuessDocument(TypedDict):
+    """A tag whose name the catalogue does not know, and the metric that it is taken for."""
+
+    tag: str
+    metric: str
+
+
+class ProjectionDocument(TypedDict):
+    """When a metric will cross a limit if it goes on like this."""
+
+    tag: str
+    limit: float
+    earliest_step: int | None
+    latest_step: int | None
+
+
+class EndingDocument(TypedDict):
+    """Why a training ended before its end."""
+
+    kind: str
+    reason: str
+    after: list[str]
+    line: str
+    advice: str
+    tail: list[str]
+
+
+class SkippedDocument(TypedDict):
+    """A rule that could not judge."""
+
+    rule: str
+    missing: list[str]
+
+
+class FaultDocument(TypedDict):
+    """What rltui itself failed in, for a run."""
+
+    message: str
+    report: str | None
+    """The file with the traceback."""
+
+
+class RunVerdict(TypedDict):
+    """The verdict on one run."""
+
+    run: str
+    """Path below its logdir, ``.`` for the logdir itself."""
+    logdir: int
+    path: str
+    framework: str | None
+    algorithm: str | None
+    state: Literal["live", "stalled", "finished", "stopped", "crashed", "unknown"]
+    ending: EndingDocument | None
+    level: LevelWord
+    alarms: dict[str, int]
+    reason: str | None
+    """Why there is no verdict."""
+    categories: dict[str, LevelWord]
+    first_step: int | None
+    last_step: int | None
+    step_unit: str
+    total_steps: int | None
+    last_wall_time: float | None
+    restarts: int
+    reference: str | None
+    sources: list[SourceDocument]
+    findings: list[FindingDocument]
+    diagnoses: list[DiagnosisDocument]
+    first_movers: list[MoveDocument]
+    guessed: list[GuessDocument]
+    suspects: list[SuspectDocument]
+    projections: list[ProjectionDocument]
+    skipped: list[SkippedDocument]
+    faults: list[FaultDocument]
+
+
+def fields_of(source: object, form: type | tuple[str, ...], **given: object) -> dict[str, Any]:
+    """A document with the fields of ``form``: those of ``given``, the others from the attributes of
+    ``source``; levels and other enumerations as their words."""
+    document: dict[str, Any] = {}
+    for name in form if isinstance(form, tuple) else form.__annotations__:
+        value = given[name] if name in given else getattr(source, name)
+        if isinstance(value, Enum):
+            value = value.word if isinstance(value, Level) else value.value
+        document[name] = value
+    return document
 
 
 def dump(document: Json) -> str:
@@ -141,7 +316,7 @@ def _entry(run: RunView) -> Json:
     """The verdict on one run: the fields of ``RunVerdict`` but for the faults, which are known when
     this has been made."""
     report, known, progress = run.report, run.recognition, run.progress
-    ending, diagnosed = ending_diagnosis(run), diagnosed_in(run)
+    ending, diagnosed = findings.ending_diagnosis(run), findings.diagnosed_in(run)
     diagnoses = diagnosed.diagnoses if ending is None else (ending, *diagnosed.diagnoses)
     guessed = [(tag, info.metric) for tag, info in run.infos.items() if info.guessed]
 
@@ -154,7 +329,7 @@ def _entry(run: RunView) -> Json:
         "state": progress.state.value if progress else "unknown",
         "ending": _ending(run),
         "level": run.verdict.level.word,
-        "alarms": {x.word: marks(run)[x] for x in (Level.BAD, Level.WATCH)},
+        "alarms": {x.word: findings.marks(run)[x] for x in (Level.BAD, Level.WATCH)},
         "reason": why_unknown(run) or None,
         "categories": {k: v.word for k, v in report.categories.items()} if report else {},
         "first_step": run.data.first_step,
@@ -185,7 +360,7 @@ def _entry(run: RunView) -> Json:
                 "earliest_step": p.earliest,
                 "latest_step": p.latest,
             }
-            for p in projections(run)
+            for p in findings.projections(run)
         ],
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
     }
@@ -211,7 +386,7 @@ def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
         diagnosis,
         DiagnosisDocument,
         id=diagnosis.symptom.id,
-        summary=summary_of(run, diagnosis),
+        summary=findings.summary_of(run, diagnosis),
         findings=[fields_of(f, FindingReference) for f in diagnosis.findings],
         check=[
             fields_of(
@@ -223,7 +398,7 @@ def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
             for item in check_items(run, diagnosis)
         ],
         causes=diagnosis.symptom.causes,
-        advice=next_step_of(run, diagnosis),
+        advice=findings.next_step_of(run, diagnosis),
     )
 
 
@@ -249,7 +424,7 @@ def event_line(event: Event, words: str = "") -> str:
         "run": event.run.key.name,
         "event": event.kind.value,
         "text": words or event_words(event),
-        "cause": cause_words(event.run, event.finding) or None,
+        "cause": findings.cause_words(event.run, event.finding) or None,
         **_finding(event.finding),
     }
     return json.dumps(_finite(document), allow_nan=False)

@@ -46,6 +46,7 @@ def snapshot_svg(session: Session, theme: Theme) -> str:
         for run in [r for r in shown if r.verdict.level >= Level.WATCH and r.infos][:_MOST]:
             lines += [[], *_overview(run, view)]
     title = ", ".join(r.name for r in runs[:_MOST])
+
     return svg([coloured(x, theme) for x in lines], _WIDTH, ground_of(theme)[1], title)
 
 
@@ -61,4 +62,5 @@ def _overview(run: RunView, view: View) -> list[Line]:
     tag = tag_to_chart(run, OVERVIEW, None, first)
     right = side_lines(run, OVERVIEW, tag, view, layout.side - 1, _HEIGHT)
     rows = min(_HEIGHT, max(len(left), len(right)))
+
     return [header, [], *beside(left, right, layout.left, 2, rows)]

@@ -43,29 +43,24 @@ class Message:
 
 
 class Outbox:
-    """What waits to be delivered, and when the next may go. Pure; times are monotonic seconds."""
+    """Messages that are to be delivered, and when the next may go. Times are monotonic seconds."""
 
     def __init__(self, per_minute: int) -> None:
         self._per_minute = per_minute
-        self._waiting: dict[Hashable, Message] = {}
         self._sent: deque[float] = deque(maxlen=per_minute)
+        self.waiting: dict[Hashable, Message] = {}
+        """Identity of a finding -> the newest message about it, the oldest finding first."""
 
     def put(self, message: Message) -> None:
         """Let a message wait, in place of an older one about the same finding."""
-        self._waiting.pop(message.about, None)
-        self._waiting[message.about] = message
-        while len(self._waiting) > _MOST_WAITING:
-            del self._waiting[next(iter(self._waiting))]
-
-    def clear(self) -> int:
-        """Drop the messages that wait; how many there were."""
-        count = len(self._waiting)
-        self._waiting.clear()
-        return count
+        self.waiting.pop(message.about, None)
+        self.waiting[message.about] = message
+        while len(self.waiting) > _MOST_WAITING:
+            del self.waiting[next(iter(self.waiting))]
 
     def wait(self, now: float) -> float | None:
         """Seconds until the next message may go, 0 for at once; None when none waits."""
-        if not self._waiting:
+        if not self.waiting:
             return None
         if len(self._sent) < self._per_minute:
             return 0.0
@@ -74,7 +69,7 @@ class Outbox:
     def pop(self, now: float) -> Message:
         """The oldest message. Call it only when :meth:`wait` returned 0."""
         self._sent.append(now)
-        return self._waiting.pop(next(iter(self._waiting)))
+        return self.waiting.pop(next(iter(self.waiting)))
 
 
 def open_hook(settings: HooksConfig, clock: Clock, trouble: Callable[[str], None]) -> Hook | None:
@@ -94,7 +89,7 @@ class Hook:
         self._changed = threading.Condition()
         self._closing = self._failed = False
         self._thread: threading.Thread | None = None
-        self._runner = _Runner()
+        self._process: subprocess.Popen[bytes] | None = None
 
     def wants(self, event: Event) -> bool:
         """Whether an event is to be handed over: news, of the level that the user wants."""
@@ -119,9 +114,10 @@ class Hook:
             self._changed.notify()
         self._thread.join(within_s)
         with self._changed:
-            left = self._outbox.clear()
+            left = len(self._outbox.waiting)
+            self._outbox.waiting.clear()
         if self._thread.is_alive():
-            self._runner.kill()
+            self._kill()
         if left:
             self._trouble(f"hooks.on_finding: {left} not delivered")
 
@@ -136,15 +132,6 @@ class Hook:
                 self._trouble(f"hooks.on_finding: {error}")
             self._failed = error is not None
 
-    def deliver(self, message: Message) -> str | None:
-        """Deliver one message now; returns what went wrong, or None."""
-        settings = self._settings
-        body = message.text if settings.format == "text" else message.document
-        data = body.encode("utf-8", "backslashreplace")
-        if settings.url is not None:
-            return _send(settings.url, data, settings)
-        return self._runner.run(settings.on_finding, data + b"\n", settings.timeout_s)
-
     def _next(self) -> Message | None:
         """The next message, when it may go; None at the end."""
         with self._changed:
@@ -156,6 +143,50 @@ class Hook:
                 if self._closing:
                     return None
                 self._changed.wait(left)
+
+    def deliver(self, message: Message) -> str | None:
+        """Deliver one message now; returns what went wrong, or None."""
+        settings = self._settings
+        body = message.text if settings.format == "text" else message.document
+        data = body.encode("utf-8", "backslashreplace")
+        if settings.url is not None:
+            return _send(settings.url, data, settings)
+        return self._run(data + b"\n")
+
+    def _run(self, data: bytes) -> str | None:
+        """Run the command with ``data`` on its standard input; it and its children are killed when
+        it takes too long. Files, not pipes: a child that lives on holds nobody up."""
+        command, timeout_s = self._settings.on_finding, self._settings.timeout_s
+        words = shlex.split(command[0]) if len(command) == 1 else list(command)
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
+            given.write(data)
+            given.seek(0)
+            try:
+                process = self._process = subprocess.Popen(
+                    words, stdin=given, stdout=subprocess.DEVNULL, stderr=errors,
+                    start_new_session=True,
+                )  # fmt: skip
+                code = process.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                self._kill()
+                process.wait()
+                return f"{words[0]}: took more than {timeout_s:g} s"
+            except (OSError, ValueError) as error:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                return _short(f"{words[0]}: {reason}")
+            if code == 0:
+                return None
+            errors.seek(max(0, errors.seek(0, os.SEEK_END) - _ERROR_BYTES))
+            said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+
+        return _short(f"{words[0]}: exit code {code}" + (f": {said}" if said else ""))
+
+    def _kill(self) -> None:
+        """End the command and its children, if it runs."""
+        process = self._process
+        if process is not None and process.poll() is None:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
@@ -189,48 +220,6 @@ def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
         return _short(f"{host}: {type(error).__name__}")
 
     return None
-
-
-class _Runner:
-    """Runs one command at a time."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def run(self, command: tuple[str, ...], data: bytes, timeout_s: float) -> str | None:
-        """Run a command with ``data`` on its standard input; it and its children are killed when
-        it takes too long. Files, not pipes: a child that lives on holds nobody up."""
-        words = shlex.split(command[0]) if len(command) == 1 else list(command)
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
-            given.write(data)
-            given.seek(0)
-            try:
-                process = self._process = subprocess.Popen(
-                    words, stdin=given, stdout=subprocess.DEVNULL, stderr=errors,
-                    start_new_session=True,
-                )  # fmt: skip
-            except (OSError, ValueError) as error:
-                reason = error.strerror if isinstance(error, OSError) else str(error)
-                return _short(f"{words[0]}: {reason}")
-            try:
-                code = process.wait(timeout_s)
-            except subprocess.TimeoutExpired:
-                self.kill()
-                process.wait()
-                return f"{words[0]}: took more than {timeout_s:g} s"
-            if code == 0:
-                return None
-            errors.seek(max(0, errors.seek(0, os.SEEK_END) - _ERROR_BYTES))
-            said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-
-        return _short(f"{words[0]}: exit code {code}" + (f": {said}" if said else ""))
-
-    def kill(self) -> None:
-        """End the command and its children, if it runs."""
-        process = self._process
-        if process is not None and process.poll() is None:
-            with contextlib.suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _short(text: str) -> str:

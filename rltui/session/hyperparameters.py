@@ -25,8 +25,7 @@ from rltui.formats.json_value import MOST_SETTINGS, flat_settings
 from rltui.formats.words import words
 
 if TYPE_CHECKING:
-    from rltui.sources.side_files.sample import Sample, SampleRow
-    from rltui.sources.side_files.sample_files import SampleTable
+    from rltui.sources.side_files.sample_files import Sample, SampleRow, SampleTable
 
 #: Names of texts that hold hyperparameters: transformers logs ``args``, CleanRL
 #: ``hyperparameters``, others ``config``, ``hparams``; TensorBoard adds ``/text_summary``.
@@ -74,7 +73,7 @@ class _FileSettings:
 
 
 class Hyperparameters:
-    """Of one run, file by file."""
+    """The hyperparameters of one run, file by file."""
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
@@ -261,7 +260,7 @@ class TextLimit:
 
 
 class Texts:
-    """Of one run."""
+    """The texts of one run; beyond a limit the oldest are dropped."""
 
     def __init__(self, limit: TextLimit | None = None) -> None:
         """``limit``: of the texts of all runs; None for a run alone."""
@@ -343,8 +342,7 @@ class TextSet:
     def load(self, step: int | None) -> SampleTable:
         """The texts at a step."""
         # heavy: whatever reads files of samples
-        from rltui.sources.side_files.sample import SampleRow
-        from rltui.sources.side_files.sample_files import SampleTable  # heavy
+        from rltui.sources.side_files.sample_files import SampleRow, SampleTable
 
         return SampleTable(
             tuple(
@@ -362,6 +360,6 @@ class TextSet:
         point = self._points.get(row.place)
         if point is None:
             raise ValueError("newer texts took its place")
-        from rltui.sources.side_files.sample import Sample  # heavy
+        from rltui.sources.side_files.sample_files import Sample  # heavy
 
         return Sample(((self.name, point.text),), ())

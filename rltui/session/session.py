@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,8 @@ from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.reader import Reader
-from rltui.store import Changes, RunData, Store
+from rltui.sources.follow.schedule import Intervals
+from rltui.store import Changes, Moved, RunData, Store
 
 #: Time spent on taking batches in per tick of the app, so that keys stay quick while gigabytes
 #: are read, seconds.
@@ -142,10 +143,13 @@ class Session:
     def _new_reader(
         self, config: Config, choice: Choice, step_keys: tuple[str, ...], pipe: int
     ) -> Reading:
+        every = config.watch
         wishes = Wishes(
             clock=self.clock,
             verify=choice.verify,
-            watch=config.watch,
+            watch=Intervals(
+                *(every.fast_s, every.slow_s, every.rescan_s, every.inotify, every.remote_s)
+            ),
             choose=self.naming.choose,
             wants=self.naming.wants if choice.run_glob is not None else None,
             step_keys=step_keys,
@@ -175,7 +179,7 @@ class Session:
     @property
     def found(self) -> tuple[RunFiles, ...] | None:
         """The runs of the last search with their files; None where another process has them."""
-        return self.reader.found if isinstance(self.reader, Reader) else None
+        return self.reader.search.found.runs if isinstance(self.reader, Reader) else None
 
     def adopt(self, runs: Sequence[RunFiles]) -> None:
         """Read these runs, which another session :attr:`found`, instead of searching for some."""
@@ -222,7 +226,8 @@ class Session:
             for batch in batches:
                 changes |= self._apply(batch)
             loaded, held = self.memory.step()
-            changes |= Changes() if loaded is None else Changes(frozenset({loaded}))
+            if loaded is not None:
+                changes |= Changes(frozenset({loaded}))
             for batch in held:
                 changes |= self._apply(batch)
             self.busy = len(batches) == _BATCHES or self.memory.busy
@@ -290,7 +295,7 @@ class Session:
             if view.report is not None and batch.items:
                 grown.append(key)
         self.memory.count(batch, grown)
-        for key in changes.new_tags | self._learn(batch, changes):
+        for key in changes.new_tags | self._learn(batch, owner, changes.moved):
             with self.run_list.all[key].walled("names could not be interpreted"):
                 self._interpreter.interpret(self.run_list.all[key])
         self.judge.mark(changes.runs)
@@ -301,15 +306,15 @@ class Session:
         self._store.add_run(batch.run, batch.run_path)
         self._view_of(self._store.key_of(batch)).failed(fault)
 
-    def _learn(self, batch: Batch, changes: Changes) -> set[RunKey]:
+    def _learn(self, batch: Batch, owner: RunKey, moved: Iterable[Moved]) -> set[RunKey]:
         """Take hyperparameters and texts in; returns the runs that have new hyperparameters."""
         news = set()
-        for moved in changes.moved:
-            source, target = (self.run_list.all[key] for key in (moved.source, moved.target))
-            source.texts.move(moved.path, target.texts)
-            if source.hyperparameters.move(moved.path, target.hyperparameters):
-                news |= {moved.source, moved.target}
-        owner = self._store.key_of(batch)
+        for move in moved:
+            owner = self._store.key_of(batch)
+            source, target = self.run_list.all[move.source], self.run_list.all[move.target]
+            source.texts.move(move.path, target.texts)
+            if source.hyperparameters.move(move.path, target.hyperparameters):
+                news |= {move.source, move.target}
         view = self._view_of(owner)
         view.texts.add(batch)
         if view.hyperparameters.add(batch):

@@ -42,7 +42,7 @@ class _Writers:
     """That were looked at while it was live."""
     seen_held: set[Path] = field(default_factory=set)
     """Those of them that a process had open."""
-    beside: bool = False
+    facts_read: bool = False
     """Whether the files beside its logs were read."""
     again_at: float = 0.0
     """When the next look at a run that is held is due, monotonic seconds."""
@@ -50,7 +50,7 @@ class _Writers:
 
 
 @dataclass(slots=True)
-class _Look:
+class _Wish:
     """What a look is to find out about one run, and what it has found."""
 
     key: RunKey
@@ -59,7 +59,7 @@ class _Look:
     """Path -> name of the format; empty where nobody needs to know who writes it."""
     silent: bool
     """Whether the run has fallen silent."""
-    beside: tuple[Path, list[Path]] | None
+    facts_from: tuple[Path, list[Path]] | None
     """Where facts lie beside the logs, see :meth:`FactFiles.read`; None where they are known."""
     holds: Mapping[Path, Hold] = field(default_factory=dict)
     facts: Facts | None = None
@@ -84,7 +84,7 @@ class Vitals:
         self._clock = clock
         self._tell = tell
         self._known: dict[RunKey, _Writers] = {}
-        self._found: SimpleQueue[list[_Look]] = SimpleQueue()
+        self._found: SimpleQueue[list[_Wish]] = SimpleQueue()
         self._looking = False
         self._not_before = 0.0
 
@@ -139,28 +139,28 @@ class Vitals:
 
         return told
 
-    def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Look]:
+    def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Wish]:
         """What is to be looked at; while it ``rests``, only what has just fallen silent."""
-        found: list[_Look] = []
+        found: list[_Wish] = []
         for view in runs:
             progress, data = view.progress, view.data
             if progress is None or progress.gone or data.files.reading:
                 continue
             if not (is_remote(data.path) or data.path == PIPE):
                 found += self._due_of(view, progress, now, rests=rests)
-        if any(wish.beside for wish in found):
+        if any(wish.facts_from for wish in found):
             self._name_folders(found)
 
         return found
 
-    def _name_folders(self, looks: list[_Look]) -> None:
+    def _name_folders(self, looks: list[_Wish]) -> None:
         """Say in which directories facts may lie beside the logs: those that hold one run only."""
         above = {key: self._folders_of(view) for key, view in self._views.items()}
         runs_in = Counter((key.logdir, p) for key, paths in above.items() for p in paths)
         for wish in looks:
-            if wish.beside is not None:
+            if wish.facts_from is not None:
                 alone = (p for p in above[wish.key] if runs_in[wish.key.logdir, p] == 1)
-                wish.beside[1].extend(alone)
+                wish.facts_from[1].extend(alone)
 
     def _folders_of(self, view: RunView) -> list[Path]:
         """The directories above the path of a run, up to the logdir, the nearest first."""
@@ -169,7 +169,7 @@ class Vitals:
 
     def _due_of(
         self, view: RunView, progress: Progress, now: float, *, rests: bool
-    ) -> Iterator[_Look]:
+    ) -> Iterator[_Wish]:
         known = self._known.setdefault(view.key, _Writers())
         silent = progress.silent(self._clock.now())
         fresh = silent and not progress.is_looked_at
@@ -180,23 +180,23 @@ class Vitals:
         paths = view.data.files.by_path.keys()
         first = progress.state is RunState.LIVE and not known.files >= paths
         looks = (fresh or again) if silent else first
-        beside = fresh or not (known.beside or progress.total_steps)
+        beside = fresh or not (known.facts_read or progress.total_steps)
         if looks or beside:
-            known.beside = True
+            known.facts_read = True
             yield self._wish(view, known, silent=silent, looks=looks, beside=beside)
 
     def _wish(
         self, view: RunView, known: _Writers, *, silent: bool, looks: bool, beside: bool
-    ) -> _Look:
+    ) -> _Wish:
         files = view.data.files.by_path
         kinds = {p: f.source.format for p, f in files.items() if looks and not f.gone}
         if looks and not silent:
             known.files = frozenset(kinds)
         place: tuple[Path, list[Path]] | None = (view.data.path, []) if beside else None
         written_at = None if view.progress is None else view.progress.written_at
-        return _Look(view.key, written_at, kinds, silent, place)
+        return _Wish(view.key, written_at, kinds, silent, place)
 
-    def _look(self, looks: list[_Look]) -> None:
+    def _look(self, looks: list[_Wish]) -> None:
         """Look, on any thread. Where it fails nothing is found: that must not end what reads the
         logs."""
         files = {path: kind for wish in looks for path, kind in wish.files.items()}
@@ -207,7 +207,7 @@ class Vitals:
                     replace(
                         wish,
                         holds={path: holds[path] for path in wish.files if path in holds},
-                        facts=None if wish.beside is None else beside.read(*wish.beside),
+                        facts=None if wish.facts_from is None else beside.read(*wish.facts_from),
                     )
                     for wish in looks
                 ]
@@ -216,7 +216,7 @@ class Vitals:
         self._found.put(found)
 
 
-def _held(view: RunView, look: _Look, seen_held: set[Path]) -> bool | None:
+def _held(view: RunView, look: _Wish, seen_held: set[Path]) -> bool | None:
     """Whether a process writes a run; None where that cannot be told. That nobody does is told by
     the file that the training wrote last, or about then."""
     holds = look.holds

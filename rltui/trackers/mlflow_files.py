@@ -84,7 +84,7 @@ def setting_of(raw: bytes) -> int | float | bool | str:
     return _TRUTH.get(text, text)
 
 
-class Column(NamedTuple):
+class TagPoints(NamedTuple):
     """New points of one tag, in the order in which they were logged; arrays of (n,)."""
 
     tag: str
@@ -95,13 +95,13 @@ class Column(NamedTuple):
     values: FloatArray
 
 
-def blocks_of(columns: Iterable[Column]) -> tuple[Block, ...]:
+def blocks_of(columns: Iterable[TagPoints]) -> tuple[Block, ...]:
     """Blocks that hold the columns.
 
     Metrics that were logged together have the same steps and times, and share a block: one matrix
     in place of a pair of axes for each tag.
     """
-    groups: dict[tuple[bytes, bytes], list[Column]] = {}
+    groups: dict[tuple[bytes, bytes], list[TagPoints]] = {}
     for column in columns:
         key = column.steps.tobytes(), column.walls.tobytes()
         groups.setdefault(key, []).append(column)
@@ -253,7 +253,9 @@ class _MetricFile:
         """Bytes that were taken."""
         return self.tail.offset - len(self._held)
 
-    def read(self, most: int, notes: NoteBook, trouble: list[tuple[Level, str]]) -> Column | None:
+    def read(
+        self, most: int, notes: NoteBook, trouble: list[tuple[Level, str]]
+    ) -> TagPoints | None:
         """At most ``most`` new lines as a column. Adds ``notes`` about lines, and ``trouble`` with
         the file."""
         if not self._held and self.tail.still():
@@ -283,7 +285,7 @@ class _MetricFile:
         self.lines += lines
         return column
 
-    def _regular(self, body: bytes, lines: int) -> Column | None:
+    def _regular(self, body: bytes, lines: int) -> TagPoints | None:
         """The column if each line is three fields; None if not."""
         data = np.frombuffer(body, np.uint8)
         gaps = data[data <= _SPACE]
@@ -298,9 +300,9 @@ class _MetricFile:
         except (ValueError, OverflowError):
             return None
         self.steps_are_row_numbers = False
-        return Column(self.tag, steps, times / 1000, values)
+        return TagPoints(self.tag, steps, times / 1000, values)
 
-    def _irregular(self, body: bytes, begin: int, notes: NoteBook) -> Column | None:
+    def _irregular(self, body: bytes, begin: int, notes: NoteBook) -> TagPoints | None:
         """Line by line; one that cannot be read is noted and left out."""
         points: list[tuple[int, float, float]] = []
         for number, line in enumerate(body.split(b"\n")[:-1], self.lines):
@@ -321,7 +323,7 @@ class _MetricFile:
         if not points:
             return None
         steps, walls, values = zip(*points, strict=True)
-        return Column(self.tag, np.array(steps, np.int64), np.array(walls), np.array(values))
+        return TagPoints(self.tag, np.array(steps, np.int64), np.array(walls), np.array(values))
 
 
 class _MlflowRun:
@@ -400,7 +402,7 @@ class _MlflowRun:
         self._meta = stamp
         return self._exit_code if self._exit_code != before else None
 
-    def _read(self, budget: int, trouble: list[tuple[Level, str]]) -> tuple[list[Column], int]:
+    def _read(self, budget: int, trouble: list[tuple[Level, str]]) -> tuple[list[TagPoints], int]:
         """New points of all metrics, and the number of their lines.
 
         The same number of lines is taken from each file, so that metrics that were logged

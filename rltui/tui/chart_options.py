@@ -38,13 +38,8 @@ class ChartOptions(ShellScreen[Any]):
             self.shell.say("the log has no times: the x axis stays the step")
         self._set(axis=axes[(index + 1) % len(axes)])
 
-    def action_smoother(self) -> None:
-        self._smooth(1)
-
-    def action_rougher(self) -> None:
-        self._smooth(-1)
-
-    def _smooth(self, by: int) -> None:
+    def action_smooth(self, by: int) -> None:
+        """The next smoothing weight, or the one before."""
         weight = self.shell.view.smooth
         at = min(range(len(_SMOOTH)), key=lambda i: abs(_SMOOTH[i] - weight)) + by
         if 0 <= at < len(_SMOOTH):

@@ -92,6 +92,44 @@ _SHOWN = {
 }  # fmt: skip
 
 
+#: Method -> the actions that it carries out with the argument -1 and 1.
+_BACK_AND_ON = {
+    "move": ("up", "down"),
+    "move_half": ("half_up", "half_down"),
+    "move_to_end": ("first", "last"),
+    "chart_sideways": ("chart_left", "chart_right"),
+    "step_section": ("previous_section", "next_section"),
+    "step_metric": ("previous_metric", "next_metric"),
+    "step_column": ("previous_column", "next_column"),
+    "step_tab": ("previous_tab", "next_tab"),
+    "turn": ("left", "right"),
+    "step_sample": ("earlier", "later"),
+    "step_kind": ("previous_kind", "next_kind"),
+    "scroll_sideways": ("scroll_left", "scroll_right"),
+    "cross": ("cross_left", "cross_right"),
+    "grid_cross": ("grid_cross_left", "grid_cross_right"),
+    "cross_to_end": ("first_step", "last_step"),
+    "zoom": ("zoom_out", "zoom_in"),
+    "smooth": ("rougher", "smoother"),
+    "replay": ("replay_back", "replay_on"),
+    "replay_speed": ("replay_slower", "replay_faster"),
+}
+#: Action -> what carries it out, when not the method of that name.
+_CALLS = {
+    **{back: f"{method}(-1)" for method, (back, _) in _BACK_AND_ON.items()},
+    **{on: f"{method}(1)" for method, (_, on) in _BACK_AND_ON.items()},
+    "tab": "tab('{}')",
+    "table": "grid",
+    "alone": "maximise",
+    "finding_alone": "maximise",
+    "reference": "compare",
+    "pause": "app.pause",
+    "palette": "app.command_palette",
+    "suspend": "app.suspend_process",
+    "quit": "app.quit",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One action and the keys that start it."""
@@ -112,11 +150,18 @@ class Key:
     """Lower stays longer when the footer gets narrow."""
     footer_key: str = ""
     """How the footer writes the key, when shorter than ``shown``."""
-    handler: str = ""
-    """What carries it out, when not ``action``: ``app.NAME`` is a method of the app. The screens
-    check it when they are defined."""
-    by_key: bool = False
-    """The handler gets the key that was pressed."""
+
+    @property
+    def call(self) -> str:
+        """What carries it out: a method without ``action_``, with arguments where it has some
+        (``{}`` is the name of the key). ``app.NAME`` is a method of the app. The screens check it
+        when they are defined."""
+        return _CALLS.get(self.action, self.action)
+
+    @property
+    def method(self) -> str:
+        """The name of that method alone."""
+        return self.call.partition("(")[0]
 
 
 def _key(action: str, keys: str, *row: Any, shown: str = "", **more: Any) -> Key:
@@ -138,7 +183,7 @@ KEYS: tuple[Key, ...] = (
     _key("last_step", "G end", "to the newest step", MOVE, (METRIC,)),
     _key("half_up", "ctrl+u pageup", "half a page up", MOVE, _SCROLLED),
     _key("half_down", "ctrl+d pagedown", "half a page down", MOVE, _SCROLLED),
-    _key("tab", "1 2 3 4 5 6 7 8 9 0", "tab", MOVE, _RUN, shown="1 … 9  0", by_key=True),
+    _key("tab", "1 2 3 4 5 6 7 8 9 0", "tab", MOVE, _RUN, shown="1 … 9  0"),
     _key("previous_tab", "left_square_bracket", "previous tab", MOVE, _RUN),
     _key("next_tab", "right_square_bracket", "next tab", MOVE, _RUN),
     _key("left", "left h", "previous tab", MOVE, (*_TABS, FINDINGS)),
@@ -161,11 +206,10 @@ KEYS: tuple[Key, ...] = (
     _key("filter", "slash", "filter; !word hides", _SCREEN, _FILTERED, "filter", 1),
     _key("rescan", "r", "search again at once", _SCREEN, (PICKER,), "look again", 4),
     _key("grid", "v", "grid of charts", _SCREEN, (LIST,), "grid", 6),
-    _key("table", "v", "table", _SCREEN, (GRID,), "table", 3, handler="grid"),
+    _key("table", "v", "table", _SCREEN, (GRID,), "table", 3),
     _key("maximise", "m", "chart or list alone", _SCREEN, (LIST,), rank=15),
-    _key("alone", "m", "chart alone", _SCREEN, (GRID, METRIC), handler="maximise"),
-    _key("finding_alone", "m", "finding or list alone", _SCREEN, (FINDINGS,), "all of it", 5,
-         handler="maximise"),
+    _key("alone", "m", "chart alone", _SCREEN, (GRID, METRIC)),
+    _key("finding_alone", "m", "finding or list alone", _SCREEN, (FINDINGS,), "all of it", 5),
     _key("pin", "P", "pin to Overview, unpin", _SCREEN, (*_CHARTS, TIMING), "pin", 13),
     _key("scroll_left", "left h", "sideways", MOVE, (LOG,), "sideways", 2, "← →"),
     _key("scroll_right", "right l", "sideways", MOVE, (LOG,)),
@@ -190,14 +234,12 @@ KEYS: tuple[Key, ...] = (
     _key("log_y", "L", "log y", _CHART, _CURVES, "log y", 9),
     _key("outliers", "o", "ignore outliers", _CHART, _CHARTS, "outliers", 10),
     _key("shares", "v", "shares or seconds", _CHART, (TIMING,), "shares/seconds", 4),
-    _key("reference", "c", "compare with this run", _SCREEN, EVERYWHERE, "compare", 14,
-         handler="compare"),
+    _key("reference", "c", "compare with this run", _SCREEN, EVERYWHERE, "compare", 14),
     _key("explain", "e", "explain the selection", _ALL, (*_RUN, *_OVERLAYS), "explain", 6),
     _key("tail", "t", "tail of the console log", _ALL, (*_RUN, *_OVERLAYS), rank=13),
     _key("hyperparameters", "H", "hyperparameters", _ALL, _SETTINGS, rank=13),
     _key("samples", "T", "texts and samples", _ALL, (*_RUN, SAMPLES), rank=13),
-    _key("pause", "p", "pause the view, a replay", _ALL, footer="play/pause", rank=1,
-         handler="app.pause"),
+    _key("pause", "p", "pause the view, a replay", _ALL, footer="play/pause", rank=1),
     _key("replay_back", "less_than_sign", "as it was a step earlier", _REPLAY, _RUN,
          "replay a step", 1, "< >"),
     _key("replay_on", "greater_than_sign", "as it was a step later", _REPLAY, _RUN),
@@ -207,13 +249,16 @@ KEYS: tuple[Key, ...] = (
     _key("copy", "y", "copy the row as text", _ALL, (*EVERYWHERE, SAMPLES), "copy", 12),
     _key("write", "w", "write screen or data", _ALL, rank=14),
     _key("command", "colon", "command: tab, goto, theme", _ALL, (*EVERYWHERE, SAMPLES)),
-    _key("palette", "ctrl+p", "palette of commands", _ALL, (*EVERYWHERE, PICKER, SAMPLES),
-         handler="app.command_palette"),
-    _key("suspend", "ctrl+z", "suspend", _ALL, _ALWAYS, handler="app.suspend_process"),
-    _key("quit", "q ctrl+c", "quit; training goes on", _ALL, (*EVERYWHERE, PICKER), "quit", 0,
-         handler="app.quit"),
+    _key("palette", "ctrl+p", "palette of commands", _ALL, (*EVERYWHERE, PICKER, SAMPLES)),
+    _key("suspend", "ctrl+z", "suspend", _ALL, _ALWAYS),
+    _key("quit", "q ctrl+c", "quit; training goes on", _ALL, (*EVERYWHERE, PICKER), "quit", 0),
     _key("close", "q", "close", _ALL, (*_OVERLAYS, SAMPLES), "close", 0),
 )  # fmt: skip
+#: Method -> the screens on which a key calls it.
+METHOD_PLACES = {
+    name: {place for k in KEYS if k.method == name for place in k.where}
+    for name in {k.method for k in KEYS}
+}
 
 
 def keys_of(config: Config) -> tuple[Key, ...]:

@@ -35,7 +35,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.view import View
-from rltui.facts.timeline import LEGEND
+from rltui.facts.x_axis import LEGEND
 from rltui.tui.keys import OVERLAY, PICKER, Key, covered
 from rltui.tui.screen import ListScreen
 from rltui.tui.widgets.line_list import LineList
@@ -112,10 +112,6 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
         """The text."""
         raise NotImplementedError
 
-    @property
-    def items(self) -> LineList[None]:
-        return self.query_one(_Raised)
-
     def update(self) -> None:
         width, height = self.size
         room = max(10, min(width - 5, self.MOST))
@@ -146,10 +142,6 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
 
     def action_close(self) -> None:
         self.dismiss()
-
-    def action_back(self) -> None:
-        if not self.leave_line():
-            self.dismiss()
 
     def action_explain(self) -> None:
         """Only what lies over a screen because of a key is closed by that key."""

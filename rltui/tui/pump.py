@@ -37,15 +37,14 @@ _APART_S = 0.5
 _BURST, _EVERY_S = 3, 0.95
 #: Modules that are imported on first use, those that are needed soonest first.
 LATER = (
-    "rltui.pages.metric.related",
     "rltui.pages.findings.findings_detail",
+    "rltui.pages.metric.lines",
     "rltui.pages.metric.screen",
-    "rltui.pages.timing.timing_table",
     "rltui.tui.overlay",
     "rltui.pages.log.screen",
     "rltui.pages.comparison.screen",
-    "rltui.pages.hyperparameters.screen",
-    "rltui.pages.samples.screen",
+    "rltui.pages.hyperparameters",
+    "rltui.pages.samples",
     "rltui.tui.writing",
     "rltui.output.text_report",
     "rltui.output.json_document",

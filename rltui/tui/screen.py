@@ -19,7 +19,16 @@ from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import choose
 from rltui.draw.line import Line
 from rltui.session import RunView, Session
-from rltui.tui.keys import KEYS, MOVE, REPLAYED, Key, elsewhere, footer_line, keys_for
+from rltui.tui.keys import (
+    KEYS,
+    METHOD_PLACES,
+    MOVE,
+    REPLAYED,
+    Key,
+    elsewhere,
+    footer_line,
+    keys_for,
+)
 from rltui.tui.shell import ShellApp, check_handler, shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.status import Status
@@ -39,12 +48,12 @@ def bindings_for(places: tuple[str, ...], owner: type) -> list[BindingType]:
     ``owner`` does not carry out."""
     found: list[BindingType] = []
     for key in (k for k in KEYS if set(places) & set(k.where)):
-        handler = key.handler or key.action
-        if not handler.startswith("app."):
+        if not key.call.startswith("app."):
             check_handler(key, owner)
-        for name in key.keys:
-            action = f"{handler}({name!r})" if key.by_key else handler
-            found.append(Binding(name, action, key.words, show=False, id=key.action))
+        found += [
+            Binding(name, key.call.format(name), key.words, show=False, id=key.action)
+            for name in key.keys
+        ]
     return found
 
 
@@ -101,8 +110,8 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether an action of the table works here now."""
         del parameters
-        rows = [k for k in KEYS if action in (k.action, k.handler)]
-        return not rows or any(self.place in k.where for k in rows)
+        places = METHOD_PLACES.get(action)
+        return places is None or self.place in places
 
     # -- painting --------------------------------------------------------------------------
 
@@ -177,7 +186,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         """The commands of the palette: everything but moving."""
         for key in self.keys:
             if key.group != MOVE and key.action not in ("palette", "quit"):
-                run = partial(self.run_action, key.handler or key.action)
+                run = partial(self.run_action, key.call)
                 yield SystemCommand(key.words.capitalize(), f"key {key.shown}", run)
 
     # -- keys of every screen --------------------------------------------------------------
@@ -256,8 +265,9 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             return False
 
     def action_back(self) -> None:
-        """One level out; never quits."""
-        self.leave_line()
+        """One level out: the line that takes text, the filter, the screen; never quits."""
+        if not self.leave_line() and len(self.shell.screen_stack) > 1:
+            self.dismiss()
 
 
 class ListScreen(ShellScreen[None]):
@@ -266,7 +276,7 @@ class ListScreen(ShellScreen[None]):
     @property
     def items(self) -> LineList[Any]:
         """The list."""
-        raise NotImplementedError
+        return self.query_one(LineList)
 
     def action_enter(self) -> None:
         """Open what is at the cursor."""
@@ -283,23 +293,17 @@ class ListScreen(ShellScreen[None]):
         """Take a filter."""
         await self.status.edit("filter")
 
-    def action_up(self) -> None:
-        self.items.move(-1)
+    def action_move(self, by: int) -> None:
+        """Move the cursor by rows."""
+        self.items.move(by)
 
-    def action_down(self) -> None:
-        self.items.move(1)
+    def action_move_half(self, by: int) -> None:
+        """Move the cursor by half pages."""
+        self.items.move(by * max(1, self.size.height // 2))
 
-    def action_half_up(self) -> None:
-        self.items.move_pages(-1)
-
-    def action_half_down(self) -> None:
-        self.items.move_pages(1)
-
-    def action_first(self) -> None:
-        self.items.move_to_end(False)
-
-    def action_last(self) -> None:
-        self.items.move_to_end(True)
+    def action_move_to_end(self, by: int) -> None:
+        """Move the cursor to the first row (-1) or the last one (1)."""
+        self.items.move_to_end(by > 0)
 
 
 def start_thread(work: Callable[[], None]) -> None:

@@ -77,7 +77,7 @@ class ShellApp(CellDiffApp[Result]):
         """``places`` are the screens of the key table whose ``app.`` actions it carries out."""
         super().__init_subclass__(**options)
         for key in KEYS:
-            if key.handler.startswith("app.") and set(places) & set(key.where):
+            if key.call.startswith("app.") and set(places) & set(key.where):
                 check_handler(key, cls)
 
     def __init__(self, look: Look) -> None:
@@ -229,7 +229,7 @@ class ShellApp(CellDiffApp[Result]):
 
 def check_handler(key: Key, owner: type) -> None:
     """Raise UsageError when ``owner`` does not carry out the action of a row."""
-    method = f"action_{(key.handler or key.action).removeprefix('app.')}"
+    method = f"action_{key.method.removeprefix('app.')}"
     if not callable(getattr(owner, method, None)):
         raise UsageError(f"key {key.action!r}: {owner.__name__} has no {method}")
 

@@ -95,15 +95,6 @@ def test_still_while_nothing_changes(log: Path) -> None:
     assert not tail.still()
 
 
-def test_no_handle_stays_open(log: Path) -> None:
-    handles = Path("/proc/self/fd")
-    before = len(list(handles.iterdir()))
-    tails = [Tail(log) for _ in range(50)]
-    for tail in tails:
-        tail.poll(BIG)
-    assert len(list(handles.iterdir())) == before
-
-
 def test_truncated_to_nothing_first(log: Path) -> None:
     """verl opens its file with truncation and writes the first row minutes later."""
     tail = Tail(log)
@@ -138,18 +129,6 @@ def test_shorter_for_long_is_believed(log: Path) -> None:
     log.write_bytes(log.read_bytes()[:11])
     assert [tail.poll(BIG) for _ in range(7)] == [Polled()] * 7
     assert tail.poll(BIG).restarted
-
-
-def test_shorter_twice_is_counted_anew(log: Path) -> None:
-    tail = Tail(log)
-    tail.poll(BIG)
-    whole = log.read_bytes()
-    for _ in range(3):
-        log.write_bytes(whole[:22])
-        assert [tail.poll(BIG) for _ in range(7)] == [Polled()] * 7
-        log.write_bytes(whole)
-        assert not tail.poll(BIG).restarted
-    assert tail.generation == 0
 
 
 def test_deleted_and_created_again(log: Path) -> None:
@@ -433,14 +412,6 @@ def test_a_page_that_arrives_late_behind_rows_that_came_in_pieces(log: Path) -> 
     clock.advance(1.0)
     written(log, PAGE * 4, clock)
     assert tail.poll(BIG).data == PAGE * 2
-
-
-def test_a_hole_in_a_file_that_began_anew_is_read_at_once(log: Path) -> None:
-    tail, clock = after_a_page(log)
-    written(log, b"Another" + PAGE[7:] + bytes(4096) + PAGE + bytes(20), clock)
-    polled = tail.poll(BIG)
-    assert (polled.restarted, len(polled.data)) == (True, 3 * 4096)
-    assert len(messages(polled)) == 2
 
 
 def test_a_page_that_never_arrives(log: Path) -> None:

@@ -44,9 +44,6 @@ def test_a_counter_before_its_name(head: str, scale: int, pairs: str) -> None:
     }
 
 
-TOP, BOTTOM = "╭{:─^20}╮\n", "╰" + "─" * 20 + "╯\n"
-
-
 @pytest.mark.parametrize(
     ("rest", "names"),
     [

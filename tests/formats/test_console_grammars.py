@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.formats.console import Console
-from tests.formats import encode
 from tests.formats.consoles import goal, guessed, restarts, values
 
 STEPS = range(1, 40)
@@ -40,9 +38,6 @@ def test_a_counter_that_starts_again_below_a_finer_one_is_no_axis() -> None:
     assert "Win" not in values(text)
 
 
-# a counter anywhere in a line of pairs
-
-
 # headings
 
 
@@ -68,12 +63,6 @@ def test_a_heading_below_many_others_is_read_from_the_second_time() -> None:
     assert [step for step, _ in values(text)["val loss"]] == list(range(2, 9))
 
 
-# sections between rules
-
-
-# boxes
-
-
 # tables with a header
 
 
@@ -87,12 +76,6 @@ def test_a_heading_below_many_others_is_read_from_the_second_time() -> None:
 )
 def test_tables_with_a_header(text: str) -> None:
     assert values(text) == {"Loss": [(1, 0.5), (2, 0.25)], "Reward": [(1, 1.5), (2, 2.5)]}
-
-
-def test_cells_may_have_groups_of_thousands() -> None:
-    rows = "".join(f"| {100 * n:,} | 0.5 | {n} |\n" for n in STEPS)
-    found = values("| step | loss | reward |\n|---|---|---|\n" + rows)
-    assert found["loss"] == [(100 * n, 0.5) for n in STEPS]
 
 
 # bars
@@ -111,11 +94,6 @@ def test_bars_redrawn_with_carriage_returns() -> None:
     assert found["crit_loss"] == [(n, 1.997) for n in done]
     assert "loss" not in found
     assert goal(text) == 20000
-
-
-def test_a_redraw_with_the_old_values_is_no_row() -> None:
-    text = "\r".join(sac(n) for n in (0, 40, 40, 80)) + "\r"
-    assert len(values(text)["act_loss"]) == 3
 
 
 def test_bars_that_start_again_in_each_epoch_are_counted_on() -> None:
@@ -193,16 +171,7 @@ def test_hostile_lines_are_passed_over(line: str) -> None:
 # trainers
 
 
-def test_keras_rl() -> None:
-    episodes = "".join(
-        f"   {n * 200}/50000: episode: {n}, duration: 0.5s, episode steps: 200,"
-        f" episode reward: -{n}.0, mean action: 0.9 [0.0, 2.0],  loss: 1.25, mean_q: --\n"
-        for n in STEPS
-    )
-    found = values(episodes)
-    assert found["episode reward"] == [(n * 200, -float(n)) for n in STEPS]
-    assert found["mean action"][0] == (200, 0.9)
-    assert "mean_q" not in found
+def test_intervals_of_keras_rl_are_counted_on() -> None:
     intervals = "".join(
         f"Interval {n + 1} ({n * 10000} steps performed)\n"
         "10000/10000 [==========] - 43s 4ms/step - reward: -0.5\n"
@@ -217,11 +186,3 @@ def test_many_forms_by_turns() -> None:
         f"step {n} loss/task_{k}={n}.5 acc=0.{k + 1}\n" for n in STEPS for k in range(300)
     )
     assert len(values(text)["loss/task_299"]) == len(STEPS)
-
-
-def test_a_frame_below_a_box_of_dashes_is_no_box_however_the_log_is_split() -> None:
-    box = "-----------------\n| time/total_timesteps | 35 |\n| rollout/ep_rew_mean | 3.5 |\n"
-    frame = "Step {n}\n╭───┬───╮\n│ loss │ 0.{n} │\n╰───┴───╯\n"
-    text = (box + "-----------------\n" + frame.format(n=36) + frame.format(n=38)).encode()
-    whole = encode.points_of(encode.feed_all(Console().decoder(), text))
-    assert whole == encode.points_of(encode.feed_all(Console().decoder(), text, piece=1))

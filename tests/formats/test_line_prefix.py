@@ -120,11 +120,6 @@ def test_a_rank_that_alone_has_rows_is_read() -> None:
     assert [step for step, _ in points(log)["actor/entropy"]] == list(range(1, 9))
 
 
-def test_a_prefix_with_a_zone_says_when_a_row_was_printed() -> None:
-    log = "2026-01-01T12:00:00.250Z step:1 - a:1.0\n"
-    assert encode.points_of(decode(log))["a"][0][1] == 1767268800.25
-
-
 def test_lines_before_the_prefix_begins() -> None:
     log = "starting\nloading\n" + "".join(
         f"2025-11-23T14:30:19Z step:{n} - a:{n}\n" for n in range(1, 5)

@@ -179,12 +179,6 @@ def test_a_header_that_comes_again_is_a_restart_where_steps_go_back() -> None:
         assert notes(parts) == []
 
 
-def test_another_header_after_a_restart() -> None:
-    parts = decode("step,a\n1,1\n2,2\nstep,b,a\n1,7,8\n")
-    assert encode.values_of(parts) == {"a": [(1, 1.0), (2, 2.0), (1, 8.0)], "b": [(1, 7.0)]}
-    assert encode.restarts_of(parts) == [1]
-
-
 def test_lines_with_another_number_of_cells_are_noted_and_left_out() -> None:
     parts = decode("step,a\n1,1\n2,2,2\n3\n4,4\n")
     assert encode.values_of(parts) == {"a": [(1, 1.0), (4, 4.0)]}
@@ -198,12 +192,6 @@ def test_a_row_without_a_step_is_left_out() -> None:
     parts = decode("step,a\n,1\nnan,2\n1e300,3\n5,4\n")
     assert encode.values_of(parts) == {"a": [(5, 4.0)]}
     assert len(notes(parts)) == 1
-
-
-def test_an_unfinished_last_line_waits_as_it_may_grow() -> None:
-    form = CsvTable().decoder()
-    assert encode.values_of([form.feed(b"step,a\n1,2\n2,3")]) == {"a": [(1, 2.0)]}
-    assert encode.values_of([form.feed(b"4\n")]) == {"a": [(2, 34.0)]}
 
 
 def test_quoted_cells_with_separators_newlines_and_quotes() -> None:
@@ -267,14 +255,16 @@ def test_claims(name: str, head: str, claimed: bool) -> None:
     assert CsvTable().claims(Path(name), head.encode()) is claimed
 
 
-def test_belonging() -> None:
-    fixed = ("progress.csv", "progress_eval.csv", "metrics.csv", "logs.csv", "0.monitor.csv")
-    assert {CsvTable().belonging(n) for n in (*fixed, "eval.csv", "results.csv")} == {
-        Belonging.DIRECTORY
-    }
-    assert {CsvTable().belonging(n) for n in ("exp1.csv", "PPO_LunarLander_log_0.csv")} == {
-        Belonging.NAME
-    }
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        ("progress.csv progress_eval.csv metrics.csv logs.csv 0.monitor.csv", Belonging.DIRECTORY),
+        ("eval.csv results.csv", Belonging.DIRECTORY),
+        ("exp1.csv PPO_LunarLander_log_0.csv", Belonging.NAME),
+    ],
+)
+def test_belonging(names: str, kind: Belonging) -> None:
+    assert {CsvTable().belonging(name) for name in names.split()} == {kind}
 
 
 numbers = st.one_of(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.text import cell_width
-from rltui.draw.line import Line, column, line_width, plain
+from rltui.draw.line import Line, line_width, plain
 from rltui.draw.prose import fact_line
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
@@ -18,14 +18,11 @@ from rltui.facts.metrics import Row, make_row
 from rltui.health.model import Judgement
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.metric_table import (
-    _heads,
     _row_line,
-    _spark_head,
     columns_for,
-    section_line,
 )
 from rltui.pages.run.tab import side_lines
-from rltui.pages.runs.lines import _Columns, _facts, _headline
+from rltui.pages.runs.lines import _Columns, _line
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock
@@ -84,7 +81,7 @@ def check_row(found: list[str], row: Row, width: int, view: View) -> None:
     columns, text = columns_for(width), view.glyphs.text
     shown = {}
     for name in COLUMNS:
-        start, size = columns.start(name), getattr(columns, name)
+        start, size = columns.start(name), columns.cells[name]
         if size:
             assert found[start - 1] == " ", (name, "".join(found))
             shown[name] = "".join(found[start : start + size]).strip()
@@ -104,70 +101,19 @@ def check_row(found: list[str], row: Row, width: int, view: View) -> None:
 _CHANGES = (numbers.value(1.3e-10), numbers.value(1.3e300), numbers.value(12_344.0))
 
 
-def test_heads_stand_over_their_columns() -> None:
-    for width in range(40, 201):
-        check_heads(width)
-
-
-def check_heads(width: int) -> None:
-    run, view, columns = a_run_of_extremes(), View(), columns_for(width)
-    line = section_line(
-        "A", width, view, heads=columns, spark_head=_spark_head(run, columns), note="note"
-    )
-    assert line_width(line) == width
-    text = plain(line)
-    for name in ("change", "healthy"):
-        if getattr(columns, name):
-            assert text[columns.start(name) :].startswith(name)
-    heads = _heads([], columns, "─", _spark_head(run, columns))
-    words = [w for w, _ in heads if w.strip("─ ")]
-    assert all(w.endswith(" ") for w in words)
-
-
 @pytest.mark.parametrize("marks", [False, True])
 def test_columns_of_the_list_of_runs_never_touch(marks: bool) -> None:
     run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
     for width in range(40, 201):
-        for state in ("live", "unreachable"):
-            check_facts(run, width, marks, 2 + len(state))
-
-
-def check_facts(run: RunView, width: int, marks: bool, state: int) -> None:
-    columns, view = _Columns(width, 60, marks, state), View()
-    assert not columns.state or columns.state > state
-    line = _facts(run, columns, view)
-    sizes = (columns.framework, columns.state, columns.step, columns.age)
-    assert line_width(line) == sum(sizes)
-    at = 0
-    for size in (s for s in sizes if s):
-        at += size
-        assert cells(line)[at - 1] == " "
-    headline = plain(_headline(run, columns, view))
-    if columns.title:
-        assert headline[columns.title] == " "
-    before = columns.left + columns.mark + 2 + columns.name
-    assert before + line_width(line) + len(headline) <= width
-
-
-def test_the_column_of_names_takes_room_before_names_are_cut() -> None:
-    assert _Columns(120, 20, False).spark > 24
-    long = _Columns(120, 34, False)
-    assert (long.name, long.framework > 0, long.spark >= 12) == (36, True, True)
-    folders = _Columns(120, 60, False, own=34)
-    assert (folders.name, folders.framework > 0) == (36, True)
-    own = _Columns(120, 60, False, own=50)
-    assert (own.name, own.framework, own.spark) == (51, 0, 12)
-
-
-def test_a_long_title_of_the_headline_reaches_up_to_its_value() -> None:
-    run = a_session(grpo_batch(60), clock=grpo_clock()).runs()[0]
-    tag = run.headline()
-    assert tag is not None
-    run.infos = {**run.infos, tag: replace(run.infos[tag], title="total loss")}
-    columns = _Columns(80, 60, False)
-    headline = plain(_headline(run, columns, View()))
-    assert headline.startswith(" total loss ")
-    assert len(headline) == 1 + columns.title + columns.value + 1 + columns.spark
+        for state in (6, 13):
+            columns = _Columns(width, 60, marks, state)
+            assert not columns.state or columns.state > state
+            found = cells(_line(run, "name", columns, View(), here=False))
+            at = columns.mark + 2
+            for size in (columns.name, columns.framework, columns.state, columns.step, columns.age):
+                at += size
+                assert not size or found[at - 1] == " "
+            assert columns.left + len(found) <= width
 
 
 def test_charts_below_each_other_have_the_same_columns() -> None:
@@ -189,13 +135,6 @@ def test_facts_are_whole_or_left_out(width: int, facts: list[tuple[str, str]]) -
         n for n in range(len(facts) + 1) if text in ("  ".join(wholes[:n]), "   ".join(wholes[:n]))
     )
     assert count == len(facts) or cell_width("  ".join(wholes[: count + 1])) > width
-
-
-@given(st.text("ab損", max_size=20), st.integers(2, 12), st.booleans())
-def test_a_column_ends_with_a_blank(text: str, width: int, right: bool) -> None:
-    shown, _ = column(text, width, right=right)
-    assert cell_width(shown) == width
-    assert shown.endswith(" ")
 
 
 @pytest.mark.parametrize(

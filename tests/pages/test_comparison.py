@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from rltui.draw.line import RUN_TOKENS, Token, style
+from rltui.draw.line import Token, style
 from rltui.draw.view import View
 from rltui.facts.comparison import Comparison
 from rltui.facts.x_axis import Axis
 from rltui.output.plot import PlotOptions, plot_text
-from rltui.pages.comparison.comparison_chart import Curves
-from rltui.pages.comparison.comparison_table import table_entries, table_head, table_layout
+from rltui.pages.comparison.lines import ComparisonTable, Curves
 from rltui.session import RunView
 from tests.builders import Values, a_batch
 from tests.fakes import a_session
@@ -71,36 +70,9 @@ def test_a_plot_of_runs_has_one_unit(known: bool, highest: str) -> None:
     assert highest in plot_text([first, second], "perf/mfu", PlotOptions(60, 13))
 
 
-def test_hyperparameters_are_compared_once_while_runs_grow() -> None:
-    runs = in_two_units()
-    first = of_mfu(runs)
-    runs[0].version += 1
-    assert Comparison(runs, before=first).sweep is first.sweep
-    assert Comparison(runs[:1], before=first).sweep is not first.sweep
-
-
 def of_rewards(*rewards: float) -> list[RunView]:
     logs = {f"r{n}_x": {"critic/score/mean": [0.1, x], **VERL} for n, x in enumerate(rewards)}
     return a_session(*(a_batch(t, run=r, source=f"{r}/e") for r, t in logs.items())).runs()
-
-
-def lines_of(comparison: Comparison) -> dict[str, int]:
-    return {r.runs[0].name: r.slot for r in comparison.rows if r.slot < len(RUN_TOKENS)}
-
-
-def test_of_many_runs_the_best_and_the_last_have_lines() -> None:
-    runs = of_rewards(0.3, 0.31, 0.32, -5.0, 0.33, 0.34, 0.35, 0.1)
-    comparison = Comparison(runs)
-    assert set(lines_of(comparison)) == {"r6_x", "r5_x", "r4_x", "r7_x", "r3_x"}
-    assert len({r.slot for r in comparison.rows}) == 8
-
-
-def test_a_run_keeps_its_line_while_others_overtake_it() -> None:
-    before = Comparison(of_rewards(0.3, 0.31, 0.32, -5.0, 0.33, 0.34, 0.35, 0.1))
-    runs = of_rewards(0.9, 0.31, 0.32, -5.0, 0.33, 0.36, 0.35, 0.1)
-    old, new = lines_of(before), lines_of(Comparison(runs, before=before))
-    assert new.pop("r0_x") == old.pop("r4_x")
-    assert new == old
 
 
 def test_what_is_the_same_in_all_runs_comes_last() -> None:
@@ -119,18 +91,6 @@ def test_what_is_the_same_in_all_runs_comes_last() -> None:
     assert len(tags) > 2
 
 
-def test_heads_end_where_the_numbers_do() -> None:
-    comparison = of_mfu(in_two_units())
-    layout = table_layout(comparison, 0, 160)
-    head = "".join(text for text, _ in table_head(comparison, 0, layout, View()))
-    title = comparison.columns[1].title
-    entries = table_entries(comparison, comparison.rows, 0, layout, View(), 160)
-    line = "".join(text for text, _ in entries[0].draw(False)[0])
-    end = head.index(title) + len(title)
-    assert line[end - 10 : end].strip()
-    assert line[end:].startswith(" ") or line[end] == "*"
-
-
 def test_columns_stay_in_place_while_the_same_runs_grow() -> None:
     runs = of_rewards(0.1, 0.2)
     before = Comparison(runs)
@@ -146,7 +106,6 @@ def test_one_cell_alone_is_reversed_in_the_row_at_the_cursor() -> None:
     """With 16 colours, bold on the ground of the cursor is reversed."""
     runs = of_rewards(0.1, 0.2)
     comparison = Comparison(runs)
-    layout = table_layout(comparison, 0, 120)
-    entries = table_entries(comparison, comparison.rows, 0, layout, View(), 120)
+    entries = ComparisonTable(comparison, 0, 120, View()).entries(comparison.rows)
     chosen = style(Token.STRONG, bg=Token.SEL, bold=True)
     assert [text for text, look in entries[1].draw(True)[0] if look is chosen] == ["r1_x"]

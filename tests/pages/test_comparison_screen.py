@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
-from rltui.pages.comparison.screen import ComparisonScreen
 from tests.builders import a_batch, a_block, steps
-from tests.fakes import grpo_batch, grpo_tags
+from tests.fakes import grpo_tags
 from tests.tui.hand import Hand, open_app
 
 REWARD = "critic/score/mean"
@@ -24,12 +22,6 @@ def seeds(count: int = 4) -> list[Any]:
             run = f"grpo_{name}_s{seed}"
             batches.append(a_batch(steps(1, tags), run=run, source=f"{run}/events.0"))
     return batches
-
-
-def screen_of(hand: Hand) -> ComparisonScreen:
-    screen = hand.app.screen
-    assert isinstance(screen, ComparisonScreen), screen
-    return screen
 
 
 def names(hand: Hand) -> list[str]:
@@ -83,17 +75,6 @@ async def test_the_metric_changes_sideways() -> None:
         assert hand.lines[1].startswith("  reward ─")
 
 
-async def test_a_comparison_opened_again_has_the_order_of_its_first_metric() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("C")
-        by_reward = names(hand)
-        await hand.press("escape", "enter", "4", "C", "right")
-        assert names(hand) != by_reward
-        await hand.press("escape", "C")
-        assert hand.lines[1].startswith("  reward ─")
-        assert names(hand) == by_reward
-
-
 async def test_groups_have_a_mean_and_are_described_in_words() -> None:
     async with open_app(*seeds(4)) as hand:
         await hand.press("B")
@@ -105,32 +86,6 @@ async def test_groups_have_a_mean_and_are_described_in_words() -> None:
         assert "±" in hand.text
         await hand.press("B")
         assert len(hand.ids) == 8
-
-
-async def test_a_run_has_the_number_that_a_group_of_it_has() -> None:
-    """Neither is the newest value, which is one noisy point."""
-    tags = grpo_tags(60, collapse=None)
-    tags[REWARD] = [0.5] * 59 + [-0.826]
-    lone = a_batch(steps(1, tags), run="other", source="other/events.0")
-    async with open_app(*seeds(2), lone) as hand:
-        await hand.press("C")
-        assert "means over the last 10 % of each run" in hand.lines[0]
-        assert "0.279" in row(hand, "other ")
-        await hand.press("B")
-        assert "0.279" in row(hand, "other ")
-
-
-async def test_few_seeds_are_not_enough() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("B")
-        assert "the runs do not overlap, but 2 and 2 runs are too few" in hand.text
-
-
-async def test_runs_without_seeds_have_no_groups() -> None:
-    async with open_app(grpo_batch(20, run="one"), grpo_batch(20, run="two")) as hand:
-        await hand.press("B")
-        assert "nothing groups these runs" in hand.notices
-        assert len(hand.ids) == 2
 
 
 async def test_enter_opens_the_run_at_the_metric() -> None:
@@ -146,13 +101,6 @@ async def test_enter_opens_the_run_at_the_metric() -> None:
         assert hand.metric.run.name == "grpo_high_s2"
         await hand.press("escape", "escape")
         assert hand.runs.is_current
-
-
-async def test_a_run_alone_is_compared_with_none() -> None:
-    async with open_app(grpo_batch(20)) as hand:
-        await hand.press("C")
-        assert "there is no other run" in hand.notices
-        assert hand.run.is_current
 
 
 async def test_marked_runs_are_in_the_charts_of_the_others() -> None:
@@ -171,21 +119,6 @@ async def test_marked_runs_are_in_the_charts_of_the_others() -> None:
         assert "━ 1" not in hand.text, "the marks were taken away"
 
 
-async def test_a_mark_keeps_its_colour_when_another_goes() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("space", "space", "space", "g", "space")
-        slots = {m.run.name: m.slot for m in hand.app.view.marked}
-        assert sorted(slots.values()) == [1, 2]
-        await hand.press("G", "space")
-        assert sorted(m.slot for m in hand.app.view.marked) == [0, 1, 2]
-
-
-async def test_a_mark_goes_in_the_comparison_too() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("space", "space", "space", "C", "space")
-        assert len(hand.ids) == 2
-
-
 async def test_new_rows_are_compared_and_a_pause_holds_them() -> None:
     async with open_app(*seeds(1)) as hand:
         await hand.press("C")
@@ -201,41 +134,12 @@ async def test_new_rows_are_compared_and_a_pause_holds_them() -> None:
         assert hand.text != before
 
 
-async def test_every_size_has_its_rows() -> None:
-    async with open_app(*seeds(4)) as hand:
-        await hand.press("C")
-        for width, height in ((20, 5), (40, 10), (60, 16), (80, 24), (160, 45), (200, 50)):
-            await hand.resize(width, height)
-            assert any("h_s4" in x for x in hand.lines), (width, height)
-            assert screen_of(hand).is_current
-
-
 async def test_the_table_is_copied_with_all_metrics() -> None:
     async with open_app(*seeds(2)) as hand:
         await hand.press("C", "y")
         text = hand.app.clipboard
         assert text.splitlines()[0].startswith("run\tverdict\treward\t")
         assert len(text.splitlines()) == 5
-
-
-async def test_rows_are_marked_to_share_a_chart() -> None:
-    async with open_app(grpo_batch(60)) as hand:
-        await hand.press("3", "space", "down", "space", "enter")
-        assert "2 KL to old policy nats" in hand.text
-        assert "1 entropy nats" in hand.text
-        await hand.press("escape", "space", "enter")
-        assert "1 entropy nats" not in hand.text
-
-
-async def test_settings_that_differ_are_named_for_the_run_at_the_cursor() -> None:
-    rates = {"grpo_low_s1": 1e-6, "grpo_high_s1": 5e-6}
-    batches = [replace(b, hparams={"lr": rates[b.run.name], "beta": 0.1}) for b in seeds(1)]
-    async with open_app(*batches) as hand:
-        await hand.press("C")
-        assert "high_s1: lr 5e-6" in hand.text
-        assert "beta" not in hand.text
-        await hand.press("G")
-        assert "low_s1: lr 1e-6" in hand.text
 
 
 async def test_two_hundred_runs_are_five_lines_and_a_band() -> None:
@@ -266,16 +170,6 @@ async def test_esc_leads_from_a_metric_back_to_the_comparison() -> None:
         assert hand.runs.is_current
 
 
-async def test_a_metric_of_the_comparison_leads_on_to_its_run() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("C", "j", "enter", "4")
-        assert (hand.run.run.name, hand.run.tab) == ("grpo_high_s1", "critic")
-        await hand.press("C", "G", "enter", "4")
-        assert (hand.run.run.name, hand.run.tab) == ("grpo_low_s1", "critic")
-        await hand.press("escape")
-        assert hand.runs.is_current
-
-
 async def test_r_leads_from_the_comparison_to_the_list_of_runs() -> None:
     async with open_app(*seeds(2)) as hand:
         await hand.press("enter", "3", "enter", "C", "r")
@@ -293,38 +187,6 @@ async def test_the_filter_of_the_runs_holds_in_the_comparison() -> None:
         assert len(hand.ids) == 4
         await hand.press("slash", *"low", "enter")
         assert names(hand) == ["grpo_low_s2", "grpo_low_s1"]
-
-
-async def test_a_filter_that_leaves_one_run_says_so() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("slash", *"high_s1", "enter", "C")
-        assert "the filter shows 1 of 4 runs" in hand.notices
-        assert hand.runs.is_current
-
-
-async def test_the_filter_counts_as_the_list_does() -> None:
-    """With the runs that have no values yet."""
-    empty = [a_batch(run=f"new_{n}", source=f"new_{n}/events.0") for n in range(2)]
-    async with open_app(*seeds(1), *empty) as hand:
-        await hand.press("slash", *"new", "enter")
-        assert "2 of 4" in hand.text
-        await hand.press("C")
-        assert "the filter shows 2 of 4 runs, 0 with values; Esc clears it" in hand.notices
-
-
-async def test_runs_that_are_being_read_are_not_said_to_be_alone() -> None:
-    async with open_app(*seeds(1)) as hand:
-        for run in hand.app.session.runs():
-            run.infos = {}
-        hand.app.session.reading = lambda: 0.3  # type: ignore[method-assign]
-        await hand.press("C")
-        assert "the runs are being read" in hand.notices
-
-
-async def test_there_is_no_metric_before_the_first() -> None:
-    async with open_app(*seeds(1)) as hand:
-        await hand.press("C", "left")
-        assert "this is the first metric" in hand.notices
 
 
 async def test_a_run_without_times_is_named_where_the_axis_is_time() -> None:

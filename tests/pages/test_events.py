@@ -7,7 +7,7 @@ import re
 import pytest
 
 from rltui.core.batch import LogTail
-from rltui.draw.line import line_width, plain
+from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.pages.findings.lines import event_lines
 from rltui.session import RunView
@@ -44,20 +44,6 @@ def test_the_end_of_a_run_that_crashed_comes_last() -> None:
     tail = LogTail(("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.",), 1)
     source = a_source("stdout.log", format="console", precision_rank=1)
     assert "CUDA out of memory" in text_of(a_run(source=source, tail=tail))[-1]
-
-
-def test_nothing_happened() -> None:
-    (run,) = a_session(grpo_batch(60, collapse=None), clock=grpo_clock()).runs()
-    assert text_of(run) == []
-
-
-@pytest.mark.parametrize("width", [42, 52, 92])
-def test_it_stays_within_its_room(width: int) -> None:
-    run = a_run()
-    for height in range(12):
-        lines = event_lines(run, VIEW, width, height)
-        assert len(lines) <= height
-        assert all(line_width(x) <= width for x in lines)
 
 
 @pytest.mark.parametrize("collapse", [None, 40], ids=["well", "sick"])

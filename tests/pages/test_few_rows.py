@@ -47,14 +47,6 @@ def test_no_metric_has_a_tick_before_the_run_has_one() -> None:
     assert "only 4 rows: too few to judge" in doubts
 
 
-def test_enough_rows_get_their_tick() -> None:
-    session = after(5)
-    (run,) = session.runs()
-    assert run.verdict.level is Level.OK
-    (entry,) = check_document(session)["runs"]
-    assert entry["reason"] is None
-
-
 def test_what_is_wrong_from_the_first_row_is_found_in_a_short_log() -> None:
     session = after(3, **{"actor/grad_norm": [0.3, float("nan"), float("nan")]})
     (run,) = session.runs()

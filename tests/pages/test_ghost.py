@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.core.level import Level
 from rltui.draw.view import View
-from rltui.facts import sentences
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.session import RunView
 from tests.builders import a_batch, steps
-from tests.fakes import a_session, grpo_clock, grpo_tags
+from tests.fakes import a_session, grpo_clock
 
 
 def compared(mine: dict[str, list[float]], past: dict[str, list[float]]) -> tuple[RunView, RunView]:
@@ -36,39 +34,3 @@ def test_the_ghost_is_that_of_the_same_metric() -> None:
     assert old is not None
     assert np.array_equal(old[1], reference.series("charts/episodic_return").values)
     assert chart_of(run, "train/approx_kl", View()).curve.old is None
-
-
-def test_a_row_off_the_reference_keeps_its_own_limit() -> None:
-    past, mine = grpo_tags(60, collapse=None), grpo_tags(60, collapse=None)
-    past["actor/pg_clipfrac"] = [0.01, 0.012] * 30
-    mine["actor/pg_clipfrac"] = [0.12, 0.121] * 30
-    run, _ = compared(mine, past)
-    judgement = run.verdict.judgement("actor/pg_clipfrac")
-    assert judgement.level is Level.WATCH
-    assert "off_reference" in judgement.rules
-    assert sentences.healthy(judgement) == "≤ 0.2"
-    assert run.verdict.limits("actor/pg_clipfrac") == (None, 0.2)
-
-
-def test_the_envelope_holds_the_ghost() -> None:
-    past, mine = grpo_tags(60, collapse=None), grpo_tags(60, collapse=None)
-    past["actor/entropy"] = [1.0 + 0.1 * (-1) ** i for i in range(60)]
-    run, _ = compared(mine, past)
-    found = chart_of(run, "actor/entropy", View()).envelope
-    assert found is not None
-    (at, low), (_, high) = found
-    assert (at[0], at[-1]) == (1, 60)
-    assert set(low.tolist()) == {0.9}
-    assert set(high.tolist()) == {1.1}
-    assert chart_of(run.reference or run, "actor/entropy", View()).envelope is None
-    both = "actor/entropy", "actor/entropy"
-    assert chart_of(run, "actor/entropy", View(), band=both).envelope is None, "one band is enough"
-
-
-def test_the_ghost_is_drawn_over_time_too() -> None:
-    run, _ = compared(grpo_tags(60, collapse=None), grpo_tags(90, collapse=None))
-    for axis, first in (("step", 1.0), ("relative", 0.0)):
-        old = chart_of(run, "actor/entropy", View(axis=axis)).curve.old
-        assert old is not None
-        assert float(old[0][0]) == first
-        assert len(old[0]) == 60, "as far as this run has come"

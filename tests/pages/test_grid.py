@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.draw.line import ACCENT, Line, Token, plain
+from rltui.draw.line import Line, Token, plain
 from rltui.draw.view import View
-from rltui.facts.groups import toggled
 from rltui.facts.metrics import Row, tab_sections
 from rltui.pages.run import grid
-from rltui.pages.run.grid import Pace, grid_layout, grid_lines, in_sight
+from rltui.pages.run.grid import Pace, grid_layout, grid_lines
+from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
-from rltui.pages.run.tab_below import below_lines
 from rltui.session import RunView
-from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch
 
 VIEW = View()
@@ -78,42 +75,6 @@ def test_badge_title_unit_and_newest_value_stand_above_a_chart(run: RunView) -> 
     assert len(bad) == 2 * sum(r.level.name == "BAD" for r in rows[:4])
 
 
-def test_the_cursor_is_a_bar_and_a_ground_above_its_chart_alone(run: RunView) -> None:
-    rows = actor(run)
-    lines = draw(run, rows, cursor=rows[1].tag)
-    assert plain(lines[0]).count("▌") == 1
-    grounds = {t for line in lines for t, look in line if look.bg is Token.SEL}
-    assert rows[1].title in "".join(grounds)
-    assert rows[0].title not in "".join(grounds)
-
-
-def test_the_x_axis_stands_once_below_each_column() -> None:
-    run = a_session(grpo_batch(60)).runs()[0]
-    rows = actor(run)[:7]  # three of them in the second row of four
-    layout = grid_layout(160, 20, 7)
-    assert layout.columns == 4
-    lines = texts(draw(run, rows, size=(160, 20)))
-    corners = [x.count("└") for x in lines]
-    assert sum(corners) == 4
-    assert corners[-2] == 3
-    assert corners[layout.heights[0]] == 1, "below the chart that has none under it"
-    assert sum(x.count("step") for x in lines) == 4
-
-
-def test_the_crosshair_is_in_all_charts_at_the_same_column(run: RunView) -> None:
-    rows, layout = actor(run), grid_layout(160, 41, len(actor(run)))
-    lines = draw(run, rows, cross=30)
-    columns: set[int] = set()
-    for line in lines:
-        at = 0
-        for text, look in line:
-            if look.fg is Token.ACCENT and text == "│":
-                columns.add(at % layout.pitch)
-            at += cell_width(text)
-    assert len(columns) == 1
-    assert sum(x.count(" 30 ") for x in texts(lines)) == layout.columns
-
-
 def test_values_at_the_crosshair_stand_above_the_charts(run: RunView) -> None:
     rows = actor(run)
     series = run.shown("actor/entropy")
@@ -121,20 +82,6 @@ def test_values_at_the_crosshair_stand_above_the_charts(run: RunView) -> None:
     first = draw(run, rows, cross=30)[0]
     values = [t for t, look in first if look.fg is Token.ACCENT and look.bold]
     assert values[rows.index(next(r for r in rows if r.tag == series.tag))] == f"{at_30:.3f}"
-
-
-def test_the_crosshair_gives_way_to_the_data(run: RunView) -> None:
-    rows = [r for r in actor(run) if r.tag == "actor/lr"]
-    bare, crossed = draw(run, rows), draw(run, rows, cross=30)
-    dotted = next(i for i, x in enumerate(texts(bare)) if (i and "⠒" in x) or "⣀" in x or "⠤" in x)
-    assert crossed[dotted] == bare[dotted]
-    assert crossed != bare
-
-
-def test_where_trouble_began_a_badge_stands_in_the_plot(run: RunView) -> None:
-    rows = [r for r in actor(run) if r.tag == "actor/entropy"]
-    lines = texts(draw(run, rows, view=View(marker="ascii")))
-    assert sum("X" in x for x in lines[1:]) == 1
 
 
 def test_nothing_is_drawn_twice_when_only_cursor_and_crosshair_move(
@@ -155,7 +102,7 @@ def test_charts_appear_a_few_at_a_time_and_the_former_ones_stay_until_then() -> 
     layout, pace = grid_layout(160, 41, len(rows)), Pace()
 
     def drawn(left: float, view: View = VIEW) -> list[str]:
-        pace.begin(left)
+        pace.most = left
         return texts(grid_lines(run, rows, None, None, view, layout, pace))
 
     titles = drawn(0)
@@ -170,82 +117,6 @@ def test_charts_appear_a_few_at_a_time_and_the_former_ones_stay_until_then() -> 
     assert drawn(0, other) == whole
     assert pace.waiting
     assert drawn(len(rows), other) == texts(draw(run, rows, view=other)) != whole
-
-
-def test_charts_of_a_stream_are_drawn_in_turn_and_that_at_the_cursor_each_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    run = a_session(grpo_batch(60)).runs()[0]
-    rows, drawn, render = actor(run), list[str](), grid.chart_of
-
-    def counted(run: RunView, tag: str, *rest: Any, **more: Any) -> Any:
-        drawn.append(tag)
-        return render(run, tag, *rest, **more)
-
-    monkeypatch.setattr(grid, "chart_of", counted)
-    layout, pace = grid_layout(160, 41, len(rows)), Pace()
-    tags = [r.tag for r in rows]
-    grid_lines(run, rows, tags[-1], None, VIEW, layout, pace)
-    assert drawn == tags
-    turns = []
-    for _ in range(3):
-        drawn.clear()
-        run.version += 1
-        pace.begin(3)
-        grid_lines(run, rows, tags[-1], None, VIEW, layout, pace)
-        turns.append(list(drawn))
-    assert len(tags) == 7
-    assert turns == [[*tags[n : n + 2], tags[-1]] for n in (0, 2, 4)]
-    assert pace.waiting == set(tags[:4])
-
-
-def test_marked_runs_are_drawn_in_every_chart() -> None:
-    tags = {"actor/entropy": [1.0] * 30, "actor/grad_norm": [2.0] * 30}
-    batches = [a_batch(steps(1, tags), run=n, source=f"{n}/e") for n in ("a", "b", "c")]
-    one, two, three = a_session(*batches).runs()
-    view = View(marked=toggled(toggled((), two), three))
-    rows = actor(one)
-    lines = draw(one, rows, view=view, size=(120, 20))
-    assert {Token.RUN_1, Token.RUN_2} & {look.fg for line in lines for _, look in line}
-    text = "".join(texts(lines))
-    assert len(rows) == 2
-    assert all(text.count(sign) >= 2 for sign in "12")
-
-
-def test_restarts_nan_and_metrics_that_were_never_logged_keep_the_grid_in_shape() -> None:
-    tags = {"a/nan": [1.0, float("nan"), float("nan")], "a/inf": [float("inf")] * 3}
-    session = a_session(
-        a_batch(steps(1, tags)), a_batch(steps(2, {"a/nan": [3.0, 4.0]})),
-    )  # fmt: skip
-    run = session.runs()[0]
-    rows = [r for s in tab_sections(run, "all") for r in s.rows]
-    lines = texts(draw(run, rows, cross=2, size=(80, 20)))
-    assert len(lines) == 20
-    assert any("Inf" in x for x in lines)
-
-
-def test_the_value_at_a_step_that_was_not_logged_is_the_one_before(run: RunView) -> None:
-    tags = {"a/x": [5.0, 7.0]}
-    short = a_session(a_batch(steps(10, tags))).runs()[0]
-    rows = [r for s in tab_sections(short, "all") for r in s.rows]
-    assert "–" in plain(draw(short, rows, cross=3, size=(60, 10))[0])
-    assert "7" in plain(draw(short, rows, cross=99, size=(60, 10))[0])
-
-
-def test_the_footer_says_which_are_in_sight() -> None:
-    assert in_sight(0, 20, 22, VIEW) == "1–20 of 22"
-    assert in_sight(4, 18, 22, VIEW) == "5–22 of 22"
-    assert in_sight(0, 6, 6, VIEW) == "6 charts"
-    assert in_sight(0, 1, 1, VIEW) == "1 chart"
-    assert in_sight(0, 20, 22, View(marker="ascii")).isascii()
-
-
-def test_other_axes_have_the_crosshair_where_the_step_lies(run: RunView) -> None:
-    rows = [r for r in actor(run) if r.tag == "actor/entropy"]
-    lines = draw(run, rows, cross=30, view=View(axis="relative"))
-    bars = [t for line in lines for t, look in line if look == ACCENT and t == "│"]
-    assert bars
-    assert np.isfinite(run.shown("actor/entropy").values).all()
 
 
 def test_a_short_tab_has_small_charts_below_its_list(run: RunView) -> None:

@@ -47,7 +47,7 @@ async def test_arrows_and_letters_move_between_charts_and_enter_opens(
     async with open_app(*sick, size=(120, 36)) as hand:
         await hand.press("3", "v", "g")
         tags = hand.ids
-        assert hand.run.metrics.grid._layout.columns == 3
+        assert hand.run.metrics.grid.grid_layout.columns == 3
         for key, place in (("right", 1), ("l", 2), ("h", 1), ("down", 4), ("k", 1), ("left", 0),
                            ("left", 0), ("up", 0), ("end", len(tags) - 1)):  # fmt: skip
             await hand.press(key)
@@ -113,20 +113,6 @@ async def test_one_crosshair_runs_through_all_charts_and_esc_takes_it_away(
         assert hand.run.is_current
 
 
-async def test_the_filter_leaves_the_charts_that_match(sick: tuple[Any, ...]) -> None:
-    async with open_app(*sick, size=(120, 36)) as hand:
-        await hand.press("3", "v", "slash", "k", "l", "enter")
-        assert "KL to" in hand.text
-        assert "entropy" not in "\n".join(hand.lines[3:-1])
-        await hand.press("slash", "x", "q", "enter")
-        assert "no row matches the filter" in hand.text
-        before = hand.cursor
-        await hand.press("right", "down", "full_stop", "m", "m")
-        assert hand.cursor == before
-        await hand.press("escape")
-        assert "entropy" in hand.text
-
-
 async def test_p_pins_a_metric_and_overview_leads_with_it(sick: tuple[Any, ...]) -> None:
     async with open_app(*sick, size=(120, 36)) as hand:
         await hand.press("3", "g", "P", "6", "v", "P")
@@ -168,40 +154,13 @@ async def test_m_gives_the_body_to_the_chart_then_to_the_list(sick: tuple[Any, .
         assert hand.text == both, "Esc shows all parts again"
 
 
-async def test_m_in_the_grid_shows_one_chart_with_the_crosshair(sick: tuple[Any, ...]) -> None:
-    async with open_app(*sick, size=(120, 36)) as hand:
-        await hand.press("3", "v", "g", "full_stop", "full_stop")
-        await hand.press("m")
-        first = hand.cursor
-        assert hand.text.count("└") == 1
-        assert "step 2" in hand.text, "the readout of the crosshair"
-        await hand.press("full_stop", "right")
-        assert hand.cursor != first
-        assert "step 3" in hand.text
-        await hand.press("m")
-        assert hand.text.count("└") == 3
-
-
-async def test_new_rows_reach_every_chart_and_leave_cursor_and_crosshair(
-    sick: tuple[Any, ...],
-) -> None:
-    async with open_app(*sick, size=(160, 45)) as hand:
-        await hand.press("3", "v", "g", "right", "full_stop")
-        before, cursor = hand.text, hand.cursor
-        await hand.press("escape")
-        await hand.feed(a_batch(steps(61, grpo_tags(3, 61)), run="grpo"))
-        assert hand.cursor == cursor
-        assert "step 63" in hand.lines[0]
-        assert hand.text != before
-
-
 async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
     sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_app(*sick, size=(160, 45)) as hand:
         await hand.press("3", "v", "g")
         drawn = charts_drawn(monkeypatch)
-        monkeypatch.setattr("rltui.pages.run.grid_widget._STREAM_S", 3600.0)
+        monkeypatch.setattr("rltui.pages.run.grid._STREAM_S", 3600.0)
         tags, rows = set(hand.ids), count(61)
 
         async def news() -> set[str]:
@@ -221,33 +180,6 @@ async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
         assert await news() == tags
 
 
-async def test_a_key_in_a_stream_draws_the_chart_that_it_moves_to(
-    sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_app(*sick, size=(160, 45)) as hand:
-        await hand.press("3", "v", "g")
-        monkeypatch.setattr("rltui.pages.run.grid_widget._STREAM_S", 3600.0)
-        await a_row(hand, 61)
-        await a_row(hand, 62)
-        drawn = charts_drawn(monkeypatch)
-        await hand.press("end")
-        assert drawn == [hand.cursor], "which waited for the next row, and no other"
-
-
-async def test_a_new_verdict_is_no_row_of_a_stream(
-    sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_app(*sick, size=(160, 45)) as hand:
-        await hand.press("3", "v", "g")
-        monkeypatch.setattr("rltui.pages.run.grid_widget._STREAM_S", 3600.0)
-        await a_row(hand, 61)
-        drawn = charts_drawn(monkeypatch)
-        hand.run.run.version += 1
-        hand.run.update()
-        await hand.settle()
-        assert set(drawn) == set(hand.ids), "all show it at once"
-
-
 def charts_drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tags of the charts that are drawn from now on, in order."""
     drawn, chart_of = list[str](), grid.chart_of
@@ -262,27 +194,3 @@ def charts_drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 async def a_row(hand: Hand, step: int) -> None:
     await hand.feed(a_batch(steps(step, grpo_tags(1, step)), run="grpo"))
-
-
-async def test_another_run_has_no_crosshair_of_this_one() -> None:
-    async with open_app(grpo_batch(60), grpo_batch(30, run="calm"), size=(120, 36)) as hand:
-        await hand.press("enter", "3", "v", "full_stop", "r", "down", "enter", "3")
-        assert hand.run.metrics.grid.cross is None
-        assert hand.run.place == "grid"
-
-
-async def test_marked_runs_are_named_above_the_charts() -> None:
-    batches = [grpo_batch(60, run=f"exp_{n}", collapse=None) for n in "abc"]
-    async with open_app(*batches, size=(160, 45)) as hand:
-        await hand.press("space", "space", "g", "enter", "3", "v")
-        assert hand.lines[3].split() == ["━", "1", "exp_a", "━", "2", "exp_b"]
-        assert hand.text.count("1") > 5, "on each line"
-        grid = hand.run.metrics.grid
-        last = grid._layout.heights[0]  # of the first row: the line of the names is above it
-        grid.on_click(
-            events.Click(grid, grid._layout.pitch + 5, last, 0, 0, 1, False, False, False)
-        )
-        await hand.settle()
-        assert hand.cursor == hand.ids[1]
-        await hand.press("r", "g", "space", "space", "g", "enter")
-        assert "━ 1 exp_a" not in hand.text

@@ -8,9 +8,9 @@ import pytest
 
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
-from rltui.pages.hyperparameters.lines import Settings, setting_lines
+from rltui.pages.hyperparameters import Settings, setting_lines
 from rltui.session import RunView
-from rltui.session.hyperparameters import differing_settings, value_text
+from rltui.session.hyperparameters import differing_settings
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_tags
 from tests.tui.hand import open_app, read_at_once
@@ -88,12 +88,6 @@ def test_many_runs_are_counted_by_their_values() -> None:
     assert "0 in 6  1 in 5  not set in 1" in lines[2]
 
 
-def test_columns_of_marked_runs_bear_their_signs() -> None:
-    one, two = a_view("exp_a", lr=1), a_view("exp_b", lr=2)
-    lines = setting_lines(Settings(one), [Settings(two, slot=1)], View(), 100)
-    assert plain(lines[1]).split() == ["exp_a", "2", "exp_b"]
-
-
 def test_what_changed_at_a_restart_says_where() -> None:
     first = a_batch(grpo_tags(60), hparams={"lr": 1e-6})
     second = a_batch(
@@ -103,27 +97,6 @@ def test_what_changed_at_a_restart_says_where() -> None:
     lines = shown(run)
     assert titles(lines)[0] == "Changed at a restart"
     assert lines[1].split() == ["lr", "1e-6", "→", "1e-5", "from", "step", "40"]
-
-
-def test_a_run_without_any_says_where_they_are_read_from() -> None:
-    assert "no hyperparameters" in " ".join(shown(a_view()))
-
-
-def test_numbers_are_as_people_write_them() -> None:
-    values = (8.0, 1e-06, 0.2, 0.20000000298, 0.12345678, True, None, float("nan"), 1e300)
-    assert [value_text(v) for v in values] == [
-        *("8", "1e-6", "0.2", "0.2", "0.12345678", "True", "None", "nan", "1e+300")
-    ]
-
-
-def test_the_main_differences_stand_first_and_what_a_run_lacks_last() -> None:
-    one = a_view(output="a", extra=1, lr=1e-6)
-    other = a_view("b", output="b", lr=1e-5)
-    assert differing_settings([Settings(one).values, Settings(other).values]) == [
-        "lr",
-        "output",
-        "extra",
-    ]
 
 
 async def test_files_beside_the_logs_are_read(
@@ -156,24 +129,3 @@ async def test_the_key_opens_filters_and_closes(monkeypatch: pytest.MonkeyPatch)
         assert "Differs from" in hand.text
         await hand.press("escape", "3", "enter", "H")
         assert "total_training_steps" in hand.text
-
-
-async def test_marked_runs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    read_at_once(monkeypatch)
-    batches = [grpo_batch(30, run=f"run{n}", collapse=None, total=100 * n + 100) for n in range(4)]
-    async with open_app(*batches) as hand:
-        await hand.press("c", "space", "space", "space", "g", "H")
-        assert "Differs between 3 marked runs" in hand.text
-        assert "1 run0" in hand.text
-        assert "run3" not in hand.text.split("Hyperparameters")[1]
-        await hand.press("H", "g", "space", "space", "space", "C", "H")
-        assert "Differs between 4 runs" in hand.text, "those of the comparison"
-
-
-async def test_at_every_size_from_the_smallest(monkeypatch: pytest.MonkeyPatch) -> None:
-    read_at_once(monkeypatch)
-    async with open_app(grpo_batch(60, total=200), size=(200, 50)) as hand:
-        await hand.press("H")
-        for size in ((160, 45), (80, 24), (40, 10), (20, 5)):
-            await hand.resize(*size)
-            assert len(hand.lines) == size[1]

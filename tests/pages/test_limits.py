@@ -37,17 +37,6 @@ def test_a_chart_names_the_levels_of_its_limits() -> None:
     assert "bad limit   ≥ 10 % of start" in words
 
 
-def test_a_metric_that_is_ok_has_its_bad_limit_in_words_and_in_the_chart() -> None:
-    run = the_run(None)
-    low, bad = run.verdict.limits(TAG)[0], run.verdict.bad_limits(TAG)[0]
-    assert run.verdict.tag_level(TAG) is Level.OK
-    assert low is not None
-    assert bad is not None
-    assert bad < low
-    words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
-    assert "bad limit   ≥ 10 % of start" in words
-
-
 def test_after_a_fast_fall_the_limit_is_the_one_that_holds() -> None:
     fall = a_block({TAG: [3.8] * 30 + [0.9] * 10, "actor/ppo_kl": [0.01] * 40})
     run = a_session(a_batch(fall), clock=grpo_clock()).runs()[0]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rltui.core.batch import Batch, LogTail, RunKey
+from rltui.core.batch import Batch, LogTail
 from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.output.text_report import check_text, verdict_line
 from rltui.pages.log.lines import log_head, log_lines
-from rltui.pages.run.header import run_header
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
@@ -49,26 +48,6 @@ def test_a_crash_is_the_verdict_everywhere() -> None:
     assert "out of memory" in verdict_line(session).lower()
 
 
-def test_the_header_says_why_also_when_the_name_is_long() -> None:
-    (run,) = crashed().runs()
-    for width in (80, 120, 160):
-        head = plain(run_header(run, View(), width, None))
-        assert "crashed" in head
-        assert "✔ ok" not in head
-    assert "out of memory" in head.lower()
-
-
-def test_a_reason_without_room_leaves_state_and_step() -> None:
-    key = RunKey(0, "a-long-directory/with-a-run-of-a-long-name")
-    nan = "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"
-    died = a_console(*CRASH[:2], nan)
-    session = a_session(replace(died, run=key), clock=ManualClock(START + 9000))
-    (run,) = session.runs()
-    head = plain(run_header(run, View(), 80, None))
-    assert "crashed" in head
-    assert "step" in head
-
-
 def test_the_tail_shows_the_reason_and_the_last_lines() -> None:
     shown = log_of(crashed())
     assert OOM[:40] in shown
@@ -93,10 +72,6 @@ async def test_the_tail_follows_until_one_scrolls_back() -> None:
         await hand.feed(a_console(*lines[20:80], first=63, rows=1))
         await hand.settle()
         assert "line 79" in hand.text
-
-
-def test_without_a_console_it_says_what_to_do() -> None:
-    assert "rltui watch DIR FILE" in log_of(a_session(a_batch(steps(1, grpo_tags(30)))))
 
 
 def test_markup_of_the_log_is_text() -> None:
@@ -146,18 +121,3 @@ async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> Non
             await hand.press("9")
             assert "died before its first row" in hand.text
             assert "reading" not in hand.text
-
-
-async def test_a_job_that_died_in_the_list_of_runs() -> None:
-    calm = a_batch(steps(1, grpo_tags(30)), run="calm")
-    async with open_app(calm, rowless(*CRASH), size=(120, 30)) as hand:
-        assert "crashed: CUDA out of memory" in hand.text
-        assert "before the first row" in hand.text
-
-
-def test_a_job_that_died_in_text() -> None:
-    session = a_session(rowless(*CRASH, LIMIT), clock=ManualClock(START + 9000))
-    (run,) = session.runs()
-    assert (run.verdict.level, run.is_readable) == (Level.BAD, True)
-    assert "crashed: CUDA out of memory, then Slurm time limit" in verdict_line(session)
-    assert "| " + OOM[:40] in check_text(session)

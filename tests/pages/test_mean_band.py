@@ -41,25 +41,3 @@ def test_values_that_are_not_finite_are_left_out() -> None:
     assert found.mean[[0, -1]].tolist() == [1, 4]
     assert bundle([(x, np.array([NAN] * 4))]) is None
     assert bundle([]) is None
-
-
-def test_a_stretch_is_the_mean_of_its_points() -> None:
-    x, random = np.arange(10_000.0), np.random.default_rng(1)
-    y = random.normal(5.0, 1.0, 10_000)
-    found = bundle([(x, y), (x[:9000], y[:9000])])
-    assert found is not None
-    assert len(found.x) < 1000
-    assert np.nanmean(found.mean) == pytest.approx(y.mean(), abs=0.01)
-
-
-def test_runs_of_one_point() -> None:
-    found = bundle([(np.array([3.0]), np.array([1.0])), (np.array([3.0]), np.array([2.0]))])
-    assert found is not None
-    assert found.mean.tolist() == [1.5]
-
-
-def test_huge_values_do_not_warn() -> None:
-    x = np.arange(600.0)
-    found = bundle([(x, np.full(600, 1e308)), (x[:300], np.full(300, -1e308))])
-    assert found is not None
-    found.spread()

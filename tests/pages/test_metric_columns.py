@@ -5,13 +5,11 @@ from __future__ import annotations
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.metrics import Row, tab_sections
-from rltui.pages.run.grid import grid_layout, grid_lines
 from rltui.pages.run.metric_table import (
     columns_for,
     columns_of,
     row_entries,
     row_names,
-    section_line,
     short_titles,
 )
 from rltui.session import RunView
@@ -58,20 +56,3 @@ def test_a_marked_row_keeps_a_blank_before_its_name() -> None:
     assert marked[0] == plain_row[0]
     value = columns.start("value")
     assert marked[value:] == plain_row[value:]
-
-
-def test_the_head_of_the_values_gives_way_to_a_long_title() -> None:
-    columns = columns_for(67)
-    text = plain(section_line("Validation 1–31 of 56", 67, View(), heads=columns))
-    at = text.index(" value ") + 1
-    assert columns.start("value") <= at <= columns.start("unit") - 6
-    assert text[columns.start("change") :].startswith("change")
-
-
-def test_a_title_of_the_grid_is_not_cut_beside_blanks() -> None:
-    run, rows = validation()
-    lines = grid_lines(run, rows, None, None, View(), grid_layout(120, 36, len(rows)))
-    text = "\n".join(map(plain, lines))
-    assert "…" not in text
-    for row in rows:
-        assert row.title.split(" ")[0] in text

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from rltui.draw.chart.chart_model import Chart
 from rltui.draw.line import Token, plain
 from rltui.draw.view import View
-from rltui.facts.groups import Marked, Sweep, run_labels, toggled
+from rltui.facts.groups import Marked, toggled
 from rltui.pages.metric.metric_chart import chart_lines, chart_of
 from rltui.pages.metric.overlays import with_others
 from rltui.session import RunView
@@ -63,16 +61,6 @@ def test_a_marked_run_is_not_drawn_twice_in_its_own_chart() -> None:
     assert (unmarked.curve.sign, unmarked.curve.token) == ("", Token.STRONG)
 
 
-def test_more_runs_than_colours_are_a_band() -> None:
-    runs = runs_of(*(float(n) for n in range(1, 10)))
-    found = chart(runs[0], View(marked=marked(runs[1:])))
-    assert len([o for o in found.overlays if len(o.x)]) == 5
-    assert found.overlays[-1].label == "3 more as a band"
-    assert found.envelope is not None
-    (_, low), (_, high) = found.envelope
-    assert (set(low.tolist()), set(high.tolist())) == ({7.0}, {9.0})
-
-
 def test_the_axis_holds_longer_runs() -> None:
     short, long = runs_of(1.0)[0], runs_of(2.0, rows=90)[0]
     assert chart(short, View(marked=marked([long]))).last == 90
@@ -110,49 +98,3 @@ def test_a_chart_is_drawn_again_when_a_marked_run_grows() -> None:
     assert any("1 b" in plain(line) for line in before)
     two.version += 1
     assert chart_lines(one, TAG, view, 60, 14) is not before
-
-
-def test_a_legend_follows_hyperparameters() -> None:
-    names = "one", "two"
-    batches = [
-        a_batch(steps(1, {TAG: [1.0] * 9}), run=run, source=f"{run}/events.0", hparams={"lr": lr})
-        for run, lr in zip(names, (1, 2), strict=True)
-    ]
-    one, two = a_session(*batches, clock=grpo_clock()).runs()
-    view = View(marked=marked([two]))
-    assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "(lr 2)")]
-    restarted = a_batch({}, run=names[1], source="two/events.1", order=1, hparams={"lr": 3})
-    assert two.hyperparameters.add(restarted)
-    assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "(lr 3)")]
-    assert two.hyperparameters.add(replace(restarted, hparams={"lr": 1}))
-    assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "")]
-
-
-def labels_of(names: str, **parameters: list[object]) -> list[str]:
-    """The labels of runs with the given names and hyperparameters."""
-    batches = [
-        a_batch(
-            {"loss": [1.0]},
-            run=name,
-            source=f"{name}/events.0",
-            hparams={key: values[n] for key, values in parameters.items()},
-        )
-        for n, name in enumerate(names.split())
-    ]
-    runs = {r.name: r for r in a_session(*batches).runs()}
-    labels = run_labels(Sweep([runs[n] for n in names.split()]))
-    return [f"{name} {note}".rstrip() for name, note in labels]
-
-
-def test_a_label_is_the_name_and_the_hyperparameters_that_differ() -> None:
-    rates: list[object] = [1e-6, 1e-5]
-    beta: list[object] = [0.1, 0.1]
-    found = labels_of("wild-owl calm-fox", **{"optim.lr": rates, "beta": beta})
-    assert found == ["wild-owl (lr 1e-6)", "calm-fox (lr 1e-5)"]
-    found = labels_of("x_a x_b x_c", lr=[1e-6, 1e-6, 1e-5], seed=[1, 2, 3])
-    assert found == ["x_a (lr 1e-6)", "x_b (lr 1e-6)", "x_c (lr 1e-5)"]
-
-
-def test_what_a_name_says_is_not_said_twice() -> None:
-    names = ["grpo_lr1e-6", "grpo_lr1e-5"]
-    assert labels_of(" ".join(names), lr=[1e-6, 1e-5]) == names

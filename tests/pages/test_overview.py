@@ -7,7 +7,6 @@ import pytest
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, tab_sections
-from rltui.pages.findings.lines import first_mover_lines
 from rltui.pages.run.tab import overview_entries, tab_layout
 from tests.fakes import a_session, grpo_batch
 
@@ -27,13 +26,3 @@ def test_the_step_has_its_line_beside_what_moved_first(height: int) -> None:
     text = "\n".join(overview(160, height))
     assert ("One step" in text and "What moved first" in text) or height < 34
     assert "One step" in text or "What moved first" in text
-
-
-def test_both_values_of_a_move_stand_beside_their_arrow() -> None:
-    (run,) = a_session(grpo_batch(60)).runs()
-    moves = [plain(line) for line in first_mover_lines(run, View(), 92, 9)[1:]]
-    assert moves
-    for line in moves:
-        before, after = line.split("→")
-        assert before[-2] != " "
-        assert after[1] != " "

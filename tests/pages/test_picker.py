@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.draw.line import Token, plain
+from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.formats import FORMATS
 from rltui.pages.picker.lines import (
@@ -87,31 +87,6 @@ def test_path_runs_formats_age_and_writer() -> None:
     )
     assert "2,000+ runs" in row(lines, "everything here")
     assert row(lines, "~/ray_results")
-
-
-def test_the_working_directory_comes_first_then_the_newest() -> None:
-    lines = listed(some())
-    order = [i for w in ("In ~/proj", "12 runs", "Elsewhere", "exp1.jsonl", "ray_results")
-             for i, x in enumerate(lines[:12]) if w in x]  # fmt: skip
-    assert order == sorted(order)
-    assert len(order) == 5
-
-
-def test_narrow_screens_put_the_writer_below() -> None:
-    lines = listed(some(), 80, 24)
-    at = next(i for i, x in enumerate(lines) if "exp1.jsonl" in x)
-    assert lines[at + 1].strip() == "pid 4711 python train.py"
-
-
-def test_the_row_at_the_cursor_shows_without_colour() -> None:
-    entries = suggestion_entries(
-        some(), Choices(), list(some().items), View(), AROUND, NOW, 120, 36
-    )
-    (entry,) = [e for e in entries if e.id == Path("/home/me/ray_results")]
-    (line,) = entry.draw(True)
-    assert any(look.bg is Token.SEL for _, look in line)
-    assert "▌" in plain(line)
-    assert "▌" not in plain(entry.draw(False)[0])
 
 
 def test_the_newest_runs_of_a_place_are_choices() -> None:

@@ -12,10 +12,9 @@ from textual.pilot import Pilot
 
 from rltui.pages.picker.lines import PathDisplay
 from rltui.pages.picker.screen import PickerApp, PickerScreen
-from rltui.sources.discovery.run_files import LogFile
 from rltui.sources.discovery.suggestions import Suggestions
 from tests.clock import ManualClock
-from tests.pages.test_picker import CSV, an_offer, some
+from tests.pages.test_picker import an_offer, some
 from tests.tui.driving import driving
 from tests.tui.hand import Screen, a_look
 
@@ -51,7 +50,7 @@ class Hand(Screen):
 
     async def found(self, number: int = 1) -> None:
         """Wait until the result of a search is on the screen."""
-        while self.search.count < number or self.picker._searching:
+        while self.search.count < number or self.picker.reading:
             await self.pilot.pause(0.01)
         await self.settle()
 
@@ -84,16 +83,6 @@ async def test_enter_chooses_the_row_at_the_cursor() -> None:
     assert not hand.app.return_code
 
 
-async def test_moving_stops_at_the_ends() -> None:
-    async with picking(some()) as hand:
-        await hand.press("G")
-        assert hand.here == "/home/me/proj/run_7/events.1"
-        await hand.press("j", "pagedown")
-        assert hand.here == "/home/me/proj/run_7/events.1"
-        await hand.press("g", "k", "ctrl+u")
-        assert hand.here == "/home/me/proj/runs"
-
-
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
 async def test_leaving_chooses_nothing_and_is_no_error(key: str) -> None:
     async with picking(some()) as hand:
@@ -116,30 +105,6 @@ async def test_a_filter_is_typed_kept_and_cleared() -> None:
         assert [x.split()[1] for x in hand.lines if "ago" in x][:1] == ["~/ray_results"]
         await hand.press("enter")
     assert hand.app.return_value == Path("/home/me/ray_results")
-
-
-async def test_the_runs_under_a_place_count_towards_the_total() -> None:
-    logs = tuple(
-        LogFile(
-            Path(f"/data/x/run_{n}/progress.csv"), CSV, size=1, modified=1.0, directory=f"run_{n}"
-        )
-        for n in range(3)
-    )
-    place = an_offer("/data/x", runs=3, newest=logs)
-    async with picking(Suggestions((place, an_offer("/data/y")), ())) as hand:
-        await hand.press("slash")
-        assert "5 of 5" in hand.footer
-        await hand.press("r", "u", "n", "_")
-        assert "3 of 5" in hand.footer
-
-
-async def test_help_opens_and_closes() -> None:
-    async with picking(some()) as hand:
-        await hand.press("question_mark")
-        assert any("search again" in x for x in hand.lines)
-        await hand.press("enter", "q")
-        assert hand.app.is_running
-        assert not any("search again" in x for x in hand.lines)
 
 
 async def test_r_searches_again_and_new_logs_appear() -> None:
@@ -181,43 +146,6 @@ async def test_a_search_that_fails_is_seen() -> None:
     with pytest.raises(ZeroDivisionError):
         async with app.run_test() as pilot:
             await Hand(app, pilot, search).found()
-
-
-async def test_it_shows_at_every_size() -> None:
-    async with picking(some(), size=(20, 5)) as hand:
-        for size in ((80, 24), (20, 5), (200, 60)):
-            await hand.resize(*size)
-            assert len(hand.lines) == size[1]
-            assert all(len(x) == size[0] for x in hand.lines)
-
-
-async def test_a_long_list_scrolls_with_the_cursor() -> None:
-    suggestions = Suggestions(tuple(an_offer(f"/data/{i:02}", i) for i in range(60)), ())
-    async with picking(suggestions, size=(80, 24)) as hand:
-        assert any("Found" in x for x in hand.lines)
-        await hand.press("G")
-        assert any("/data/59" in x and "▌" in x for x in hand.lines)
-        await hand.press("g")
-        assert any("/data/00" in x and "▌" in x for x in hand.lines)
-        assert any("Found" in x for x in hand.lines), "the heading is back"
-
-
-async def test_every_run_of_a_place_can_be_reached() -> None:
-    logs = tuple(
-        LogFile(
-            Path(f"/data/x/run_{n}/progress.csv"),
-            CSV,
-            size=1,
-            modified=100.0 - n,
-            directory=f"run_{n}",
-        )
-        for n in range(54)
-    )
-    place = an_offer("/data/x", runs=54, newest=logs)
-    async with picking(Suggestions((place,), ()), size=(80, 24)) as hand:
-        assert "54 runs, newest first" in hand.text
-        await hand.press("G", "enter")
-    assert hand.app.return_value == Path("/data/x/run_53")
 
 
 async def test_the_cursor_starts_on_what_was_chosen_before() -> None:

@@ -6,10 +6,9 @@ import numpy as np
 
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.pages.metric import related as module
-from rltui.pages.metric.lines import metric_lines
+from rltui.pages.metric import lines as module
+from rltui.pages.metric.lines import metric_lines, related, related_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN
-from rltui.pages.metric.related import related, related_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
 from tests.fakes import FakeReader, a_session
@@ -69,30 +68,6 @@ def test_a_relative_that_does_not_move_with_it_says_so() -> None:
     shown = text(a_view(tags()), "response_length/mean").splitlines()
     assert next(line for line in shown if " entropy " in line).endswith("no link")
     assert not any("KL to reference" in line for line in shown)
-
-
-def test_sign_and_lag_are_shown() -> None:
-    shown = text(a_view(tags()), "response_length/mean")
-    assert "rank correlation" in shown
-    assert " -0.9" in shown
-    assert "2 after" in shown
-    shown = text(a_view(tags()), "timing_s/gen")
-    assert "2 ahead" in shown
-
-
-def test_a_constant_moves_with_nothing() -> None:
-    run = a_view(tags())
-    assert not any(r.is_link or r.correlation for r in related(run, "timing_s/reward"))
-    assert "does not move" in text(run, "timing_s/reward")
-    assert "timing_s/reward" not in [r.tag for r in related(run, "team/answer_words")]
-
-
-def test_a_metric_whose_relatives_are_constant_moves_all_the_same() -> None:
-    moving = tags()["actor/kl_loss"]
-    run = a_view({"actor/kl_loss": moving, "actor/kl_coef": [0.1] * ROWS})
-    assert [r.correlation for r in related(run, "actor/kl_loss")] == [None]
-    assert "rank correlation" in text(run, "actor/kl_loss")
-    assert "does not move" in text(run, "actor/kl_coef")
 
 
 def test_few_points_are_not_compared() -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.files.trouble import READABLE
 from rltui.pages.app import RltuiApp
 from rltui.session import Session
 from rltui.session.session import Choice
@@ -54,21 +53,6 @@ async def test_a_run_opens_where_it_was_left() -> None:
         assert (hand.run.tab, hand.cursor) == ("actor", row)
 
 
-async def test_order_of_runs() -> None:
-    async with open_app(*several()) as hand:
-        orders = {}
-        for _ in range(3):
-            word = hand.footer.split()[-1]
-            orders[word] = [k.name for k in hand.ids]
-            await hand.press("o")
-        assert orders == {
-            "verdict": ["bad/run", "calm", "young"],
-            "name": ["bad/run", "calm", "young"],
-            "newest": ["bad/run", "calm", "young"],
-        }
-        assert "by verdict" in hand.footer
-
-
 async def test_filter_of_runs() -> None:
     async with open_app(*several()) as hand:
         await hand.press("slash", *"calm", "enter")
@@ -77,15 +61,6 @@ async def test_filter_of_runs() -> None:
         assert "1 of 3" in hand.footer
         await hand.press("escape")
         assert "young" in hand.text
-
-
-async def test_the_filter_is_still_there_after_a_run() -> None:
-    async with open_app(*several()) as hand:
-        await hand.press("slash", *"calm", "enter", "enter")
-        assert hand.run.run.name == "calm"
-        await hand.press("r")
-        assert "young" not in hand.text
-        assert "1 of 3" in hand.footer
 
 
 async def test_the_first_of_several_known_runs_does_not_open_by_itself() -> None:
@@ -97,24 +72,6 @@ async def test_the_first_of_several_known_runs_does_not_open_by_itself() -> None
         await hand.feed(grpo_batch(9, run="first"))
         assert hand.runs.is_current
         assert "1 of 2 read" in hand.lines[0]
-
-
-async def test_how_many_runs_are_read_stands_in_the_header() -> None:
-    batches = [grpo_batch(30, run="done"), *(grpo_batch(9, run=f"r{n}", more=True) for n in "ab")]
-    async with open_app(*batches) as hand:
-        assert "1 of 3 read" in hand.lines[0]
-        await hand.feed(grpo_batch(1, first=10, run="ra"), grpo_batch(1, first=10, run="rb"))
-        assert "3 runs" in hand.lines[0]
-
-
-async def test_a_long_list_scrolls_with_the_cursor() -> None:
-    batches = [a_batch({"loss": [1.0]}, run=f"run{n:03}", source=f"{n}/e") for n in range(80)]
-    async with open_app(*batches, size=(80, 24)) as hand:
-        await hand.press("G")
-        assert any(x.startswith("▌") and "run079" in x for x in hand.lines)
-        assert " Run" in hand.lines[1] or " Run" in hand.lines[2], "the head does not scroll"
-        await hand.press("ctrl+u", "ctrl+u", "g")
-        assert any(x.startswith("▌") and "run000" in x for x in hand.lines)
 
 
 async def test_runs_that_were_not_chosen_are_named(tmp_path: Path) -> None:
@@ -163,14 +120,6 @@ async def test_two_quick_clicks_open_a_run_once() -> None:
         assert "Esc back" not in hand.footer, "there is nothing to go back to"
 
 
-async def test_a_click_below_the_last_run_chooses_none() -> None:
-    async with open_app(*several(), size=(100, 30)) as hand:
-        before = hand.cursor
-        await hand.pilot.click("#runs", offset=(10, 22))
-        await hand.settle()
-        assert hand.cursor == before
-
-
 async def test_a_path_that_is_no_text_is_copied() -> None:
     async with open_app(*several()) as hand:
         hand.app.copy("run\tok\t/logs/c\udcff")
@@ -209,19 +158,6 @@ async def test_escape_leads_from_a_run_that_is_alone_back_to_the_picker() -> Non
     assert hand.app.return_value is True
 
 
-async def test_escape_stays_when_a_logdir_was_named() -> None:
-    async with open_app(grpo_batch(60)) as hand:
-        await hand.press("escape", "r", "escape")
-        assert hand.runs.is_current
-        assert hand.app.is_running
-
-
-async def test_leaving_does_not_lead_back_to_the_picker() -> None:
-    async with picked(grpo_batch(60)) as hand:
-        await hand.press("q")
-    assert not hand.app.return_value
-
-
 async def test_c_makes_the_run_at_the_cursor_the_reference_and_clears_it() -> None:
     async with open_app(*several()) as hand:
         await hand.press("j", "c")
@@ -249,18 +185,6 @@ async def test_c_compares_a_run_that_is_alone_with_the_given_reference_only(tmp_
         assert session.reference.run is given
 
 
-async def test_c_leads_back_to_the_given_reference(tmp_path: Path) -> None:
-    good = tmp_path / "good.jsonl"
-    write_jsonl(good, grpo_tags(60, collapse=None))
-    async with open_app(*several(), choice=Choice(reference=str(good))) as hand:
-        session = hand.app.session
-        given = session.reference.run
-        await hand.press("c")
-        assert session.reference.run is session.views[hand.ids[0]]
-        await hand.press("c")
-        assert session.reference.run is given is not None
-
-
 async def test_a_run_named_like_a_reference_from_elsewhere_is_another_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,15 +207,6 @@ async def test_a_run_named_like_a_reference_from_elsewhere_is_another_run(
             await hand.press("escape")
 
 
-async def test_the_reference_stays_the_same_run_while_the_view_is_paused() -> None:
-    async with open_app(*several()) as hand:
-        await hand.press("j", "c", "p")
-        assert "paused" in hand.text
-        assert "the others are compared with it" in hand.text
-        await hand.press("p")
-        assert "the others are compared with it" in hand.text
-
-
 async def test_a_host_that_is_lost_stands_above_the_runs() -> None:
     async with open_app(*several()) as hand:
         await hand.settle()
@@ -310,17 +225,6 @@ async def test_a_host_that_is_lost_stands_above_the_runs() -> None:
         hand.app.pump.age()
         await hand.settle()
         assert "reachable" not in hand.text
-
-
-async def test_many_lost_hosts_leave_room_for_runs() -> None:
-    async with open_app(*several()) as hand:
-        notes = [Note(Path(f"/d{n}"), None, Level.WATCH, "lost") for n in range(9)]
-        hand.reader.notes = (*notes, Note(Path("/ok"), None, Level.OK, "fine"))
-        hand.app.pump.age()
-        await hand.settle()
-        assert sum("lost" in line for line in hand.lines) == 3
-        assert "and 6 more" in hand.text
-        assert "fine" not in hand.text
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
@@ -353,28 +257,6 @@ async def test_unreadable_files_are_counted_beside_a_finding(size: tuple[int, in
         assert "trouble" not in below["three"]
 
 
-async def test_an_outage_that_is_over_is_no_trouble() -> None:
-    host = Path("node7:/logs")
-    lost = Note(host, None, Level.WATCH, "not reachable since 09:00:00: timed out")
-    notes = (lost, Note(host, None, Level.OK, READABLE))
-    one, two = (grpo_batch(60, run=n, notes=m) for n, m in (("one", notes), ("two", notes[:1])))
-    async with open_app(one, two) as hand:
-        assert hand.text.count("trouble reading 1 file") == 1
-        assert [n.message for n in hand.app.session.troubles()] == [lost.message]
-        await hand.press("enter")
-        assert hand.run.run.name == "one"
-        assert "not reachable" not in hand.text
-
-
-async def test_a_narrow_list_keeps_the_finding_and_a_badge_for_the_files() -> None:
-    note = Note(LOGDIR / "corrupt", 0, Level.WATCH, "corrupt record")
-    runs = grpo_batch(60, run="one", notes=(note,)), grpo_batch(60, run="two")
-    async with open_app(*runs, size=(45, 24)) as hand:
-        below = next(y for x, y in pairwise(hand.lines) if "✖ one " in x)
-        assert "entropy collapse" in below
-        assert below.rstrip().endswith("▲")
-
-
 async def test_under_a_short_list_is_what_is_known_of_the_run_at_the_cursor() -> None:
     async with open_app(*several(), size=(160, 45)) as hand:
         assert "Enter opens it" in hand.text
@@ -385,10 +267,3 @@ async def test_under_a_short_list_is_what_is_known_of_the_run_at_the_cursor() ->
         assert "nothing to report" in hand.text
         await hand.press("slash", *"zzz")
         assert "Enter opens it" not in hand.text, "no run is left"
-
-
-@pytest.mark.parametrize(("size", "runs"), [((80, 24), 3), ((109, 50), 3), ((120, 36), 30)])
-async def test_without_room_the_list_has_all_of_it(size: tuple[int, int], runs: int) -> None:
-    batches = [grpo_batch(30, run=f"run {n}") for n in range(runs)]
-    async with open_app(*batches, size=size) as hand:
-        assert "Enter opens it" not in hand.text

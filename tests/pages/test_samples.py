@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from rltui.core.batch import TextPoint
-from rltui.pages.app import RltuiApp
-from rltui.session import Session
-from tests.fakes import FakeReader, grpo_batch
-from tests.tui.driving import driving
-from tests.tui.hand import Hand, a_look, open_app, read_at_once
+from tests.fakes import grpo_batch
+from tests.tui.hand import open_app, read_at_once
 
 LONG = "a very long answer with \x1b[31m[red]markup[/red] " + "and more words " * 200
 
@@ -115,15 +112,6 @@ async def test_a_run_without_samples_says_what_to_do(tmp_path: Path) -> None:
         assert "rollout_data_dir" in hand.text
 
 
-async def test_every_size(logdir: Path) -> None:
-    async with at(logdir) as hand:
-        await hand.press("T")
-        for size in ((200, 50), (160, 45), (80, 24), (40, 10), (20, 5)):
-            await hand.resize(*size)
-            assert len(hand.lines) == size[1]
-            assert size[1] < 10 or "2+2?" in hand.text or "a very long" in hand.text
-
-
 def deep(logdir: Path) -> None:
     for bad in ("[" * 480 + '"a"' + "]" * 480, '{"a": ' * 900 + "1" + "}" * 900):
         with (logdir / "rollouts" / "40.jsonl").open("a", encoding="utf-8") as file:
@@ -138,19 +126,6 @@ async def test_no_record_ends_the_app(logdir: Path) -> None:
         assert len(hand.ids) == 5
         await hand.press("enter", "escape", "j")
         assert "nested" in hand.text
-
-
-async def test_figures_of_any_size(logdir: Path) -> None:
-    with (logdir / "rollouts" / "40.jsonl").open("a", encoding="utf-8") as file:
-        for score in ("1e308", "-1e308", "Infinity", "NaN", "12345678"):
-            file.write(f'{{"input": "a", "output": "b", "x_reward": {score}, "y": {score}}}\n')
-    async with at(logdir) as hand:
-        await hand.press("T")
-        for _ in range(8):
-            assert "0" * 20 not in hand.text
-            await hand.press("j")
-        await hand.press("o")
-        assert "x_reward 1.0e308" in hand.text, "the best"
 
 
 async def test_a_record_that_goes_wrong_is_a_note(
@@ -207,33 +182,6 @@ async def test_the_samples_follow_a_replay(logdir: Path) -> None:
         assert "step 40  2 of 2" in hand.text
 
 
-async def test_the_step_of_the_crosshair_of_the_grid(logdir: Path) -> None:
-    async with at(logdir) as hand:
-        await hand.press("3", "v", "comma")
-        assert hand.run.metrics.grid.cross == 60
-        for _ in range(38):
-            await hand.press("comma")
-        assert hand.run.metrics.grid.cross == 22
-        await hand.press("T")
-        assert "step 20  1 of 2" in hand.text
-
-
-async def test_a_real_session_beside_a_screen_that_reads(
-    logdir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = (json.dumps({"step": s, "loss": 1 / s}) + "\n" for s in range(1, 41))
-    (logdir / "metrics.jsonl").write_text("".join(lines), encoding="utf-8")
-    session = Session([logdir])
-    session.scan()
-    session.read_all()
-    app = RltuiApp(session, a_look())
-    async with driving(app, size=(120, 36)) as pilot:
-        hand = Hand(app, pilot, FakeReader())
-        await hand.settle()
-        await hand.press("T")
-        assert "mean reward 0.500" in hand.text
-
-
 async def test_without_samples_no_key_is_offered_that_needs_one(tmp_path: Path) -> None:
     async with at(tmp_path) as hand:
         await hand.press("T")
@@ -244,12 +192,3 @@ async def test_without_samples_no_key_is_offered_that_needs_one(tmp_path: Path) 
             hand.app.clear_notifications()
             await hand.press(key)
             assert hand.notices == "no texts or samples to show", key
-
-
-async def test_keys_of_other_kinds_are_offered_where_there_are_some(logdir: Path) -> None:
-    async with at(logdir) as hand:
-        await hand.press("T")
-        assert "kind" not in hand.lines[-1]
-        assert "step" in hand.lines[-1]
-        await hand.press("right_square_bracket")
-        assert hand.notices == "there is no other kind"

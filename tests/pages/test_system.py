@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rltui.catalogue.model import Category
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.metrics import tab_sections
@@ -24,15 +23,6 @@ WANDB = {
     "system/network.sent": ("network sent", "B"),
     "system/proc.memory.rssMB": ("process memory", "MB"),
 }
-MLFLOW = {
-    "system/gpu_0_utilization_percentage": ("GPU 0 use", "%"),
-    "system/gpu_0_memory_usage_megabytes": ("GPU 0 memory", "MB"),
-    "system/gpu_0_power_usage_watts": ("GPU 0 power", "W"),
-    "system/cpu_utilization_percentage": ("CPU use", "%"),
-    "system/system_memory_usage_megabytes": ("host memory", "MB"),
-    "system/disk_usage_percentage": ("disk used, %", "%"),
-    "system/network_receive_megabytes": ("network received", "MB"),
-}
 TRACKIO = {
     "system/gpu/0/utilization": ("GPU 0 use", "%"),
     "system/gpu/0/allocated_memory": ("GPU 0 memory", "GiB"),
@@ -48,14 +38,6 @@ def the_run(*tags: str) -> RunView:
     return a_session(a_batch(a_block(values))).runs()[0]
 
 
-def test_titles_and_units_are_those_of_the_tracker() -> None:
-    for known in (WANDB, MLFLOW, TRACKIO):
-        run = the_run(*known)
-        found = {t: (run.infos[t].title, run.infos[t].unit) for t in known}
-        assert found == known
-        assert all(run.infos[t].category is Category.SYSTEM for t in known)
-
-
 def test_each_device_has_a_section() -> None:
     titles = [s.title for s in tab_sections(the_run(*WANDB), "system")]
     assert titles == ["GPU 0", "GPU 1", "Host", "Process", "Disk", "Network"]
@@ -63,13 +45,6 @@ def test_each_device_has_a_section() -> None:
     assert titles == ["GPU", "GPU 0", "GPU 0 rank 1"]
     titles = [s.title for s in tab_sections(the_run("system/queue_size"), "system")]
     assert titles == ["System"]
-
-
-def test_use_comes_first_and_memory_before_power() -> None:
-    section = tab_sections(the_run(*TRACKIO), "system")[1]
-    assert [r.title for r in section.rows] == [
-        "GPU 0 use", "GPU 0 memory", "GPU 0 power", "GPU 0 temperature",
-    ]  # fmt: skip
 
 
 def test_sections_stand_in_the_list_and_the_head_is_that_of_the_first_visible_row() -> None:

@@ -33,14 +33,6 @@ def test_names_are_whole_and_the_active_tab_is_there(run: RunView, width: int) -
         assert text.rstrip().endswith("…") == (len(spots) < len(tabs_of(run)))
 
 
-def test_bad_tabs_stay_longest(run: RunView) -> None:
-    bad = [t.id for t in tabs_of(run)
-           if t.category and run.verdict.category_level(t.category) is Level.BAD]  # fmt: skip
-    assert bad
-    _, spots = tab_line(run, "other", View(), 50)
-    assert {*bad, "other"} <= {s.id for s in spots}
-
-
 def test_all_stays_where_a_tab_without_a_key_is_bad() -> None:
     tags = grpo_tags(60) | {"actor/lr": [1e-6] * 20 + [float("nan")] * 40}
     (run,) = a_session(a_batch(steps(1, tags))).runs()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.draw.line import line_width, plain
+from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.pages.timing.lines import (
+from rltui.pages.timing.pane import (
     anatomy,
     step_line,
     step_lines,
-    timing_entries,
     timing_layout,
 )
 from rltui.pages.timing.timing_table import (
@@ -24,7 +22,7 @@ from rltui.pages.timing.timing_table import (
 )
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
-from tests.fakes import FakeReader, a_session
+from tests.fakes import a_session
 
 SIZES = ((20, 5), (40, 10), (80, 21), (120, 31), (160, 40), (200, 45), (400, 115))
 N = 60
@@ -46,13 +44,6 @@ TAGS: Tags = {
 
 def the_run(tags: Tags = TAGS) -> RunView:
     return a_session(a_batch(a_block(tags))).runs()[0]
-
-
-def texts(run: RunView, width: int = 120) -> list[str]:
-    found = anatomy(run)
-    assert found is not None
-    entries = timing_entries(run, found, View(), width, 2, "")
-    return [plain(x) for e in entries for x in e.draw(False)]
 
 
 def test_the_title_says_how_slow_and_because_of_what() -> None:
@@ -79,55 +70,6 @@ def anatomy_or_fail(run: RunView):  # type: ignore[no-untyped-def]
     found = anatomy(run)
     assert found is not None
     return found
-
-
-def test_every_timing_is_in_the_list() -> None:
-    run = the_run()
-    entries = timing_entries(run, anatomy_or_fail(run), View(), 120, 2, "")
-    assert {e.id for e in entries if e.id is not None} == set(run.infos)
-
-
-def test_a_filter_leaves_what_it_names() -> None:
-    run = the_run()
-    entries = timing_entries(run, anatomy_or_fail(run), View(), 120, 2, "critic")
-    assert [e.id for e in entries if e.id is not None] == ["timing_s/update_critic"]
-
-
-def test_heads_stand_over_their_columns() -> None:
-    run = the_run()
-    head = plain(stages_head(run, stage_columns(116), 116, View()))
-    row = next(x for x in texts(run, 116) if "update actor" in x)[2:]
-    assert line_width(stages_head(run, stage_columns(116), 116, View())) == 116
-    for word, cell in (("now, s", "3.00"), ("share", "14 %"), ("usual", "3.00"), ("drift", "×")):
-        assert abs(head.index(word) - row.index(cell, head.index(word) - 4)) <= 4
-
-
-def test_the_plot_has_its_size_and_says_what_it_shows() -> None:
-    run = the_run()
-    for shares, words in ((False, "seconds"), (True, "% of the step")):
-        lines = stacked_lines(run, anatomy_or_fail(run), View(), 100, 20, shares=shares)
-        assert len(lines) == 20
-        assert words in plain(lines[0])
-        assert any(plain(x).rstrip().endswith("step") for x in lines[-4:])
-    assert any(plain(x).startswith("     80┤") for x in lines)
-
-
-def test_the_plot_follows_the_x_axis() -> None:
-    times = np.arange(N) * 60.0 + np.where(np.arange(N) >= 30, 7200.0, 0.0)
-    run = a_session(a_batch(a_block(TAGS, walls=[1.7e9 + float(t) for t in times]))).runs()[0]
-    found = anatomy_or_fail(run)
-
-    def lines(axis: str) -> list[str]:
-        view = View(axis=axis, marker="ascii")
-        drawn = stacked_lines(run, found, view, 100, 20, shares=True)
-        return [plain(x) for x in drawn[1:18]]
-
-    steps, relative = lines("step"), lines("relative")
-    assert not any("   " in x[8:] for x in steps[:-2])
-    assert all("   " in x[8:] for x in relative[:-2]), "nothing was logged for two hours"
-    assert "1h30m" in relative[-1]
-    assert ":" in lines("wall")[-1]
-    assert lines("tokens") == steps
 
 
 def test_stages_are_letters_without_colours() -> None:
@@ -170,15 +112,3 @@ def test_overview_has_one_line_of_it() -> None:
     assert line is not None
     assert plain(line).startswith("One step  21.0 s  slower by generate × 3.5 since step 41")
     assert step_line(the_run({"loss": [1.0] * 9}), View(), 69) is None
-
-
-def test_an_unchanged_run_is_drawn_once_and_a_new_row_shows() -> None:
-    reader = FakeReader()
-    session = a_session(a_batch(a_block(TAGS)), reader=reader)
-    (run,) = session.runs()
-    found = anatomy_or_fail(run)
-    first = stacked_lines(run, found, View(), 100, 20, shares=False)
-    assert stacked_lines(run, found, View(), 100, 20, shares=False) is first
-    reader.queue.append(a_batch(a_block({"timing_s/step": [60.0] * 9}, first=N + 1)))
-    session.drain()
-    assert anatomy_or_fail(run) is not found

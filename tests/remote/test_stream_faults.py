@@ -102,7 +102,7 @@ class DistantMonitor(Monitor):
 
     def _arrive(self, size: int) -> None:
         for batch in self._wire.receive(size):
-            self._known.take(batch)
+            self._known.note(batch)
             super()._take(batch)
 
 

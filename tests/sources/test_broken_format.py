@@ -11,13 +11,11 @@ import pytest
 from rltui import cli
 from rltui.core.address import PIPE
 from rltui.core.batch import Batch, Note
-from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.formats import FORMATS, Decoded, Decoder, Options, RowSearch, Sampler
 from rltui.formats.base import Format
 from rltui.formats.jsonl import JsonLines
 from rltui.sources import Reader
-from rltui.sources.follow import file_feed
 
 ROWS = '{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.25}\n'
 GIVEN_UP = "cannot be read further: KeyError"
@@ -111,12 +109,6 @@ def test_a_format_that_fails_to_judge_a_file(tmp_path: Path, where: str) -> None
     assert reader.state.notes == (Note(path, None, Level.WATCH, GIVEN_UP),)
 
 
-def test_a_format_that_fails_to_judge_a_named_file(tmp_path: Path) -> None:
-    path = made(tmp_path)
-    with pytest.raises(SourceError, match=GIVEN_UP):
-        reader_of(path, _Broken("claims")).scan()
-
-
 @pytest.mark.parametrize(
     ("where", "read", "position"), [("feed", [1, 2], len(ROWS)), ("finish", [1, 2], 2 * len(ROWS))]
 )
@@ -133,17 +125,6 @@ def test_a_decoder_that_fails(tmp_path: Path, where: str, read: list[int], posit
     with path.open("a") as file:
         file.write(ROWS)
     assert not list(reader.read_all())
-
-
-def test_a_sampler_that_fails(tmp_path: Path) -> None:
-    made(tmp_path)
-    reader = reader_of(tmp_path, _Broken("sampler"))
-    (run,) = [r for r in reader.scan() if r.key.name == "bad"]
-    feed = file_feed.FileFeed(run, run.files[0], Options())
-    assert feed.sample() is None
-    batch = feed.read(1 << 20)
-    assert batch is not None
-    assert steps([batch], ".broken") == [1, 2]
 
 
 @pytest.mark.parametrize("where", ["claims", "feed"])

@@ -62,19 +62,6 @@ def test_what_is_appended_is_read(sample: Sample, tmp_path: Path) -> None:
 
 
 @ALL
-def test_a_torn_row_waits(sample: Sample, tmp_path: Path) -> None:
-    training = Training(sample, tmp_path)
-    before = training.look().count
-    row = training.row(4)
-    training.append(row[: len(row) // 2])
-    assert training.look().count == before
-    training.append(row[len(row) // 2 :] + training.row(5))
-    series = training.look()
-    assert series.steps.tolist() == list(range(before + 2))
-    assert not any(n.level > 1 for b in training.batches for n in b.notes)
-
-
-@ALL
 def test_a_file_that_is_written_anew(sample: Sample, tmp_path: Path) -> None:
     """The steps that both have come from the new content."""
     training = Training(sample, tmp_path)
@@ -97,7 +84,7 @@ def test_the_running_program_shows_a_new_row_within_a_second(
     reader = Reader([tmp_path], watch=Intervals(inotify=False))
     reader.start()
     try:
-        assert reader.listening.wait(30)
+        assert reader.loop.listening.wait(30)
         reader.drain()
         training.append(training.row(4) + training.row(5))
         assert reader.wait(1.0)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,12 +45,6 @@ def check_whole(store: Store, restarts: tuple[int, ...] = ()) -> None:
     np.testing.assert_array_equal(series.values, LOSS)
     assert only(store).extent.restarts == restarts
     assert only(store).last_step == 60
-
-
-@pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize(("first", "second"), [(60, 60), (60, 25), (25, 60)])
-def test_a_copy_made_at_any_time_counts_once(first: int, second: int, backwards: bool) -> None:
-    check_whole(read([losses(1, first)], [losses(1, second)], backwards=backwards))
 
 
 def test_a_copy_of_a_log_that_has_restarted() -> None:

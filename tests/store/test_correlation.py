@@ -82,14 +82,6 @@ def test_what_does_not_move_moves_with_nothing(values: list[float]) -> None:
         assert compared(a_series(values), other) is None
 
 
-def test_equal_values() -> None:
-    x = noise(100, 4)
-    x[3] = np.nan
-    found = compared(a_series(x), a_series(x))
-    assert found is not None
-    assert found.same
-
-
 def test_only_points_in_common_count() -> None:
     x = noise(400, 6)
     rare = a_series(x[9::10], first=10, stride=10)
@@ -108,21 +100,3 @@ def test_a_long_series_is_compared_at_a_few_steps() -> None:
     found = compared(a_series(x), a_series(x + 0.1 * noise(50_000, 9)))
     assert found is not None
     assert found.r > 0.9
-
-
-@pytest.mark.parametrize(("at", "size"), [(100, 4.0), (195, 4.0), (40, -4.0)])
-def test_a_jump(at: int, size: float) -> None:
-    later = np.arange(200) >= at
-    one = a_series(0.1 * noise(200, 1) + 4 * later)
-    other = a_series(0.1 * noise(200, 2) + size * (np.arange(200) >= at + 1))
-    found = compared(one, other)
-    assert found is not None
-    assert (found.jump, found.jump_lag) == (1 if size > 0 else -1, 1)
-
-
-@pytest.mark.parametrize("shape", [lambda t: t, lambda t: np.exp(-t), lambda t: np.sin(3 * t)])
-def test_a_smooth_curve_does_not_jump(shape) -> None:  # type: ignore[no-untyped-def]
-    t = np.linspace(0, 3, 200)
-    found = compared(a_series(shape(t)), a_series(shape(t) + 0.01 * noise(200, 1)))
-    assert found is not None
-    assert found.jump == 0

@@ -102,15 +102,3 @@ def test_a_point_is_held_once_when_all_tags_are_read() -> None:
         read = [run.series(tag) for tag in run.tags]
     assert {s.count for s in read} == {60_500}
     assert run.table.nbytes < 1.25 * 60_500 * (8 * 20 + 16)
-
-
-def test_a_copy_and_its_original_grow_apart() -> None:
-    branch = new_branch()
-    for begin in range(0, 8000, 2000):
-        branch.append(rows_of(begin, 2000))
-    branch.points("t0")
-    twin = copy.deepcopy(branch)
-    branch.append(rows_of(8000, 3))
-    twin.append(rows_of(9000, 2))
-    assert branch.points("t0")[0][-4:].tolist() == [7999, 8000, 8001, 8002]
-    assert twin.points("t0")[0][-3:].tolist() == [7999, 9000, 9001]

@@ -35,14 +35,6 @@ def test_a_value_is_made_once_per_content() -> None:
     assert made == [2, 3]
 
 
-def test_names_tell_values_of_a_tag_apart() -> None:
-    cache: SeriesCache[str] = SeriesCache()
-    series = a_run({"a": [1]}).series("a")
-    assert cache.get(series, lambda _: "x", name=1) == "x"
-    assert cache.get(series, lambda _: "y", name=2) == "y"
-    assert cache.get(series, lambda _: "z", name=1) == "x"
-
-
 def test_only_the_newest_names_of_a_tag_are_kept() -> None:
     """The name of a sparkline contains the last step: a live run has another one for each row."""
     cache: SeriesCache[_Value] = SeriesCache()

@@ -41,26 +41,12 @@ def test_points_of_one_file() -> None:
     assert run.extent.last_wall_time == START + 3
 
 
-def test_unknown_tag_is_an_empty_series() -> None:
-    series = a_run({"loss": [1]}).series("none")
-    assert (series.count, series.last, series.epoch, series.nonfinite) == (0, None, 0, 0)
-    assert series.old_count == len(series.restarts) == 0
-
-
 def test_nan_and_inf_are_points() -> None:
     series = a_run({"g": [1, float("nan"), float("inf"), 2]}).series("g")
     assert (series.count, series.nonfinite) == (4, 2)
     found_steps, values = series.finite()
     assert (found_steps.tolist(), values.tolist()) == ([1, 4], [1.0, 2.0])
     assert values.dtype == np.float64
-
-
-def test_equal_and_lower_steps_in_one_file_are_points() -> None:
-    block = a_block({"r": [1, 2, 3, 4, 5]}, steps=[7, 7, 3, 7, 9])
-    series = a_run(block).series("r")
-    assert xy(series) == [(3, 3), (7, 1), (7, 2), (7, 4), (9, 5)]
-    assert series.wall_times[1:4].tolist() == [START + 7] * 3
-    assert not series.old_count
 
 
 def test_types_are_kept_and_mixed_ones_widen() -> None:
@@ -88,12 +74,6 @@ def test_a_later_file_that_overlaps_supersedes() -> None:
     assert (run.first_step, run.last_step, run.extent.restarts) == (1, 6, (4,))
 
 
-def test_superseded_only_for_the_tags_that_the_later_file_logs() -> None:
-    run = a_run({"a": [1, 2, 3], "b": [1, 2, 3]}, steps(2, {"a": [20]}))
-    assert xy(run.series("a")) == [(1, 1), (2, 20)]
-    assert xy(run.series("b")) == [(1, 1), (2, 2), (3, 3)]
-
-
 def test_a_writer_that_says_where_it_starts_supersedes_all_tags() -> None:
     run = RunData(KEY, LOGDIR)
     run.apply(a_batch({"a": [1, 2, 3], "b": [1, 2, 3]}))
@@ -105,16 +85,6 @@ def test_a_writer_that_says_where_it_starts_supersedes_all_tags() -> None:
     assert run.series("b").epoch != b.epoch
     assert run.extent.restarts == (3,)
     assert run.last_step == 3
-
-
-def test_a_rewritten_file_is_a_later_branch() -> None:
-    run = RunData(KEY, LOGDIR)
-    run.apply(a_batch({"a": [1, 2, 3]}))
-    run.apply(a_batch({"a": [10]}, generation=1))
-    assert xy(run.series("a")) == [(1, 10)]
-    assert old(run.series("a")) == [(1, 1), (2, 2), (3, 3)]
-    run.apply(a_batch(steps(2, {"a": [20]}), generation=1))
-    assert xy(run.series("a")) == [(1, 10), (2, 20)]
 
 
 # --- two runs in one directory
@@ -145,12 +115,6 @@ def test_two_files_that_coincide_are_two_runs() -> None:
     assert changes.runs == {RunKey(0, ".#2")}
     assert two.last_step == 101
     assert one.last_step == 100
-
-
-def test_three_files_that_coincide_are_three_runs() -> None:
-    store = twins()
-    store.apply(a_batch({"a": [5] * 100, "b": [5] * 100}, source="three", order=2))
-    assert [k.name for k in store.runs] == [".", ".#2", ".#3"]
 
 
 def test_a_misplaced_file_is_reported_as_moved() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
+from rltui.pages.findings.findings_list import row_of
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
 
@@ -11,7 +12,9 @@ async def test_m_mutes_the_finding_at_the_cursor_and_takes_it_back() -> None:
     async with open_app(grpo_batch(60)) as hand:
         before = hand.lines[0]
         await hand.press("exclamation_mark")
-        title = hand.run.findings.finding.title  # type: ignore[union-attr]
+        row = row_of(hand.run.run, hand.cursor)
+        assert row is not None
+        title = row.finding.title
         await hand.press("M")
         assert f"{title}: muted in all runs here" in hand.notices
         assert "muted 1" in hand.lines[0]

@@ -32,7 +32,7 @@ from rltui.tui.pump import LATER
 session = Session([Path(sys.argv[1])])
 session.scan()
 for batch in session.reader.read_all():
-    session._intake.apply(batch)
+    session._apply(batch)
 session.judge.judge(verdicts=False)
 session.start = session.stop = lambda: None  # no thread: what it imports comes later
 app = RltuiApp(session, Look(View(), load_theme("dark")))
@@ -65,8 +65,7 @@ _LATER = (
     "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
     "rltui.health.rules", "rltui.health.report", "rltui.health.diagnoses", "rltui.health.crash",
     "rltui.health.projection", "rltui.health.detectors.registry",
-    "rltui.tui.overlay", "rltui.pages.metric.lines", "rltui.pages.metric.lines",
-    "rltui.pages.metric.related", "rltui.output.text_report",
+    "rltui.tui.overlay", "rltui.pages.metric.lines", "rltui.output.text_report",
     "rltui.sources.side_files.sample_files", "rltui.sources.follow.stdin_feed",
     "rltui.formats.console.console_decoder", "rltui.formats.table.table_decoder",
     "rltui.formats.tracker_log.tracker_decoder",

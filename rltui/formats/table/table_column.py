@@ -85,13 +85,31 @@ def columns_of(
 ) -> Columns:
     """The columns of a table with this header; ``step`` is that of a plain table, -1 for none,
     when its rows have shown it."""
-    stripped = tuple(n.strip() for n in names)
-    if _MONITOR_COLUMNS.issubset(stripped):
-        return _monitor(stripped, file_name)
-    if is_ray_result(stripped):
-        return _ray(stripped)
+    names = tuple(n.strip() for n in names)
+    if _MONITOR_COLUMNS.issubset(names):
+        # monitor/r for the first environment (monitor.csv, 0.monitor.csv), with its name in
+        # between for the others, so that the files of one run do not mix
+        monitor = _MONITOR_FILE.fullmatch(file_name)
+        env = (monitor["env"] or "") if monitor else ""
+        prefix = "monitor/" if env in ("", "0") else f"monitor/{env}/"
+        metrics = tuple(i for i, n in enumerate(names) if n and n != "t")
+        tags = _distinct([prefix + names[i] for i in metrics])
+        length, time = names.index("l"), names.index("t")
+        return Columns(TableKind.MONITOR, names, (length,), time, metrics, tags)
 
-    return _plain(stripped, step_names(stripped, step_keys), file_name, step)
+    if is_ray_result(names):
+        return _ray(names)
+    return _plain(names, step_names(names, step_keys), file_name, step)
+
+
+def _ray(names: tuple[str, ...]) -> Columns:
+    known = ("timesteps_total", "training_iteration")
+    steps = tuple(names.index(n) for n in known if n in names)
+    left_out = [not n or n in RAY_LEFT_OUT or n.startswith("config/") for n in names]
+    metrics = tuple(i for i, out in enumerate(left_out) if not out)
+    tags = _distinct([ray_tag(names[i]) for i in metrics])
+    wall = names.index("timestamp") if "timestamp" in names else -1
+    return Columns(TableKind.RAY, names, steps, wall, metrics, tags)
 
 
 def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | None) -> Columns:
@@ -101,63 +119,25 @@ def _plain(names: tuple[str, ...], sure: list[int], file_name: str, step: int | 
     if step is None:
         step = next(iter(candidates), -1)
     found = [plain(n) for n in names]
-    wall = _first_of(_TIME_NAMES, found)
+    wall = next((found.index(name) for name in _TIME_NAMES if name in found), -1)
     metrics = tuple(i for i, n in enumerate(names) if n and i != step)
-    tags = [names[i] for i in metrics]
-    if [found[i] for i in metrics if i != wall] == ["value"]:
-        tags = _downloaded(tags, file_name)
 
-    return Columns(
-        TableKind.PLAIN,
-        names,
-        (step,) if step >= 0 else (),
-        wall,
-        metrics,
-        _distinct(_of_phase(tags, file_name)),
-        candidates,
-        frozenset(maybe),
-    )
+    only_value = [found[i] for i in metrics if i != wall] == ["value"]
+    named = _named_by_file([names[i] for i in metrics], file_name, only_value=only_value)
+    steps = (step,) if step >= 0 else ()
+    doubtful, kind = frozenset(maybe), TableKind.PLAIN
+    return Columns(kind, names, steps, wall, metrics, _distinct(named), candidates, doubtful)
 
 
-def _first_of(wanted: Sequence[str], names: Sequence[str]) -> int:
-    """Position of the best of the wanted names; -1 without any."""
-    return next((names.index(name) for name in wanted if name in names), -1)
-
-
-def _downloaded(tags: list[str], file_name: str) -> list[str]:
-    """The tags of a download of TensorBoard (``run-NAME-tag-TAG.csv``), which has a column that
-    says just "Value"."""
-    _, found, stem = file_name.rpartition(".")[0].rpartition("-tag-")
-    return [stem if found and plain(tag) == "value" else tag for tag in tags]
-
-
-def _of_phase(tags: list[str], file_name: str) -> list[str]:
+def _named_by_file(tags: Sequence[str], file_name: str, *, only_value: bool) -> list[str]:
+    """Tags with what the name of the file says of them."""
+    _, download, stem = file_name.rpartition(".")[0].rpartition("-tag-")
+    if download and only_value:
+        # of TensorBoard (run-NAME-tag-TAG.csv), which has a column that says just "Value"
+        tags = [stem if plain(tag) == "value" else tag for tag in tags]
     phase = _PHASES.fullmatch(file_name)
     prefix = f"{phase[1]}/" if phase else ""
     return [tag if tag.startswith(prefix) else prefix + tag for tag in tags]
-
-
-def _ray(names: tuple[str, ...]) -> Columns:
-    steps = tuple(names.index(n) for n in ("timesteps_total", "training_iteration") if n in names)
-    metrics = tuple(
-        i
-        for i, name in enumerate(names)
-        if name and name not in RAY_LEFT_OUT and not name.startswith("config/")
-    )
-    tags = _distinct([ray_tag(names[i]) for i in metrics])
-    wall = _first_of(("timestamp",), names)
-    return Columns(TableKind.RAY, names, steps, wall, metrics, tags)
-
-
-def _monitor(names: tuple[str, ...], file_name: str) -> Columns:
-    """``monitor/r`` for the first environment (``monitor.csv``, ``0.monitor.csv``), with its
-    name in between for the others, so that the files of one run do not mix."""
-    found = _MONITOR_FILE.fullmatch(file_name)
-    env = (found["env"] or "") if found else ""
-    prefix = "monitor/" if env in ("", "0") else f"monitor/{env}/"
-    metrics = tuple(i for i, n in enumerate(names) if n and n != "t")
-    tags = _distinct([prefix + names[i] for i in metrics])
-    return Columns(TableKind.MONITOR, names, (names.index("l"),), names.index("t"), metrics, tags)
 
 
 def _distinct(tags: Sequence[str]) -> tuple[str, ...]:
@@ -284,26 +264,22 @@ class BlockCollector:
             return walls, timed
         values = rows.values[columns.wall]
         if columns.kind is TableKind.MONITOR:
-            return self._monitor_walls(values), timed
+            # the start plus the time since then; unknown once that time falls back: another
+            # process appended
+            walls = self._began + values
+            back = np.flatnonzero(values < np.concatenate(([self._clock], values[:-1])))
+            if len(back):
+                self._began = math.nan
+                walls[back[0] :] = math.nan
+            self._clock = float(values[-1])
+            return walls, timed
+
         scaled = np.where(values > _MILLISECONDS_FROM, values / 1000, values)
         timed = (scaled > 1e9) & (scaled < 1e11)
         if columns.wall in rows.absent:
             timed &= ~rows.absent[columns.wall]
         walls[timed] = scaled[timed]
-
         return walls, timed
-
-    def _monitor_walls(self, elapsed: FloatArray) -> FloatArray:
-        """The start plus the time since then. NaN once that time falls back: another process
-        appended, whose start is unknown."""
-        walls = self._began + elapsed
-        before = np.concatenate(([self._clock], elapsed[:-1]))
-        back = np.flatnonzero(elapsed < before)
-        if len(back):
-            self._began = math.nan
-            walls[back[0] :] = math.nan
-        self._clock = float(elapsed[-1])
-        return walls
 
 
 def _groups(

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from rltui.core.block import BoolArray, FloatArray
 from rltui.core.level import Level
 from rltui.formats.base import Decoded, Options
 from rltui.formats.json_value import wall_of
@@ -140,7 +139,6 @@ class TableDecoder(LastLine):
         if names is None or not is_header(names):
             self._notes.add(offset, "line before the header")
             return
-
         self._delimiter = delimiter
         self._axis = Axis(self._begin(names))
 
@@ -160,13 +158,19 @@ class TableDecoder(LastLine):
             self._careful(squeezed(piece), offset, last=False)
             return len(piece)
 
-        plain = None
-        if b'"' not in piece and not self._texts:
-            plain = self._plain(piece, len(columns.names))
+        text, size = piece, len(columns.names)
+        if b"\r" in text:
+            text = text.replace(b"\r\n", b"\n")
+        usual = not self._texts and b'"' not in text and b"\r" not in text
+        if usual and self._delimiter != ",":
+            usual = b"," not in text
+            text = text.replace(self._delimiter.encode(), b",")
+        plain = plain_cells(text, size) if usual else None
         if plain is None:
             return self._careful(piece, offset, last)
+
         values, absent = plain
-        every = range(len(columns.names))
+        every = range(size)
         rows = TableRows(
             len(values),
             {i: values[:, i] for i in every},
@@ -177,17 +181,6 @@ class TableDecoder(LastLine):
         self._records += len(values)
         self._store(columns, rows, offset)
         return len(piece)
-
-    def _plain(self, piece: bytes, size: int) -> tuple[FloatArray, BoolArray | None] | None:
-        if b"\r" in piece:
-            piece = piece.replace(b"\r\n", b"\n")
-            if b"\r" in piece:
-                return None
-        if self._delimiter != ",":
-            if b"," in piece:
-                return None
-            piece = piece.replace(self._delimiter.encode(), b",")
-        return plain_cells(piece, size)
 
     def _careful(self, piece: bytes, offset: int, last: bool) -> int:
         """Decode lines cell by cell; returns the bytes consumed."""
@@ -233,11 +226,16 @@ class TableDecoder(LastLine):
         rows = TableRows(len(batch), {}, {})
         table = list(zip(*batch, strict=True))
         for i in {*columns.steps, *columns.metrics, columns.wall} - {-1}:
-            if i == columns.wall and (walls := _walls_in(table[i])) is not None:
-                rows.walls = walls
-            elif not self._is_text(i, table[i]):
-                rows.values[i], rows.absent[i] = numbers_of(table[i])
-
+            cells = table[i]
+            first = next((c for c in cells if not is_gap(c)), None)
+            if i == columns.wall and wall_of(first) is not None:
+                walls = map(wall_of, cells)
+                rows.walls = np.array([math.nan if wall is None else wall for wall in walls])
+                continue
+            if first is not None and i not in self._numbers | self._texts:
+                (self._texts if number_of(first) is None else self._numbers).add(i)
+            if i not in self._texts:
+                rows.values[i], rows.absent[i] = numbers_of(cells)
         self._store(columns, rows, offset)
 
     def _store(self, columns: Columns, rows: TableRows, offset: int) -> None:
@@ -265,21 +263,3 @@ class TableDecoder(LastLine):
         self._collector.start_over(self._columns, self._axis.kept)
         self._replaces = self._returned = True
         return True
-
-    def _is_text(self, column: int, cells: Sequence[str]) -> bool:
-        """Whether a column contains text, by its first cell that is not a gap."""
-        if column not in self._numbers and column not in self._texts:
-            first = next((c for c in cells if not is_gap(c)), None)
-            if first is None:
-                return False
-            (self._texts if number_of(first) is None else self._numbers).add(column)
-        return column in self._texts
-
-
-def _walls_in(cells: Sequence[str]) -> FloatArray | None:
-    """Wall times of a column of dates; None when it contains anything else."""
-    first = next((c for c in cells if not is_gap(c)), None)
-    if first is None or wall_of(first) is None:
-        return None
-    found = [wall_of(cell) for cell in cells]
-    return np.array([math.nan if wall is None else wall for wall in found])

@@ -11,8 +11,8 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, groupby, pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain, groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +46,8 @@ _DELIMITERS = (",", "\t", ";")
 #: The separator of tables whose columns are lined up with blanks.
 BLANK = " "
 _BLANKS = re.compile(rb"[ \t]+")
+#: How the files of Monitor begin.
+_MONITOR = re.compile(rb'\s*#.*"t_start".*\n')
 #: Rows without a step, or in a file of any name, from which a table is believed to be a log.
 _LEAST_ROWS = 2
 #: Cells of a text that is quoted.
@@ -88,12 +90,12 @@ def plain_cells(rows: bytes, size: int) -> tuple[FloatArray, BoolArray | None] |
     if absent is None:
         return None
     some_absent = bool(absent.any())
+
     text = rows.replace(b"\n", b",")
     if b"n" in text:
         text = text.replace(b"nan", b"null").replace(b"NaN", b"null")
         if text.count(b"null") != rows.count(b"nan") + rows.count(b"NaN"):
             return None  # words of the log
-
     if some_absent:
         text = (b"," + text).replace(b",,", b",null,").replace(b",,", b",null,")[1:]
     try:
@@ -255,8 +257,7 @@ def holds_log(
     ``fixed``: only trainers give the file this name, so that a header is enough. ``loose``: files
     of this name are seldom tables: two rows of nothing but numbers must show that this is one.
     """
-    first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
-    if first[1] and first[0].startswith(b"#") and b'"t_start"' in first[0]:
+    if _MONITOR.match(head.removeprefix(b"\xef\xbb\xbf")) is not None:
         return True
     table = _table_in(head)
     if table is None:
@@ -271,33 +272,31 @@ def holds_log(
         return not loose and (fixed or (named and unfinished < len(head) // 2))
 
     rows = _rows(lines, delimiter, len(names))
-    strict = loose or delimiter == BLANK
-    if strict and not _all_numbers(rows, max(len(lines), _LEAST_ROWS if loose else 1)):
-        return False
+    if loose or delimiter == BLANK:
+        least = max(len(lines), _LEAST_ROWS if loose else 1)
+        if len(rows) < least or _kinds(chain(*rows))[0] < len(rows) * len(names):
+            return False
     return bool(rows) and _are_figures(rows, columns, fixed)
-
-
-def _all_numbers(rows: Sequence[list[str]], least: int) -> bool:
-    return len(rows) >= least and all(number_of(c) is not None for row in rows for c in row)
 
 
 def _rows(lines: Sequence[tuple[int, bytes]], delimiter: str, size: int) -> list[list[str]]:
     """The rows with as many cells as the header."""
     body = b"".join(line + b"\n" for _, line in lines)
-    if delimiter == BLANK:
-        body = squeezed(body)
+    body = squeezed(body) if delimiter == BLANK else body
     found = (row.cells for row in rows_of(body, delimiter, lambda: size, last=True))
     return [cells for cells in found if cells is not None and len(cells) == size]
 
 
 def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bool:
+    """Whether rows are those of a training: with a step in a column, or to be counted."""
     axis = Axis(columns)
     cells = {i: numbers_of([row[i] for row in rows]) for i in columns.candidates}
-    known = [i for i, (_, absent) in cells.items() if not absent.all()]
-    values = {i: cells[i][0] for i in known}
-    axis.add(TableRows(len(rows), values, {i: cells[i][1] for i in known}), again=False)
+    known = {i: cell for i, cell in cells.items() if not cell[1].all()}
+    values = {i: numbers for i, (numbers, _) in known.items()}
+    axis.add(TableRows(len(rows), values, {i: no for i, (_, no) in known.items()}), again=False)
     if axis.step >= 0:
         return _are_stepped(rows, columns, axis.step, fixed)
+
     if not fixed and not are_figures([columns.names[i] for i in columns.metrics]):
         return False
     numbers, texts = _kinds([row[i] for row in rows for i in columns.metrics])
@@ -306,24 +305,29 @@ def _are_figures(rows: Sequence[list[str]], columns: Columns, fixed: bool) -> bo
 
 def _are_stepped(rows: Sequence[list[str]], columns: Columns, step: int, fixed: bool) -> bool:
     """Whether rows with a step in a column are those of a training."""
-    known = [s for row in rows if (s := number_of(row[step])) is not None]
-    if fixed or not known:
-        return bool(known)
+    steps = [s for row in rows if (s := number_of(row[step])) is not None]
+    if fixed or not steps:
+        return bool(steps)
     if step in columns.doubtful and len(rows) < _LEAST_ROWS:
         return False
-    falls = sum(b < a for a, b in pairwise(known))
-    if len(known) < _WITH_STEP * len(rows) or falls > _FALLING * len(known):
+    falls = sum(b < a for a, b in pairwise(steps))
+    if len(steps) < _WITH_STEP * len(rows) or falls > _FALLING * len(steps):
         return False
-    numbers, texts = _kinds([c for row in rows for i, c in enumerate(row) if i != step])
+
+    numbers, texts = _kinds(chain(*([*row[:step], *row[step + 1 :]] for row in rows)))
     # the first rows of a live log may have gaps only
     return (numbers > 0 or not texts) and all(len(text) <= _LONG_TEXT for text in texts)
 
 
-def _kinds(cells: Sequence[str]) -> tuple[int, list[str]]:
+def _kinds(cells: Iterable[str]) -> tuple[int, list[str]]:
     """How many cells are numbers, and those that are neither numbers nor gaps."""
-    others = [c for c in cells if number_of(c) is None]
-    texts = [c for c in others if not is_gap(c)]
-    return len(cells) - len(others), texts
+    numbers, texts = 0, []
+    for cell in cells:
+        if number_of(cell) is not None:
+            numbers += 1
+        elif not is_gap(cell):
+            texts.append(cell)
+    return numbers, texts
 
 
 def refusal(head: bytes, step_keys: Sequence[str]) -> Refusal | None:

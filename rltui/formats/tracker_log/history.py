@@ -127,6 +127,7 @@ class _Batch:
         where: dict[Shape, list[int]] = {}
         for number, shape in enumerate(order):
             where.setdefault(shape, []).append(number)
+
         for shape, numbers in where.items():
             index, values = np.array(numbers), shape.values()
             if not shape.system:
@@ -177,6 +178,7 @@ class _Batch:
         for (name, system), numbers in owners.items():
             axis = None if system else self._axes.of(name)
             groups.setdefault((tuple(numbers), axis), []).append(name)
+
         for (several, axis), names in groups.items():
             x = self._now if axis is None else self.x(axis)
             self._emit_group(sink, several, x, names)
@@ -266,6 +268,7 @@ class History:
         ):
             self._other_row(data, start, stop, offset)
             return
+
         self._template = template
         template.shape.texts.append(picked[0])
         self._order.append(template.shape)
@@ -292,6 +295,7 @@ class History:
             wall = float(row.numbers.get(TIME, b""))
         except ValueError:
             wall = math.nan
+
         for name, text in row.texts.items():
             place = len(self._order) - 1
             self._new_texts.append((place, name, wall, clean_text(text[:MAX_TEXT])))
@@ -352,6 +356,7 @@ class History:
         batch = _Batch(order, self._axes)
         if batch.dropped:
             self._notes.add(self._since, "row with broken numbers, here or later")
+
         for number, name, wall, text in texts:
             x = float(batch.x(self._axes.of(name))[number])
             if abs(x) < STEPS:

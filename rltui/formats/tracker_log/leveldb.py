@@ -127,6 +127,7 @@ class RecordReader:
                 pos += left
                 self._lost = False
                 continue
+
             if self._lost:
                 pos, self._lost = self._search(data, pos, pos + left)
                 if self._lost:
@@ -135,6 +136,7 @@ class RecordReader:
             if end - pos < _CHUNK:
                 self._need = _CHUNK
                 return pos
+
             crc, length, kind = unpack(data, pos)
             stop = pos + _CHUNK + length
             if 0 < kind <= LAST and stop <= pos + left:
@@ -213,6 +215,7 @@ class RecordReader:
 
         if end >= block_end:
             return block_end, False
+
         if self._searched > _MAX_SEARCH:
             self._need = block_end - pos
             return pos, True

@@ -130,6 +130,7 @@ class ConsoleOutput:
             whole = self._partial.pop(stream, b"") + line
             self._lines.append(shown(_bounded(whole)))
         self.after_row += len(lines)
+
         if partial:
             self._partial[stream] = _bounded(self._partial.get(stream, b"") + partial)
         self._new = self._new or bool(raw)
@@ -258,7 +259,7 @@ class WandbDecoder(TrackerDecoder):
             self._exit_code = integer_field(data, start, stop, 1)
 
 
-class _Column:
+class _KeyPoints:
     """The values of one key since the last flush."""
 
     def __init__(self, tag: bytes) -> None:
@@ -276,15 +277,15 @@ class SwanLabDecoder(TrackerDecoder):
     def __init__(self) -> None:
         super().__init__(SWANLAB_FRAMING)
         self._sink = RowSink()
-        self._columns: dict[bytes, _Column] = {}
+        self._columns: dict[bytes, _KeyPoints] = {}
         """Raw key -> its values."""
-        self._heads: dict[bytes, _Column] = {}
+        self._heads: dict[bytes, _KeyPoints] = {}
         """Encoded key -> the same."""
         self._times: dict[bytes, float] = {}
         """Encoded timestamp -> seconds since the epoch."""
         self._steps: dict[bytes | None, int] = {}
         """Encoded step -> step."""
-        self._new: list[_Column] = []
+        self._new: list[_KeyPoints] = []
         """Columns with values that have not been flushed."""
         self._step = 0
         """Step of the newest scalar that is not a system metric."""
@@ -327,10 +328,10 @@ class SwanLabDecoder(TrackerDecoder):
 
         if head not in self._heads:
             key = head[start:stop]
-            self._heads[head] = self._columns.setdefault(key, _Column(key))
+            self._heads[head] = self._columns.setdefault(key, _KeyPoints(key))
         return True
 
-    def _add(self, column: _Column, step: int, wall: float, value: bytes) -> None:
+    def _add(self, column: _KeyPoints, step: int, wall: float, value: bytes) -> None:
         if column.system:
             step = self._step
         else:
@@ -338,6 +339,7 @@ class SwanLabDecoder(TrackerDecoder):
 
         if not column.steps:
             self._new.append(column)
+
         column.steps.append(step)
         column.times.append(wall)
         column.values += value
@@ -361,7 +363,7 @@ class SwanLabDecoder(TrackerDecoder):
             wall = timestamp(data, *found[4, BYTES]) if (4, BYTES) in found else math.nan
             inner_fields = last_fields(data, *found.get((5, BYTES), (0, 0)))
             value = data[slice(*inner_fields.get((1, FIXED64), (0, 0)))] or _ZERO
-            column = self._columns.setdefault(key, _Column(key))
+            column = self._columns.setdefault(key, _KeyPoints(key))
             self._add(column, integer_field(data, start, stop, 2), wall, value)
 
     def _points(self) -> Points:

@@ -190,6 +190,7 @@ def _named_cells(data: bytes, start: int, stop: int) -> list[tuple[bytes, bytes,
 
     names = [name_of(head) for head, _ in cells]
     media = {name[:-1] for name in names if name[1:] and name[-1] == b"_type"}
+
     named = []
     for name, (head, value) in zip(names, cells, strict=True):
         in_media = not media.isdisjoint(accumulate((part,) for part in name[:-1]))
@@ -206,6 +207,7 @@ def _other_value(row: HistoryRow, name: bytes, value: bytes) -> bool:
     if value in _QUOTED:
         row.numbers[name] = _QUOTED[value]
         return True
+
     try:
         found = parsed(value)
     except ValueError:

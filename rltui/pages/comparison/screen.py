@@ -12,15 +12,14 @@ from rltui.facts.comparison import ORDERS, Column, Comparison, Row, RowId, compa
 from rltui.facts.groups import toggled
 from rltui.facts.runs import runs_matching
 from rltui.facts.x_axis import axes_of
-from rltui.pages.comparison.comparison_chart import Curves, comparison_charts
-from rltui.pages.comparison.comparison_table import (
+from rltui.pages.comparison.lines import (
+    ComparisonTable,
+    Curves,
+    comparison_charts,
     comparison_header,
     comparison_text,
     count_of_lines,
     lines_of_words,
-    table_entries,
-    table_head,
-    table_layout,
 )
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
@@ -36,11 +35,12 @@ if TYPE_CHECKING:
     from rltui.pages.metric.screen import Left, MetricScreen
 
 _NAME = "comparison"
-#: Shows a run, and goes on there.
 
 
 class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     """The cursor moves over runs and, sideways, over metrics."""
+
+    title_words = "Comparison"
 
     DEFAULT_CSS = """
     ComparisonScreen > #header, ComparisonScreen > #head { height: 1; }
@@ -69,6 +69,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
         self._rows: list[Row] = []
+        self._table: ComparisonTable | None = None
 
     def begin(
         self, opens: Open, at: tuple[RunView, str] | None, text: str, *, grouped: bool = False
@@ -86,23 +87,14 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     def compose(self) -> ComposeResult:
         yield Lines(self._draw_header, id="header")
         yield Lines(self._draw_chart, id="chart")
-        yield Lines(self._draw_head, id="head")
+        yield Lines(lambda *_: [self._table.head()] if self._table else [], id="head")
         yield LineList[RowId](id="rows")
         yield Lines(self._draw_words, id="words")
-        status = Status(self.footer, self._note)
+        status = Status(
+            self.footer, lambda: f"{len(self._comparison.runs)} of {len(self._session.views)}"
+        )
         status.filter = self._filter
         yield status
-
-    @property
-    def items(self) -> LineList[RowId]:
-        return self.query_one("#rows", LineList)
-
-    @property
-    def title_words(self) -> str:
-        return "Comparison"
-
-    def _note(self) -> str:
-        return f"{len(self._comparison.runs)} of {len(self._session.views)}"
 
     def state_words(self) -> str:
         return "  ".join(x for x in (self.shell.state_words(), f"by {self._order}") if x)
@@ -124,20 +116,33 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def update(self) -> None:
         self._compare()
-        for run in self._comparison.runs:
+        comparison, view, (width, height) = self._comparison, self.shell.view, self.size
+        for run in comparison.runs:
             self._session.memory.shown(run.key)
-        self._lay_out()
-        rows, width = self._rows, self.size.width
-        layout = table_layout(self._comparison, self._chosen, width)
-        view = self.shell.view
-        self.items.show(table_entries(self._comparison, rows, self._chosen, layout, view, width))
-        self._update_lines()
+
+        # the table gets the lines that it needs, up to half
+        bare = width < LEAST[0] or height < LEAST[1]
+        words = 0 if bare or height < 12 else count_of_lines(comparison, width)
+        gap = 1 if height >= 30 else 0
+        room = height - 3 - words - gap
+        chart = 0 if height < 16 else max(room // 2, room - len(self._rows))
+        self.query_one("#head").styles.margin = (gap, 0, 0, 0)
+
+        for name, lines in (("#chart", chart), ("#words", words)):
+            part = self.query_one(name)
+            part.styles.height, part.display = lines, lines > 0
+        self.status.display = not bare
+
+        self._table = ComparisonTable(comparison, self._chosen, width, view)
+        self.items.show(self._table.entries(self._rows))
+        self.on_line_list_moved()
 
     def _compare(self) -> None:
         """Compare the runs as they are now; nothing is done until one of them or a mark changes."""
         view, session = self.shell.view, self._session
         runs = runs_matching(compared_runs(session.runs(), view.marked), self.status.filter)
         key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
+
         if key == self._made_for:
             return
         self._made_for = key
@@ -147,6 +152,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         )
         self._curves = Curves(self._comparison)
         self._chosen = self._comparison.index_of(self._followed)
+
         if self._grouped:
             self._grouped = False
             self._by = self._next_grouping()
@@ -156,37 +162,14 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     def _sort(self) -> None:
         self._rows = self._comparison.ordered(self._order, self._metric)
 
-    def _lay_out(self) -> None:
-        """Share the lines out: the table gets what it needs, up to half."""
-        width, height = self.size
-        bare = width < LEAST[0] or height < LEAST[1]
-        words = 0 if bare or height < 12 else count_of_lines(self._comparison, width)
-        gap = 1 if height >= 30 else 0
-        self.query_one("#head").styles.margin = (gap, 0, 0, 0)
-        room = height - 3 - words - gap
-        chart = 0 if height < 16 else max(room // 2, room - len(self._rows))
-        self.query_one("#chart").styles.height = chart
-        self.query_one("#chart").display = chart > 0
-        self.query_one("#words").styles.height = words
-        self.query_one("#words").display = words > 0
-        self.status.display = not bare
-
-    def _update_lines(self) -> None:
-        """Draw again what stands around the list."""
+    def on_line_list_moved(self) -> None:
         for lines in self.query(Lines):
             lines.update()
-
-    def on_line_list_moved(self) -> None:
-        self._update_lines()
 
     def _draw_header(self, width: int, _: int) -> list[Line]:
         session = self._session
         label, total = ", ".join(session.naming.labels), len(session.views)
         return [comparison_header(self._comparison, total, label, self.shell.view, width)]
-
-    def _draw_head(self, width: int, _: int) -> list[Line]:
-        layout = table_layout(self._comparison, self._chosen, width)
-        return [table_head(self._comparison, self._chosen, layout, self.shell.view)]
 
     def _draw_chart(self, width: int, height: int) -> list[Line]:
         view = self.shell.view
@@ -200,7 +183,8 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     # -- moving ----------------------------------------------------------------------------
 
-    def _choose(self, by: int) -> None:
+    def action_step_column(self, by: int) -> None:
+        """The metric on the right, or on the left."""
         last = max(0, len(self._comparison.columns) - 1)
         if not 0 <= self._chosen + by <= last:
             self.shell.say(f"this is the {'first' if by < 0 else 'last'} metric")
@@ -209,14 +193,6 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._followed = self._metric
         self._sort()
         self.update()
-
-    def action_previous_column(self) -> None:
-        """The metric on the left."""
-        self._choose(-1)
-
-    def action_next_column(self) -> None:
-        """The metric on the right."""
-        self._choose(1)
 
     # -- what is compared ------------------------------------------------------------------
 
@@ -260,8 +236,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def action_hyperparameters(self) -> None:
         """Show in which hyperparameters the runs differ from the one at the cursor."""
-        # Imported when it is shown.
-        from rltui.pages.hyperparameters.screen import HyperparametersScreen
+        from rltui.pages.hyperparameters import HyperparametersScreen  # imported when it is shown
 
         here, runs = self._here, self._comparison.runs
         if here is not None:
@@ -270,7 +245,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     # -- in and out ------------------------------------------------------------------------
 
     def action_enter(self) -> None:
-        """Open the run at the cursor, at the chosen metric."""
+        """Open the run at the cursor, at the chosen metric; Esc leads back here."""
         here, metric = self._here, self._metric
         if here is None:
             return
@@ -279,13 +254,10 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
             return
         run = here.runs[0]
         tag = None if metric is None else metric.tags.get(run.key)
+
         if tag is None:
             self._go_on(run, lambda _screen: None)
-        else:
-            self._open_metric(run, tag)
-
-    def _open_metric(self, run: RunView, tag: str) -> None:
-        """Show the large chart of a metric; Esc leads back here."""
+            return
         from rltui.pages.metric.screen import MetricScreen  # imported when it is shown
 
         screen = self._opened
@@ -311,10 +283,6 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         while len(self.shell.screen_stack) > 1:
             self.shell.pop_screen()
 
-    def action_back(self) -> None:
-        if not self.leave_line():
-            self.dismiss()
-
     def copied_text(self) -> str:
         return comparison_text(self._comparison, self._rows)
 
@@ -336,25 +304,21 @@ def open_comparison(
         return
     text = "" if len(shell.view.marked) > 1 else shell.state.runs_filter
     passing = runs_matching(runs, text)
+
     if at is not None and at[0] not in passing:
         text = ""
     elif len(passing) < 2:
-        shell.say(f"the filter shows {_shown(session.runs(), text, passing)}; Esc clears it")
+        shown, total = len(runs_matching(session.runs(), text)), len(session.views)
+        some = f", {len(passing)} with values" if len(passing) < shown else ""
+        shell.say(f"the filter shows {shown} of {total} runs{some}; Esc clears it")
         return
     if not shell.is_screen_installed(_NAME):  # kept: making a screen takes time
         shell.install_screen(ComparisonScreen(session), _NAME)
     screen = shell.get_screen(_NAME, ComparisonScreen)
+
     if screen in shell.screen_stack:  # below the metric that it opened
         screen.begin(screen.opens, at, screen.status.filter)
         shell.pop_screen()
         return
     screen.begin(opens, at, text, grouped=grouped)
     shell.push_screen(screen)
-
-
-def _shown(runs: list[RunView], text: str, passing: list[RunView]) -> str:
-    """How many runs pass the filter ``text``, as the list counts them, and how many of those can
-    be compared where that is not all."""
-    shown = runs_matching(runs, text)
-    some = f", {len(passing)} with values" if len(passing) < len(shown) else ""
-    return f"{len(shown)} of {len(runs)} runs{some}"

@@ -31,7 +31,7 @@ from rltui.facts.findings import (
     steps_words,
 )
 from rltui.facts.runs import exit_words
-from rltui.health.model import Finding, FindingState, Report, Skipped
+from rltui.health.model import FindingState, Report, Skipped
 from rltui.health.symptoms import SETTING_CHANGED
 from rltui.pages.findings.lines import (
     calm_lines,
@@ -47,7 +47,7 @@ from rltui.pages.findings.lines import (
 from rltui.session import RunView
 
 if TYPE_CHECKING:
-    from rltui.health.projection import Projection
+    from rltui.health.crash import ExitStatus
 
 _TITLES = {
     FindingState.FIRING: "Firing",
@@ -74,14 +74,14 @@ class EndingId(NamedTuple):
     reason: str
 
 
-class AheadId(NamedTuple):
+class ProjectedId(NamedTuple):
     """Names a metric that is going to cross its limit."""
 
     tag: str
 
 
 #: What the cursor of the list stands on.
-ItemId = FindingId | SkippedId | CauseId | EndingId | AheadId
+ItemId = FindingId | SkippedId | CauseId | EndingId | ProjectedId
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,39 +118,127 @@ def findings_layout(width: int, height: int, lines: int, alone: str = "") -> Fin
 # -- the list --------------------------------------------------------------------------------
 
 
+class _Entries(list[Entry[ItemId]]):
+    """The list while it is made."""
+
+    def __init__(self, run: RunView, view: View, width: int, margin: int) -> None:
+        super().__init__()
+        self._run = run
+        self._view = view
+        self._width = width
+        self._margin = margin
+
+    def head(self, title: str, note: str) -> None:
+        """Begin a section."""
+        if self:
+            self.append(fixed([]))
+        self.lines([heading(title, self._width, self._view, note)])
+
+    def lines(self, lines: list[Line]) -> None:
+        """Lines that the cursor skips."""
+        self.append(fixed(*indented(lines, self._margin)))
+
+    def item(self, item: ItemId, line: Line) -> None:
+        """An item of one line."""
+        width, margin, view = self._width, self._margin, self._view
+        self.append(
+            Entry(item, lambda cursor: [with_margin(line, width, margin, view, cursor=cursor)])
+        )
+
+    def causes(self, report: Report) -> None:
+        """The setting that jumped before what fires, and those that are the likely cause."""
+        run, view, width = self._run, self._view, self._width
+        move, line = cause_of(run), cause_line(run, view, width)
+        causes = [(move.tag, line)] if move is not None and line else []
+        causes += suspect_lines(run, view, width)
+        if causes:
+            own = {id(f) for d in report.diagnosed.stories()[0] for f in d.findings}
+            count = sum(id(r.finding) in own for r in finding_rows(run) if r.is_firing)
+            self.head("Cause", f"of {count} finding{'s' if count != 1 else ''}")
+        for tag, line in causes:
+            self.item(CauseId(tag), line)
+
+    def ending(self, crash: ExitStatus) -> None:
+        """How the run ended."""
+        glyphs, level = self._view.glyphs, self._run.verdict.exit_level
+        look = style(LEVEL_TOKEN[level], bold=True)
+        words = pad(glyphs.text(exit_words(crash)), self._width - 2, ellipsis=glyphs.ellipsis)
+        self.head("Ended", "")
+        self.item(EndingId(crash.reason), [(f"{glyphs.badge(level)} ", look), (words, look)])
+
+    def findings(self, report: Report) -> None:
+        """What fires, is excused or resolved, and what the user muted."""
+        run, view, width = self._run, self._view, self._width
+        depths, rows = _depths(report), finding_rows(run)
+        for state, title in _TITLES.items():
+            group = [r for r in rows if r.finding.state is state]
+            if not group and title != "Firing":
+                continue
+            note = counts(run).replace("  ", " ") if title == "Firing" else str(len(group))
+            self.head(title, note if group else "none")
+            for row in group:
+                depth = 2 * depths.get(id(row.finding), 0)
+                line = finding_line(run, row, width - depth, view, now=True)
+                self.item(row.id, [(" " * depth, TEXT), *line] if depth else line)
+            if not group:
+                self.lines(calm_lines(run, width, view)[:2])
+        if muted := muted_rows(run):
+            self.head("Muted", f"{len(muted)}, M unmutes")
+
+        for row in muted:
+            line = finding_line(run, row, width, view, now=True)
+            self.item(row.id, [(text, MUTED) for text, _ in line])
+
+    def rest(self, report: Report) -> None:
+        """What lies ahead, files that cannot be read, rules that could not judge."""
+        run, glyphs, width = self._run, self._view.glyphs, self._width
+        words, ellipsis = glyphs.text, glyphs.ellipsis
+        if ahead := projections(run):
+            self.head("Ahead", "if the trend continues")
+
+        for projection in ahead:
+            title, right = run.infos[projection.tag].title, f" {steps_words(projection)}"
+            left = pad(words(title), width - 2 - cell_width(right), ellipsis=ellipsis)
+            arrow = glyphs.down if projection.falling else glyphs.up
+            line: Line = [(f"{arrow} ", MUTED), (left, TEXT), (words(right), MUTED)]
+            self.item(ProjectedId(projection.tag), line)
+        if troubles := run.troubles:
+            self.head("Trouble reading", str(len(troubles)))
+            self.lines(note_lines(troubles, width))
+        if report.skipped:
+            self.head("Not judged", str(len(report.skipped)))
+
+        for skipped in report.skipped:
+            name = column(words(skipped.title), 23, MUTED, ellipsis=ellipsis)
+            why = pad(words(why_skipped(run, skipped)), width - 25, right=True, ellipsis=ellipsis)
+            line = [(f"{glyphs.unknown} ", MUTED), name, (why, MUTED)]
+            self.item(SkippedId(skipped.rule), line)
+
+
 def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
     """The list: how the run ended, what caused what fires, what is resolved or not judged."""
-    entries = _cause_entries(run, view, width, margin)
-    entries += _ending_entries(run, entries, view, width, margin)
-    report = run.report
+    entries, report, crash = _Entries(run, view, width, margin), run.report, run.verdict.crash
+    if report is not None:
+        entries.causes(report)
+    if crash is not None:
+        entries.ending(crash)
     if report is None:
-        return [*entries, fixed([(f"  {no_verdict(run)}", MUTED)])]
-    depths, rows = _depths(report), finding_rows(run)
-    for state, title in _TITLES.items():
-        group = [r for r in rows if r.finding.state is state]
-        if not group and title != "Firing":
-            continue
-        note = counts(run).replace("  ", " ") if title == "Firing" else str(len(group))
-        entries += _head(title, note if group else "none", entries, view, width, margin)
-        entries += [
-            _entry(run, r, depths.get(id(r.finding), 0), width, margin, view) for r in group
-        ]
-        if not group:
-            entries.append(fixed(*indented(calm_lines(run, width, view)[:2], margin)))
-    if muted := muted_rows(run):
-        entries += _head("Muted", f"{len(muted)}, M unmutes", entries, view, width, margin)
-        entries += [_muted_entry(run, r, width, margin, view) for r in muted]
-    if ahead := projections(run):
-        entries += _head("Ahead", "if the trend continues", entries, view, width, margin)
-        entries += [_ahead_entry(run, p, width, margin, view) for p in ahead]
-    if troubles := run.troubles:
-        entries += _head("Trouble reading", str(len(troubles)), entries, view, width, margin)
-        entries.append(fixed(*indented(note_lines(troubles, width), margin)))
-    if report.skipped:
-        entries += _head("Not judged", str(len(report.skipped)), entries, view, width, margin)
-        entries += [_skipped_entry(run, s, width, margin, view) for s in report.skipped]
+        entries.append(fixed([(f"  {no_verdict(run)}", MUTED)]))
+    else:
+        entries.findings(report)
+        entries.rest(report)
 
     return entries
+
+
+def _depths(report: Report) -> dict[int, int]:
+    """id of a firing finding -> 1 when it stands below another one that explains it."""
+    depths: dict[int, int] = {}
+    for story in report.diagnosed.stories():
+        if story[0].symptom.id != SETTING_CHANGED:
+            firing = [f for d in story for f in d.findings if f.state is FindingState.FIRING]
+            depths.update({id(f): 1 for f in firing[1:]})
+    return depths
 
 
 def entries_below(
@@ -167,115 +255,12 @@ def entries_below(
     return [fixed(x) for x in indented(lines, layout.margin)]
 
 
-def _head(
-    title: str, note: str, above: list[Entry[ItemId]], view: View, width: int, margin: int
-) -> list[Entry[ItemId]]:
-    blank: list[Entry[ItemId]] = [fixed([])] if above else []
-    return [*blank, fixed(*indented([heading(title, width, view, note)], margin))]
-
-
-def _ending_entries(
-    run: RunView, above: list[Entry[ItemId]], view: View, width: int, margin: int
-) -> list[Entry[ItemId]]:
-    crash = run.verdict.crash
-    if crash is None:
-        return []
-    level = run.verdict.exit_level
-    look = style(LEVEL_TOKEN[level], bold=True)
-    words = pad(view.glyphs.text(exit_words(crash)), width - 2, ellipsis=view.glyphs.ellipsis)
-    line: Line = [(f"{view.glyphs.badge(level)} ", look), (words, look)]
-
-    return [
-        *_head("Ended", "", above, view, width, margin),
-        _drawn(EndingId(crash.reason), line, width, margin, view),
-    ]
-
-
-def _cause_entries(run: RunView, view: View, width: int, margin: int) -> list[Entry[ItemId]]:
-    """The setting that jumped before what fires: the cause stands first."""
-    move, line = cause_of(run), cause_line(run, view, width)
-    causes = [(move.tag, line)] if move is not None and line else []
-    causes += suspect_lines(run, view, width)
-    if run.report is None or not causes:
-        return []
-    story = run.report.diagnosed.stories()[0]
-    own = {id(f) for d in story for f in d.findings}
-    count = sum(id(r.finding) in own for r in finding_rows(run) if r.is_firing)
-    note = f"of {count} finding{'s' if count != 1 else ''}"
-    head = _head("Cause", note, [], view, width, margin)
-
-    return [*head, *(_drawn(CauseId(tag), x, width, margin, view) for tag, x in causes)]
-
-
-def _depths(report: Report) -> dict[int, int]:
-    """id of a firing finding -> 1 when it stands below another one that explains it."""
-    depths: dict[int, int] = {}
-    for story in report.diagnosed.stories():
-        if story[0].symptom.id != SETTING_CHANGED:
-            firing = [f for d in story for f in d.findings if f.state is FindingState.FIRING]
-            depths.update({id(f): 1 for f in firing[1:]})
-    return depths
-
-
-def _drawn(item: ItemId, line: Line, width: int, margin: int, view: View) -> Entry[ItemId]:
-    def draw(cursor: bool) -> list[Line]:
-        return [with_margin(line, width, margin, view, cursor=cursor)]
-
-    return Entry(item, draw)
-
-
-def _entry(
-    run: RunView, row: FindingRow, depth: int, width: int, margin: int, view: View
-) -> Entry[ItemId]:
-    indent: Line = [("  " * depth, TEXT)] if depth else []
-    line = [*indent, *finding_line(run, row, width - 2 * depth, view, now=True)]
-    return _drawn(row.id, line, width, margin, view)
-
-
-def _muted_entry(
-    run: RunView, row: FindingRow, width: int, margin: int, view: View
-) -> Entry[ItemId]:
-    line: Line = [(text, MUTED) for text, _ in finding_line(run, row, width, view, now=True)]
-    return _drawn(row.id, line, width, margin, view)
-
-
-def _ahead_entry(
-    run: RunView, projection: Projection, width: int, margin: int, view: View
-) -> Entry[ItemId]:
-    words, right = view.glyphs.text, f" {steps_words(projection)}"
-    title = words(run.infos[projection.tag].title)
-    left = pad(title, width - 2 - cell_width(right), ellipsis=view.glyphs.ellipsis)
-    arrow = view.glyphs.down if projection.falling else view.glyphs.up
-    line: Line = [(f"{arrow} ", MUTED), (left, TEXT), (words(right), MUTED)]
-    return _drawn(AheadId(projection.tag), line, width, margin, view)
-
-
-def _skipped_entry(
-    run: RunView, skipped: Skipped, width: int, margin: int, view: View
-) -> Entry[ItemId]:
-    line = _skipped_line(run, skipped, width, view)
-    return _drawn(SkippedId(skipped.rule), line, width, margin, view)
-
-
-def _skipped_line(run: RunView, skipped: Skipped, width: int, view: View) -> Line:
-    ellipsis = view.glyphs.ellipsis
-    name = column(view.glyphs.text(skipped.title), 23, MUTED, ellipsis=ellipsis)
-    text = pad(
-        view.glyphs.text(why_skipped(run, skipped)), width - 25, right=True, ellipsis=ellipsis
-    )
-    return [(f"{view.glyphs.unknown} ", MUTED), name, (text, MUTED)]
-
-
 def why_skipped(run: RunView, skipped: Skipped) -> str:
-    """Why a rule could not judge, with the titles of the metrics that it lacks."""
-    names = dict.fromkeys(_title_of(run, m) for m in skipped.missing)
+    """Why a rule could not judge, with the titles of the metrics that it lacks; the key of one
+    that the catalogue does not have."""
+    found = {key: run.catalogue.metrics.get(key) for key in skipped.missing}
+    names = dict.fromkeys(key if m is None else m.title for key, m in found.items())
     return sentences.why_skipped(skipped, ", ".join(names))
-
-
-def _title_of(run: RunView, key: str) -> str:
-    """Title of a metric; its key when the catalogue does not have it."""
-    metric = run.catalogue.metrics.get(key)
-    return key if metric is None else metric.title
 
 
 def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:
@@ -283,19 +268,13 @@ def row_of(run: RunView, wanted: ItemId | None) -> FindingRow | None:
     return next((r for r in (*finding_rows(run), *muted_rows(run)) if r.id == wanted), None)
 
 
-def find(run: RunView, wanted: ItemId | None) -> Finding | None:
-    """The worst finding of the row of that id."""
-    row = row_of(run, wanted)
-    return None if row is None else row.finding
-
-
 def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
     """(tag, step) that the item at the cursor is about."""
-    finding, cause = find(run, item), cause_of(run)
-    if finding is not None and finding.tag in run.infos:
-        return finding.tag, finding.since_step
+    row, cause = row_of(run, item), cause_of(run)
+    if row is not None and row.finding.tag in run.infos:
+        return row.finding.tag, row.finding.since_step
     if isinstance(item, CauseId) and cause is not None and cause.tag == item.tag:
         return cause.tag, cause.step
-    if isinstance(item, AheadId | CauseId) and item.tag in run.infos:
+    if isinstance(item, ProjectedId | CauseId) and item.tag in run.infos:
         return item.tag, None
     return None

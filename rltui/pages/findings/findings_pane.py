@@ -17,18 +17,17 @@ from rltui.draw.line import (
     fit_line,
     indented,
     line_width,
+    longest,
     style,
 )
 from rltui.draw.prose import paragraph, trouble_line
 from rltui.draw.view import View
 from rltui.facts import sentences
-from rltui.facts.findings import FindingRow, finding_rows, worst_rows
+from rltui.facts.findings import finding_rows, worst_rows
 from rltui.facts.runs import exit_words
-from rltui.health.model import Finding
 from rltui.pages.findings.findings_list import (
     ItemId,
     entries_below,
-    find,
     finding_entries,
     findings_layout,
 )
@@ -59,39 +58,37 @@ def short_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
         return []
     cause = cause_line(run, view, width)
     top = [*([cause] if cause else []), *ending_lines(run, width, view, 1)]
-    moved = first_mover_sentence(run, view)
+    moved, ellipsis = first_mover_sentence(run, view), view.glyphs.ellipsis
     middle: list[Line] = []
+
     if moved and not cause and limit >= 4:
         middle = [[(f"  {pad('moved first', STORY_NAMES)}", MUTED), (moved, TEXT)]]
-    left, firing = limit - len(top) - len(middle), sum(r.is_firing for r in finding_rows(run))
-    height = min(3, max(2, left - firing), left - min(1, firing))
-    story = indented(story_lines(run, view, width - 2, height), 2)
-    lines = [*top, *_firing_lines(run, width, view, left - len(story)), *middle, *story]
-    ellipsis = view.glyphs.ellipsis
-
-    return [fit_line(x, width, ellipsis=ellipsis) for x in lines[:limit]]
-
-
-def _firing_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
-    """One line per firing finding: name, since, shortest evidence."""
     firing = [r for r in finding_rows(run) if r.is_firing]
-    shown = worst_rows(firing, limit)
-    lines: list[Line] = []
-    name_room = max((cell_width(title_words(r)) for r in shown), default=0)
-    since_room = max((cell_width(span_words(run, r.finding)) for r in shown), default=0)
+    left = limit - len(top) - len(middle)
+    height = min(3, max(2, left - len(firing)), left - min(1, len(firing)))
+    story = indented(story_lines(run, view, width - 2, height), 2)
+
+    # one line for each firing finding: name, since, shortest evidence
+    left -= len(story)
+    shown, found = worst_rows(firing, left), list[Line]()
+    name_room = longest([title_words(r) for r in shown])
+    since_room = longest([span_words(run, r.finding) for r in shown])
+
     for row in shown:
         glyph, token, bold = badge_of(row.finding, view)
         look = style(token, bold=bold)
         line: Line = [(f"{glyph} ", look), (pad(title_words(row), name_room) + " ", look)]
         line.append((pad(span_words(run, row.finding), since_room) + "  ", MUTED))
         room, words = width - line_width(line), view.glyphs.text(sentences.short(row.finding))
-        lines.append([*line, (fit(words, room, ellipsis=view.glyphs.ellipsis), TEXT)])
-    if len(firing) > limit and lines:
-        more = f"  +{len(firing) - limit}"
-        room = width - cell_width(more)
-        lines[-1] = [*fit_line(lines[-1], room, ellipsis=view.glyphs.ellipsis), (more, MUTED)]
+        found.append([*line, (fit(words, room, ellipsis=ellipsis), TEXT)])
+    if len(firing) > left and found:
+        more = f"  +{len(firing) - left}"
+        found[-1] = fit_line(found[-1], width - cell_width(more), ellipsis=ellipsis)
+        found[-1] = [*found[-1], (more, MUTED)]
 
-    return lines
+    lines = [*top, *found, *middle, *story]
+
+    return [fit_line(x, width, ellipsis=ellipsis) for x in lines[:limit]]
 
 
 def ending_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]:
@@ -105,6 +102,7 @@ def ending_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]
     head.append((view.glyphs.text(exit_words(crash)), look))
     text = view.glyphs.text(crash.line or crash.advice)
     body = paragraph(text, width, MUTED, indent=2, limit=min(2, limit - 1), ellipsis=ellipsis)
+
     return [fit_line(head, width, ellipsis=ellipsis), *(body if limit > 1 else [])]
 
 
@@ -117,6 +115,7 @@ def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Lin
     cause = cause_line(run, view, width)
     lines += [cause] if cause else []
     lines += ending_lines(run, width, view, 3 if height >= 10 else 1)
+
     if not report.findings:
         return [*lines, *calm_lines(run, width, view), *file_lines(run, width, view)]
     story = story_lines(run, view, width, height * 2 // 5 if height >= 5 else 0)
@@ -140,20 +139,21 @@ def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
     bad = {r.id for r in rows if r.is_firing and r.finding.level is Level.BAD}
     spare = room - len(rows) - bool(hidden)
     lines: list[Line] = []
+
     for at, row in enumerate(rows):
         lines.append(finding_line(run, row, width, view))
         if spare > 0 and width >= 44 and (row.id in bad or spare >= len(rows) - at - 1):
-            waiting = sum(r.id in bad for r in rows[at + 1 :])
-            body = _evidence(row, width, 2 if spare > waiting + 1 else 1, view)
+            waiting, look = (
+                sum(r.id in bad for r in rows[at + 1 :]),
+                TEXT if row.is_firing else MUTED,
+            )
+            limit, text = 2 if spare > waiting + 1 else 1, sentences.summary(row.finding)
+            ellipsis, text = view.glyphs.ellipsis, view.glyphs.text(text)
+            body = paragraph(text, width, look, indent=2, limit=limit, ellipsis=ellipsis)
             spare -= len(body)
             lines += body
 
     return [*lines, [(f"  and {hidden} more on Findings", MUTED)]] if hidden else lines
-
-
-def _evidence(row: FindingRow, width: int, limit: int, view: View) -> list[Line]:
-    text, look = view.glyphs.text(sentences.summary(row.finding)), TEXT if row.is_firing else MUTED
-    return paragraph(text, width, look, indent=2, limit=limit, ellipsis=view.glyphs.ellipsis)
 
 
 class FindingsPane(Container):
@@ -166,24 +166,16 @@ class FindingsPane(Container):
 
     def __init__(self, run: RunView) -> None:
         super().__init__()
+        self.findings = LineList[ItemId](id="findings")
+        """The list."""
         self._run = run
         self._layout = findings_layout(80, 24, 0)
         self._left: dict[RunKey, ItemId | None] = {}
         """What the user put the cursor on in other runs."""
 
     def compose(self) -> ComposeResult:
-        yield LineList[ItemId](id="findings")
+        yield self.findings
         yield Lines(self._draw_detail, id="detail")
-
-    @property
-    def findings(self) -> LineList[ItemId]:
-        """The list."""
-        return self.query_one("#findings", LineList)
-
-    @property
-    def finding(self) -> Finding | None:
-        """The finding at the cursor."""
-        return find(self._run, self.findings.cursor)
 
     def turn_to(self, run: RunView) -> None:
         """Show another run from now on, with the cursor where it was."""
@@ -196,6 +188,7 @@ class FindingsPane(Container):
         wide = size.width >= 100 and not alone
         layout = findings_layout(size.width, size.height, 0, alone)
         entries = finding_entries(run, view, layout.rows, layout.margin)
+
         if wide:
             entries += entries_below(run, view, layout, sum(e.height for e in entries))
         else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.text import clean, fit_middle, words_match
 from rltui.draw.line import (
@@ -24,22 +22,17 @@ from rltui.facts import numbers
 from rltui.facts.runs import exit_words, last_lines, newest_log
 from rltui.session import RunView
 
-if TYPE_CHECKING:
-    pass
-
 
 def log_head(run: RunView, view: View, width: int) -> list[Line]:
     """Above the log: which file it is, and how the run ended."""
-    path = newest_log(run)
+    path, head, rule = newest_log(run), [("Log ", TITLE)], [(view.glyphs.rule * width, RULE)]
     if path is None:
-        return [[("Log ", TITLE)], [(view.glyphs.rule * width, RULE)]]
-    head: Line = [("Log ", TITLE)]
-    room = max(10, width - 26)
+        return [head, rule]
     name = clean(str(path)) if path != PIPE else PIPE_NAME
-    head.append((fit_middle(name, room, ellipsis=view.glyphs.ellipsis), MUTED))
-    size = run.data.files.sources[path].size
-    head = [*fit_line(head, max(10, width - 20)), (f"{size:>9,} bytes", MUTED)]
-    return [head, [(view.glyphs.rule * width, RULE)], *_ending_lines(run, width)]
+    shown = fit_middle(name, max(10, width - 26), ellipsis=view.glyphs.ellipsis)
+    size = (f"{run.data.files.sources[path].size:>9,} bytes", MUTED)
+    head = [*fit_line([*head, (shown, MUTED)], max(10, width - 20)), size]
+    return [head, rule, *_ending_lines(run, width)]
 
 
 def died_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
@@ -51,25 +44,26 @@ def died_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
 def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int = 0) -> list[Line]:
     """The last lines of the console log that was written last, after the filter ``text``, without
     their first ``shift`` characters."""
-    path = newest_log(run)
-    if path is None:
+    if newest_log(run) is None:
         advice = (
             "This run has no console log. One that lies in its directory is found; "
             "name one from elsewhere: rltui watch DIR FILE"
         )
         return paragraph(advice, width, MUTED)
-    ending, ellipsis = run.verdict.crash, view.glyphs.ellipsis
+    from rltui.health.crash import bare  # imported when it is shown
+
+    ending, glyphs = run.verdict.crash, view.glyphs
     cause = ending.line.rstrip("…") if ending else ""
     shown: list[Line] = []
-    from rltui.health.crash import bare  # imported when it is shown
 
     for line in last_lines(run):
         if words_match(line, text):
             is_cause = bool(cause) and bare(line).startswith(cause)
             look = style(Token.BAD, bold=True) if is_cause else TEXT
             shown.append(
-                fit_line([(view.glyphs.text(line)[shift:], look)], width, ellipsis=ellipsis)
+                fit_line([(glyphs.text(line)[shift:], look)], width, ellipsis=glyphs.ellipsis)
             )
+
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
 
 
@@ -78,10 +72,8 @@ def _ending_lines(run: RunView, width: int) -> list[Line]:
     if ending is None:
         return []
     look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
-    lines = paragraph(exit_words(ending), width, look)
-    if ending.advice:
-        lines += paragraph(ending.advice, width, TEXT)
-    return [*lines, []]
+    advice = paragraph(ending.advice, width, TEXT) if ending.advice else []
+    return [*paragraph(exit_words(ending), width, look), *advice, []]
 
 
 def crashed_line(run: RunView, view: View) -> Line:
@@ -89,10 +81,8 @@ def crashed_line(run: RunView, view: View) -> Line:
     ending = run.verdict.crash
     if ending is None:
         return []
-    line: Line = [(exit_words(ending), style(LEVEL_TOKEN[run.verdict.exit_level], bold=True))]
     step = run.progress.last_step if run.progress else None
     when = "before the first row" if step is None else f"after {numbers.step(step)}"
-    line.append((f"  {when}", MUTED))
-    if ending.line:
-        line.append((f"  {view.glyphs.text(ending.line)}", STRONG))
-    return line
+    look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
+    said: Line = [(f"  {view.glyphs.text(ending.line)}", STRONG)] if ending.line else []
+    return [(exit_words(ending), look), (f"  {when}", MUTED), *said]

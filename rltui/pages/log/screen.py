@@ -23,8 +23,7 @@ class LogScreen(Overlay, places=(LOG,)):
         self._shift = 0
         """Characters of each line left of what is in sight."""
 
-    def action_tail(self) -> None:
-        self.action_close()
+    action_tail = Overlay.action_close
 
     def head(self, width: int) -> list[Line]:
         return log_head(self._run, self.shell.view, width)
@@ -51,15 +50,8 @@ class LogScreen(Overlay, places=(LOG,)):
         self._at = at
         super().on_line_list_scrolled()
 
-    # -- keys ------------------------------------------------------------------------------
-
-    def action_scroll_left(self) -> None:
-        self._scroll_sideways(-1)
-
-    def action_scroll_right(self) -> None:
-        self._scroll_sideways(1)
-
-    def _scroll_sideways(self, by: int) -> None:
+    def action_scroll_sideways(self, by: int) -> None:
+        """Scroll by half the width, as far as the longest line reaches."""
         tails = self._run.data.files.tails.values()
         longest = max((len(line) for tail in tails for line in tail.lines), default=0)
         step = self.size.width // 2

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from rltui.catalogue.model import Category
+from rltui.core.block import IntArray
 from rltui.core.level import Direction
 from rltui.core.text import cell_width, clean
 from rltui.draw.line import (
@@ -13,16 +17,16 @@ from rltui.draw.line import (
     STRONG,
     TITLE,
     Line,
-    Style,
     beside,
     column,
     fit_line,
     indented,
     style,
 )
-from rltui.draw.prose import fact_line, fact_table, paragraph
+from rltui.draw.prose import distinct, fact_line, fact_table, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
+from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.findings import (
     advice_of,
     ahead_sentence,
@@ -36,12 +40,7 @@ from rltui.facts.findings import (
     suspect_words,
     worst_story,
 )
-from rltui.facts.metrics import (
-    TAB_BY_ID,
-    Row,
-    make_row,
-    tab_sections,
-)
+from rltui.facts.metrics import TAB_BY_ID, Row, make_row, overview_sections, tab_sections
 from rltui.health.model import Finding
 from rltui.pages.findings.findings_detail import checks, next_step_lines
 from rltui.pages.findings.lines import evidence_lines, finding_block, heading
@@ -51,11 +50,29 @@ from rltui.pages.metric.metric_chart import (
     statistics,
     statistics_in_line,
 )
-from rltui.pages.metric.related import related_lines
 from rltui.session import RunView
+from rltui.store import Series
+from rltui.store.correlation import FEWEST, Correlation, Sample, compare, grid, sample
 
+#: Cells of the pane at the right of the chart.
 _SIDE = 38
-"""Cells of the pane at the right of the chart."""
+#: Metrics that are compared with one.
+_COMPARED = 64
+#: A correlation below this is none, however many points there are.
+_LEAST = 0.4
+#: Standard errors that a correlation needs: of many candidates one always looks close. Those that
+#: the catalogue names need fewer, and a correlation this high is enough for them.
+_ERRORS, _ERRORS_EXPECTED, _CLEAR = 4.0, 2.5, 0.75
+#: A correlation above this is that of a copy in another unit.
+_COPY = 0.999
+#: Growth of a series after which it is compared again.
+_GROWTH = 1.02
+#: Correlation with the trend from which a relative is said to share it.
+_SHARED_TREND = 0.7
+
+
+_Kept = tuple[int, tuple["Related", ...]]
+_RELATED: RunSeriesCache[_Kept] = RunSeriesCache()
 
 
 def metric_lines(
@@ -75,53 +92,37 @@ def metric_lines(
         return [[], [("  this metric is no longer logged", MUTED)]]
     rows = [r for s in tab_sections(run, tab) for r in s.rows]
     margin = 2 if width >= 110 else 1
-    inner = width - margin - 1
+    inner, words = width - margin - 1, view.glyphs.text
     row = next((r for r in rows if r.tag == tag), make_row(run, tag))
-    head = _head(row, [r.tag for r in rows], tab, view, inner)
-    lines = [head, [(view.glyphs.rule * inner, RULE)]] if height >= 16 else [head]
-    room = height - len(lines)
-    if alone:
-        lines += chart_lines(run, tag, view, inner, room, band=row.band, zoom=zoom, overview=True)
-    else:
-        part = _beside if width >= 110 else _below
-        lines += part(run, row, view, zoom, inner, room)
 
-    return indented(lines, margin)[:height]
-
-
-def _head(row: Row, items: list[str], tab: str, view: View, width: int) -> Line:
-    words = view.glyphs.text
-    token = LEVEL_TOKEN[row.level]
-    left: Line = [(f"{view.glyphs.badge(row.level)} ", style(token, bold=True))]
-    left += [(words(row.title), TITLE), (f"  {words(row.info.unit)}", MUTED)]
-    tags = row.tag + (", min, max" if row.band else "")
-    left.append((f"   {tags}", MUTED))
+    head: Line = [(f"{view.glyphs.badge(row.level)} ", style(LEVEL_TOKEN[row.level], bold=True))]
+    head += [(words(row.title), TITLE), (f"  {words(row.info.unit)}", MUTED)]
+    head.append((f"   {row.tag}{', min, max' if row.band else ''}", MUTED))
     where = TAB_BY_ID[tab].title
-    right = where
-    if row.tag in items:
-        right = f"{where}  {items.index(row.tag) + 1} of {len(items)}"
-    room = width - cell_width(right) - 1
 
-    return [*fit_line(left, room, ellipsis=view.glyphs.ellipsis), (f" {right}", MUTED)]
+    if row in rows:
+        where = f"{where}  {rows.index(row) + 1} of {len(rows)}"
+    head = fit_line(head, inner - cell_width(where) - 1, ellipsis=view.glyphs.ellipsis)
+    lines: list[Line] = [[*head, (f" {where}", MUTED)]]
+    if height >= 16:
+        lines.append([(view.glyphs.rule * inner, RULE)])
 
+    # beside the chart what is known, below it on a narrow screen
+    room, cells, below = height - len(lines), inner, list[Line]()
+    is_wide = width >= 110 and not alone
 
-def _beside(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
-    chart_width = width - _SIDE - 4
+    if is_wide:
+        cells = inner - _SIDE - 4
+    elif room >= 14 and not alone:
+        facts = fact_line(statistics_in_line(run, tag, view, zoom), inner)
+        below = [*_judgement(run, row, view, inner, 1)[:2], facts]
     chart = chart_lines(
-        run, row.tag, view, chart_width, height, band=row.band, zoom=zoom, overview=True
+        run, tag, view, cells, room - len(below), band=row.band, zoom=zoom, overview=True
     )
-    side = _side(run, row, view, zoom, _SIDE, height)
-    return beside(chart, side, chart_width, 4, height)
+    if is_wide:
+        chart = beside(chart, _side(run, row, view, zoom, _SIDE, room), cells, 4, room)
 
-
-def _below(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
-    facts: list[Line] = []
-    if height >= 14:
-        facts = _judgement(run, row, view, width, 1)[:2]
-        facts.append(fact_line(statistics_in_line(run, row.tag, view, zoom), width))
-    room = height - len(facts)
-    chart = chart_lines(run, row.tag, view, width, room, band=row.band, zoom=zoom, overview=True)
-    return [*chart, *facts]
+    return indented([*lines, *chart, *below], margin)[:height]
 
 
 def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
@@ -134,10 +135,8 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
     meaning = row.info.meaning
     if meaning and height - len(lines) > 4:
         lines += [[], heading("Meaning", width, view)]
-        limit = max(2, min(10, height - len(lines) - 4))
-        lines += paragraph(
-            view.glyphs.text(meaning), width, limit=limit, ellipsis=view.glyphs.ellipsis
-        )
+        limit, words = max(2, min(10, height - len(lines) - 4)), view.glyphs.text(meaning)
+        lines += paragraph(words, width, limit=limit, ellipsis=view.glyphs.ellipsis)
     related = related_lines(run, row.tag, view, width, height - len(lines) - 1)
 
     return [*lines, [], *related] if related else lines
@@ -149,28 +148,28 @@ def _judgement(run: RunView, row: Row, view: View, width: int, limit: int = 3) -
     found = [f for f in run.report.findings if f.tag == row.tag] if run.report else []
     if found:
         return [x for f in found[:3] for x in finding_block(run, f, view, width, limit)]
-    lines: list[Line] = []
-    judgement = row.judgement
-    badge: Style = style(LEVEL_TOKEN[row.level])
-    if judgement.rules:
-        lines.append([(f"{glyphs.badge(row.level)} {row.level.word}", badge)])
-        doubt = run.verdict.doubt(row.tag)
-        for text in (sentences.limits(judgement), f"no tick: {doubt}" if doubt else ""):
-            if text:
-                lines += paragraph(words(text), width, MUTED)
-    else:
-        cause = cause_of(run)
-        text = "no rule judges it"
-        if cause is not None and cause.tag == row.tag:
-            at = f"{run.step_word} {numbers.step(cause.step)}"
-            text = f"{change_words(cause)} at {at}: the cause of what fires"
-        if (suspect := suspect_of(run, row.tag)) is not None:
-            text = suspect_words(suspect)
-        if sentences.healthy(judgement):
-            text += f"; documented range {sentences.healthy(judgement)}"
-        lines.append([(f"{glyphs.badge(row.level)} ", badge), (words(text), MUTED)])
+    judgement, look = row.judgement, style(LEVEL_TOKEN[row.level])
 
-    return lines
+    if judgement.rules:
+        doubt = run.verdict.doubt(row.tag)
+        texts = sentences.limits(judgement), f"no tick: {doubt}" if doubt else ""
+        lines = [x for t in texts if t for x in paragraph(words(t), width, MUTED)]
+        return [[(f"{glyphs.badge(row.level)} {row.level.word}", look)], *lines]
+    healthy = sentences.healthy(judgement)
+    text = _part_in_story(run, row.tag) + (f"; documented range {healthy}" if healthy else "")
+
+    return [[(f"{glyphs.badge(row.level)} ", look), (words(text), MUTED)]]
+
+
+def _part_in_story(run: RunView, tag: str) -> str:
+    """What a metric without a rule has to do with what fires."""
+    cause, suspect = cause_of(run), suspect_of(run, tag)
+    if suspect is not None:
+        return suspect_words(suspect)
+    if cause is not None and cause.tag == tag:
+        at = f"{run.step_word} {numbers.step(cause.step)}"
+        return f"{change_words(cause)} at {at}: the cause of what fires"
+    return "no rule judges it"
 
 
 def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
@@ -216,25 +215,173 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     yield "bad limit", bad
     found = [f for f in (run.report.firing() if run.report else ()) if f.tag == tag]
     cause, story = cause_of(run), worst_story(run)
+
     if story is not None and cause is not None and cause.tag == tag and run.report is not None:
         top = run.report.diagnosed.diagnoses[0]
         yield top.level.word, summary_of(run, top)
         yield "next step", next_step_of(run, story)
         return
     suspect = suspect_of(run, tag)
+
     if story is not None and suspect is not None:
         why = f"{suspect_words(suspect)} ({story.symptom.title})"
         yield verdict.tag_level(tag).word, why
         yield "next step", next_step_of(run, story)
         return
+
     for finding in found:
         yield finding.level.word, sentences.summary(finding)
     doubt, ahead = verdict.doubt(tag), projection_of(run, tag)
     yield "no tick", doubt
     yield "ahead", ahead_sentence(run, ahead) if ahead else ""
+
     for finding in found[:1]:
         yield "next step", advice_of(run, finding)
     if not found and not verdict.judgement(tag).rules:
         yield "badge", "no rule judges it"
     if run.step_word != "step":
         yield "steps", "the log has none: its rows were counted"
+
+
+# -- related metrics --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A metric that is related to another one."""
+
+    tag: str
+    correlation: Correlation | None
+    """None for a relative of the catalogue that cannot be compared with it."""
+    is_link: bool
+    """Whether it moves with it, beyond the trend of the run."""
+    by_jump: bool = False
+    """Whether they are linked by one jump rather than by how they move throughout."""
+
+
+def related(run: RunView, tag: str) -> tuple[Related, ...]:
+    """What is related to ``tag``, the closest first, then what is read together with it."""
+
+    def make(series: Series) -> _Kept:
+        return series.count, _related(run, tag, series)
+
+    def extend(known: _Kept, longer: Series) -> _Kept:
+        return known if longer.count <= _GROWTH * known[0] else make(longer)
+
+    return _RELATED.of(run).get(run.shown(tag), make, extend=extend)[1]
+
+
+def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
+    """A heading, and a line for each: badge, title, correlation, by how many steps it follows or
+    leads; nothing when nothing is related."""
+    items, series = related(run, tag), run.shown(tag)
+    if not items or height < 2:
+        return []
+    note = "rank correlation"
+
+    if series.count < FEWEST:
+        note = "too few points"
+    elif not any(i.correlation for i in items) and not _sampled(run, tag, grid(series.steps)):
+        note = "does not move"
+    lines = [heading("Related", width, view, note)]
+    shown, ellipsis = items[: height - 1], view.glyphs.ellipsis
+    names = distinct(tuple(run.infos[i.tag].title for i in shown), width - 20, ellipsis)
+
+    for item, name in zip(shown, names, strict=True):
+        level = run.verdict.tag_level(item.tag)
+        badge = (f"{view.glyphs.badge(level)} ", style(LEVEL_TOKEN[level]))
+        title = column(view.glyphs.text(name), width - 19, ellipsis=ellipsis)
+        lines.append([badge, title, *_movement(item)])
+
+    return lines
+
+
+def _movement(item: Related) -> Line:
+    """The correlation, and by how many steps it follows or leads."""
+    found = item.correlation
+    if found is None:
+        return []
+    if not item.is_link:
+        shares = abs(found.trend) >= _SHARED_TREND
+        return [(f"{found.trend:+.2f} trend only" if shares else "no link", MUTED)]
+    word, lag = f"{found.r:+.2f} ", found.lag
+    if item.by_jump:
+        word, lag = "+jump " if found.jump > 0 else "-jump ", found.jump_lag
+    by = f"{numbers.step(abs(lag))} {'after' if lag > 0 else 'ahead'}" if lag else ""
+
+    return [(word, TITLE), (by, MUTED)]
+
+
+def _related(run: RunView, tag: str, series: Series) -> tuple[Related, ...]:
+    expected, others = _candidates(run, tag)
+    tags = (expected + others)[:_COMPARED]
+    linked, unlinked = [], []
+    seen = set()
+
+    for other, found in zip(tags, _compared(run, series, tags), strict=True):
+        info = run.infos[other]
+        name = (info.metric.key, str(info.labels)) if info.metric else (other, "")
+        is_expected = other in expected
+        if name in seen or (found and _is_copy(found, is_expected)):
+            continue
+        if found and is_expected and found.jump and abs(found.r) < _CLEAR:
+            linked.append((_CLEAR, Related(other, found, True, by_jump=True)))
+        elif found and _is_link(found, is_expected):
+            linked.append((abs(found.r), Related(other, found, True)))
+        elif is_expected:
+            unlinked.append((abs(found.trend) if found else 0.0, Related(other, found, False)))
+        else:
+            continue
+        seen.add(name)
+    linked.sort(key=lambda pair: -pair[0])
+    unlinked.sort(key=lambda pair: -pair[0])
+
+    return tuple(item for _, item in (*linked, *unlinked))
+
+
+def _compared(run: RunView, series: Series, tags: Sequence[str]) -> list[Correlation | None]:
+    steps = grid(series.steps)
+    mine = _sampled(run, series.tag, steps)
+    found = [_sampled(run, tag, steps) for tag in tags]
+    if mine is None:
+        return [None] * len(tags)
+    compared = iter(compare(mine, [s for s in found if s is not None], steps))
+    return [None if s is None else next(compared) for s in found]
+
+
+def _sampled(run: RunView, tag: str, steps: IntArray) -> Sample | None:
+    key = "sample", tag, hash(steps.tobytes())
+    return kept(run, key, lambda: sample(run.shown(tag), steps))
+
+
+def _is_copy(found: Correlation, expected: bool) -> bool:
+    """Whether it shows the same curve, as a perplexity that of its logarithm."""
+    return found.same or (not expected and abs(found.r) > _COPY)
+
+
+def _is_link(found: Correlation, expected: bool) -> bool:
+    errors = _ERRORS_EXPECTED if expected else _ERRORS
+    least = max(_LEAST, errors / math.sqrt(max(found.n, 1.0)))
+    return abs(found.r) >= (min(least, _CLEAR) if expected else least)
+
+
+def _candidates(run: RunView, tag: str) -> tuple[list[str], list[str]]:
+    """Relatives of the catalogue; then vital signs, the metrics of the tab, and all others."""
+    info = run.infos[tag]
+    keys = run.catalogue.relatives(info.metric.key) if info.metric else frozenset()
+    elsewhere = run.points.off_axis
+    comparable = {
+        t: i
+        for t, i in run.infos.items()
+        if t != tag
+        and i.category is not Category.PROGRESS
+        and (i.family is None or i.family != info.family)
+        and (t in elsewhere) == (tag in elsewhere)
+    }
+    relatives = run.tags_of_metrics(tuple(sorted(keys)))
+    expected = [t for t in relatives if t in comparable]
+    vital = [r.tag for s in overview_sections(run) for r in s.rows]
+    tab = [t for t, i in comparable.items() if i.category is info.category]
+    order = dict.fromkeys(t for t in (*vital, *tab, *comparable) if t in comparable)
+
+    return expected, [t for t in order if t not in expected]

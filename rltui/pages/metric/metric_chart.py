@@ -19,9 +19,8 @@ from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.findings import projection_of, steps_words
-from rltui.facts.metrics import Extent, episodes, extent_between, extent_of, newest_of
-from rltui.facts.timeline import timeline as events
-from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
+from rltui.facts.metrics import episodes, extent_between, extent_of, newest_of
+from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of, timeline
 from rltui.health.model import FindingState
 from rltui.pages.metric.overlays import (
     has_others,
@@ -79,34 +78,24 @@ def chart_lines(
     ``stacked`` charts have the same columns, so that they line up below each other; ``small``
     ones lack bars, marks and all but the ends of the y axis. ``timeline``: bars and marks with
     names (named), without (unnamed) or not at all (none). ``overview`` adds a strip of the whole
-    run. Kept until the run, the view or the
-    zoom changes.
+    run. Kept until the run, the view or the zoom changes.
     """
-    key = (
-        "chart",
-        tag,
-        width,
-        height,
-        view,
-        zoom,
-        stacked,
-        small,
-        x_axis,
-        timeline,
-        overview,
-        band,
-        span_of(run, tag)[2],
-        versions(view),
-    )
+    about = tag, band, zoom, stacked, small, x_axis, timeline, overview
+    key = "chart", width, height, view, about, span_of(run, tag)[2], versions(view)
 
     def draw() -> list[Line]:
         alone = not (stacked or small) and zoom == WHOLE_RUN
         chart = chart_of(run, tag, view, band=band, zoom=zoom, ahead=alone, small=small)
         if has_others(tag, view):
             chart = with_others(chart, run, tag, view)
-        if stacked:
-            labels = _stacked_labels(chart, width, view)
-            chart = replace(chart, label_width=labels, margin_width=_STACKED_MARGIN)
+        first, last = chart.first, chart.end if chart.end is not None else chart.last
+
+        if stacked:  # room for the names of the bars, which all charts of a run have alike
+            labels, margin = _STACKED_LABELS, _STACKED_MARGIN
+            if first is not None and last is not None:
+                whole, glyphs = (first, last), view.glyphs
+                labels = label_width(chart, whole, width, glyphs, least=labels, margin=margin)
+            chart = replace(chart, label_width=labels, margin_width=margin)
         if small:
             chart = replace(chart, x_axis=x_axis)
         chart = replace(chart, bar_names=timeline == "named", overview=overview)
@@ -116,17 +105,6 @@ def chart_lines(
         return render(chart, width, height, view.glyphs)
 
     return kept(run, key, draw)
-
-
-def _stacked_labels(chart: Chart, width: int, view: View) -> int:
-    """Cells of the y labels, which leave room for the names of the bars: the charts of a run that
-    stand below each other have the same bars, whether they show them or not."""
-    first, last = chart.first, chart.end if chart.end is not None else chart.last
-    if first is None or last is None:
-        return _STACKED_LABELS
-    whole = first, last
-    least, margin = _STACKED_LABELS, _STACKED_MARGIN
-    return label_width(chart, whole, width, view.glyphs, least=least, margin=margin)
 
 
 def chart_of(
@@ -141,39 +119,40 @@ def chart_of(
 ) -> Chart:
     """The request for the chart of one tag, with ``ahead`` also where its trend leads. A ``small``
     one lacks bars, marks, limits and all but the ends of the y axis."""
-    series, judgement = run.shown(tag), run.verdict.judgement(tag)
-    axis = axis_of(run, series, view.axis)
-    to_x = axis.place
-    levels = [
-        (to_x(since), None if until is None else to_x(until), level)
-        for since, until, level in episodes(run, tag)
-    ]
-    judged = bool(judgement.rules) or judgement.level is not Level.UNKNOWN
-    low, high = run.verdict.limits(tag)
+    series, axis = run.shown(tag), axis_of(run, run.shown(tag), view.axis)
+    to_x, limits = axis.place, run.verdict.limits(tag)
+    first, last, end = span_of(run, tag)
+    ends = None if run.points.first_step is None else (to_x(first), to_x(last))
+    projection = projection_of(run, tag) if ahead and axis.kind == "step" else None
+    end_at: float | None = None
+
+    if ends is not None and is_live(run):
+        # space for new points, and for what lies ahead up to a third of the length
+        end_at = end if axis.kind == "step" else padded_end(*ends)
+        if projection is not None:
+            begin, newest = ends
+            latest = min(projection.latest, newest + (newest - begin) / 3)
+            end_at = max(end_at, padded_end(begin, latest))
+    marks, marks_title = ([], "marks") if small else _marks(run, tag, to_x)
+
     # averages, quantiles and readings need every point, and so does a part that is enlarged
     exact = view.smooth > 0 or view.outliers or zoom != WHOLE_RUN
-    ends = None
-    if run.points.first_step is not None:
-        first, last, _ = span_of(run, tag)
-        ends = to_x(first), to_x(last)
-    marks, marks_title = ([], "marks") if small else _marks(run, tag, to_x)
-    projection = projection_of(run, tag) if ahead and axis.kind == "step" else None
 
     return Chart(
-        curve=_curve(run, series, band, levels, axis, judged, exact, view.axis),
+        curve=_curve(run, series, band, axis, exact, view.axis),
         envelope=None if band else reference_envelope(run, series, axis, view.axis),
         first=None if ends is None else ends[0],
         last=None if ends is None else ends[1],
-        end=_end(run, tag, axis, ends, projection),
+        end=end_at,
         window=None if zoom.window is None else (to_x(zoom.window[0]), to_x(zoom.window[1])),
         x_kind=axis.kind,
         x_unit=axis.unit,
         smooth=view.smooth,
         log=view.log_y,
         clip=view.outliers,
-        healthy=(low, high) if low is not None or high is not None else None,
+        healthy=None if limits == (None, None) else limits,
         ahead=_continuation(series, projection, run.infos[tag].sign),
-        limits=() if small else _limits(run, tag, (low, high), projection),
+        limits=() if small else _limits(run, tag, limits, projection),
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=() if small else _bars(run, tag, to_x),
         marks=marks,
@@ -181,25 +160,6 @@ def chart_of(
         ends=small,
         crosshair=None if zoom.crosshair is None else to_x(zoom.crosshair),
     )
-
-
-def _end(
-    run: RunView,
-    tag: str,
-    axis: Axis,
-    ends: tuple[float, float] | None,
-    projection: Projection | None,
-) -> float | None:
-    """Where the x axis ends: a live run gets space for new points, and for what lies ahead up to
-    a third of its length."""
-    if ends is None or not is_live(run):
-        return None
-    end = span_of(run, tag)[2] if axis.kind == "step" else padded_end(*ends)
-    if projection is None:
-        return end
-    first, last = ends
-
-    return max(end, padded_end(first, min(projection.latest, last + (last - first) / 3)))
 
 
 def _continuation(
@@ -217,39 +177,41 @@ def _curve(
     run: RunView,
     series: Series,
     band: tuple[str, str] | None,
-    levels: list[tuple[float, float | None, Level]],
     axis: Axis,
-    judged: bool,
     exact: bool,
     axis_name: str,
 ) -> Curve:
+    """The own curve with its levels; dimmed under it what a restart superseded, else the reference
+    run."""
+    to_x, tag, judgement = axis.place, series.tag, run.verdict.judgement(series.tag)
+
     def drawn(points: Series) -> XY:
         outline = None if exact else outline_of(run, points)
         if outline is None:
             return axis.places(points.steps), points.values
         return axis.places(points.steps[outline.index]), points.values[outline.index]
 
+    if series.superseded:
+        steps, _, values = series.old_points
+        old: XY | None = (axis.places(steps), values)
+    else:
+        old = reference_points(run, series, axis, axis_name)
     whole = None if exact else outline_of(run, series)
     ends = [drawn(run.shown(t)) for t in band] if band else []
-    old = _ghost(run, series, axis, axis_name)
+    levels = [
+        (to_x(since), None if until is None else to_x(until), level)
+        for since, until, level in episodes(run, tag)
+    ]
+
     return Curve(
         *drawn(series),
         low=ends[0] if ends else None,
         high=ends[1] if ends else None,
         levels=levels,
-        known=judged or not levels,
+        known=bool(judgement.rules) or judgement.level is not Level.UNKNOWN or not levels,
         mean=None if whole is None else (axis.places(series.steps[whole.centres]), whole.means),
         old=old,
     )
-
-
-def _ghost(run: RunView, series: Series, axis: Axis, axis_name: str) -> XY | None:
-    """What lies dimmed under the curve: points that a restart superseded, else the reference
-    run."""
-    if series.superseded:
-        steps, _, values = series.old_points
-        return axis.places(steps), values
-    return reference_points(run, series, axis, axis_name)
 
 
 def _limits(run: RunView, tag: str, ends: _Ends, projection: Projection | None) -> list[Limit]:
@@ -266,6 +228,7 @@ def _limits(run: RunView, tag: str, ends: _Ends, projection: Projection | None) 
         if bad is not None:
             text = f"bad {'>' if above else '<'} {numbers.short(bad)}"
             out.append(Limit(bad, text, Token.MUTED, sought=False))
+
     return out
 
 
@@ -275,7 +238,8 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     if run.report is None:
         return []
     found = [f for f in run.report.findings if f.since_step is not None and f.tag is not None]
-    found = [f for f in found if f.tag == tag or _same_axis(run, tag, f.tag)]
+    own_axis = has_own_axis(run, tag)
+    found = [f for f in found if f.tag == tag or not (own_axis or has_own_axis(run, f.tag or ""))]
     found.sort(key=lambda f: (f.since_step or 0, f.title, f.tag or ""))
 
     return [
@@ -291,25 +255,13 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     ]
 
 
-def _same_axis(run: RunView, tag: str, other: str | None) -> bool:
-    return other is not None and not has_own_axis(run, tag) and not has_own_axis(run, other)
-
-
 def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list[Mark], str]:
     """What happened to the run, and the name of the line: "val" for evaluations alone. Nothing
     for a tag with steps of its own."""
-    found = [] if has_own_axis(run, tag) else events(run)
+    found = [] if has_own_axis(run, tag) else timeline(run)
     letters = {h.letter for h in found}
     title = "val" if letters == {"v"} else "events" if letters else "restart"
     return [Mark(to_x(h.step), h.letter) for h in found], title
-
-
-def smoothed_last(series: Series, weight: float) -> float | None:
-    """Newest value of the smoothed line."""
-    _, values = series.finite()
-    if not len(values):
-        return None
-    return float(smooth(values, weight)[-1])
 
 
 def statistics(run: RunView, tag: str, view: View, zoom: Zoom) -> Facts:
@@ -331,7 +283,9 @@ def _facts(
 ) -> Facts:
     facts = [("newest", numbers.value(newest_of(run, series)), "")]
     if weight:
-        facts.append(("smoothed", numbers.value(smoothed_last(series, weight)), ""))
+        finite = series.finite()[1]
+        smoothed = float(smooth(finite, weight)[-1]) if len(finite) else None
+        facts.append(("smoothed", numbers.value(smoothed), ""))
     if window is None:
         extent = extent_of(run, series)
         middle = _median(run, series) if extent.low else None
@@ -339,23 +293,18 @@ def _facts(
         extent, inside = extent_between(series, *window)
         values = series.values[inside]
         middle = median(values[np.isfinite(values)]) if extent.low else None
-    facts += _of_extent(extent, middle, run.step_word)
+    if extent.low and extent.high:
+        facts += [("mean", numbers.value(extent.mean), ""), ("median", numbers.value(middle), "")]
+        for name, (step, value) in (("min", extent.low), ("max", extent.high)):
+            facts.append((name, numbers.value(value), f"at {run.step_word} {numbers.step(step)}"))
+        facts.append(("start", numbers.value(extent.start), ""))
+    facts.append(("points", numbers.step(extent.points), "" if extent.nonfinite else "no NaN"))
+
+    if extent.nonfinite:
+        facts.append(("NaN or Inf", numbers.step(extent.nonfinite), ""))
     if series.old_count:
         facts.append(("superseded", numbers.step(series.old_count), "by a restart"))
 
-    return facts
-
-
-def _of_extent(extent: Extent, middle: float | None, step_word: str) -> Facts:
-    facts = []
-    if extent.low and extent.high:
-        facts = [("mean", numbers.value(extent.mean), ""), ("median", numbers.value(middle), "")]
-        for name, (step, value) in (("min", extent.low), ("max", extent.high)):
-            facts.append((name, numbers.value(value), f"at {step_word} {numbers.step(step)}"))
-        facts.append(("start", numbers.value(extent.start), ""))
-    facts.append(("points", numbers.step(extent.points), "" if extent.nonfinite else "no NaN"))
-    if extent.nonfinite:
-        facts.append(("NaN or Inf", numbers.step(extent.nonfinite), ""))
     return facts
 
 

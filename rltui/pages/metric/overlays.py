@@ -32,23 +32,6 @@ _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Others:
-    """What is drawn below the own curve of a chart."""
-
-    label: str = ""
-    """Names the own curve, ..."""
-    note: str = ""
-    """... this follows the name where there is room, ..."""
-    sign: str = ""
-    """... this on its line, ..."""
-    token: Token = Token.STRONG
-    """... and this is its colour: none of those of the others."""
-    overlays: tuple[Curve, ...] = ()
-    envelope: tuple[XY, XY] | None = None
-    """Lowest and highest of the runs that have no line of their own."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """A tag as a line among many."""
 
@@ -84,36 +67,6 @@ def trace_of(
     return Trace(points, (own.places(steps[outline.centres]), outline.means))
 
 
-def others_of(run: RunView, tag: str, view: View, *, exact: bool = False) -> Others:
-    """The marked runs other than ``run``, at the metric of ``tag``: five as lines, more as a
-    band. With ``exact`` no point is left out."""
-    others = [m for m in view.marked if m.run is not run]
-    labels = _labels(run, view)
-    kind = axis_of(run, run.shown(tag), view.axis).kind
-    lines, rest = [], []
-    for marked, (name, note) in zip(others, labels[1:], strict=True):
-        found = compared_tag(run, tag, marked.run)
-        line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
-        if found is None or line is None:
-            continue
-        line = line.scaled(marked.run.infos[found].factor_to(run.infos[tag]))
-        if marked.slot < len(RUN_TOKENS):
-            sign = slot_sign(marked.slot)
-            token = RUN_TOKENS[marked.slot]
-            lines.append(Curve(*line.points, token, name, note, sign, mean=line.mean))
-        else:
-            rest.append(line.mean or line.points)
-    shared = shared_lines(run, tag, view, exact=exact)
-    (label, note), (sign, token) = labels[0], _own(run, view)
-    if shared and not lines and not rest:
-        label, note, sign, token = row_label(run, tag), "", _row_sign(tag, view), Token.STRONG
-    lines += shared
-    if rest:
-        lines.append(_band_label(len(rest)))
-
-    return Others(label, note, sign, token, tuple(lines), band_of(rest)) if lines else Others()
-
-
 def _labels(run: RunView, view: View) -> list[tuple[str, str]]:
     """What names the run and the marked others in a legend."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
@@ -131,10 +84,11 @@ def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> 
     own_axis = has_own_axis(run, tag)
     tags = [t for t in view.shared if t != tag and t in run.infos]
     lines = []
+
     for other, token in zip(tags, free, strict=False):
         line = trace_of(run, other, view, exact=exact)
         if line is not None and has_own_axis(run, other) == own_axis:
-            label, sign = row_label(run, other), _row_sign(other, view)
+            label, sign = row_label(run, other), slot_sign(view.shared.index(other))
             lines.append(Curve(*line.points, token, label, sign=sign, mean=line.mean))
 
     return lines
@@ -146,28 +100,58 @@ def row_label(run: RunView, tag: str) -> str:
     return f"{info.title} {info.unit}".rstrip()
 
 
-def _row_sign(tag: str, view: View) -> str:
-    return slot_sign(view.shared.index(tag))
+def _marked_lines(
+    run: RunView, tag: str, view: View, *, exact: bool
+) -> tuple[list[Curve], list[Points]]:
+    """The marked runs with a colour as lines, the points of all others."""
+    others = [m for m in view.marked if m.run is not run]
+    kind = axis_of(run, run.shown(tag), view.axis).kind
+    lines, rest = [], []
+
+    for marked, (name, note) in zip(others, _labels(run, view)[1:], strict=True):
+        found = compared_tag(run, tag, marked.run)
+        line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
+        if found is None or line is None:
+            continue
+        line = line.scaled(marked.run.infos[found].factor_to(run.infos[tag]))
+        if marked.slot < len(RUN_TOKENS):
+            sign, token = slot_sign(marked.slot), RUN_TOKENS[marked.slot]
+            lines.append(Curve(*line.points, token, name, note, sign, mean=line.mean))
+        else:
+            rest.append(line.mean or line.points)
+
+    return lines, rest
 
 
 def with_others(chart: Chart, run: RunView, tag: str, view: View) -> Chart:
-    """The chart of ``tag`` with the marked runs in it."""
-    others = others_of(run, tag, view, exact=chart.window is not None)
-    if not others.overlays:
+    """The chart of ``tag`` with the marked runs other than ``run`` in it, five as lines and more as
+    a band, and the rows that share it. In an enlarged one no point is left out."""
+    exact = chart.window is not None
+    lines, rest = _marked_lines(run, tag, view, exact=exact)
+    shared = shared_lines(run, tag, view, exact=exact)
+    (label, note), (sign, token) = _labels(run, view)[0], _own(run, view)
+
+    if shared and not lines and not rest:
+        label, note, token = row_label(run, tag), "", Token.STRONG
+        sign = slot_sign(view.shared.index(tag))
+    lines += shared
+
+    if rest:
+        lines.append(_band_label(len(rest)))
+    if not lines:
         return chart
-    ends = [float(x) for o in others.overlays if len(o.x) for x in (o.x[0], o.x[-1])]
-    first = None if chart.first is None else min([chart.first, *ends])
-    last = None if chart.last is None else max([chart.last, *ends])
+
+    ends = [float(x) for o in lines if len(o.x) for x in (o.x[0], o.x[-1])]
 
     return replace(
         chart,
-        curve=replace(chart.curve, token=others.token, sign=others.sign, known=True),
-        label=others.label,
-        note=others.note,
-        overlays=others.overlays,
-        envelope=others.envelope or chart.envelope,
-        first=first,
-        last=last,
+        curve=replace(chart.curve, token=token, sign=sign, known=True),
+        label=label,
+        note=note,
+        overlays=tuple(lines),
+        envelope=band_of(rest) or chart.envelope,
+        first=None if chart.first is None else min([chart.first, *ends]),
+        last=None if chart.last is None else max([chart.last, *ends]),
     )
 
 

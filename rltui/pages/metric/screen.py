@@ -38,6 +38,8 @@ class Left:
 class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
     """The rows of a tab, one at a time."""
 
+    title_words = "Metric"
+
     DEFAULT_CSS = """
     MetricScreen > #header { height: 1; }
     """
@@ -57,8 +59,8 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
-        yield TabBar(lambda: (self.run, self._tab))
-        yield Lines(self._body, id="body")
+        yield TabBar(lambda: (self.run, self._tab), self.select_tab)
+        yield Lines(self._draw_body, id="body")
         yield Status(self.footer)
 
     # -- what is shown ---------------------------------------------------------------------
@@ -66,10 +68,6 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
     @property
     def tag(self) -> str | None:
         return self._tag if self._tag in self.run.infos else None
-
-    @property
-    def title_words(self) -> str:
-        return "Metric"
 
     def state_words(self) -> str:
         words = super().state_words()
@@ -88,11 +86,9 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         for lines in self.query(Lines):
             lines.update()
 
-    def _body(self, width: int, height: int) -> list[Line]:
-        view = self.shell.view
-        return metric_lines(
-            self.run, self._tab, self._tag, view, self.zoom, width, height, alone=self._alone
-        )
+    def _draw_body(self, width: int, height: int) -> list[Line]:
+        run, tab, tag, view = self.run, self._tab, self._tag, self.shell.view
+        return metric_lines(run, tab, tag, view, self.zoom, width, height, alone=self._alone)
 
     def action_maximise(self) -> None:
         """The chart over the whole body, or the facts beside it again."""
@@ -101,7 +97,8 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
 
     # -- the rows of the tab ---------------------------------------------------------------
 
-    def _step_metric(self, by: int) -> None:
+    def action_step_metric(self, by: int) -> None:
+        """Show the next row of the tab, or the one before; in the same part of the axis."""
         tags = [r.tag for s in tab_sections(self.run, self._tab, self._filter) for r in s.rows]
         if tags:
             at = tags.index(self._tag) if self._tag in tags else 0
@@ -109,12 +106,6 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
             self._tag = tags[max(0, min(len(tags) - 1, at + by))]
             same_axis = span_of(self.run, self._tag) == before
             self._look(Zoom(window=self.zoom.window if same_axis else None))
-
-    def action_previous_metric(self) -> None:
-        self._step_metric(-1)
-
-    def action_next_metric(self) -> None:
-        self._step_metric(1)
 
     # -- crosshair and zoom ----------------------------------------------------------------
 
@@ -126,63 +117,49 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         self.zoom = zoom
         self.update()
 
-    def _cross(self, by: int) -> None:
-        steps = self.steps()
+    def action_cross(self, by: int) -> None:
+        """Move the crosshair to the right or left."""
+        steps, window = self.steps(), self.zoom.window
         if steps is None:
             return
-        window, at = self.zoom.window, self.zoom.crosshair
         if window is not None:
             inside = steps[(steps >= window[0]) & (steps <= window[1])]
             steps = inside if len(inside) else steps
-        self._look(Zoom(stepped(steps, at, by), window))
+        self._look(Zoom(stepped(steps, self.zoom.crosshair, by), window))
 
-    def action_cross_left(self) -> None:
-        self._cross(-1)
-
-    def action_cross_right(self) -> None:
-        self._cross(1)
-
-    def _cross_end(self, index: int) -> None:
+    def action_cross_to_end(self, by: int) -> None:
+        """Put the crosshair on the first step (-1) or the newest one (1)."""
         steps = self.steps()
-        self._look(Zoom(None if steps is None else int(steps[index]), self.zoom.window))
+        at = None if steps is None else int(steps[-1 if by > 0 else 0])
+        self._look(Zoom(at, self.zoom.window))
 
-    def action_first_step(self) -> None:
-        self._cross_end(0)
-
-    def action_last_step(self) -> None:
-        self._cross_end(-1)
-
-    def _enlarge(self, factor: float) -> None:
+    def action_zoom(self, by: int) -> None:
+        """Show half as many steps around the crosshair, or (-1) twice as many."""
         if self.steps() is None:
             return
         first, last, _ = span_of(self.run, self.tag or "")
         low, high = float(first), float(last)
         x0, x1 = self.zoom.window or (low, high)
         at = self.zoom.crosshair
-        centre = at if at is not None else (x0 + x1) / 2
-        half = (x1 - x0) * factor / 2
-        if factor < 1 and half * 2 < 4:
+        centre, half = at if at is not None else (x0 + x1) / 2, (x1 - x0) * 2.0**-by / 2
+
+        if by > 0 and half * 2 < 4:
             self.shell.say("this is as near as it gets")
             return
-        if factor > 1 and self.zoom.window is None:
+        if by < 0 and self.zoom.window is None:
             self.shell.say(_WHOLE)
         x0, x1 = max(low, centre - half), min(high, centre + half)
         self._look(Zoom(at, None if x0 <= low and x1 >= high else (x0, x1)))
 
-    def action_zoom_in(self) -> None:
-        self._enlarge(0.5)
-
-    def action_zoom_out(self) -> None:
-        self._enlarge(2.0)
-
     def action_zoom_all(self) -> None:
+        """Show the whole run."""
         if self.zoom.window is None:
             self.shell.say(_WHOLE)
-        self._look(Zoom(self.zoom.crosshair, WHOLE_RUN.window))
+        self._look(Zoom(self.zoom.crosshair))
 
-    # -- out -------------------------------------------------------------------------------
+    # -- out, and more about it ------------------------------------------------------------
 
-    def _leave(self, then: Then | None = None) -> None:
+    def leave_for_run(self, then: Then | None) -> None:
         self.dismiss(Left(self._tab, self._tag, then))
 
     def action_back(self) -> None:
@@ -191,28 +168,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         if self._alone:
             self.action_maximise()
         else:
-            self._leave()
-
-    def action_runs(self) -> None:
-        self._leave(lambda run: run.action_runs())
-
-    def action_next_finding(self) -> None:
-        self._leave(lambda run: run.action_next_finding())
-
-    def open_elsewhere(self, run: RunView, then: Then) -> None:
-        self._leave(lambda screen: screen.open_elsewhere(run, then))
-
-    def select_tab(self, tab: str) -> None:
-        """Leave for a tab."""
-        self._leave(lambda run: run.select_tab(tab))
-
-    def action_previous_tab(self) -> None:
-        self._leave(lambda run: run.step_tab(-1))
-
-    def action_next_tab(self) -> None:
-        self._leave(lambda run: run.step_tab(1))
-
-    # -- more about it ---------------------------------------------------------------------
+            self.leave_for_run(None)
 
     def action_explain(self) -> None:
         """What the metric means."""

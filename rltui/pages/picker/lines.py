@@ -43,6 +43,35 @@ _LIVE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
+class PathDisplay:
+    """What paths are shortened by."""
+
+    directory: Path | None
+    """The working directory; None when it was deleted."""
+    home: Path | None
+
+    def short(self, path: Path) -> str:
+        """With ``~`` for the home directory, cleaned."""
+        if self.home is not None and self.home != Path("/") and path.is_relative_to(self.home):
+            rest = path.relative_to(self.home)
+            return clean("~" if rest == Path() else f"~/{rest}")
+        return clean(str(path))
+
+    def name(self, suggestion: Suggestion) -> str:
+        """Relative to the working directory what is in it; a run that has a title by that."""
+        path = suggestion.path
+        if suggestion.title:
+            path = path.parent / suggestion.title
+        if suggestion.here and self.directory is not None and path != self.directory:
+            if path.is_relative_to(self.directory):
+                return clean(str(path.relative_to(self.directory)))
+        elif suggestion.here:
+            return ". (everything here)"
+
+        return self.short(path)
+
+
+@dataclass(frozen=True, slots=True)
 class Choices:
     """What can be chosen."""
 
@@ -55,7 +84,13 @@ class Choices:
 
     def shown(self, text: str, paths: PathDisplay) -> list[Suggestion]:
         """The items that the filter ``text`` leaves."""
-        return [s for s in self.items if not text or words_match(_searched_words(s, paths), text)]
+
+        def words(item: Suggestion) -> str:
+            commands = [f"{h.pid} {h.command}" for h in item.writers]
+            about = paths.short(item.path), item.title, item.origin
+            return " ".join([*about, *item.formats, *commands])
+
+        return [s for s in self.items if not text or words_match(words(s), text)]
 
 
 def choices_of(suggestions: Suggestions) -> Choices:
@@ -63,6 +98,7 @@ def choices_of(suggestions: Suggestions) -> Choices:
     places = sorted(suggestions.items, key=lambda s: not s.here)
     several = [s for s in places if s.runs > 1]
     runs: dict[Path, Suggestion] = {}
+
     for place in several:
         for run in _single_runs(place):
             runs.setdefault(run.path, run)
@@ -81,6 +117,7 @@ def _single_runs(place: Suggestion) -> Iterator[Suggestion]:
     stored = Counter(log.path for log in place.newest if log.part)
     directories = {log.directory for log in place.newest if log.belonging is Belonging.DIRECTORY}
     done: set[Path] = set()
+
     for log in place.newest:
         path = log.path
         if log.belonging is Belonging.DIRECTORY:
@@ -108,27 +145,12 @@ def suggestion_entries(
     search is over."""
     if not shown:
         return [fixed(x) for x in _nothing(suggestions, view, paths, width)]
-    rows = SuggestionRows(view, paths, now, width, roomy=height > 20)
-    return rows.entries(shown, _runs_title(choices, shown))
-
-
-def _runs_title(choices: Choices, shown: list[Suggestion]) -> str:
-    """Heading of the single runs: how many of them are shown."""
     listed = sum(s.runs for s in shown if s.single)
-    more = choices.partial or listed < choices.runs
-    total = f"{numbers.step(choices.runs)}{'+' if choices.partial else ''}"
-    count = f"{numbers.step(listed)} of {total}" if more else total
-    return f"{count} run{'s' if count != '1' else ''}, newest first"
-
-
-def _searched_words(suggestion: Suggestion, paths: PathDisplay) -> str:
-    commands = [f"{h.pid} {h.command}" for h in suggestion.writers]
-    return " ".join(
-        [
-            *(paths.short(suggestion.path), suggestion.title, suggestion.origin),
-            *(*suggestion.formats, *commands),
-        ]
-    )
+    count = total = f"{numbers.step(choices.runs)}{'+' if choices.partial else ''}"
+    if choices.partial or listed < choices.runs:
+        count = f"{numbers.step(listed)} of {total}"
+    title = f"{count} run{'s' if count != '1' else ''}, newest first"
+    return SuggestionRows(view, paths, now, width, roomy=height > 20).entries(shown, title)
 
 
 def picker_header(view: View, width: int) -> Line:
@@ -158,6 +180,7 @@ def _nothing(
     every = numbers.duration(RESCAN_S)
     again = f"rltui searches again every {every}: a run appears here once it writes."
     lines += [[], *paragraph(again, inner, indent=2), []]
+
     for command, does in (
         ("rltui watch LOGDIR", "watch a directory that you name"),
         ("rltui demo", "watch a made-up run"),
@@ -167,40 +190,12 @@ def _nothing(
     return [fit_line(x, width, ellipsis=view.glyphs.ellipsis) for x in lines]
 
 
-@dataclass(frozen=True, slots=True)
-class PathDisplay:
-    """What paths are shortened by."""
-
-    directory: Path | None
-    """The working directory; None when it was deleted."""
-    home: Path | None
-
-    def short(self, path: Path) -> str:
-        """With ``~`` for the home directory, cleaned."""
-        if self.home is not None and self.home != Path("/") and path.is_relative_to(self.home):
-            rest = path.relative_to(self.home)
-            return clean("~" if rest == Path() else f"~/{rest}")
-        return clean(str(path))
-
-    def name(self, suggestion: Suggestion) -> str:
-        """Relative to the working directory what is in it; a run that has a title by that."""
-        path = suggestion.path
-        if suggestion.title:
-            path = path.parent / suggestion.title
-        if suggestion.here and self.directory is not None and path != self.directory:
-            if path.is_relative_to(self.directory):
-                return clean(str(path.relative_to(self.directory)))
-        elif suggestion.here:
-            return ". (everything here)"
-        return self.short(path)
-
-
 def suggestions_text(suggestions: Suggestions, paths: PathDisplay, now: float) -> str:
     """The list as plain text, one line each, newest first; whole paths, to be copied."""
     if not suggestions.items:
         return f"no logs found in: {', '.join(suggestions.searched)}\n"
     rows = [
-        (paths.short(o.path), _runs(o), _kinds(o), age_of(o, now), _writers(o))
+        (paths.short(o.path), _runs(o), _kinds(o), age_of(o, now), plain(_writer_spans(o)))
         for o in suggestions.items
     ]
     widths = [max(cell_width(row[i]) for row in rows) for i in range(4)]
@@ -223,23 +218,25 @@ class SuggestionRows:
         self._now = now
         self._width = width
         self._roomy = roomy
-        self._left = 2 if width >= 110 else 1
+        self._wide = width >= 110
+        self._left = 2 if self._wide else 1
         self._runs = 12 if width >= 46 else 0
         self._age = 10 if width >= 34 else 0
-        self._wide = width >= 110
-        self._writers = 0
-        self._path = self._formats = 0
+        self._path = self._formats = self._writers = 0
 
     def entries(self, shown: Sequence[Suggestion], runs_title: str) -> list[Entry[Path]]:
         """Places here, places elsewhere and single runs, each under its heading."""
-        self._divide(shown, "" if any(not o.single for o in shown) else runs_title)
         here = [o for o in shown if o.here and not o.single]
         elsewhere = [o for o in shown if not o.here and not o.single]
-        place = self._path_display.directory
+        single = [o for o in shown if o.single]
+        display = self._path_display
+
+        self._divide(shown, runs_title if not here and not elsewhere else "")
+        place = display.directory
         sections = (
-            (f"In {self._path_display.short(place)}" if place is not None else "Here", here),
+            (f"In {display.short(place)}" if place is not None else "Here", here),
             ("Elsewhere" if here else "Found", elsewhere),
-            (runs_title, [o for o in shown if o.single]),
+            (runs_title, single),
         )
         found: list[Entry[Path]] = []
         for title, suggestions in sections:
@@ -247,19 +244,6 @@ class SuggestionRows:
                 found += self._section(title, suggestions, first=not found)
 
         return found
-
-    def _divide(self, shown: Sequence[Suggestion], title: str) -> None:
-        """Give paths, below a ``title``, and formats the cells that they need, and paths the
-        first claim."""
-        self._writers = 24 if self._wide and any(o.writers for o in shown) else 0
-        rest = self._width - self._left - 3 - self._runs - self._age - self._writers
-        names = [title, *(self._path_display.name(o) for o in shown)]
-        path = max(map(cell_width, names)) + 2
-        kinds = max(cell_width(_kinds(o)) for o in shown) + 2
-        if self._width >= 70:
-            self._formats = min(kinds, 38, max(14, rest - path))
-        self._path = min(path, rest - self._formats) if self._wide else rest - self._formats
-        self._path = max(8, self._path)
 
     def _section(
         self, title: str, suggestions: list[Suggestion], *, first: bool
@@ -270,25 +254,38 @@ class SuggestionRows:
         cut = distinct(names, self._path - 1, self._view.glyphs.ellipsis)
         return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
 
+    def _divide(self, shown: Sequence[Suggestion], title: str) -> None:
+        """Give paths, below a ``title``, and formats the cells that they need, and paths the
+        first claim."""
+        self._writers = 24 if self._wide and any(o.writers for o in shown) else 0
+        rest = self._width - self._left - 3 - self._runs - self._age - self._writers
+        names = [title, *map(self._path_display.name, shown)]
+        path = max(map(cell_width, names)) + 2
+        kinds = max(cell_width(_kinds(o)) for o in shown) + 2
+        if self._width >= 70:
+            self._formats = min(kinds, 38, max(14, rest - path))
+        self._path = min(path, rest - self._formats) if self._wide else rest - self._formats
+        self._path = max(8, self._path)
+
     def _head(self, title: str, *, heads: bool) -> Line:
         """The title of a section and a rule; in the first one the column heads stand in it."""
-        columns = [(title, self._path + 2)]
+        columns = [(title, self._width)]
         if heads:
             newest = self._age if self._writers else self._width
-            columns += [("holds", self._runs + self._formats), ("newest", newest)]
+            columns = [(title, self._path + 2), ("holds", self._runs + self._formats)]
+            columns += [("newest", newest)]
             columns += [("written by", self._width)] if self._writers else []
         line: Line = []
-        for name, cells in columns if heads else [(title, self._width)]:
+
+        for name, cells in columns:
             if cells:
                 name = fit_middle(name, cells - 2, ellipsis=self._view.glyphs.ellipsis)
                 line.append((f"{name} ", MUTED if line else TITLE))
-                line.append((self._rule(cells - cell_width(name) - 2), RULE))
+                rule = self._view.glyphs.rule * max(0, cells - cell_width(name) - 2)
+                line.append((f"{rule} ", RULE))
         margin = (" " * self._left, TEXT)
 
         return [margin, *fit_line(line, self._width - self._left - 1, ellipsis="")]
-
-    def _rule(self, cells: int) -> str:
-        return self._view.glyphs.rule * max(0, cells) + " "
 
     def _entry(self, suggestion: Suggestion, name: str) -> Entry[Path]:
         writers = _writer_spans(suggestion)
@@ -312,6 +309,7 @@ class SuggestionRows:
             (f"{glyph} ", style(Token.OK) if live else MUTED),
             (pad(name, self._path), STRONG if live or here else TEXT),
         ]
+
         if self._runs:
             line.append(column(_runs(suggestion), self._runs))
         if self._formats:
@@ -333,16 +331,14 @@ def _kinds(suggestion: Suggestion) -> str:
 
 
 def age_of(suggestion: Suggestion, now: float) -> str:
+    """ "3 min ago": when the newest log of a suggestion was written."""
     return f"{numbers.age(now - suggestion.modified)} ago"
 
 
 def _writer_spans(suggestion: Suggestion) -> Line:
+    """The first program that writes a log, and how many more."""
     if not suggestion.writers:
         return []
     first = suggestion.writers[0]
     more = f"  and {len(suggestion.writers) - 1} more" if len(suggestion.writers) > 1 else ""
     return [(f"pid {first.pid} ", MUTED), (first.command, TEXT), (more, MUTED)]
-
-
-def _writers(suggestion: Suggestion) -> str:
-    return plain(_writer_spans(suggestion))

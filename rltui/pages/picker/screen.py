@@ -6,14 +6,12 @@ opens no log.
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from textual.app import ComposeResult
-from textual.message import Message
 from textual.screen import Screen
 
 from rltui.core.clock import Clock
@@ -27,7 +25,7 @@ from rltui.pages.picker.lines import (
 )
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.tui.keys import PICKER, Key
-from rltui.tui.screen import ListScreen
+from rltui.tui.screen import ListScreen, ReadingScreen
 from rltui.tui.shell import Look, ShellApp
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
@@ -39,20 +37,14 @@ _AGE_S = 1.0
 _CONTINUE_S = 0.3
 
 
-class PickerScreen(ListScreen, places=(PICKER,)):
+class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
     """Ends the app with the path that was chosen."""
+
+    title_words = "the list of logs"
 
     DEFAULT_CSS = """
     PickerScreen > #header { height: 1; }
     """
-
-    class Found(Message):
-        """A search is over, or has failed."""
-
-        def __init__(self, suggestions: Suggestions | None, error: Exception | None = None) -> None:
-            super().__init__()
-            self.suggestions = suggestions
-            self.error = error
 
     def __init__(
         self,
@@ -67,8 +59,9 @@ class PickerScreen(ListScreen, places=(PICKER,)):
         self._path_display = paths
         self._clock = clock
         self._before = before
-        self._searching = False
         self._choices = Choices()
+        self._counts: list[tuple[Path, int]] = []
+        """Runs at each place of the newest search."""
         self._shown: list[Suggestion] = []
         self.suggestions: Suggestions | None = None
         """What the newest search found; None before the first one is over."""
@@ -76,7 +69,7 @@ class PickerScreen(ListScreen, places=(PICKER,)):
     def compose(self) -> ComposeResult:
         yield Lines(lambda width, _: [picker_header(self.shell.view, width)], id="header")
         yield LineList[Path](id="suggestions")
-        yield Status(self.footer, self._note)
+        yield Status(self.footer, lambda: f"{len(self._shown)} of {len(self._choices.items)}")
 
     def on_mount(self) -> None:
         """Start searching."""
@@ -84,42 +77,18 @@ class PickerScreen(ListScreen, places=(PICKER,)):
         self.set_interval(RESCAN_S, self.action_rescan)
         self.action_rescan()
 
-    @property
-    def items(self) -> LineList[Path]:
-        return self.query_one("#suggestions", LineList)
-
-    @property
-    def title_words(self) -> str:
-        return "the list of logs"
-
     # -- searching -------------------------------------------------------------------------
 
     def action_rescan(self) -> None:
         """Search, unless a search is under way."""
-        if not self._searching:
-            self._searching = True
-            # A daemon: one that hangs on a dead file system must not keep rltui from ending.
-            threading.Thread(target=self._find, name="rltui-search", daemon=True).start()
+        if not self.reading:
+            self.read(lambda: partial(self._show_found, self._search()))
 
-    def _find(self) -> None:
-        try:
-            message = self.Found(self._search())
-        except Exception as error:  # noqa: BLE001 - raised where it is seen
-            message = self.Found(None, error)
-        with contextlib.suppress(RuntimeError):  # the loop may be closed already
-            self.post_message(message)
-
-    def on_picker_screen_found(self, message: Found) -> None:
-        """Show what was found; an unexpected failure ends the app, so that it is seen."""
-        self._searching = False
-        if message.error is not None:
-            raise message.error
-        before, self.suggestions = self.suggestions, message.suggestions
-        if message.suggestions is not None:
-            self._choices = choices_of(message.suggestions)
-        if _counts(before) != _counts(message.suggestions) and _cut_short(message.suggestions):
+    def _show_found(self, found: Suggestions) -> None:
+        before, self._counts = self._counts, sorted((o.path, o.runs) for o in found.items)
+        self.suggestions, self._choices = found, choices_of(found)
+        if before != self._counts and any(o.partial for o in found.items):
             self.set_timer(_CONTINUE_S, self.action_rescan)
-        self.update()
 
     # -- what is shown ---------------------------------------------------------------------
 
@@ -128,17 +97,10 @@ class PickerScreen(ListScreen, places=(PICKER,)):
         paths = self._path_display
         self._shown = shown = self._choices.shown(self.status.filter, paths)
         view, now, room = self.shell.view, self._clock.now(), max(1, height - 2)
-        self.items.show(
-            suggestion_entries(
-                self.suggestions, self._choices, shown, view, paths, now, width, room
-            ),
-            self._before,
-        )
+        found = self.suggestions, self._choices, shown
+        self.items.show(suggestion_entries(*found, view, paths, now, width, room), self._before)
         for lines in self.query(Lines):
             lines.update()
-
-    def _note(self) -> str:
-        return f"{len(self._shown)} of {len(self._choices.items)}"
 
     def state_words(self) -> str:
         """Why the suggestion at the cursor is offered."""
@@ -151,14 +113,6 @@ class PickerScreen(ListScreen, places=(PICKER,)):
         """End with the suggestion at the cursor."""
         if self.items.cursor is not None:
             self.shell.exit(self.items.cursor)
-
-
-def _counts(suggestions: Suggestions | None) -> list[tuple[Path, int]]:
-    return sorted((o.path, o.runs) for o in suggestions.items) if suggestions is not None else []
-
-
-def _cut_short(suggestions: Suggestions | None) -> bool:
-    return suggestions is not None and any(o.partial for o in suggestions.items)
 
 
 class PickerApp(ShellApp[Path], places=(PICKER,)):

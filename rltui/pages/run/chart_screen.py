@@ -1,4 +1,4 @@
-"""What the screens with a chart of one run share: keys of charts, tabs, commands, the log."""
+"""What the screens with a chart of one run share: keys of charts, tabs, replay, commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from textual import events
 from textual.app import SystemCommand
-from textual.message import Message
 
 from rltui.draw.line import Line
 from rltui.facts import numbers
@@ -51,7 +50,7 @@ class SessionApp(ShellApp[bool]):
 
 
 class ReplayKeys(ShellScreen[Any]):
-    """A screen of one run."""
+    """A screen of one run, which can be shown as it was."""
 
     run: RunView
 
@@ -78,7 +77,8 @@ class ReplayKeys(ShellScreen[Any]):
         else:
             self.app_of_session.playback.end()
 
-    def _replay_by(self, by: int) -> None:
+    def action_replay(self, by: int) -> None:
+        """Show the run as it was one logged step earlier or later."""
         playback = self.app_of_session.playback
         if self.run.as_of is None:
             last = self.run.points.last_step
@@ -92,21 +92,8 @@ class ReplayKeys(ShellScreen[Any]):
             hint = "; :now leaves the replay" if by > 0 else ""
             self.shell.say(f"this is the {end} step{hint}")
 
-    def action_replay_back(self) -> None:
-        """As it was one logged step earlier."""
-        self._replay_by(-1)
-
-    def action_replay_on(self) -> None:
-        """As it was one logged step later."""
-        self._replay_by(1)
-
-    def action_replay_slower(self) -> None:
-        self._change_speed(-1)
-
-    def action_replay_faster(self) -> None:
-        self._change_speed(1)
-
-    def _change_speed(self, by: int) -> None:
+    def action_replay_speed(self, by: int) -> None:
+        """Replay faster or slower."""
         if self.run.as_of is None:
             self.shell.say("no replay: < leads a step back, :goto STEP to any step")
         else:
@@ -150,11 +137,11 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
         tag = self.tag
         if tag is None:
             self.shell.say(NO_METRIC)
-        else:
-            pinned = self.session.run_list.pins.toggle(tag)
-            title = self.run.infos[tag].title
-            self.shell.say(f"{title}: pinned to the Overview" if pinned else f"{title}: unpinned")
-            self.update()
+            return
+        pinned = self.session.run_list.pins.toggle(tag)
+        title = self.run.infos[tag].title
+        self.shell.say(f"{title}: pinned to the Overview" if pinned else f"{title}: unpinned")
+        self.update()
 
     def action_compare(self) -> None:
         """Make this run the reference, or clear it."""
@@ -166,38 +153,41 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
         at = None if self.tag is None else (self.run, self.tag)
         self.app_of_session.open_comparison(self.open_elsewhere, at)
 
-    def open_elsewhere(self, run: RunView, then: Then) -> None:
-        """Show another run, and go on there."""
-        raise NotImplementedError
-
     def action_mute(self) -> None:
         """A finding is muted where it is listed."""
         self.shell.say("M mutes the finding at the cursor: ! leads to one")
 
-    # -- tabs, commands, the log ---------------------------------------------------------------
+    # -- what the screen of the run does: others leave for it -----------------------------------
+
+    def leave_for_run(self, then: Then) -> None:
+        """Leave for the screen of the run, and go on there."""
+        raise NotImplementedError
+
+    def open_elsewhere(self, run: RunView, then: Then) -> None:
+        """Show another run, and go on there."""
+        self.leave_for_run(lambda screen: screen.open_elsewhere(run, then))
 
     def select_tab(self, tab: str) -> None:
         """Show a tab of the run."""
-        raise NotImplementedError
+        self.leave_for_run(lambda screen: screen.select_tab(tab))
 
-    def step_tab(self, by: int) -> None:
+    def action_step_tab(self, by: int) -> None:
         """Show the next tab of the run, or the one before."""
-        raise NotImplementedError
+        self.leave_for_run(lambda screen: screen.action_step_tab(by))
 
     def action_next_finding(self) -> None:
         """Go to the next finding of the run."""
-        raise NotImplementedError
+        self.leave_for_run(lambda screen: screen.action_next_finding())
+
+    def action_runs(self) -> None:
+        """Show the list of runs."""
+        self.leave_for_run(lambda screen: screen.action_runs())
+
+    # -- tabs, commands, the log ---------------------------------------------------------------
 
     def action_tab(self, key: str) -> None:
         """Show the tab of a digit."""
         self.select_tab(next(t.id for t in TABS if t.key == key))
-
-    def on_tab_bar_selected(self, event: TabBar.Selected) -> None:
-        self.select_tab(event.tab)
-
-    def action_runs(self) -> None:
-        """Show the list of runs."""
-        raise NotImplementedError
 
     def action_tail(self) -> None:
         """Show the end of the console log."""
@@ -207,16 +197,22 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
 
     def action_samples(self) -> None:
         """Show the texts and samples at the step of the crosshair."""
-        from rltui.pages.samples.screen import SampleScreen  # imported when it is shown
+        from rltui.pages.samples import SampleScreen  # imported when it is shown
 
         self.shell.push_screen(SampleScreen(self.session, self.run, self.chosen_step))
 
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters."""
-        # Imported when it is shown.
-        from rltui.pages.hyperparameters.screen import HyperparametersScreen
+        from rltui.pages.hyperparameters import HyperparametersScreen  # imported when it is shown
 
         self.shell.push_screen(HyperparametersScreen(self.session, self.run))
+
+    def _tab_named(self, name: str) -> None:
+        tab, hint = tab_named(self.run, name)
+        if tab is None:
+            self.shell.say(f"no tab {name!r}{hint}")
+        else:
+            self.select_tab(tab.id)
 
     def commands(self) -> dict[str, Callable[[str], object]]:
         mine: dict[str, Callable[[str], object]] = {
@@ -228,13 +224,6 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
     def completions(self) -> list[str]:
         return [*super().completions(), *(f"tab {t.id}" for t in tabs_of(self.run))]
 
-    def _tab_named(self, name: str) -> None:
-        tab, hint = tab_named(self.run, name)
-        if tab is None:
-            self.shell.say(f"no tab {name!r}{hint}")
-        else:
-            self.select_tab(tab.id)
-
     def palette(self) -> Iterator[SystemCommand]:
         yield from super().palette()
         for tab in tabs_of(self.run):
@@ -244,9 +233,8 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
     # -- files -----------------------------------------------------------------------------
 
     def picture_words(self) -> list[str]:
-        name, tag = self.run.name, self.charted()
-        title = "" if tag is None else self.run.infos[tag[1]].title
-        return [name, title or self.title_words.lower()]
+        title = "" if self.tag is None else self.run.infos[self.tag].title
+        return [self.run.name, title or self.title_words.lower()]
 
     def charted(self) -> tuple[RunView, str] | None:
         return None if self.tag is None else (self.run, self.tag)
@@ -257,17 +245,13 @@ class TabBar(Lines):
 
     DEFAULT_CSS = "TabBar { height: 1; }"
 
-    class Selected(Message):
-        """A tab was clicked."""
-
-        def __init__(self, tab: str) -> None:
-            super().__init__()
-            self.tab = tab
-
-    def __init__(self, shown: Callable[[], tuple[RunView, str]]) -> None:
-        """``shown`` returns the run and its active tab."""
+    def __init__(
+        self, shown: Callable[[], tuple[RunView, str]], select: Callable[[str], None]
+    ) -> None:
+        """``shown`` returns the run and its active tab; a click calls ``select``."""
         super().__init__(self._tabs)
         self._shown = shown
+        self._select = select
         self.spots: list[TabSpot] = []
         """Where the tabs stand."""
 
@@ -280,4 +264,5 @@ class TabBar(Lines):
     def on_click(self, event: events.Click) -> None:
         for spot in self.spots:
             if spot.start <= event.x < spot.end:
-                self.post_message(self.Selected(spot.id))
+                self._select(spot.id)
+                break

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.timer import Timer
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
@@ -23,9 +27,10 @@ from rltui.draw.line import (
     Line,
     Token,
     fit_line,
+    indented,
     line_width,
     style,
-    with_ground,
+    with_margin,
 )
 from rltui.draw.prose import distinct
 from rltui.draw.view import View
@@ -34,13 +39,14 @@ from rltui.facts.cache import is_kept, kept
 from rltui.facts.metrics import Row, make_row
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.metric.metric_chart import chart_of
-from rltui.pages.metric.overlays import has_others, versions, with_others
+from rltui.pages.metric.overlays import has_others, marks_legend, versions, with_others
 from rltui.pages.run.metric_table import short_titles
 from rltui.session import RunView
+from rltui.tui.shell import shell_of
+from rltui.tui.widgets.lines import Lines
 
 #: Cells of the labels of the y axis, the same for all charts so that their columns line up.
 _LABELS = 7
-_NO_VALUE = "–"
 #: Columns from these widths on; beyond the last one more for each ``_EXTRA`` cells.
 _COLUMNS = ((150, 4), (110, 3), (60, 2), (0, 1))
 _EXTRA = 40
@@ -54,241 +60,13 @@ MARGIN = 2
 _SHAPE = 4.75
 #: What a blank place costs against a chart of another shape.
 _BLANK = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """The cells of a chart without its title."""
-
-    width: int
-    height: int
-    axis: int
-    """Lines of the x axis, which are the lowest."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Plot:
-    """The chart of one metric without its title."""
-
-    lines: list[Line]
-    height: int
-    """Lines of the plot; the x axis follows."""
-    chart: Chart
-
-
-class Pace:
-    """How many charts may be drawn now, so that a key need not wait for all of them."""
-
-    def __init__(self) -> None:
-        self.waiting: frozenset[str] = frozenset()
-        """Tags whose charts have to wait."""
-        self._most: float = math.inf
-        self._before: dict[str, list[Line]] = {}
-        """Tag -> what is shown until its chart is drawn; what was drawn last stands last."""
-
-    def begin(self, most: float) -> None:
-        """Before the charts in sight are drawn, at most ``most`` of them, and always the one at
-        the cursor."""
-        self._most = most
-
-    def choose(self, missing: Sequence[str], cursor: str | None) -> None:
-        """Which of the charts that are not drawn yet have to wait: never the one at the cursor, and
-        not those that were drawn the longest ago."""
-        most = max(self._most, 1) if cursor in missing else self._most
-        if len(missing) <= most:
-            self.waiting = frozenset()
-            return
-        drawn = {tag: n for n, tag in enumerate(self._before)}
-        queue = sorted(missing, key=lambda tag: (tag != cursor, drawn.get(tag, -1)))
-        self.waiting = frozenset(queue[int(most) :])
-
-    def keep(self, tag: str, block: list[Line]) -> None:
-        """Note what is shown of a tag."""
-        if self._before.get(tag) is not block:
-            self._before.pop(tag, None)
-            self._before[tag] = block
-
-    def before(self, tag: str, height: int) -> list[Line]:
-        """What is shown of a tag until its chart is drawn."""
-        block = self._before.get(tag, [])
-        return block if len(block) == height else [[]] * height
-
-    def forget(self) -> None:
-        """Show nothing in place of what waits."""
-        self._before.clear()
-
-
-def grid_lines(
-    run: RunView,
-    rows: Sequence[Row],
-    cursor: str | None,
-    cross: int | None,
-    view: View,
-    layout: GridLayout,
-    pace: Pace | None = None,
-) -> list[Line]:
-    """The charts of ``rows``, those in sight, with the crosshair at the step ``cross`` in all;
-    ``pace`` says how many of them, None for all."""
-    pace = pace or Pace()
-    rows = [make_row(run, r.tag, r.band) if r.value is None else r for r in rows[: layout.places]]
-    names = _names(run, rows, view, layout.width)
-    columns: list[list[Line]] = [[] for _ in range(layout.columns)]
-    # every line is as wide as its chart: to measure all of them takes as long as a chart
-    margin, blank = (" " * MARGIN, TEXT), [(" " * layout.pitch, TEXT)]
-    frames = [_frame(layout, place, len(rows)) for place in range(len(rows))]
-    keys = [_plot_key(run, row, view, frame) for row, frame in zip(rows, frames, strict=True)]
-    missing = [r.tag for r, key in zip(rows, keys, strict=True) if not is_kept(run, key)]
-    pace.choose(missing, cursor)
-    for place, (row, name, frame) in enumerate(zip(rows, names, frames, strict=True)):
-        title = _title(run, row, name, cross, view, layout.width)
-        if row.tag in pace.waiting:
-            block = pace.before(row.tag, frame.height)
-        else:
-            block = _chart(run, row, cross, view, frame)
-            pace.keep(row.tag, block)
-        column = columns[place % layout.columns]
-        column.append(_head(title, view, layout.width, cursor=row.tag == cursor))
-        column += [[margin, *line] if line else blank for line in block]
-        column += [] if frame.axis else [blank] * layout.gap
-    total = sum(layout.heights) + layout.axis
-
-    return [
-        [span for c in columns for span in (c[y] if y < len(c) else blank)] for y in range(total)
-    ]
-
-
-def in_sight(first: int, shown: int, count: int, view: View) -> str:
-    """ "1–20 of 22": which of the charts are in sight, for the footer."""
-    if shown >= count:
-        return f"{count} charts" if count != 1 else "1 chart"
-    return view.glyphs.text(f"{first + 1}–{first + shown} of {count}")
-
-
-def _head(title: Line, view: View, width: int, *, cursor: bool) -> Line:
-    if not cursor:
-        return [(" " * MARGIN, TEXT), *title]
-    bar = " " * (MARGIN - 1) + view.glyphs.cursor
-    return [(bar, style(Token.ACCENT, bold=True)), *with_ground(fit_line(title, width), Token.SEL)]
-
-
-def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
-    """The cells of the chart at a place, of ``count``."""
-    below = layout.axis if place + layout.columns >= count else 0
-    height = layout.heights[place // layout.columns] - 1 - layout.gap + below
-    return _Frame(layout.width, height, below)
-
-
-def _chart(run: RunView, row: Row, cross: int | None, view: View, frame: _Frame) -> list[Line]:
-    """The chart of a metric without its title, with the crosshair where its axis has the step."""
-    plot = _plot(run, row, view, frame)
-    if cross is None or has_own_axis(run, row.tag):
-        return plot.lines
-    key = "places", _plot_key(run, row, view, frame)
-    span, axis = kept(run, key, lambda: _places(run, row, view, frame, plot.chart))
-    at = axis.place(cross)
-    return _crossed(plot, span, at, cross, view) if span.holds(at) else plot.lines
-
-
-def _places(run: RunView, row: Row, view: View, frame: _Frame, chart: Chart) -> tuple[Span, Axis]:
-    """Where the steps lie on the lines of a chart; found for the crosshair alone."""
-    window = x_window(chart, prepare(replace(chart, smooth=0.0)))
-    left = _LABELS + 1
-    span = Span(left, max(1, frame.width - left), frame.width, *window)
-    return span, axis_of(run, run.shown(row.tag), view.axis)
-
-
-def _plot_key(run: RunView, row: Row, view: View, frame: _Frame) -> Hashable:
-    end = span_of(run, row.tag)[2]
-    return "plot", row.tag, row.band, view, frame, end, versions(view)
-
-
-def _plot(run: RunView, row: Row, view: View, frame: _Frame) -> _Plot:
-    """Kept until the run or the view changes; wherever the crosshair and the cursor are."""
-    width, height = frame.width, frame.height
-
-    def draw() -> _Plot:
-        chart = chart_of(run, row.tag, view, band=row.band, small=True)
-        if has_others(row.tag, view):
-            chart = with_others(chart, run, row.tag, view)
-        chart = replace(chart, newest=False, x_axis=frame.axis > 0, label_width=_LABELS)
-        lines = render(chart, width, height, view.glyphs)
-        return _Plot(lines, height - frame.axis, chart)
-
-    return kept(run, _plot_key(run, row, view, frame), draw)
-
-
-def _crossed(plot: _Plot, span: Span, at: float, step: int, view: View) -> list[Line]:
-    """The lines of a plot with the crosshair at the place ``at``, which gives way to the data."""
-    column = span.column(at)
-    bar = view.glyphs.vertical
-    lines = [
-        spliced(line, column, bar, ACCENT, blank_only=y < plot.height)
-        for y, line in enumerate(plot.lines[: plot.height])
-    ]
-    axis = plot.lines[plot.height :]
-    if len(axis) == 2:
-        label = f" {numbers.step(step)} "
-        begin = max(0, min(column - (len(label) - 1) // 2, span.width - len(label)))
-        look = style(Token.ACCENT, bold=True, reverse=True)
-        axis = [
-            spliced(axis[0], column, view.glyphs.tick_up, ACCENT),
-            spliced(axis[1], begin, label, look),
-        ]
-
-    return [*lines, *axis]
-
-
-def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[str, ...]:
-    """The titles, without the unit that stands beside them, where they fit; else as long as the
-    longest unit and value leave room for."""
-    short = short_titles([r.title for r in rows], [r.info.unit for r in rows])
-    units = [_unit(run, r, t, view, width) for r, t in zip(rows, short, strict=True)]
-    titles = [t if u else r.title for r, t, u in zip(rows, short, units, strict=True)]
-    rooms = [_room(r, u, width) for r, u in zip(rows, units, strict=True)]
-    cuts = distinct(tuple(titles), min(rooms, default=width), view.glyphs.ellipsis)
-    found = zip(titles, rooms, cuts, strict=True)
-    return tuple(t if cell_width(t) <= room else cut for t, room, cut in found)
-
-
-def _room(row: Row, unit: str, width: int) -> int:
-    """Cells for the name of a chart."""
-    value = cell_width(numbers.value(row.value)) if row.value is not None else 1
-    return max(4, width - 3 - max(value, 7) - (cell_width(unit) + 1 if unit else 0))
-
-
-def _unit(run: RunView, row: Row, title: str, view: View, width: int) -> str:
-    """The unit; it gives way to the title."""
-    unit = "own step" if has_own_axis(run, row.tag) else row.info.unit
-    if cell_width(title) + cell_width(unit) + 12 > width:
-        return ""
-    return view.glyphs.text(unit)
-
-
-def _title(run: RunView, row: Row, name: str, cross: int | None, view: View, width: int) -> Line:
-    """Badge, name, unit and the newest value, or that at the crosshair."""
-    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
-    token = LEVEL_TOKEN[row.level]
-    value, look = row.value, style(token, bold=True) if alarm else STRONG
-    if cross is not None:
-        value, look = _value_at(run, row, cross), style(Token.ACCENT, bold=True)
-    text = glyphs.text(_NO_VALUE if value is None else numbers.value(value))
-    if value is not None and not np.isfinite(value) and not alarm:
-        look = style(Token.BAD, bold=True)
-    line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
-    line.append((glyphs.text(name), STRONG if alarm else TEXT))
-    unit = _unit(run, row, name, view, width)
-    right: Line = [(f"{unit} ", MUTED)] if unit else []
-    right.append((text, look))
-    fill = max(1, width - line_width(line) - line_width(right))
-
-    return fit_line([*line, (" " * fill, TEXT), *right], width, ellipsis=glyphs.ellipsis)
-
-
-def _value_at(run: RunView, row: Row, step: int) -> float | None:
-    """The value at a step, else the one before it."""
-    series = run.shown(row.tag)
-    at = int(np.searchsorted(series.steps, step, side="right")) - 1
-    return float(series.values[at]) if at >= 0 else None
+#: Charts that are drawn between two keys; fewer where marked runs are in them.
+_SLICE, _SLICE_MARKED = 4, 1
+#: Rows of a log that follow each other within this time are a stream, seconds. In a stream each
+#: paint draws one of so many parts of the charts: each is as old as so many paints at most.
+_STREAM_S, _PARTS = 1.5, 3
+#: Lines that a grid needs to spare one for the names of marked runs.
+_LEGEND_FROM = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,13 +121,20 @@ def grid_layout(width: int, height: int, count: int) -> GridLayout:
     """The layout of ``count`` charts in ``width`` x ``height``: where all fit, that with the best
     shaped charts and the fewest blank places; else as many columns as the width allows."""
     count = max(1, count)
-    most = min(_most_columns(width), count)
+    usual = next(c for least, c in _COLUMNS if width >= least)
+    most = min(usual + max(0, width - _COLUMNS[0][0]) // _EXTRA, count)
     axis = AXIS if height >= _LOW + AXIS else 0
     room = max(1, height - axis)
     least = _AIRY if height >= 26 else _LOW
     fit = max(1, room // least)
+
+    def cost(columns: int) -> float:
+        rows = math.ceil(count / columns)
+        shape = width / columns / (room / rows)
+        return abs(math.log(shape / _SHAPE)) + _BLANK * (1 - count / (columns * rows))
+
     complete = [c for c in range(1, most + 1) if math.ceil(count / c) <= fit]
-    columns = min(complete, key=lambda c: _cost(c, count, width, room), default=most)
+    columns = min(complete, key=cost, default=most)
     rows = min(fit, math.ceil(count / columns))
     each, more = divmod(room, rows)
     heights = tuple(each + (i < more) for i in range(rows))
@@ -357,13 +142,359 @@ def grid_layout(width: int, height: int, count: int) -> GridLayout:
     return GridLayout(columns, max(1, (width - 1) // columns), heights, int(least == _AIRY), axis)
 
 
-def _most_columns(width: int) -> int:
-    columns = next(c for least, c in _COLUMNS if width >= least)
-    return columns + max(0, width - _COLUMNS[0][0]) // _EXTRA
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The cells of a chart without its title."""
+
+    width: int
+    height: int
+    axis: int
+    """Lines of the x axis, which are the lowest."""
 
 
-def _cost(columns: int, count: int, width: int, room: int) -> float:
-    rows = math.ceil(count / columns)
-    shape = width / columns / (room / rows)
-    blank = 1 - count / (columns * rows)
-    return abs(math.log(shape / _SHAPE)) + _BLANK * blank
+def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
+    """The cells of the chart at a place, of ``count``."""
+    below = layout.axis if place + layout.columns >= count else 0
+    height = layout.heights[place // layout.columns] - 1 - layout.gap + below
+    return _Frame(layout.width, height, below)
+
+
+@dataclass(slots=True, eq=False)
+class _Plot:
+    """The chart of one metric without its title."""
+
+    lines: list[Line]
+    chart: Chart
+    x: tuple[Span, Axis] | None = None
+    """Where the steps lie on the lines; found for the crosshair alone."""
+
+
+class Pace:
+    """How many charts may be drawn now, so that a key need not wait for all of them."""
+
+    def __init__(self) -> None:
+        self.most: float = math.inf
+        """Charts that may be drawn; the one at the cursor is drawn at any rate."""
+        self.waiting: frozenset[str] = frozenset()
+        """Tags whose charts have to wait."""
+        self.shown: dict[str, list[Line]] = {}
+        """Tag -> what is shown until its chart is drawn; what was drawn last stands last."""
+
+    def choose(self, run: RunView, keys: dict[str, Hashable], cursor: str | None) -> None:
+        """Which of the charts that are not drawn yet (tag -> key) have to wait: never the one at
+        the cursor, and not those that were drawn the longest ago."""
+        missing = [tag for tag, key in keys.items() if not is_kept(run, key)]
+        most = max(self.most, 1) if cursor in missing else self.most
+        if len(missing) <= most:
+            self.waiting = frozenset()
+            return
+        drawn = {tag: n for n, tag in enumerate(self.shown)}
+        queue = sorted(missing, key=lambda tag: (tag != cursor, drawn.get(tag, -1)))
+        self.waiting = frozenset(queue[int(most) :])
+
+    def keep(self, tag: str, block: list[Line]) -> None:
+        """Note what is shown of a tag."""
+        if self.shown.get(tag) is not block:
+            self.shown.pop(tag, None)
+            self.shown[tag] = block
+
+
+def grid_lines(
+    run: RunView,
+    rows: Sequence[Row],
+    cursor: str | None,
+    cross: int | None,
+    view: View,
+    layout: GridLayout,
+    pace: Pace | None = None,
+) -> list[Line]:
+    """The charts of ``rows``, those in sight, with the crosshair at the step ``cross`` in all;
+    ``pace`` says how many of them, None for all."""
+    pace = pace or Pace()
+    rows = [make_row(run, r.tag, r.band) if r.value is None else r for r in rows[: layout.places]]
+    frames = [_frame(layout, place, len(rows)) for place in range(len(rows))]
+    keys: dict[str, Hashable] = {
+        r.tag: ("plot", r.tag, r.band, view, frame, span_of(run, r.tag)[2], versions(view))
+        for r, frame in zip(rows, frames, strict=True)
+    }
+    pace.choose(run, keys, cursor)
+
+    # every line is as wide as its chart: to measure all of them takes as long as a chart
+    margin, blank = (" " * MARGIN, TEXT), [(" " * layout.pitch, TEXT)]
+    columns: list[list[Line]] = [[] for _ in range(layout.columns)]
+    names = _names(run, rows, view, layout.width)
+
+    for place, (row, name, frame) in enumerate(zip(rows, names, frames, strict=True)):
+        block = pace.shown.get(row.tag, [])
+        if row.tag not in pace.waiting:
+            block = _chart(run, row, cross, view, frame, keys[row.tag])
+            pace.keep(row.tag, block)
+        elif len(block) != frame.height:
+            block = [[]] * frame.height
+        title = _title(run, row, name, cross, view, layout.width)
+        column = columns[place % layout.columns]
+        column.append(with_margin(title, layout.width, MARGIN, view, cursor=row.tag == cursor))
+        column += [[margin, *line] if line else blank for line in block]
+        column += [] if frame.axis else [blank] * layout.gap
+    total = sum(layout.heights) + layout.axis
+
+    return [
+        [span for c in columns for span in (c[y] if y < len(c) else blank)] for y in range(total)
+    ]
+
+
+def _chart(
+    run: RunView, row: Row, cross: int | None, view: View, frame: _Frame, key: Hashable
+) -> list[Line]:
+    """The chart of a metric without its title, with the crosshair where its axis has the step. The
+    plot is kept until the run or the view changes, wherever crosshair and cursor are."""
+
+    def draw() -> _Plot:
+        chart = chart_of(run, row.tag, view, band=row.band, small=True)
+        if has_others(row.tag, view):
+            chart = with_others(chart, run, row.tag, view)
+        chart = replace(chart, newest=False, x_axis=frame.axis > 0, label_width=_LABELS)
+        return _Plot(render(chart, frame.width, frame.height, view.glyphs), chart)
+
+    plot = kept(run, key, draw)
+    if cross is None or has_own_axis(run, row.tag):
+        return plot.lines
+    if plot.x is None:
+        window, left = x_window(plot.chart, prepare(replace(plot.chart, smooth=0.0))), _LABELS + 1
+        span = Span(left, max(1, frame.width - left), frame.width, *window)
+        plot.x = span, axis_of(run, run.shown(row.tag), view.axis)
+    span, axis = plot.x
+    at = axis.place(cross)
+    if not span.holds(at):
+        return plot.lines
+
+    # the crosshair gives way to the data
+    column, height = span.column(at), frame.height - frame.axis
+    lines = [
+        spliced(line, column, view.glyphs.vertical, ACCENT, blank_only=y < height)
+        for y, line in enumerate(plot.lines[:height])
+    ]
+    below = plot.lines[height:]
+    if len(below) == 2:
+        label = f" {numbers.step(cross)} "
+        begin = max(0, min(column - (len(label) - 1) // 2, span.width - len(label)))
+        look = style(Token.ACCENT, bold=True, reverse=True)
+        tick = spliced(below[0], column, view.glyphs.tick_up, ACCENT)
+        below = [tick, spliced(below[1], begin, label, look)]
+
+    return [*lines, *below]
+
+
+def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[str, ...]:
+    """The titles, without the unit that stands beside them, where they fit; else as long as the
+    longest unit and value leave room for."""
+    titles, rooms = [], []
+    short = short_titles([r.title for r in rows], [r.info.unit for r in rows])
+    for row, title in zip(rows, short, strict=True):
+        unit = _unit(run, row, title, view, width)
+        value = cell_width(numbers.value(row.value)) if row.value is not None else 1
+        titles.append(title if unit else row.title)
+        rooms.append(max(4, width - 3 - max(value, 7) - (cell_width(unit) + 1 if unit else 0)))
+    cuts = distinct(tuple(titles), min(rooms, default=width), view.glyphs.ellipsis)
+    found = zip(titles, rooms, cuts, strict=True)
+
+    return tuple(t if cell_width(t) <= room else cut for t, room, cut in found)
+
+
+def _unit(run: RunView, row: Row, title: str, view: View, width: int) -> str:
+    """The unit; it gives way to the title."""
+    unit = "own step" if has_own_axis(run, row.tag) else row.info.unit
+    if cell_width(title) + cell_width(unit) + 12 > width:
+        return ""
+    return view.glyphs.text(unit)
+
+
+def _title(run: RunView, row: Row, name: str, cross: int | None, view: View, width: int) -> Line:
+    """Badge, name, unit and the newest value, or that at the crosshair, else the one before it."""
+    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
+    token = LEVEL_TOKEN[row.level]
+    value, look = row.value, style(token, bold=True) if alarm else STRONG
+    if cross is not None:
+        series = run.shown(row.tag)
+        at = int(np.searchsorted(series.steps, cross, side="right")) - 1
+        value = float(series.values[at]) if at >= 0 else None
+        look = style(Token.ACCENT, bold=True)
+    if value is not None and not np.isfinite(value) and not alarm:
+        look = style(Token.BAD, bold=True)
+    line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
+    line.append((glyphs.text(name), STRONG if alarm else TEXT))
+    unit = _unit(run, row, name, view, width)
+    right: Line = [(f"{unit} ", MUTED)] if unit else []
+    right.append((glyphs.text("–" if value is None else numbers.value(value)), look))
+    fill = max(1, width - line_width(line) - line_width(right))
+
+    return fit_line([*line, (" " * fill, TEXT), *right], width, ellipsis=glyphs.ellipsis)
+
+
+class Grid(Lines):
+    """Charts of rows of metrics. The cursor is that of the list that they stand for."""
+
+    class Picked(Message):
+        """A chart was clicked."""
+
+        def __init__(self, tag: str) -> None:
+            super().__init__()
+            self.tag = tag
+
+    class Scrolled(Message):
+        """Other charts are in sight."""
+
+    def __init__(self, run: RunView, cursor: Callable[[], str | None]) -> None:
+        super().__init__(self._draw_charts, id="grid")
+        self.display = False
+        self._run, self._cursor = run, cursor
+        self._rows: Sequence[Row] = ()
+        self.grid_layout: GridLayout = grid_layout(80, 20, 0)
+        self._top = 0
+        """First row of charts in sight."""
+        self._revealed: tuple[str | None, GridLayout] | None = None
+        self._pace = Pace()
+        self._slice = math.inf
+        """Charts that may be drawn before the next paint."""
+        self._legend = 0
+        """Lines above the charts."""
+        self._first = 0
+        """The first chart that was drawn."""
+        self._scheduled = False
+        """Whether the next ones will be drawn after the next paint."""
+        self._in_turn = False
+        """Whether those that wait are to wait for the next rows, or the end of the stream."""
+        self._stream: Timer | None = None
+        """Runs out at the end of the stream."""
+        self._points: dict[str, tuple[int, int]] = {}
+        """Tag -> epoch and length of its series, for the charts that were in sight."""
+        self._view: View | None = None
+        self.cross: int | None = None
+        """The step at the crosshair."""
+
+    def show(self, run: RunView, rows: Sequence[Row], size: Size, *, other: bool = False) -> None:
+        """Show these rows of a run in ``size``. The charts of ``other`` rows, or in another view,
+        appear a few at a time: keys are answered in between."""
+        view = shell_of(self).view
+        self._legend = int(bool(view.marked) and size.height >= _LEGEND_FROM)
+        layout = grid_layout(size.width, size.height - self._legend, len(rows))
+        if run is not self._run:
+            self.cross = None
+        if run is not self._run or layout != self.grid_layout:
+            self._pace.shown.clear()
+        slowly = other or run is not self._run or view is not self._view
+        self._run, self._rows, self.grid_layout, self._view = run, rows, layout, view
+
+        # a new verdict alone is no row: only other points of charts that are still in sight are
+        before, first = self._points, self._top * layout.columns
+        series = [run.series(r.tag) for r in rows[first : first + layout.places]]
+        self._points = {s.tag: (s.epoch, s.count) for s in series}
+        if slowly:
+            self._slice, self._in_turn = 0, False
+        elif any(before.get(tag, now) != now for tag, now in self._points.items()):
+            self._follow_stream()
+        self.update()
+
+    def _follow_stream(self) -> None:
+        """After new rows: all charts are drawn after a quiet spell, some of them in a stream."""
+        if self._stream is None:
+            self._stream = self.set_timer(_STREAM_S, self._end_stream)
+            return
+        self._stream.reset()
+        if self.cross is None and (self._in_turn or self._slice == math.inf):
+            shown = min(self.grid_layout.places, len(self._rows))
+            self._slice, self._in_turn = -(-shown // _PARTS), True
+
+    def _end_stream(self) -> None:
+        self._stream, self._in_turn = None, False
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Draw some of the charts that had to wait."""
+        self._scheduled = False
+        if self.display:
+            self._slice = _SLICE_MARKED if shell_of(self).view.marked else _SLICE
+            super().update()
+
+    def update(self) -> None:
+        # once the cursor or the layout is another, scroll so that the chart at the cursor is seen
+        now, columns = (self._cursor(), self.grid_layout), self.grid_layout.columns
+        place = self._top * columns if now == self._revealed else self._place
+        self._revealed = now
+        self._top = self.grid_layout.scrolled(self._top, place, len(self._rows))
+        if self._in_turn and self.cross is not None:  # which is the same in all of them
+            self._slice, self._in_turn = math.inf, False
+        super().update()
+
+    def follow(self) -> None:
+        """Draw again if the cursor has moved."""
+        if self._revealed != (self._cursor(), self.grid_layout):
+            self.update()
+
+    @property
+    def sight(self) -> str:
+        """ "1–20 of 22": which charts are in sight, for the footer."""
+        first, count = self._top * self.grid_layout.columns, len(self._rows)
+        shown = min(self.grid_layout.places, count - first)
+        if shown >= count:
+            return f"{count} charts" if count != 1 else "1 chart"
+        return shell_of(self).view.glyphs.text(f"{first + 1}–{first + shown} of {count}")
+
+    @property
+    def _place(self) -> int:
+        """Where the cursor is among the rows."""
+        cursor = self._cursor()
+        return next((i for i, r in enumerate(self._rows) if r.tag == cursor), 0)
+
+    def neighbour(self, right: int, down: int) -> str | None:
+        """The tag ``right`` and ``down`` charts away, or the last one before that."""
+        if not self._rows:
+            return None
+        columns, last, place = self.grid_layout.columns, len(self._rows) - 1, self._place
+        wanted = place + right + down * columns
+        if down and not 0 <= wanted <= last:
+            edge = place % columns + (last // columns) * columns if down > 0 else place % columns
+            wanted = min(edge, last)
+        return self._rows[max(0, min(last, wanted))].tag
+
+    def _draw_charts(self, width: int, _height: int) -> list[Line]:
+        first, pace, view = self._top * self.grid_layout.columns, self._pace, shell_of(self).view
+        if first != self._first:
+            self._first, self._slice, self._in_turn = first, 0, False
+        pace.most = self._slice
+        rows, cursor = self._rows[first : first + self.grid_layout.places], self._cursor()
+        lines = grid_lines(self._run, rows, cursor, self.cross, view, self.grid_layout, pace)
+        if not pace.waiting:
+            self._slice, self._in_turn = math.inf, False
+        elif self._in_turn:
+            self._slice = 0
+        elif not self._scheduled:
+            self._scheduled = True
+            self.call_after_refresh(self._go_on)
+        if self._legend:
+            lines = [*indented([marks_legend(self._run, view, width - MARGIN)], MARGIN), *lines]
+
+        return lines
+
+    # -- mouse -----------------------------------------------------------------------------
+
+    def on_click(self, event: events.Click) -> None:
+        place = self.grid_layout.place_at(event.x, event.y - self._legend)
+        at = None if place is None else self._top * self.grid_layout.columns + place
+        if at is not None and at < len(self._rows):
+            self.post_message(self.Picked(self._rows[at].tag))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._scroll(event, 1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._scroll(event, -1)
+
+    def _scroll(self, event: events.MouseEvent, by: int) -> None:
+        event.stop()
+        columns, count = self.grid_layout.columns, len(self._rows)
+        top = max(0, min(self._top + by, -(-count // columns) - self.grid_layout.rows))
+        if top != self._top:
+            self._top = top
+            super().update()
+            self.post_message(self.Scrolled())

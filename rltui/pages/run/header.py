@@ -13,7 +13,6 @@ from rltui.draw.line import (
     TEXT,
     TITLE,
     Line,
-    Style,
     Token,
     fit_line,
     line_width,
@@ -59,7 +58,7 @@ _REPLAY = (" replay ", style(Token.BG, bg=Token.ACCENT, bold=True))
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Piece:
     """A piece of the header that may be dropped: the highest ``drop`` goes first."""
 
     spans: Line
@@ -69,51 +68,44 @@ class _Part:
 
 def state_spans(run: RunView, view: View) -> Line:
     """Glyph and word of the run state."""
-    glyph, look, word_look = _state_look(run, view)
-    return [(f"{glyph} ", look), (run.verdict.state_word, word_look)]
+    progress, crash, word = run.progress, run.verdict.crash, run.verdict.state_word
+    glyph, look, word_look = view.glyphs.unknown, MUTED, MUTED
+    if progress is not None:
+        state = progress.state
+        glyph, look = view.glyphs.state(state), style(_STATE_TOKEN[state])
+        word_look = {RunState.LIVE: TEXT, RunState.UNKNOWN: MUTED}.get(state, STRONG)
+        if crash is not None:
+            token = Token.WATCH if crash.kind is ExitKind.CANCELLED else Token.BAD
+            look, word_look = style(token), style(token, bold=True)
+        elif progress.gone or word == "unreachable":
+            glyph, look, word_look = view.glyphs.stalled, style(Token.WATCH), STRONG
+
+    return [(f"{glyph} ", look), (word, word_look)]
 
 
-def _state_look(run: RunView, view: View) -> tuple[str, Style, Style]:
-    """(glyph, its look, look of the word) of the run state."""
-    progress, crash = run.progress, run.verdict.crash
-    if progress is None:
-        return view.glyphs.unknown, MUTED, MUTED
-    glyph, state = view.glyphs.state(progress.state), progress.state
-    if crash is not None:
-        token = Token.WATCH if crash.kind is ExitKind.CANCELLED else Token.BAD
-        return glyph, style(token), style(token, bold=True)
-    if progress.gone or run.verdict.state_word == "unreachable":
-        return view.glyphs.stalled, style(Token.WATCH), STRONG
-    loud = {RunState.LIVE: TEXT, RunState.UNKNOWN: MUTED}.get(state, STRONG)
-
-    return glyph, style(_STATE_TOKEN[state]), loud
-
-
-def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[_Part]:
+def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[_Piece]:
     """Glyph and word of the state with the age of the newest write; of a run that crashed, with
     the reason."""
-    line, crash = state_spans(run, view), run.verdict.crash
+    line, crash, word = state_spans(run, view), run.verdict.crash, run.verdict.state_word
     if crash is not None and reason:
         line[1] = (exit_words(crash), line[1][1])
-    words, age = state_words(run), age_words(run)
-    tail = words.removeprefix(run.verdict.state_word)
+    age, tail = age_words(run), state_words(run).removeprefix(word)
+
     if not age:
-        return [_Part(line, _STATE)]
-    if run.verdict.state_word == "unreachable":
-        return [_Part([*line, (tail, MUTED)], _STATE), *_last_write(run)]
-    if wide or run.verdict.state_word != "live":
+        return [_Piece(line, _STATE)]
+    if word == "unreachable":  # how old the newest write was when the host got out of reach
+        before = None if run.progress is None else run.progress.age_s
+        last = [(f"last write {numbers.age(before)} before", MUTED)]
+        return [
+            _Piece([*line, (tail, MUTED)], _STATE),
+            *([] if before is None else [_Piece(last, 95)]),
+        ]
+    if wide or word != "live":
         short = tail if wide or not tail.startswith(" for ") else f" {age}"
-        return [_Part([*line, (short, MUTED)], _STATE)]
-    ago = _Part([("ago", MUTED)], 95, 1)
+        return [_Piece([*line, (short, MUTED)], _STATE)]
+    line.append((f" {age.removesuffix(' ago')}", MUTED))
 
-    return [_Part([*line, (f" {age.removesuffix(' ago')}", MUTED)], _STATE), ago]
-
-
-def _last_write(run: RunView) -> list[_Part]:
-    """How old the newest write was when the host of the run got out of reach."""
-    age = None if run.progress is None else run.progress.age_s
-    words = f"last write {numbers.age(age)} before"
-    return [] if age is None else [_Part([(words, MUTED)], 95)]
+    return [_Piece(line, _STATE), _Piece([("ago", MUTED)], 95, 1)]
 
 
 def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
@@ -124,6 +116,7 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
         return [(f"{glyphs.badge(Level.UNKNOWN)} {what}", MUTED)]
     found, exit_level = marks(run), run.verdict.exit_level
     bad = found[Level.BAD] - (exit_level is Level.BAD)
+
     if bad or run.verdict.crash is None:
         line = _level_counts(found[Level.BAD], found[Level.WATCH], view, words=words)
     else:  # its own chip stands for the end
@@ -153,6 +146,7 @@ def _level_counts(bad: int, watch: int, view: View, *, words: bool) -> Line:
         word = " watch" if words or not bad else ""
         text = f"{gap}{glyphs.badge(Level.WATCH)} {watch}{word}"
         line.append((text, style(Token.WATCH, bold=True)))
+
     return line
 
 
@@ -166,77 +160,83 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
     if width < 40:
         mark = [] if run.as_of is None else [_REPLAY, (" ", TEXT)]
         return _between([*mark, (run.name, TITLE)], right, width)
-    kept: list[_Part] = []
+    kept, room = list[_Piece](), width - line_width(right) - 3
+
     for reason in (width >= 80, False):  # the reason of a crash goes before its state does
         parts = _run_parts(run, view, width, reason=reason)
         if wide:
-            parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
+            parts.insert(0, _Piece([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
         else:
-            parts[0] = _Part(parts[0].spans, parts[0].drop, 0)
-        kept = _fitting(parts, width - line_width(right) - 3)
+            parts[0] = replace(parts[0], gap=0)
+        kept = _fitting(parts, room)
         if any(part.drop == _STATE for part in kept):
             break
-    kept = _with_longer_name(kept, run, view, width - line_width(right) - 3)
+
+    # as much of the name as the other parts leave room for
+    at = next(i for i, part in enumerate(kept) if part.drop == 0)
+    (shown, look), spare = kept[at].spans[0], room - _width(kept)
+    if shown != run.name and spare > 0:
+        name = fit_middle(run.name, cell_width(shown) + spare, ellipsis=view.glyphs.ellipsis)
+        kept[at] = _Piece([(name, look)], 0, kept[at].gap)
 
     return _between(_joined(kept), right, width)
 
 
-def _with_longer_name(parts: list[_Part], run: RunView, view: View, room: int) -> list[_Part]:
-    """The parts with as much of the name as they leave room for."""
-    at = next(i for i, part in enumerate(parts) if part.drop == 0)
-    (shown, look), gap = parts[at].spans[0], parts[at].gap
-    spare = room - sum(p.gap + line_width(p.spans) for p in parts)
-    if shown == run.name or spare <= 0:
-        return parts
-    name = fit_middle(run.name, cell_width(shown) + spare, ellipsis=view.glyphs.ellipsis)
-    return [*parts[:at], _Part([(name, look)], 0, gap), *parts[at + 1 :]]
+def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_Piece]:
+    known, progress, is_wide = run.recognition, run.progress, width >= 110
+    ellipsis = view.glyphs.ellipsis
+    name = fit_middle(run.name, max(_NAME_CELLS, width // 3), ellipsis=ellipsis)
+    parts = [_Piece([(name, TITLE)], 0)]
+    titles = (known.title, known.algorithm) if known else ()
+    what = (" · " if is_wide else " ").join(t for t in titles if t)
 
-
-def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_Part]:
-    known, progress = run.recognition, run.progress
-    name = fit_middle(run.name, max(_NAME_CELLS, width // 3), ellipsis=view.glyphs.ellipsis)
-    parts = [_Part([(name, TITLE)], 0)]
-    title = known.title if known else ""
-    algorithm = (known.algorithm if known else None) or ""
-    dot = " · " if width >= 110 else " "
-    what = dot.join(t for t in (title, algorithm) if t)
     if what and width >= 60:
-        parts.append(_Part([(what, MUTED)], 30))
+        parts.append(_Piece([(what, MUTED)], 30))
     other = run.report.reference if run.report else None
-    if other is not None and width >= 110:
-        other = fit_middle(other, _NAME_CELLS, ellipsis=view.glyphs.ellipsis)
-        parts.append(_Part([("vs ", MUTED), (other, MUTED)], 85))
+    if other is not None and is_wide:
+        other = fit_middle(other, _NAME_CELLS, ellipsis=ellipsis)
+        parts.append(_Piece([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
         return [*parts, *_replay_parts(run, width)]
     ends = _state_parts(run, view, wide=width >= 150, reason=reason)
     if progress is None or progress.last_step is None:
         return [*parts, replace(ends[0], gap=3), *ends[1:]]
-    parts.append(_Part(_step_spans(run, progress, width), 20, 3 if width >= 110 else 2))
-    if progress.share is not None and width >= 110:
-        parts.append(_Part(_bar(progress.share, 18 if width >= 150 else 10, view), 80, 1))
+    parts.append(_Piece(_step_spans(run, progress, width), 20, 3 if is_wide else 2))
+
+    return [*parts, *_progress_parts(progress, view, width), *ends]
+
+
+def _progress_parts(progress: Progress, view: View, width: int) -> list[_Piece]:
+    """How far a run is: a bar, the share, the time it took, the time it will take."""
+    parts, glyphs, is_wide = list[_Piece](), view.glyphs, width >= 110
     if progress.share is not None:
-        parts.append(_Part([(numbers.percent(progress.share), TEXT)], 40, 1))
-    if progress.elapsed_s is not None and width >= 110:
+        cells = 18 if width >= 150 else 10
+        done = round(progress.share * cells)
+        bar = [(glyphs.heavy * done, STRONG), (glyphs.bar_rest * (cells - done), RULE)]
+        share = _Piece([(numbers.percent(progress.share), TEXT)], 40, 1)
+        parts += [_Piece(bar, 80, 1), share] if is_wide else [share]
+    if progress.elapsed_s is not None and is_wide:
         mark = "~" if progress.elapsed_derived else ""
-        parts.append(_Part([(mark + numbers.duration(progress.elapsed_s), TEXT)], 70))
+        parts.append(_Piece([(mark + numbers.duration(progress.elapsed_s), TEXT)], 70))
     lives = progress.state is RunState.LIVE and progress.lost_at is None
-    if progress.eta_s is not None and lives and width >= 110:
+    if progress.eta_s is not None and lives and is_wide:
         eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
-        parts.append(_Part([("ETA ", MUTED), (eta, TEXT)], 60))
+        parts.append(_Piece([("ETA ", MUTED), (eta, TEXT)], 60))
 
-    return parts + ends
+    return parts
 
 
-def _replay_parts(run: RunView, width: int) -> list[_Part]:
+def _replay_parts(run: RunView, width: int) -> list[_Piece]:
     """The mark of a run that is shown as it was, and at which step that is."""
-    parts = [_Part([_REPLAY], 0, 3 if width >= 110 else 2)]
-    if run.progress is not None and run.progress.last_step is not None:
-        words = "as it was at " if width >= 110 else ""
-        step = [(words, MUTED), *_step_spans(run, run.progress, width)]
-        parts.append(_Part(step, 5, 2))
-        if run.progress.elapsed_s is not None and width >= 110:
-            elapsed = f"after {numbers.duration(run.progress.elapsed_s)}"
-            parts.append(_Part([(elapsed, MUTED)], 70))
+    is_wide, progress = width >= 110, run.progress
+    parts = [_Piece([_REPLAY], 0, 3 if is_wide else 2)]
+    if progress is not None and progress.last_step is not None:
+        words = ("as it was at " if is_wide else "", MUTED)
+        parts.append(_Piece([words, *_step_spans(run, progress, width)], 5))
+        if progress.elapsed_s is not None and is_wide:
+            elapsed = f"after {numbers.duration(progress.elapsed_s)}"
+            parts.append(_Piece([(elapsed, MUTED)], 70))
+
     return parts
 
 
@@ -248,21 +248,19 @@ def _step_spans(run: RunView, progress: Progress, width: int) -> Line:
     return line
 
 
-def _bar(share: float, width: int, view: View) -> Line:
-    done = round(share * width)
-    glyphs = view.glyphs
-    return [(glyphs.heavy * done, STRONG), (glyphs.bar_rest * (width - done), RULE)]
+def _width(parts: list[_Piece]) -> int:
+    return sum(p.gap + line_width(p.spans) for p in parts)
 
 
-def _fitting(parts: list[_Part], room: int) -> list[_Part]:
+def _fitting(parts: list[_Piece], room: int) -> list[_Piece]:
     """The parts that have room."""
     kept = list(parts)
-    while len(kept) > 1 and sum(p.gap + line_width(p.spans) for p in kept) > room:
+    while len(kept) > 1 and _width(kept) > room:
         kept.remove(max(kept, key=lambda p: p.drop))
     return kept
 
 
-def _joined(parts: list[_Part]) -> Line:
+def _joined(parts: list[_Piece]) -> Line:
     line: Line = []
     for i, part in enumerate(parts):
         gap = 1 if i == 0 else part.gap
@@ -281,32 +279,32 @@ def _between(left: Line, right: Line, width: int) -> Line:
 
 def runs_header(counts: RunCounts, label: str, view: View, width: int, expected: int = 0) -> Line:
     """Line 1 of the list of runs; ``expected`` is how many there are, read or not."""
-    parts = []
-    if width >= 150:
-        parts.append(_Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
-    total = max(expected, counts.runs)
-    runs_word = "run" if total == 1 else "runs"
-    words = f"{counts.read} of {total} read" if counts.read < total else f"{total} {runs_word}"
-    parts.append(_Part([(words, TEXT)], _STATE))
-    counted = [(n, state) for state in _STATE_COUNTS if (n := counts.states[state])]
-    states = [_Part([(f"{n} {state}", MUTED)], _STATE_COUNTS[state]) for n, state in counted]
-    parts += states
+    total, wide = max(expected, counts.runs), width >= 150
+    words = f"{total} {'run' if total == 1 else 'runs'}"
+    if counts.read < total:
+        words = f"{counts.read} of {total} read"
+    states = [
+        _Piece([(f"{n} {state}", MUTED)], drop)
+        for state, drop in _STATE_COUNTS.items()
+        if (n := counts.states[state])
+    ]
+    parts = [_Piece([(words, TEXT)], _STATE), *states]
+
+    if wide:
+        parts.insert(0, _Piece([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
     levels = counts.levels
     right = _level_counts(levels[Level.BAD], levels[Level.WATCH], view, words=True)
+
     if not right and levels[Level.OK] and counts.read >= total:
         right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
     room = width - line_width(right) - 3
-    kept = sum(p.gap + line_width(p.spans) for p in parts if p.drop <= _STATE_COUNTS["stalled"])
+    kept = _width([p for p in parts if p.drop <= _STATE_COUNTS["stalled"]])
     label = fit_middle(label, max(_NAME_CELLS, room - kept), ellipsis=view.glyphs.ellipsis)
-    parts.insert(width >= 150, _Part([(label, TITLE)], 0, 0 if width < 150 else 2))
+    parts.insert(wide, _Piece([(label, TITLE)], 0, 2 if wide else 0))
 
-    return _between(_joined(_some(parts, states, room, view)), right, width)
-
-
-def _some(parts: list[_Part], states: list[_Part], room: int, view: View) -> list[_Part]:
-    """The parts that have room, with a sign where that is not every state."""
     shown = _fitting(parts, room)
-    if all(part in shown for part in states):
-        return shown
-    more = _Part([(view.glyphs.ellipsis, MUTED)], 0)
-    return [*_fitting(parts, room - more.gap - line_width(more.spans)), more]
+    if not all(part in shown for part in states):  # a sign says that these are not all
+        more = _Piece([(view.glyphs.ellipsis, MUTED)], 0)
+        shown = [*_fitting(parts, room - _width([more])), more]
+
+    return _between(_joined(shown), right, width)

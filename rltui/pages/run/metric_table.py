@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, pad
@@ -46,305 +46,68 @@ _DIGESTS: RunSeriesCache[Digest] = RunSeriesCache()
 _LEAST_HEALTHY = 8
 #: A sparkline gives none of its cells to names below this.
 _LEAST_SPARK = 16
+#: Fewest cells of a pane, and cells of name, unit, change and limits there.
+_COLUMNS = ((84, 18, 9, 9, 16), (76, 16, 9, 8, 13), (67, 16, 7, 8, 12), (60, 16, 0, 8, 12))
+#: Column heads: how far each stands from the first cell of its column, and how far it may.
+_HEADS = (("value", 3, 5), ("change", 0, 0), ("spark", 0, 0), ("healthy", 0, 0))
 #: Units that get a shorter word in narrow panes.
 _SHORT_UNITS = {"tok/s/gpu": "tok/s", "ms/tok": "ms/tk", "steps/s": "st/s", "samples/s": "smp/s"}
 
 
-def row_line(
-    run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool, name: str = ""
-) -> Line:
-    """One row, without the margin that holds the cursor bar; kept until the run changes.
-
-    ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.names.distinct`.
-    """
-    name = name or row.title
-    key = ("row", row.tag, row.level, name, columns, cursor, view.marker, span_of(run, row.tag)[2])
-    return list(kept(run, key, lambda: _row_line(run, row, name, columns, view, cursor)))
-
-
-def _row_line(
-    run: RunView, row: Row, name: str, columns: Columns, view: View, cursor: bool
-) -> Line:
-    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
-    token = LEVEL_TOKEN[row.level]
-    line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
-    look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
-    line.append(column(glyphs.text(name), columns.name + 1, look, ellipsis=glyphs.ellipsis))
-    value = numbers.aligned(row.value)
-    nonfinite = "NaN" in value or "Inf" in value
-    look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
-    line.append((value + " ", look if alarm or nonfinite else STRONG))
-    if columns.unit:
-        unit = unit_words(row, columns, view)
-        line.append(column(unit, columns.unit + 1, MUTED, ellipsis=glyphs.ellipsis))
-    if columns.change:
-        line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
-    if columns.spark:
-        judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
-        line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
-    if columns.healthy:
-        healthy = pad(healthy_words(row, columns, view), columns.healthy, ellipsis=glyphs.ellipsis)
-        line.append((" " + healthy, MUTED))
-
-    return line
-
-
-def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
-    """The trend, or the step of the only point when that is old; empty when it does not fit."""
-    series = run.shown(row.tag)
-    if series.count == 1 and run.points.last_step not in (None, int(series.steps[0])):
-        step = numbers.step(int(series.steps[0]))
-        forms = [f"at {step}", f"@{step}"]
-    else:
-        change = trend_of(run, row.tag)
-        if change is None:
-            return ""
-        forms = [numbers.change(0, change, up=view.glyphs.up, down=view.glyphs.down)]
-    return next((x for x in forms if cell_width(x) <= columns.change), "")
-
-
-def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
-    """The sparkline of a tag over the steps of the run, kept until its points change."""
-    first, last, end = span_of(run, tag)
-    spans = episodes(run, tag)
-    name = (width, first, last, end, tuple(spans), judged, view.marker)
-
-    def draw(series: Series) -> Line:
-        digest = _digest(run, series, empty_digest(first, last, end, width, narrowest=1.0), last)
-        return spark_of(digest, last, spans, judged, view.glyphs)
-
-    return _SPARKS.of(run).get(run.shown(tag), draw, name=name)
-
-
-def _digest(run: RunView, series: Series, empty: Digest, last: int) -> Digest:
-    """The binned points of a sparkline: only new points are added."""
-    name = (empty.first, empty.unit, empty.width)
-    digest = _DIGESTS.of(run).get(series, lambda _: empty, name=name, extend=lambda known, _: known)
-    digest.extend(series.steps, series.values, last)
-    return digest
-
-
-def section_line(
-    title: str,
-    width: int,
-    view: View,
-    *,
-    level: Level | None = None,
-    heads: Columns | None = None,
-    spark_head: str = "",
-    note: str = "",
-) -> Line:
-    """Heading of a section: bold title, rule, and the worst badge or a note at the right."""
-    rule = view.glyphs.rule
-    line: Line = [(f"{title} ", TITLE)]
-    right: Line = []
-    if level is not None:
-        right = [(" " + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
-    elif note:
-        right = [(f" {note}", MUTED)]
-    if heads is not None and heads.spark:
-        line = _heads(line, heads, rule, spark_head)
-    room = width - line_width(line) - line_width(right)
-    if room < 0:
-        return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
-
-    return [*line, (rule * room, RULE), *right]
-
-
-def _heads(line: Line, columns: Columns, rule: str, spark_head: str) -> Line:
-    """Column heads set into the rule, each at the place of its column."""
-    heads = [("value", 3, 5), ("change", 0, 0), ("spark", 0, 0), ("healthy", 0, 0)]
-    for name, indent, most in heads:  # a long title moves the head within its column
-        begin = max(columns.start(name) + indent, line_width(line) + 1)
-        fill = min(begin, columns.start(name) + most) - 1 - line_width(line)
-        if getattr(columns, name) and fill >= 0:
-            head = spark_head if name == "spark" else name
-            line = [*line, (rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
-    return line
-
-
-def table_entries(
-    run: RunView, sections: Sequence[Section], columns: Columns, view: View, margin: int
-) -> list[Entry[str]]:
-    """The rows of some sections, each under its heading; the first one holds the column heads."""
-    entries: list[Entry[str]] = []
-    rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
-    for i, section in enumerate(sections):
-        head = section_line(
-            section.title,
-            columns.width,
-            view,
-            level=section.level,
-            heads=columns if i == 0 else None,
-            spark_head=_spark_head(run, columns),
-        )
-        entries.append(fixed([(" " * margin, TEXT), *head]))
-        entries += rows[: len(section.rows)]
-        del rows[: len(section.rows)]
-
-    return entries
-
-
-def row_entries(
-    run: RunView, rows: Sequence[Row], columns: Columns, view: View, margin: int
-) -> list[Entry[str]]:
-    """One entry per row; names that are too long keep the part in which they differ."""
-    names = row_names(rows, columns, view)
-    found = zip(rows, names, strict=True)
-    return [_entry(run, row, name, columns, view, margin) for row, name in found]
-
-
-def _entry(
-    run: RunView, row: Row, name: str, columns: Columns, view: View, margin: int
-) -> Entry[str]:
-    def draw(cursor: bool) -> list[Line]:
-        line = row_line(run, row, columns, view, cursor=cursor, name=name)
-        if row.tag in view.shared:
-            (badge, look), (title, title_look) = line[:2]
-            sign = slot_sign(view.shared.index(row.tag))
-            title = pad(title.rstrip(), columns.name - 1, ellipsis=view.glyphs.ellipsis)
-            line = [
-                (badge[:-1], look),
-                (sign, ACCENT),
-                (f" {title} ", title_look),
-                *line[2:],
-            ]
-        return [with_margin(line, columns.width, margin, view, cursor=cursor)]
-
-    return Entry(row.tag, draw)
-
-
-def fitted(
-    sections: Sequence[Section], height: int, kept: str | None = None
-) -> tuple[list[Section], bool]:
-    """The sections with as many rows as fit, and whether blank lines fit between them.
-
-    Rows that matter least are left out so that every section shows; that of the tag ``kept``
-    stays.
-    """
-    blanks = height >= 26
-    chosen = _fit_sections(sections, height, blanks, kept)
-    return chosen, blanks and _needed(chosen, True) <= height
-
-
-def section_entries(
-    run: RunView, sections: Sequence[Section], columns: Columns, view: View, margin: int
-) -> list[Entry[str]]:
-    """The rows of a tab whose first section has its heading above the list."""
-    entries: list[Entry[str]] = []
-    rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
-    for i, section in enumerate(sections):
-        if i:
-            head = section_line(section.title, columns.width, view, level=section.level)
-            entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
-        entries += rows[: len(section.rows)]
-        del rows[: len(section.rows)]
-
-    return entries
-
-
-def list_head(
-    run: RunView,
-    sections: Sequence[Section],
-    columns: Columns,
-    view: View,
-    visible: tuple[int, int],
-) -> Line:
-    """The heading of a list that scrolls: how many rows, or which of them are visible. Of several
-    sections it is that of the first visible row."""
-    first, last = visible
-    ends = list(accumulate(len(s.rows) for s in sections))
-    section, count = sections[min(bisect_right(ends, first), len(sections) - 1)], ends[-1]
-    title = section.title if len(sections) > 1 else f"{section.title} {count}"
-    if last - first < count:
-        title = f"{section.title} {first + 1}–{last} of {count}"
-
-    return section_line(
-        view.glyphs.text(title),
-        columns.width,
-        view,
-        level=section.level,
-        heads=columns,
-        spark_head=_spark_head(run, columns),
-    )
-
-
-def _spark_head(run: RunView, columns: Columns) -> str:
-    first, last, _ = span_of(run)
-    steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
-    return steps if len(steps) < columns.spark else "run"
-
-
-def _needed(sections: Sequence[Section], blanks: bool) -> int:
-    return sum(1 + len(s.rows) for s in sections) + (len(sections) - 1 if blanks else 0)
-
-
-def _fit_sections(
-    sections: Sequence[Section], height: int, blanks: bool, kept: str | None
-) -> list[Section]:
-    """Leave out the rows that matter least until everything fits: not judged, then ok ones."""
-    rows = [list(s.rows) for s in sections]
-
-    def needed() -> int:
-        return sum(1 + len(r) for r in rows)
-
-    room = height - (len(sections) - 1 if blanks and needed() <= height - len(sections) + 1 else 0)
-    for level in (Level.UNKNOWN, Level.OK, Level.WATCH):
-        while needed() > room:
-            spare = [[x for x in r if x.weight <= level and x.tag != kept] for r in rows]
-            choices = [n for n, r in enumerate(rows) if spare[n] and len(r) > 1]
-            longest = max(choices, key=lambda n: len(rows[n]), default=None)
-            if longest is None:
-                break
-            rows[longest].remove(spare[longest][-1])
-    return [replace(s, rows=tuple(r)) for s, r in zip(sections, rows, strict=True)]
+Head = tuple[str, int, int]
+"""A column head, the cell where it begins, and how far a long title may move it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Cells of text in each column of a row; 0 leaves a column out.
+    """Cells of text in each column of a row, in their order; 0 leaves a column out.
 
     The badge comes first, in one cell; a blank stands between any two columns.
     """
 
     name: int
-    unit: int
-    change: int
-    spark: int
-    healthy: int
-    value: int = numbers.ALIGNED_WIDTH
+    unit: int = 0
+    change: int = 0
+    spark: int = 0
+    healthy: int = 0
+
+    @property
+    def cells(self) -> dict[str, int]:
+        """Column -> its cells, in order."""
+        value = numbers.ALIGNED_WIDTH
+        rest = {"unit": self.unit, "change": self.change, "spark": self.spark}
+        return {"name": self.name, "value": value, **rest, "healthy": self.healthy}
 
     @property
     def width(self) -> int:
         """Cells of the whole row."""
-        shown = (self.name, self.value, self.unit, self.change, self.spark, self.healthy)
-        return 1 + sum(1 + cells for cells in shown if cells)
+        return 1 + sum(1 + cells for cells in self.cells.values() if cells)
 
     def start(self, column: str) -> int:
         """Cells before a column."""
-        at = 2
-        for name in ("name", "value", "unit", "change", "spark", "healthy"):
-            if name == column:
-                break
-            cells: int = getattr(self, name)
-            at += cells + 1 if cells else 0
-        return at
+        before = takewhile(lambda item: item[0] != column, self.cells.items())
+        return 2 + sum(cells + 1 for _, cells in before if cells)
+
+    def heads(self, spark: str) -> list[Head]:
+        """The heads of the columns, ``spark`` that of the sparklines; none without these."""
+        shown = [h for h in _HEADS if self.spark and self.cells[h[0]]]
+        starts = {name: self.start(name) for name, _, _ in shown}
+        return [
+            (spark if name == "spark" else name, starts[name] + indent, starts[name] + most)
+            for name, indent, most in shown
+        ]
 
 
 def columns_for(width: int) -> Columns:
     """The columns of a pane ``width`` cells wide."""
-    if width >= 84:
-        return Columns(18, 9, 9, width - 69, 16)
-    if width >= 76:
-        return Columns(16, 9, 8, width - 63, 13)
-    if width >= 67:
-        return Columns(16, 7, 8, width - 60, 12)
-    if width >= 60:
-        return Columns(16, 0, 8, width - 52, 12)
+    for least, name, unit, change, healthy in _COLUMNS:
+        if width >= least:
+            fixed_cells = name + numbers.ALIGNED_WIDTH + unit + change + healthy
+            gaps = 1 + sum(1 for x in (name, 1, unit, change, 1, healthy) if x)
+            return Columns(name, unit, change, width - fixed_cells - gaps, healthy)
     if width >= 34:
-        return Columns(width - 24, 0, 0, 10, 0)
-
-    return Columns(max(4, width - 13), 0, 0, 0, 0)
+        return Columns(width - 24, spark=10)
+    return Columns(max(4, width - 13))
 
 
 def columns_of(rows: Sequence[Row], width: int, view: View) -> Columns:
@@ -356,12 +119,11 @@ def columns_of(rows: Sequence[Row], width: int, view: View) -> Columns:
     titles = short_titles([r.title for r in rows], [r.info.unit for r in rows])
     wanted = max(map(cell_width, titles)) - columns.name
     healthy = max(cell_width(healthy_words(r, columns, view)) for r in rows)
-    spare = columns.healthy - max(healthy, _LEAST_HEALTHY)
-    taken = max(0, min(wanted, spare))
-    columns = replace(columns, name=columns.name + taken, healthy=columns.healthy - taken)
-    taken = max(0, min(wanted - taken, columns.spark - _LEAST_SPARK))
+    limits = max(0, min(wanted, columns.healthy - max(healthy, _LEAST_HEALTHY)))
+    spark = max(0, min(wanted - limits, columns.spark - _LEAST_SPARK))
+    name, left = columns.name + limits + spark, columns.healthy - limits
 
-    return replace(columns, name=columns.name + taken, spark=columns.spark - taken)
+    return replace(columns, name=name, spark=columns.spark - spark, healthy=left)
 
 
 def row_names(rows: Sequence[Row], columns: Columns, view: View) -> tuple[str, ...]:
@@ -399,3 +161,201 @@ def unit_words(row: Row, columns: Columns, view: View) -> str:
     if cell_width(unit) > columns.unit:
         unit = _SHORT_UNITS.get(unit, unit)
     return view.glyphs.text(unit)
+
+
+def row_line(
+    run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool, name: str = ""
+) -> Line:
+    """One row, without the margin that holds the cursor bar; kept until the run changes.
+
+    ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.names.distinct`.
+    """
+    name = name or row.title
+    key = ("row", row.tag, row.level, name, columns, cursor, view.marker, span_of(run, row.tag)[2])
+    return list(kept(run, key, lambda: _row_line(run, row, name, columns, view, cursor)))
+
+
+def _row_line(
+    run: RunView, row: Row, name: str, columns: Columns, view: View, cursor: bool
+) -> Line:
+    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
+    token = LEVEL_TOKEN[row.level]
+    line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
+    look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
+    line.append(column(glyphs.text(name), columns.name + 1, look, ellipsis=glyphs.ellipsis))
+    value = numbers.aligned(row.value)
+    nonfinite = "NaN" in value or "Inf" in value
+    look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
+    line.append((value + " ", look if alarm or nonfinite else STRONG))
+
+    if columns.unit:
+        unit = unit_words(row, columns, view)
+        line.append(column(unit, columns.unit + 1, MUTED, ellipsis=glyphs.ellipsis))
+    if columns.change:
+        line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
+    if columns.spark:
+        judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
+        line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
+    if columns.healthy:
+        healthy = pad(healthy_words(row, columns, view), columns.healthy, ellipsis=glyphs.ellipsis)
+        line.append((" " + healthy, MUTED))
+
+    return line
+
+
+def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
+    """The trend, or the step of the only point when that is old; empty when it does not fit."""
+    series = run.shown(row.tag)
+    if series.count == 1 and run.points.last_step not in (None, int(series.steps[0])):
+        step = numbers.step(int(series.steps[0]))
+        forms = [f"at {step}", f"@{step}"]
+    else:
+        change = trend_of(run, row.tag)
+        if change is None:
+            return ""
+        forms = [numbers.change(0, change, up=view.glyphs.up, down=view.glyphs.down)]
+
+    return next((x for x in forms if cell_width(x) <= columns.change), "")
+
+
+def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) -> Line:
+    """The sparkline of a tag over the steps of the run, kept until its points change."""
+    first, last, end = span_of(run, tag)
+    spans = episodes(run, tag)
+    name = (width, first, last, end, tuple(spans), judged, view.marker)
+
+    def draw(series: Series) -> Line:
+        empty = empty_digest(first, last, end, width, narrowest=1.0)
+        known = (empty.first, empty.unit, empty.width)
+        # the binned points: only new ones are added
+        digest = _DIGESTS.of(run).get(series, lambda _: empty, name=known, extend=lambda d, _: d)
+        digest.extend(series.steps, series.values, last)
+        return spark_of(digest, last, spans, judged, view.glyphs)
+
+    return _SPARKS.of(run).get(run.shown(tag), draw, name=name)
+
+
+def section_line(
+    title: str, width: int, view: View, *, level: Level | None = None, heads: Iterable[Head] = ()
+) -> Line:
+    """Heading of a section: bold title, rule with the column heads set into it, and the worst
+    badge at the right."""
+    rule, line = view.glyphs.rule, [(f"{title} ", TITLE)]
+    for head, begin, latest in heads:
+        used = line_width(line)
+        fill = min(max(begin, used + 1), latest) - 1 - used
+        if fill >= 0:
+            line += [(rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
+    right: Line = []
+    if level is not None:
+        right = [(" " + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
+    room = width - line_width(line) - line_width(right)
+    if room < 0:
+        return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+
+    return [*line, (rule * room, RULE), *right]
+
+
+def spark_head(run: RunView, cells: int) -> str:
+    """Head of a column of sparklines: the steps of the run, where ``cells`` hold them."""
+    first, last, _ = span_of(run)
+    steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
+    return steps if len(steps) < cells else "run"
+
+
+def section_entries(
+    run: RunView,
+    sections: Sequence[Section],
+    columns: Columns,
+    view: View,
+    margin: int,
+    *,
+    whole: bool = False,
+) -> list[Entry[str]]:
+    """The rows of some sections, each but the first under its heading and a blank line: that of
+    the first stands above the list. ``whole``: all under their headings, the first of which holds
+    the column heads, without blank lines."""
+    entries: list[Entry[str]] = []
+    rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
+    for i, section in enumerate(sections):
+        if whole or i:
+            heads = () if i else columns.heads(spark_head(run, columns.spark))
+            head = section_line(
+                section.title, columns.width, view, level=section.level, heads=heads
+            )
+            entries += [] if whole else [fixed([])]
+            entries.append(fixed([(" " * margin, TEXT), *head]))
+        entries += rows[: len(section.rows)]
+        del rows[: len(section.rows)]
+
+    return entries
+
+
+def row_entries(
+    run: RunView, rows: Sequence[Row], columns: Columns, view: View, margin: int
+) -> list[Entry[str]]:
+    """One entry per row; names that are too long keep the part in which they differ."""
+    names = row_names(rows, columns, view)
+
+    def entry(row: Row, name: str) -> Entry[str]:
+        def draw(cursor: bool) -> list[Line]:
+            line = row_line(run, row, columns, view, cursor=cursor, name=name)
+            if row.tag in view.shared:  # the sign of the row stands between badge and name
+                (badge, look), (title, title_look) = line[:2]
+                title = pad(title.rstrip(), columns.name - 1, ellipsis=view.glyphs.ellipsis)
+                sign = (slot_sign(view.shared.index(row.tag)), ACCENT)
+                line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
+            return [with_margin(line, columns.width, margin, view, cursor=cursor)]
+
+        return Entry(row.tag, draw)
+
+    return [entry(row, name) for row, name in zip(rows, names, strict=True)]
+
+
+def fitted(
+    sections: Sequence[Section], height: int, kept: str | None = None
+) -> tuple[list[Section], bool]:
+    """The sections with as many rows as fit, and whether blank lines fit between them.
+
+    Rows that matter least are left out so that every section shows: first what is not judged,
+    then what is ok; that of the tag ``kept`` stays.
+    """
+    rows, gaps = [list(s.rows) for s in sections], len(sections) - 1
+
+    def needed() -> int:
+        return len(rows) + sum(map(len, rows))
+
+    blanks = height >= 26
+    room = height - gaps * (blanks and needed() <= height - gaps)
+    for level in (Level.UNKNOWN, Level.OK, Level.WATCH):
+        while needed() > room:
+            spare = [[x for x in r if x.weight <= level and x.tag != kept] for r in rows]
+            choices = [n for n, r in enumerate(rows) if spare[n] and len(r) > 1]
+            longest = max(choices, key=lambda n: len(rows[n]), default=None)
+            if longest is None:
+                break
+            rows[longest].remove(spare[longest][-1])
+    chosen = [replace(s, rows=tuple(r)) for s, r in zip(sections, rows, strict=True)]
+
+    return chosen, blanks and needed() + gaps <= height
+
+
+def list_head(
+    run: RunView,
+    sections: Sequence[Section],
+    columns: Columns,
+    view: View,
+    visible: tuple[int, int],
+) -> Line:
+    """The heading of a list that scrolls: how many rows, or which of them are visible. Of several
+    sections it is that of the first visible row."""
+    first, last = visible
+    ends = list(accumulate(len(s.rows) for s in sections))
+    section, count = sections[min(bisect_right(ends, first), len(sections) - 1)], ends[-1]
+    title = section.title if len(sections) > 1 else f"{section.title} {count}"
+    if last - first < count:
+        title = f"{section.title} {first + 1}–{last} of {count}"
+
+    heads = columns.heads(spark_head(run, columns.spark))
+    title = view.glyphs.text(title)
+    return section_line(title, columns.width, view, level=section.level, heads=heads)

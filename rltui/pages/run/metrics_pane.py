@@ -1,7 +1,8 @@
-"""Overview and the category tabs: the list of metrics and the details of the row at the cursor."""
+"""Overview and the category tabs: the list of metrics, and the details of the row at the cursor."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,29 +11,61 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
-from rltui.draw.line import TEXT, Entry, Line, fixed, indented
-from rltui.facts.metrics import OVERVIEW, PINNED, Row, Section, tab_sections
-from rltui.pages.run.grid_widget import Grid
-from rltui.pages.run.metric_table import Columns, columns_of, list_head, section_entries
+from rltui.core.text import cell_width
+from rltui.draw.line import (
+    MUTED,
+    STRONG,
+    TEXT,
+    Entry,
+    Line,
+    Token,
+    column,
+    fit_line,
+    fixed,
+    indented,
+    style,
+)
+from rltui.draw.prose import fact_line, paragraph
+from rltui.draw.view import View
+from rltui.facts import numbers, sentences
+from rltui.facts.metrics import OVERVIEW, PINNED, TAB_BY_ID, Row, Section, tab_sections
+from rltui.facts.timing import Load, anatomy, loads
+from rltui.health.model import FindingState
+from rltui.pages.findings.lines import finding_block, heading
+from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, statistics_in_line
+from rltui.pages.run.grid import MARGIN, Grid, grid_layout, grid_lines
+from rltui.pages.run.metric_table import columns_of, list_head, section_entries
 from rltui.pages.run.tab import (
     TabLayout,
     chart_alone,
     empty_lines,
     first_to_look_at,
     hidden_lines,
-    list_alone,
     overview_entries,
-    shown_of,
     side_lines,
     tab_layout,
     tag_to_chart,
-    without_rows,
 )
-from rltui.pages.run.tab_below import below_lines, top_lines
 from rltui.session import RunView
+from rltui.session.limits import stage_limits
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """What the body of a tab shows."""
+
+    grid: bool = False
+    """A chart for each row instead of the list."""
+    alone: str = ""
+    """``chart`` or ``list`` when that has the whole body, else ``""``."""
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether the charts of all rows are in sight."""
+        return self.grid and not self.alone
 
 
 class MetricsPane(Horizontal):
@@ -46,6 +79,10 @@ class MetricsPane(Horizontal):
 
     def __init__(self, run: RunView) -> None:
         super().__init__()
+        self.rows = LineList[str](id="rows")
+        """The list."""
+        self.grid = Grid(run, lambda: self.rows.cursor)
+        """The charts that can take the place of the list."""
         self._run = run
         self._tab = ""
         self._sections: Sequence[Section] = []
@@ -64,22 +101,12 @@ class MetricsPane(Horizontal):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="left"):
-            yield Lines(self._draw_top, id="top")
+            yield Lines(lambda *_: indented(self._top, self._layout.margin), id="top")
             yield Lines(self._draw_head, id="head")
-            yield LineList[str](id="rows")
+            yield self.rows
             yield Lines(self._draw_below, id="below")
         yield Lines(self._draw_side, id="side")
-        yield Grid(self._run, lambda: self.rows.cursor)
-
-    @property
-    def rows(self) -> LineList[str]:
-        """The list."""
-        return self.query_one("#rows", LineList)
-
-    @property
-    def grid(self) -> Grid:
-        """The charts that can take the place of the list."""
-        return self.query_one(Grid)
+        yield self.grid
 
     def turn_to(self, run: RunView) -> None:
         """Show another run from now on, each tab with the cursor where it was."""
@@ -91,15 +118,17 @@ class MetricsPane(Horizontal):
 
     @property
     def note(self) -> str:
-        """What the filter left; "" before a tab was shown: the window may be too small."""
+        """ "Actor 4 of 22": what the filter left; "" before a tab was shown: the window may be too
+        small."""
         if not self._tab:
             return ""
         total = sum(len(s.rows) for s in tab_sections(self._run, self._tab))
-        return shown_of(self._sections, total, self._tab)
+        shown = sum(len(s.rows) for s in self._sections)
+        return f"{TAB_BY_ID[self._tab].title} {shown} of {total}"
 
     def show(self, tab: str, text: str, size: Size, arrangement: Arrangement) -> None:
         """Show a tab after the filter ``text``, in a pane of ``size``."""
-        run, rows = self._run, self.rows
+        run, rows, view = self._run, self.rows, shell_of(self).view
         if other := (tab, arrangement) != (self._tab, self._arrangement):
             if self._tab:
                 self._chosen[self._tab] = rows.chosen
@@ -108,48 +137,65 @@ class MetricsPane(Horizontal):
         self._tab, self._arrangement = tab, arrangement
         # the charts out of sight need no values: a live run would read all of its new points
         self._sections = tab_sections(run, tab, text, valued=not arrangement.is_grid)
-        view = shell_of(self).view
+
         if self._sections and (other or not self._settled):
             self._first = first_to_look_at(run, tab, self._sections)
             self._settled = run.report is not None
         count = sum(len(s.rows) for s in self._sections)
+
         if arrangement.is_grid and count:
             self._show_grid(size, other=other)
-            return
-        lines_needed = count + max(0, 2 * (len(self._sections) - 1))
-        hidden = hidden_lines(run, tab, text, view) if text else []
+        else:
+            self._show_list(text, size, count, hidden_lines(run, tab, text, view) if text else [])
+            if other:
+                self.query_one("#head", Lines).update()
+            self.update_details()
+
+    def _show_list(self, text: str, size: Size, count: int, hidden: list[Line]) -> None:
+        """Show the ``count`` rows as a list, and below them the lines ``hidden``."""
+        run, tab, view = self._run, self._tab, shell_of(self).view
         cells = tab_layout(tab, size.width, size.height, 0).rows
-        self._top = top = top_lines(run, tab, view, cells, size.height)
-        size = Size(size.width, size.height - len(top))
-        self._layout = layout = self._layout_for(size, lines_needed + len(hidden))
-        if not count:
-            self._layout = layout = without_rows(layout, size.width, size.height)
+        self._top = top_lines(run, tab, view, cells, size.height)
+        width, height, alone = size.width, size.height - len(self._top), self._arrangement.alone
+        needed = count + max(0, 2 * (len(self._sections) - 1)) + len(hidden)
+        layout = tab_layout(tab, width, height, needed, alone=alone)
+
+        if not count:  # what stands in place of the list has all the width
+            rows, left = max(1, width - layout.margin - 1), width
+            layout = replace(layout, rows=rows, left=left, side=0, below=0)
+            layout = replace(layout, list_height=max(1, height))
             lines = empty_lines(run, bool(text), view, layout)
             entries: list[Entry[str]] = [fixed(x) for x in lines]
         elif tab == OVERVIEW:
-            kept = rows.chosen or self._first
+            kept = self.rows.chosen or self._first
             entries = overview_entries(run, self._sections, view, layout, kept)
         else:
-            entries = section_entries(run, self._sections, self._columns, view, layout.margin)
-        entries += [fixed(x) for x in hidden]
-        self._lay_out(layout, bool(count), len(top))
-        self.grid.display = False
-        rows.show(entries, self._first)
-        if other:
-            self.query_one("#head", Lines).update()
-        self.update_details()
+            columns = columns_of([r for s in self._sections for r in s.rows], layout.rows, view)
+            entries = section_entries(run, self._sections, columns, view, layout.margin)
+        self._layout = layout
 
-    def _layout_for(self, size: Size, rows: int) -> TabLayout:
-        if self._arrangement.alone == "list":
-            return list_alone(self._tab, size.width, size.height)
-        layout = tab_layout(self._tab, size.width, size.height, rows)
-        if self._arrangement.alone == "chart":
-            return replace(layout, left=0, side=size.width - 1)
-        return layout
+        shown = {
+            "#top": bool(self._top),
+            "#left": layout.left > 0,
+            "#rows": layout.left > 0,
+            "#head": layout.headed and count > 0,
+            "#below": layout.below > 0 and count > 0,
+            "#side": layout.side > 0,
+        }
+
+        for name, display in shown.items():
+            self.query_one(name).display = display
+        self.query_one("#top").styles.height = len(self._top) or 1
+        self.query_one("#left").styles.width = layout.left
+        self.rows.styles.height = layout.list_height
+        self.grid.display = False
+        self.rows.show([*entries, *(fixed(x) for x in hidden)], self._first)
 
     def _show_grid(self, size: Size, *, other: bool) -> None:
-        """Show a chart for each row; the list keeps the cursor, out of sight."""
-        rows = self._charted()
+        """Show a chart for each row, on Overview for those that are pinned, if there are any; the
+        list keeps the cursor, out of sight."""
+        pinned = [s for s in self._sections if s.title == PINNED]
+        rows = [r for s in pinned or self._sections for r in s.rows]
         if self.rows.display:
             self.rows.display = False
             self.rows.forget()  # nothing of it is painted any more
@@ -160,26 +206,11 @@ class MetricsPane(Horizontal):
         self.grid.display = True
         self.grid.show(self._run, rows, size, other=other)
 
-    def _charted(self) -> list[Row]:
-        """The rows of the grid; on Overview those that are pinned, if there are any."""
-        pinned = [s for s in self._sections if s.title == PINNED]
-        return [r for s in pinned or self._sections for r in s.rows]
-
     def put(self, tab: str, tag: str) -> None:
         """Put the cursor of a tab on a row."""
         self._chosen[tab] = tag
         if tab == self._tab:
             self.rows.put(tag)
-
-    def _lay_out(self, layout: TabLayout, filled: bool, top: int) -> None:
-        self.query_one("#top").display = top > 0
-        self.query_one("#top").styles.height = top or 1
-        self.query_one("#left").display = self.rows.display = layout.left > 0
-        self.query_one("#left").styles.width = layout.left
-        self.query_one("#head").display = layout.headed and filled
-        self.rows.styles.height = layout.list_height
-        self.query_one("#below").display = layout.below > 0 and filled
-        self.query_one("#side").display = layout.side > 0
 
     def update_details(self) -> None:
         """Draw what depends on the cursor."""
@@ -196,22 +227,14 @@ class MetricsPane(Horizontal):
     def on_line_list_scrolled(self) -> None:
         self.query_one("#head", Lines).update()
 
-    @property
-    def _columns(self) -> Columns:
-        rows = [r for s in self._sections for r in s.rows]
-        return columns_of(rows, self._layout.rows, shell_of(self).view)
-
     # -- drawing ---------------------------------------------------------------------------
 
-    def _draw_top(self, _width: int, _height: int) -> list[Line]:
-        return indented(self._top, self._layout.margin)
-
     def _draw_head(self, _width: int, _height: int) -> list[Line]:
-        run, layout = self._run, self._layout
+        layout, view = self._layout, shell_of(self).view
         if not self._sections:
             return []
-        visible = self.rows.in_view
-        head = list_head(run, self._sections, self._columns, shell_of(self).view, visible)
+        columns = columns_of([r for s in self._sections for r in s.rows], layout.rows, view)
+        head = list_head(self._run, self._sections, columns, view, self.rows.in_view)
         return [[(" " * layout.margin, TEXT), *head]]
 
     def _draw_below(self, _width: int, height: int) -> list[Line]:
@@ -220,34 +243,131 @@ class MetricsPane(Horizontal):
         return below_lines(self._run, self.rows.cursor, view, self._layout, height, rows)
 
     def _draw_side(self, _width: int, height: int) -> list[Line]:
-        width, view = self._layout.side - 1, shell_of(self).view
-        tag = tag_to_chart(self._run, self._tab, self.rows.chosen, self.rows.cursor)
+        width, view, rows = self._layout.side - 1, shell_of(self).view, self.rows
+        tag = tag_to_chart(self._run, self._tab, rows.chosen, rows.cursor)
         if self._arrangement.alone == "chart" and tag is not None:
             cross = self.grid.cross if self._arrangement.grid else None
             return indented(chart_alone(self._run, tag, cross, view, width - 1, height), 2)
-        lines = side_lines(self._run, self._tab, tag, view, width, height)
-        return indented(lines, 1)
+        return indented(side_lines(self._run, self._tab, tag, view, width, height), 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Arrangement:
-    """What the body of a tab shows."""
+#: Lines about the row at the cursor when charts stand below them, and the least for these.
+_ABOUT, _CHARTS_BELOW = 11, 14
+#: Lines of the chart under a list, at most.
+_LOW_CHART = 20
+BALANCE = "balance"
+#: Fewest lines of the tab that leave room for it.
+_LEAST_HEIGHT = 14
+_NAME, _END, _EXCESS = 18, 7, 17
 
-    grid: bool = False
-    """A chart for each row instead of the list."""
-    alone: str = ""
-    """``chart`` or ``list`` when that has the whole body, else ``""``."""
 
-    @property
-    def is_grid(self) -> bool:
-        """Whether the charts of all rows are in sight."""
-        return self.grid and not self.alone
+def below_lines(
+    run: RunView,
+    cursor: str | None,
+    view: View,
+    layout: TabLayout,
+    height: int,
+    rows: Sequence[Row] = (),
+) -> list[Line]:
+    """Under the list: the chart in one pane; in two what is known of the row at the cursor, and
+    with room the charts of ``rows``, those of the list."""
+    if cursor not in run.infos or height < 3:
+        return []
+    info, words = run.infos[cursor], view.glyphs.text
+    found = [f for f in (run.report.findings if run.report else ()) if f.tag == cursor]
 
-    def turned(self) -> Arrangement:
-        """The grid instead of the list, or the list again."""
-        return Arrangement(grid=not self.grid)
+    if not layout.side:
+        # the title of the chart says what is found instead of the tag
+        firing = [f for f in found[:1] if f.state is FindingState.FIRING]
+        note, title = words(sentences.short(firing[0]) if firing else info.unit), words(info.title)
+        if cell_width(note) > layout.rows - cell_width(title) - 6:
+            note = ""
+        chart = chart_lines(run, cursor, view, layout.rows, min(height - 1, _LOW_CHART))
+        return indented([heading(title, layout.rows, view, note), *chart], layout.margin)
 
-    def maximised(self) -> Arrangement:
-        """The chart alone, then the list alone, then both; of a grid the chart alone, then all."""
-        order = ("", "chart") if self.grid else ("", "chart", "list")
-        return replace(self, alone=order[(order.index(self.alone) + 1) % len(order)])
+    charts: list[Line] = []
+    if len(rows) > 1 and height - _ABOUT >= _CHARTS_BELOW:
+        places = grid_layout(layout.rows + MARGIN, height - _ABOUT, len(rows))
+        at = next((i for i, r in enumerate(rows) if r.tag == cursor), 0)
+        first = places.scrolled(0, at, len(rows)) * places.columns
+        charts = grid_lines(run, rows[first:], cursor, None, view, places)
+
+    room = height - len(charts) - 1
+    lines = _about(run, cursor, view, layout.rows)[:room]
+
+    return [[], *lines, *([[]] * (room - len(lines))), *charts]
+
+
+def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
+    """What the rules say of a row, numbers, meaning."""
+    info, words, inner, ellipsis = run.infos[tag], view.glyphs.text, width - 2, view.glyphs.ellipsis
+    lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
+    for finding in run.report.findings if run.report else ():
+        if finding.tag == tag:
+            lines += indented(finding_block(run, finding, view, inner, 2), 2)
+    facts = statistics_in_line(run, tag, view, WHOLE_RUN)
+    lines += [[], [("  ", TEXT), *fact_line(facts, inner)]]
+    if info.meaning:
+        lines += [[], *paragraph(words(info.meaning), inner, indent=2, ellipsis=ellipsis)]
+
+    return [fit_line(x, width + 2, ellipsis=ellipsis) for x in lines]
+
+
+def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
+    """What stands above the rows of a tab ``height`` lines high: on Balance the spread of every
+    load with what waiting for the fullest costs, elsewhere nothing."""
+    if tab != BALANCE or height < _LEAST_HEIGHT or width < 58:
+        return []
+    found = loads(run)
+
+    if not found:
+        return []
+    note = f"emptiest, mean and fullest, newest {stage_limits().recent} {run.step_word}s"
+    lines = [heading("Spread", width, view, note)]
+
+    for load in found:
+        same = [x for x in found if run.infos[x.tag].unit == run.infos[load.tag].unit]
+        scale = min(x.low for x in same), max(x.high for x in same)
+        lines.append(_load_line(load, scale, width, view))
+    lines += [_wait_line(run, load, width, view) for load in found if not math.isnan(load.wait)]
+
+    return [*lines, []]
+
+
+def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -> Line:
+    """Title, least and largest value of a load, and between them a bar on the ``scale`` of all
+    loads in the same unit."""
+    glyphs = view.glyphs
+    cells = max(7, width - _NAME - 2 * (_END + 1) - _EXCESS)
+    size = scale[1] - scale[0]
+    begin, middle, end = (
+        round((value - scale[0]) / size * (cells - 1)) if size > 0 else cells // 2
+        for value in (load.low, min(load.mean, load.high), load.high)
+    )
+    bar = [" "] * cells
+    bar[begin : end + 1] = [glyphs.rule] * (end - begin + 1)
+    bar[middle] = glyphs.text("●")
+    excess = f"{numbers.percent(load.excess, whole=True)} above mean" if load.excess > 0 else ""
+    line: Line = [
+        column(glyphs.text(load.title), _NAME, TEXT, ellipsis=glyphs.ellipsis),
+        (f"{numbers.short(load.low):>{_END}} ", STRONG),
+        ("".join(bar), style(Token.SERIES)),
+        (f" {numbers.short(load.high):<{_END}}", STRONG),
+        (f" {excess}", MUTED),
+    ]
+
+    return fit_line(line, width, ellipsis=glyphs.ellipsis)
+
+
+def _wait_line(run: RunView, load: Load, width: int, view: View) -> Line:
+    """What the average rank waits for the fullest one, per step."""
+    found, words = anatomy(run), view.glyphs.text
+    wait = numbers.duration(load.wait, tenths=True) if load.wait > 0 else "0 s"
+    line: Line = [(words(f"{load.title}: the others wait "), TEXT), (f"{wait} per step", STRONG)]
+    if found is not None and found.length > 0:
+        share = numbers.percent(load.wait / found.length, whole=True)
+        tail = f", {share} of {numbers.duration(found.length, tenths=True)}"
+        if sum(cell_width(t) for t, _ in line) + cell_width(tail) <= width:
+            line.append((tail, MUTED))
+
+    return fit_line(line, width, ellipsis=view.glyphs.ellipsis)

@@ -16,15 +16,15 @@ from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
 from rltui.pages.findings.findings_list import row_of, tag_at
 from rltui.pages.findings.findings_pane import FindingsPane
-from rltui.pages.run.chart_screen import TabBar, Then
-from rltui.pages.run.grid_screen import GridScreen
-from rltui.pages.run.metrics_pane import MetricsPane
-from rltui.pages.timing.lines import TIMING as TIMING_TAB
+from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
+from rltui.pages.run.grid import Grid
+from rltui.pages.run.metrics_pane import Arrangement, MetricsPane
+from rltui.pages.timing.pane import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
-from rltui.tui.chart_options import NO_METRIC
+from rltui.tui.chart_options import NO_METRIC, stepped
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
-from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY
+from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
@@ -33,7 +33,117 @@ if TYPE_CHECKING:
     from rltui.pages.metric.screen import Left, MetricScreen
 
 
-class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
+class GridKeys(ChartScreen, ListScreen):
+    """Moving among charts that stand side by side, and how the body of a tab is divided."""
+
+    def __init__(self, session: Session, run: RunView) -> None:
+        super().__init__(session, run)
+        self.metrics = MetricsPane(run)
+        """The pane of every tab but Findings."""
+        self._arrangements: dict[str, Arrangement] = {}
+        """How Overview, Findings and ("") the other tabs are divided."""
+
+    @property
+    def tab(self) -> str:
+        """The tab that is shown."""
+        raise NotImplementedError
+
+    @property
+    def _arranged(self) -> str:
+        """The tab that is shown, if it is divided in its own way, else ""."""
+        return self.tab if self.tab in (OVERVIEW, FINDINGS_TAB) else ""
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """How the present tab is divided."""
+        return self._arrangements.get(self._arranged, Arrangement())
+
+    def _arrange_as(self, arrangement: Arrangement) -> None:
+        self._arrangements[self._arranged] = arrangement
+        self.update()
+
+    def action_grid(self) -> None:
+        """A grid of charts instead of the list, or the list again."""
+        self._arrange_as(Arrangement(grid=not self.arrangement.grid))
+
+    def action_maximise(self) -> None:
+        """The chart alone, then the list alone, then both; of a grid the chart alone, then all."""
+        now = self.arrangement
+        order = ("", "chart") if now.grid else ("", "chart", "list")
+        alone = order[(order.index(now.alone) + 1) % len(order)]
+        self._arrange_as(replace(now, alone=alone))
+
+    def leave_part(self) -> bool:
+        """Take away the crosshair of the grid, else show all parts; whether there was any."""
+        grid, arrangement = self.metrics.grid, self.arrangement
+        if self._shows_grid and grid.cross is not None:
+            grid.cross = None
+            self.update()
+            return True
+        if arrangement.alone:
+            self._arrange_as(Arrangement(grid=arrangement.grid))
+            return True
+
+        return False
+
+    # -- moving ----------------------------------------------------------------------------
+
+    @property
+    def _shows_grid(self) -> bool:
+        return self.place == GRID and self.metrics.grid.display
+
+    def _step(self, right: int, down: int) -> None:
+        """Move the cursor; along the list where the charts are not in sight."""
+        if not self._shows_grid:
+            self.items.move(right + down)
+        elif (tag := self.metrics.grid.neighbour(right, down)) is not None:
+            self.items.put(tag)
+            self.metrics.grid.follow()  # before the news of it has gone round
+            self.status.update()
+
+    def action_move(self, by: int) -> None:
+        self._step(0, by)
+
+    def action_chart_sideways(self, by: int) -> None:
+        """Move the cursor to the chart on the left or on the right."""
+        self._step(by, 0)
+
+    def action_move_half(self, by: int) -> None:
+        if self._shows_grid:
+            self._step(0, by * max(1, self.metrics.grid.grid_layout.rows // 2))
+        else:
+            self.items.move(by * max(1, self.size.height // 2))
+
+    def on_line_list_moved(self) -> None:
+        if self.arrangement.is_grid:
+            self.status.update()  # which says what charts are in sight
+
+    def on_grid_scrolled(self) -> None:
+        self.status.update()
+
+    def on_grid_picked(self, event: Grid.Picked) -> None:
+        """A click chooses a chart, a second one opens it."""
+        if event.tag == self.items.cursor:
+            self.items.chosen = event.tag
+            self.action_enter()
+        else:
+            self.items.put(event.tag)
+
+    @property
+    def chosen_step(self) -> int | None:
+        return self.metrics.grid.cross if self._shows_grid else None
+
+    def action_grid_cross(self, by: int) -> None:
+        """Move the crosshair of all charts along the steps of the one at the cursor."""
+        steps = self.steps()
+        if steps is None:
+            self.shell.say(NO_METRIC)
+            return
+        self.metrics.grid.cross = stepped(steps, self.metrics.grid.cross, by)
+        self.update()
+
+
+class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     """Overview, the category tabs, All and Findings of one run."""
 
     DEFAULT_CSS = """
@@ -43,6 +153,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
     def __init__(self, session: Session, run: RunView, from_picker: bool = False) -> None:
         """``from_picker``: from a run that is alone Esc leads back to the picker."""
         super().__init__(session, run)
+        self.timing, self.findings = TimingPane(run), FindingsPane(run)
         self._from_picker = from_picker
         self._chosen = self._tab_left(run)
         """The tab that the user chose."""
@@ -53,11 +164,13 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
-        yield TabBar(lambda: (self.run, self.tab))
-        yield MetricsPane(self.run)
-        yield TimingPane(self.run)
-        yield FindingsPane(self.run)
-        status = Status(self.footer, self._filter_note)
+        yield TabBar(lambda: (self.run, self.tab), self.select_tab)
+        yield self.metrics
+        yield self.timing
+        yield self.findings
+        status = Status(
+            self.footer, lambda: (self.timing if self.has_stages else self.metrics).note
+        )
         status.filter = self.shell.state.filter
         yield status
 
@@ -66,22 +179,14 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         tab = self.shell.state.tabs.get(run.key.name, OVERVIEW)
         return tab if tab in TAB_BY_ID else OVERVIEW
 
-    def _remember(self) -> None:
-        state = self.shell.state
-        state.filter = self.status.filter
-        state.tabs.pop(self.run.key.name, None)
-        if self._chosen != OVERVIEW:
-            state.tabs[self.run.key.name] = self._chosen  # the newest stands last
-
     def turn_to(self, run: RunView) -> None:
         """Show another run where the user left it."""
         if run is self.run:
             return
         self._tabs[self.run.key] = self._chosen
         self.run, self._chosen = run, self._tabs.get(run.key) or self._tab_left(run)
-        self.metrics.turn_to(run)
-        self.timing.turn_to(run)
-        self.findings.turn_to(run)
+        for pane in (self.metrics, self.timing, self.findings):
+            pane.turn_to(run)
 
     # -- what is shown ---------------------------------------------------------------------
 
@@ -99,30 +204,13 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         return GRID if self.arrangement.grid else LIST
 
     @property
-    def arranged(self) -> str:
-        return self.tab if self.tab in (OVERVIEW, FINDINGS_TAB) else ""
-
-    @property
     def has_stages(self) -> bool:
         """Whether the tab shows the stages of a step."""
         return self.tab == TIMING_TAB and anatomy(self.run) is not None
 
-    def _filter_note(self) -> str:
-        return self.timing.note if self.has_stages else self.metrics.note
-
     @property
     def title_words(self) -> str:
         return TAB_BY_ID[self.tab].title
-
-    @property
-    def timing(self) -> TimingPane:
-        """The pane of the stages of a step."""
-        return self.query_one(TimingPane)
-
-    @property
-    def findings(self) -> FindingsPane:
-        """The pane of Findings."""
-        return self.query_one(FindingsPane)
 
     @property
     def items(self) -> LineList[Any]:
@@ -147,35 +235,37 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         return "  ".join(x for x in (self.metrics.grid.sight, words) if x)
 
     def update(self) -> None:
-        self._remember()
+        state, (width, height) = self.shell.state, self.size
+        state.filter = self.status.filter
+        state.tabs.pop(self.run.key.name, None)
+        if self._chosen != OVERVIEW:
+            state.tabs[self.run.key.name] = self._chosen  # the newest stands last
         self.session.memory.shown(self.run.key)
-        body = self._lay_out()
-        if body.height > 0:
-            if self.tab == FINDINGS_TAB:
-                self.findings.show(body, self.arrangement.alone)
-            elif self.has_stages:
-                self.timing.show(self.status.filter, body)
-            else:
-                self.metrics.show(self.tab, self.status.filter, body, self.arrangement)
-        self.query_one("#header", Lines).update()
-        self.query_one(TabBar).update()
-        self.status.update()
 
-    def _lay_out(self) -> Size:
-        """Place the parts; returns the size of the body."""
-        width, height = self.size
         bare = width < LEAST[0] or height < LEAST[1]
         tiny = width < TINY[0] or height < TINY[1]
         tabs = 0 if tiny else 2 if height >= 30 else 1
-        bar = self.query_one(TabBar)
+        bar, is_findings = self.query_one(TabBar), self.tab == FINDINGS_TAB
         bar.display = tabs > 0
         bar.styles.height = tabs or 1
         self.status.display = not bare
-        self.findings.display = self.tab == FINDINGS_TAB and not bare
-        self.timing.display = self.has_stages and not bare
-        self.metrics.display = self.tab != FINDINGS_TAB and not self.has_stages and not bare
+        has_stages = self.has_stages
+        self.findings.display = is_findings and not bare
+        self.timing.display = has_stages and not bare
+        self.metrics.display = not (is_findings or has_stages or bare)
 
-        return Size(width, 0 if bare else height - 2 - tabs)
+        body = Size(width, height - 2 - tabs)
+        if bare or body.height <= 0:
+            pass
+        elif is_findings:
+            self.findings.show(body, self.arrangement.alone)
+        elif has_stages:
+            self.timing.show(self.status.filter, body)
+        else:
+            self.metrics.show(self.tab, self.status.filter, body, self.arrangement)
+        self.query_one("#header", Lines).update()
+        bar.update()
+        self.status.update()
 
     # -- tabs ------------------------------------------------------------------------------
 
@@ -187,30 +277,20 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         self._chosen = tab
         self.update()
 
-    def step_tab(self, by: int) -> None:
-        """Show the next or previous tab."""
+    def action_step_tab(self, by: int) -> None:
         ids = [t.id for t in tabs_of(self.run)]
         self.select_tab(ids[(ids.index(self.tab) + by) % len(ids)])
 
-    def action_previous_tab(self) -> None:
-        self.step_tab(-1)
-
-    def action_next_tab(self) -> None:
-        self.step_tab(1)
-
-    action_left, action_right = action_previous_tab, action_next_tab
+    action_turn = action_step_tab
 
     def action_shares(self) -> None:
         """Plot shares of the step, or seconds."""
-        self.timing.toggle_shares()
+        self.timing.shares = not self.timing.shares
+        self.timing.query_one("#plot", Lines).update()
 
-    # -- moving ----------------------------------------------------------------------------
-
-    def action_next_section(self) -> None:
-        self.items.move_section(1)
-
-    def action_previous_section(self) -> None:
-        self.items.move_section(-1)
+    def action_step_section(self, by: int) -> None:
+        """Move the cursor to the next section, or the one before."""
+        self.items.move_section(by)
 
     # -- in and out ------------------------------------------------------------------------
 
@@ -221,7 +301,7 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
                 self.open_metric(self.tab, self.tag)
             else:
                 self.shell.say(NO_METRIC)
-        elif (found := tag_at(self.run, self.findings.findings.cursor)) is not None:
+        elif (found := tag_at(self.run, self.items.cursor)) is not None:
             tag, step = found
             self.open_metric(self.run.infos[tag].category.value, tag, step)
         else:
@@ -245,11 +325,10 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         then(self)
 
     def _come_back(self, left: Left | None) -> None:
-        if left is None:
-            return
-        self.metrics.put(left.tab, left.tag)
-        if left.then is not None:
-            left.then(self)
+        if left is not None:
+            self.metrics.put(left.tab, left.tag)
+            if left.then is not None:
+                left.then(self)
 
     @property
     def leads_back(self) -> bool:
@@ -268,7 +347,6 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
             self.shell.exit(True)
 
     def action_runs(self) -> None:
-        """The list of runs."""
         self.leave_line()
         self.dismiss()
 
@@ -279,14 +357,14 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
             self.shell.say("no findings")
             return
         ids = [r.id for r in rows if r.is_firing] or [r.id for r in rows]
-        here = self.findings.findings.cursor if self.tab == FINDINGS_TAB else None
+        here = self.items.cursor if self.tab == FINDINGS_TAB else None
         if ids == [here]:
             self.shell.say("this is the only finding")
         index = (ids.index(here) + 1) % len(ids) if here in ids else 0
         self._chosen = FINDINGS_TAB
-        self.findings.findings.chosen = ids[index]
+        self.items.chosen = ids[index]
         self.update()
-        self.findings.findings.put(ids[index])
+        self.items.put(ids[index])
 
     def action_share_chart(self) -> None:
         """Draw the row at the cursor in one chart with the other marked rows, or alone again."""
@@ -301,8 +379,8 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_mute(self) -> None:
         """Leave the finding at the cursor out of the verdict, or take it in again."""
-        row = row_of(self.run, self.findings.findings.cursor)
-        if self.tab != FINDINGS_TAB or row is None:
+        row = row_of(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
+        if row is None:
             super().action_mute()
             return
         muted = self.session.run_list.mutes.toggle(MutedFinding.of(row.finding))
@@ -319,25 +397,29 @@ class RunScreen(GridScreen, places=(LIST, GRID, TIMING, FINDINGS)):
         from rltui.pages.metric.lines import explain_finding, explain_tag
         from rltui.tui.overlay import ExplainScreen  # imported when it is shown
 
-        run, tag, finding = self.run, self.tag, self.findings.finding
-        if tag is not None:
-            self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))
-        elif self.tab == FINDINGS_TAB and finding is not None:
-            self.shell.push_screen(ExplainScreen(lambda v, w: explain_finding(run, finding, v, w)))
-        elif self.tab == FINDINGS_TAB and (found := tag_at(run, self.findings.findings.cursor)):
-            about = found[0]
-            self.shell.push_screen(ExplainScreen(lambda v, w: explain_tag(run, about, v, w)))
-        else:
+        run, tag = self.run, self.tag
+        if tag is None and self.tab == FINDINGS_TAB:
+            row = row_of(run, self.items.cursor)
+            if row is not None:
+                about = row.finding
+                shown = ExplainScreen(lambda v, w: explain_finding(run, about, v, w))
+                self.shell.push_screen(shown)
+                return
+            found = tag_at(run, self.items.cursor)
+            tag = found[0] if found is not None else None
+        if tag is None:
             self.shell.say("nothing to explain at the cursor")
+            return
+        shown = ExplainScreen(lambda v, w: explain_tag(run, tag, v, w))
+        self.shell.push_screen(shown)
 
     def copied_text(self) -> str:
         from rltui.facts.sentences import finding_text, metric_text  # imported when it is shown
 
-        run, tag, finding = self.run, self.tag, self.findings.finding
-        if tag is not None:
-            return metric_text(run, tag)
-        found = self.tab == FINDINGS_TAB and finding is not None
-        return finding_text(run, finding) if found and finding is not None else ""
+        if self.tag is not None:
+            return metric_text(self.run, self.tag)
+        row = row_of(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
+        return finding_text(self.run, row.finding) if row is not None else ""
 
     def show_step(self, step: int) -> None:
         if self.tag is not None:

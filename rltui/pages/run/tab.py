@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean
@@ -16,7 +16,6 @@ from rltui.draw.line import (
     TEXT,
     Entry,
     Line,
-    Span,
     Token,
     beside,
     fit_line,
@@ -34,7 +33,6 @@ from rltui.facts.metrics import (
     ALL,
     FINDINGS,
     OVERVIEW,
-    TAB_BY_ID,
     Section,
     Tab,
     make_row,
@@ -46,8 +44,8 @@ from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_
 from rltui.pages.findings.lines import calm_lines, event_lines, first_mover_lines, heading
 from rltui.pages.log.lines import died_lines
 from rltui.pages.metric.metric_chart import Zoom, chart_lines
-from rltui.pages.run.metric_table import columns_of, fitted, table_entries
-from rltui.pages.timing.lines import step_line
+from rltui.pages.run.metric_table import columns_of, fitted, section_entries
+from rltui.pages.timing.pane import step_line
 from rltui.session import RunView
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
@@ -90,29 +88,28 @@ class TabLayout:
     """Whether the heading stands above the list and does not scroll."""
 
 
-def tab_layout(tab: str, width: int, height: int, rows: int) -> TabLayout:
-    """The layout of a tab with ``rows`` rows in ``width`` x ``height``."""
+def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "") -> TabLayout:
+    """The layout of a tab with ``rows`` rows in ``width`` x ``height``; ``alone``: the list or the
+    chart has all of it."""
     headed = tab != OVERVIEW
-    room = max(1, height - headed)
+    room, margin = max(1, height - headed), 2 if width >= 110 else 1
+    if alone == "list":
+        return TabLayout(margin, max(10, width - margin - 1), width, 0, room, 0, headed)
+    below = 0
+
     if width >= 110:
         cells = _LIST_WIDE if width >= 150 else _LIST_MEDIUM
         below = room - rows if headed and room - rows >= 6 else 0
-        side = width - 2 - cells - _GAP
-        return TabLayout(2, cells, cells + 4, side, room - below, below, headed)
-    cells = max(10, width - 2)
-    below = 0
-    if headed and width >= 60 and height >= 15:
-        least = 7 if height < 17 else 10 if height < 30 else 15
-        below = max(least, room - max(rows, 1))
+        left, side = cells + 4, width - 2 - cells - _GAP
+    else:
+        cells, left, side = max(10, width - 2), width, 0
+        if headed and width >= 60 and height >= 15:
+            least = 7 if height < 17 else 10 if height < 30 else 15
+            below = max(least, room - max(rows, 1))
+    if alone == "chart":
+        left, side = 0, width - 1
 
-    return TabLayout(1, cells, width, 0, max(1, room - below), below, headed)
-
-
-def list_alone(tab: str, width: int, height: int) -> TabLayout:
-    """The layout of a tab whose list has the whole body."""
-    margin, headed = 2 if width >= 110 else 1, tab != OVERVIEW
-    cells = max(10, width - margin - 1)
-    return TabLayout(margin, cells, width, 0, max(1, height - headed), 0, headed)
+    return TabLayout(margin, cells, left, side, max(1, room - below), below, headed)
 
 
 def chart_alone(
@@ -121,18 +118,6 @@ def chart_alone(
     """The chart of a tag in the whole body, with the crosshair at the step ``cross``."""
     chart = chart_lines(run, tag, view, width, height - 1, zoom=Zoom(cross))
     return [chart_title(run, tag, view, width), *chart]
-
-
-def without_rows(layout: TabLayout, width: int, height: int) -> TabLayout:
-    """The layout of a tab that has no row: what stands in place of the list has all the width."""
-    return replace(
-        layout,
-        rows=max(1, width - layout.margin - 1),
-        left=width,
-        side=0,
-        below=0,
-        list_height=max(1, height),
-    )
 
 
 def overview_entries(
@@ -144,25 +129,39 @@ def overview_entries(
 ) -> list[Entry[str]]:
     """The whole list of Overview: the questions, and around them what is found. The row of the
     tag ``kept`` is among them whatever the room."""
+    height, width = layout.list_height, layout.rows
     top = _short_findings(run, view, layout)
-    step = step_line(run, view, layout.rows) if layout.list_height >= _ONE_MORE else None
-    room = layout.list_height - len(top) - (step is not None and not layout.side)
+    step = step_line(run, view, width) if height >= _ONE_MORE else None
+    room = height - len(top) - (step is not None and not layout.side)
     chosen, blanks = fitted(sections, room, kept)
-    columns = columns_of([r for s in sections for r in s.rows], layout.rows, view)
+    columns = columns_of([r for s in sections for r in s.rows], width, view)
     entries: list[Entry[str]] = [fixed(x) for x in indented(top, layout.margin)]
-    for i, entry in enumerate(table_entries(run, chosen, columns, view, layout.margin)):
+    rows = section_entries(run, chosen, columns, view, layout.margin, whole=True)
+
+    for i, entry in enumerate(rows):
         if blanks and i and entry.id is None:
             entries.append(fixed([]))
         entries.append(entry)
-    spare = layout.list_height - len(entries)
-    wide = layout.side or layout.rows >= _LIST_WIDE
+
+    spare = height - len(entries)
     below = spare - (2 if step is not None and spare >= _BELOW_AND_STEP else 0)
-    lines = _below_overview(run, view, layout.rows, below) if wide else []
+    wide = layout.side or width >= _LIST_WIDE
+    lines = _below_overview(run, view, width, below) if wide else []
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
         apart = layout.side and len(lines) + 1 < spare
         lines = [*([[]] if apart else []), step, *lines]
 
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
+
+
+def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
+    """In one pane: the worst findings above the list, and what moved first."""
+    height, width = layout.list_height, layout.rows
+    if layout.side or height < 14 or width < 58:
+        return []
+    troubles = file_lines(run, width, view)
+    lines = short_lines(run, width, view, (5 if height >= 20 else 3) - len(troubles))
+    return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
 
 
 def _below_overview(run: RunView, view: View, width: int, height: int) -> list[Line]:
@@ -177,24 +176,8 @@ def _below_overview(run: RunView, view: View, width: int, height: int) -> list[L
         lines += [[], *check_table(run, story, view, width)[:room]]
     if happened := event_lines(run, view, width, height - len(lines) - 1):
         lines += [[], *happened]
+
     return lines
-
-
-def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
-    """In one pane: the worst findings above the list, and what moved first."""
-    height, width = layout.list_height, layout.rows
-    if layout.side or height < 14 or width < 58:
-        return []
-    troubles = file_lines(run, width, view)
-    lines = short_lines(run, width, view, (5 if height >= 20 else 3) - len(troubles))
-    return [*(lines or calm_lines(run, width, view)[:1]), *troubles]
-
-
-def shown_of(sections: Sequence[Section], total: int, tab: str) -> str:
-    """ "Actor 4 of 22": what a filter left."""
-    count = sum(len(s.rows) for s in sections)
-    title = "Overview" if tab == OVERVIEW else TAB_BY_ID[tab].title
-    return f"{title} {count} of {total}"
 
 
 def first_to_look_at(run: RunView, tab: str, sections: Sequence[Section]) -> str:
@@ -204,11 +187,7 @@ def first_to_look_at(run: RunView, tab: str, sections: Sequence[Section]) -> str
     worst = _worst_tag(run) if tab == OVERVIEW else None
     if any(r.tag == worst for r in rows):
         return worst or ""
-    for level in (Level.BAD, Level.WATCH):
-        for row in rows:
-            if row.level is level:
-                return row.tag
-    return rows[0].tag
+    return max(rows, key=lambda r: r.level if r.level >= Level.WATCH else Level.UNKNOWN).tag
 
 
 def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None) -> str | None:
@@ -252,14 +231,12 @@ def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
     if not hidden:
         return []
     bad = sum(run.verdict.tag_level(t) is Level.BAD for t in hidden)
-    glyph = view.glyphs.badge(Level.BAD if bad else Level.UNKNOWN)
-    look = style(LEVEL_TOKEN[Level.BAD], bold=True) if bad else MUTED
-    tail = f", {bad} of them bad" if bad else ""
-    rows = "row" if len(hidden) == 1 else "rows"
+    badge = (view.glyphs.badge(Level.UNKNOWN), MUTED)
+    if bad:
+        badge = (view.glyphs.badge(Level.BAD), style(LEVEL_TOKEN[Level.BAD], bold=True))
+    words = f" {len(hidden)} {'row' if len(hidden) == 1 else 'rows'} hidden by the filter"
 
-    return [
-        [("  ", TEXT), (glyph, look), (f" {len(hidden)} {rows} hidden by the filter{tail}", MUTED)]
-    ]
+    return [[("  ", TEXT), badge, (words + (f", {bad} of them bad" if bad else ""), MUTED)]]
 
 
 def side_lines(
@@ -272,6 +249,7 @@ def side_lines(
         lines = findings_pane(run, width, max(4, height * share // 100), view)
         lines.append([])
     room = height - len(lines)
+
     if room < 7 or cursor not in run.infos:
         return lines
     others = companions(run, cursor)
@@ -281,14 +259,13 @@ def side_lines(
             low = _side_by_side(run, view, width, (room - 1) // 2, others[1:3], ("none", "none"))
             return [*lines, *top, [], *low]
         return [*lines, *_side_by_side(run, view, width, min(room, 31), [cursor, others[0]])]
-    # the first paint, before there is a verdict, does not wait for it
-    ready = room >= 31 and run.report is not None
-    linked = _linked(run, cursor) if ready else []
-    if not linked:
-        return [*lines, *_titled_chart(run, cursor, view, width, min(room, 31))]
-    height = min(room - len(linked) * _SMALL_CHART - 4, 27)
-    lines += _titled_chart(run, cursor, view, width, height, stacked=True)
-    lines += [[], heading("moves with it", width, view, "same steps")]
+    linked = _linked(run, cursor) if room >= 31 else []
+    tall = min(room - len(linked) * _SMALL_CHART - 4, 27) if linked else min(room, 31)
+    lines.append(chart_title(run, cursor, view, width))
+    lines += chart_lines(run, cursor, view, width, tall - 1, stacked=bool(linked))
+
+    if linked:
+        lines += [[], heading("moves with it", width, view, "same steps")]
     for tag in linked:
         lines += _small_chart(run, tag, view, width, tag == linked[-1])
 
@@ -296,24 +273,20 @@ def side_lines(
 
 
 def _linked(run: RunView, tag: str) -> list[str]:
-    """The two tags that move with a tag most clearly."""
-    from rltui.pages.metric.related import related  # imported when it is shown
+    """The two tags that move with a tag most clearly; none for the first paint, which does not wait
+    for it: before there is a verdict."""
+    from rltui.pages.metric.lines import related  # imported when it is shown
 
-    return [r.tag for r in related(run, tag) if r.is_link][:2]
+    found = related(run, tag) if run.report is not None else ()
+    return [r.tag for r in found if r.is_link][:2]
 
 
-def _titled_chart(
-    run: RunView,
-    tag: str,
-    view: View,
-    width: int,
-    height: int,
-    *,
-    stacked: bool = False,
-    timeline: str = "named",
-) -> list[Line]:
-    chart = chart_lines(run, tag, view, width, height - 1, stacked=stacked, timeline=timeline)
-    return [chart_title(run, tag, view, width), *chart]
+def _small_chart(run: RunView, tag: str, view: View, width: int, last: bool) -> list[Line]:
+    """Badge and title over a chart of the same steps; the last one has their axis."""
+    row, rows = make_row(run, tag), _SMALL_CHART - 1 + 2 * last
+    badge = (f"{view.glyphs.badge(row.level)} ", style(LEVEL_TOKEN[row.level], bold=True))
+    chart = chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
+    return [[badge, (view.glyphs.text(row.title), STRONG)], *chart]
 
 
 def _side_by_side(
@@ -328,9 +301,13 @@ def _side_by_side(
     once."""
     each = (width - 3) // 2
     left, right = (
-        _titled_chart(run, tag, view, each, height, timeline=timeline)
+        [
+            chart_title(run, tag, view, each),
+            *chart_lines(run, tag, view, each, height - 1, timeline=timeline),
+        ]
         for tag, timeline in zip(tags, timelines, strict=True)
     )
+
     return beside(left, right, each, 3, height)
 
 
@@ -338,16 +315,6 @@ def companions(run: RunView, cursor: str) -> list[str]:
     """Vital signs to see beside the one at the cursor: the worst first, then in their order."""
     rows = [r for s in overview_sections(run) for r in s.rows if r.tag != cursor]
     return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
-
-
-def _small_chart(run: RunView, tag: str, view: View, width: int, last: bool) -> list[Line]:
-    """Badge and title over a chart of the same steps; the last one has their axis."""
-    row = make_row(run, tag)
-    look = style(LEVEL_TOKEN[row.level], bold=True)
-    head: Line = [(f"{view.glyphs.badge(row.level)} ", look), (view.glyphs.text(row.title), STRONG)]
-    rows = _SMALL_CHART - 1 + 2 * last
-    chart = chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
-    return [head, *chart]
 
 
 def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
@@ -385,13 +352,34 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
         needed = [line_width(labels[t.id]) + gap for t in tabs if t.key or t.id == active]
         if left + sum(needed) - gap + _MORE <= width:
             break
+
     shown, x = list(tabs), left + sum(line_width(x) + gap for x in labels.values()) - gap
-    while len(shown) > 1 and x + (_MORE if len(shown) < len(tabs) else 0) > width:
-        least = min(reversed(shown), key=lambda t: _weight(run, t, active))
+    while len(shown) > 1 and x + _MORE * (len(shown) < len(tabs)) > width:
+        least = min(reversed(shown), key=lambda tab: _weight(run, tab, active))
         shown.remove(least)
         x -= line_width(labels[least.id]) + gap
 
-    return _place_tabs(shown, labels, len(tabs) - len(shown), view, width, gap, left)
+    line, spots = _label_line([(t.id, labels[t.id]) for t in shown], gap, left)
+    if len(shown) < len(tabs):
+        line.append((f" {view.glyphs.ellipsis}", MUTED))
+
+    return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
+
+
+def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
+    """The labels of tabs beside each other, from the cell ``left`` on."""
+    line: Line = [(" " * left, TEXT)] if left else []
+    spots: list[TabSpot] = []
+    x = left
+    for tab, label in labels:
+        if spots:
+            line.append((" " * gap, TEXT))
+            x += gap
+        spots.append(TabSpot(tab, x, x + line_width(label)))
+        line.extend(label)
+        x = spots[-1].end
+
+    return line, spots
 
 
 def _weight(run: RunView, tab: Tab, active: str) -> tuple[bool, bool, bool]:
@@ -400,61 +388,31 @@ def _weight(run: RunView, tab: Tab, active: str) -> tuple[bool, bool, bool]:
     return tab.id == active, matters, bool(tab.key)
 
 
-def _place_tabs(
-    tabs: list[Tab],
-    labels: dict[str, Line],
-    hidden: int,
-    view: View,
-    width: int,
-    gap: int,
-    left: int,
-) -> tuple[Line, list[TabSpot]]:
-    line: Line = [(" " * left, TEXT)] if left else []
-    spots: list[TabSpot] = []
-    x = left
-    for tab in tabs:
-        if spots:
-            line.append((" " * gap, TEXT))
-            x += gap
-        end = x + line_width(labels[tab.id])
-        spots.append(TabSpot(tab.id, x, end))
-        line.extend(labels[tab.id])
-        x = end
-    if hidden:
-        line.append((f" {view.glyphs.ellipsis}", MUTED))
-
-    return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
-
-
 def _tab_label(run: RunView, tab: Tab, active: bool, view: View, form: str) -> Line:
-    names = {"title": tab.title, "medium": tab.medium, "short": tab.short}
-    name = tab.title if active and form == "short" else names[form]
-    look = style(Token.STRONG, bold=True, underline=active and form == "short") if active else TEXT
-    line: Line = []
-    if tab.key:
-        line.append((f"{tab.key} ", style(Token.ACCENT) if active else MUTED))
-    line.append((name, look))
-    line.extend(_tab_badge(run, view, tab, "" if form == "short" else " "))
-    return line
+    """Key, name and badge of a tab; ``form``: with its title, its medium or its short name."""
+    is_short = form == "short"
+    name = {"title": tab.title, "medium": tab.medium, "short": tab.short}[form]
+    look = style(Token.STRONG, bold=True, underline=is_short) if active else TEXT
+    line: Line = [(f"{tab.key} ", style(Token.ACCENT) if active else MUTED)] if tab.key else []
+    line.append((tab.title if active and is_short else name, look))
 
-
-def _tab_badge(run: RunView, view: View, tab: Tab, gap: str) -> list[Span]:
     if tab.id == ALL:
-        return [(f" {len(run.infos)}", MUTED)] if gap else []
+        return line if is_short else [*line, (f" {len(run.infos)}", MUTED)]
     if tab.id == FINDINGS:
-        return [(f" {sum(marks(run).values())}", MUTED)]
-    level = _level(run, tab)
+        return [*line, (f" {sum(marks(run).values())}", MUTED)]
+    level, gap = _level(run, tab), "" if is_short else " "
     if level is Level.UNKNOWN and not _is_open(run, tab):
-        return []
-    return [(gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
+        return line
+
+    return [*line, (gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
 
 
 def _level(run: RunView, tab: Tab) -> Level:
     if tab.id in (OVERVIEW, FINDINGS):
         return run.verdict.level
-    if tab.category is None:
+    if tab.category is None or _is_open(run, tab):
         return Level.UNKNOWN
-    return Level.UNKNOWN if _is_open(run, tab) else run.verdict.category_level(tab.category)
+    return run.verdict.category_level(tab.category)
 
 
 def _is_open(run: RunView, tab: Tab) -> bool:
@@ -476,4 +434,5 @@ def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:
                 (glyphs.heavy * (end - start), ACCENT),
                 (glyphs.rule * (width - end), RULE),
             ]
+
     return [(glyphs.rule * width, RULE)]

@@ -12,7 +12,6 @@ from rltui.core.batch import Note, RunKey
 from rltui.core.errors import did_you_mean
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, fit, pad
-from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -23,7 +22,7 @@ from rltui.draw.line import (
     Entry,
     LazyEntries,
     Line,
-    Token,
+    Span,
     beside,
     column,
     fit_line,
@@ -41,7 +40,6 @@ from rltui.facts.findings import FindingRow, cause_of, change_words, finding_row
 from rltui.facts.groups import slot_of, slot_sign
 from rltui.facts.metrics import OVERVIEW, newest_of
 from rltui.facts.runs import ListedRun, Names, since_step
-from rltui.health.model import Finding
 from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.log.lines import crashed_line
 from rltui.pages.metric.metric_chart import chart_lines
@@ -55,6 +53,15 @@ from rltui.session.session import Search
 _WORST_AND_COUNT = 50
 #: Lines about hosts, servers and directories that cannot be read.
 _MOST_TROUBLES = 3
+#: Fewest cells of the screen, and cells of margin, framework, step, age, title and value there.
+_WIDTHS = (
+    (110, (2, 15, 8, 7, 11, 10)),
+    (100, (1, 13, 8, 7, 7, 10)),
+    (80, (1, 13, 8, 0, 7, 10)),
+    (60, (1, 0, 8, 0, 0, 10)),
+    (50, (1, 0, 0, 0, 0, 10)),
+    (0, (1, 0, 0, 0, 0, 0)),
+)
 #: Cells that a sparkline keeps beside names that are cut, in a wide terminal.
 _LEAST_SPARK = 12
 #: Hosts that are named while their search is under way.
@@ -79,14 +86,10 @@ class _Columns:
         """``longest`` name, and what the longest ``own`` one takes without its folders, all of it
         by default; ``marks``: with a column for the signs of marked runs; ``state``: cells of the
         longest state with its glyph."""
+        fitting = next(cells for least, cells in _WIDTHS if width >= least)
+        self.left, self.framework, self.step, self.age, self.title, self.value = fitting
         self.mark = 2 if marks else 0
-        self.left = 2 if width >= 110 else 1
-        self.framework = 15 if width >= 110 else 13 if width >= 80 else 0
         self.state = 14 if width >= 110 else min(14, max(12, state + 1)) if width >= 60 else 0
-        self.step = 8 if width >= 60 else 0
-        self.age = 7 if width >= 100 else 0
-        self.title = 11 if width >= 110 else 7 if width >= 80 else 0
-        self.value = 10 if width >= 50 else 0
         self._share_out(width, longest)
         if self.name < longest + 2:
             self._share_out(width, longest, _LEAST_SPARK)
@@ -97,18 +100,8 @@ class _Columns:
 
     def _share_out(self, width: int, longest: int, spark: int = 24) -> None:
         """Give what is left to the name and the sparkline."""
-        gaps = 2 if self.value else 1
-        used = (
-            self.left
-            + self.mark
-            + 2
-            + self.framework
-            + self.state
-            + self.step
-            + self.age
-            + self.title
-        )
-        rest = width - used - self.value - gaps - 1
+        taken = (self.left, self.mark, self.framework, self.state, self.step, self.age, self.title)
+        rest = width - sum(taken) - self.value - (2 if self.value else 1) - 3
         least_spark = spark if width >= 110 else 8 if width >= 80 else 0
         self.name = max(8, min(longest + 2, rest - least_spark))
         self.spark = min(60, rest - self.name) if rest - self.name >= 6 else 0
@@ -141,18 +134,48 @@ class RunRows:
 
     def head(self) -> Line:
         """The column heads, set into a rule."""
-        return _head(self._columns, self._width, self._view)
+        columns, rule = self._columns, self._view.glyphs.rule
+        line: Line = [(" " * columns.left, TEXT)]
+        heads = (
+            ("Run", columns.mark + columns.name + 2, TITLE),
+            ("framework", columns.framework, MUTED),
+            ("state", columns.state, MUTED),
+        )
+
+        for head, room, look in heads:
+            if room:
+                line.append((f"{head} ", look))
+                line.append((rule * max(0, room - len(head) - 2) + " ", RULE))
+        for head, room in (("step", columns.step), ("age", columns.age)):
+            if room:
+                line.append((pad(head, room - 1, right=True) + " ", MUTED))
+        if columns.value:
+            headline = pad("headline", columns.title + columns.value)
+            line += [(" ", TEXT), (headline, MUTED)]
+        if columns.spark:
+            over = "over the run" if columns.spark >= 12 else "run"
+            line.append((" " + pad(over, columns.spark), MUTED))
+
+        return fit_line(line, self._width - 1)
 
     def entries(
         self, hidden: int, notes: Sequence[Note] = (), searching: Sequence[Search] = ()
     ) -> Sequence[Entry[RunKey]]:
         """One entry per run, after trouble that concerns no single run (``notes``) and what is
         being searched for the first time; ``hidden`` runs did not pass the filter."""
-        above = self._troubles(troubles_in(notes)) + self._searches(searching)
+        margin, room = (" " * self._columns.left, TEXT), self._width - self._columns.left - 1
+        glyphs, troubles = self._view.glyphs, troubles_in(notes)
+        shown = [[note] for note in troubles[: _MOST_TROUBLES - 1]]
+        shown += [rest] if (rest := troubles[_MOST_TROUBLES - 1 :]) else []
+        above: list[Entry[RunKey]] = [
+            fixed([margin, *trouble_line(some, room, glyphs, whole=True)]) for some in shown
+        ]
+        badge = (f"{glyphs.badge(Level.UNKNOWN)} ", MUTED)
+        searches = search_lines(searching, room - 2, _MOST_TROUBLES)
+        above += [fixed([margin, badge, *line]) for line in searches]
         below = list[Entry[RunKey]]()
         if hidden:
-            margin = " " * self._columns.left
-            below.append(fixed([(margin, TEXT), (f"{hidden} hidden by the filter", MUTED)]))
+            below.append(fixed([margin, (f"{hidden} hidden by the filter", MUTED)]))
         first, last = len(above), len(above) + len(self._listed)
 
         def make(at: int) -> Entry[RunKey]:
@@ -164,46 +187,27 @@ class RunRows:
         ids = [*(e.id for e in above), *(x.key for x in self._listed), *(e.id for e in below)]
         reference = self._reference
         heights = [2 if x.says_more or x.run is reference else 1 for x in self._listed]
+
         return LazyEntries(ids, [*(1 for _ in above), *heights, *(1 for _ in below)], make)
 
-    def _troubles(self, troubles: list[Note]) -> list[Entry[RunKey]]:
-        """One line each of the first ones; the last line counts the others."""
-        shown = [[note] for note in troubles[: _MOST_TROUBLES - 1]]
-        rest = troubles[_MOST_TROUBLES - 1 :]
-        margin, width = self._columns.left, self._width - self._columns.left - 1
-        return [
-            fixed(
-                [(" " * margin, TEXT), *trouble_line(notes, width, self._view.glyphs, whole=True)]
-            )
-            for notes in (*shown, *([rest] if rest else ()))
-        ]
-
-    def _searches(self, searching: Sequence[Search]) -> list[Entry[RunKey]]:
-        margin, width = self._columns.left, self._width - self._columns.left - 1
-        mark = (f"{self._view.glyphs.badge(Level.UNKNOWN)} ", MUTED)
-        found = search_lines(searching, width - 2, _MOST_TROUBLES)
-        return [fixed([(" " * margin, TEXT), mark, *line]) for line in found]
-
     def _entry(self, listed: ListedRun, height: int) -> Entry[RunKey]:
+        columns, view = self._columns, self._view
+        cells, left = self._width - columns.left - 1, columns.left
+
         def draw(cursor: bool) -> list[Line]:
-            name = self._names[listed.name]
-            lines = [_line(listed.run, name, self._columns, self._view, cursor)]
+            lines = [_line(listed.run, self._names[listed.name], columns, view, cursor)]
             if height > 1:
-                below = self._second_line(listed.run)
-                lines.append([(" " * (4 + self._columns.mark), TEXT), *below])
-            cells, left = self._width - self._columns.left - 1, self._columns.left
-            return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
+                room, said = cells - columns.mark - 5, list[Span]()
+                if listed.run is self._reference:
+                    said = [("the others are compared with it", MUTED)]
+                    room -= line_width(said) + 3
+                more = _below(listed.run, view, room, self._reading)
+                gap = [("   ", TEXT)] if said and more else []
+                lines.append([(" " * (4 + columns.mark), TEXT), *said, *gap, *more])
+
+            return [with_margin(x, cells, left, view, cursor=cursor) for x in lines]
 
         return Entry(listed.key, draw, height)
-
-    def _second_line(self, run: RunView) -> Line:
-        room = self._width - self._columns.left - self._columns.mark - 6
-        said: Line = []
-        if run is self._reference:
-            said = [("the others are compared with it", MUTED)]
-            room -= line_width(said) + 3
-        below = _below(run, self._view, room, self._reading)
-        return [*said, *([("   ", TEXT)] if said and below else []), *below]
 
 
 @lru_cache(maxsize=4)
@@ -212,91 +216,57 @@ def _short_names(names: tuple[str, ...], width: int, ellipsis: str) -> Mapping[s
     return dict(zip(names, distinct(names, width, ellipsis), strict=True))
 
 
-def _head(columns: _Columns, width: int, view: View) -> Line:
-    """The column heads, set into a rule."""
-    heads = [
-        ("Run", columns.mark + columns.name + 2),
-        ("framework", columns.framework),
-        ("state", columns.state),
-    ]
-    rule = view.glyphs.rule
-    line: Line = [(" " * columns.left, TEXT)]
-    for i, (head, room) in enumerate(heads):
-        if room:
-            line.append((f"{head} ", style(Token.STRONG, bold=True) if i == 0 else MUTED))
-            line.append((rule * max(0, room - len(head) - 2) + " ", RULE))
-    for head, room in (("step", columns.step), ("age", columns.age)):
-        if room:
-            line.append((pad(head, room - 1, right=True) + " ", MUTED))
-    if columns.value:
-        line.append((" ", TEXT))
-        line.append((pad("headline", columns.title + columns.value), MUTED))
-    if columns.spark:
-        line.append(
-            (" " + pad("over the run" if columns.spark >= 12 else "run", columns.spark), MUTED)
-        )
-
-    return fit_line(line, width - 1)
-
-
 def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) -> Line:
-    glyphs, level = view.glyphs, run.verdict.level
-    look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH)
-    name_look = STRONG if level >= Level.WATCH or here else TEXT
-    slot = slot_of(view.marked, run)
-    sign: Line = [("  ", TEXT)] if slot is None else [(f"{slot_sign(slot)} ", slot_look(slot))]
+    """Mark, badge, name, framework, state, step, age and headline of a run."""
+    glyphs, level, progress = view.glyphs, run.verdict.level, run.progress
+    alarm, ellipsis = level >= Level.WATCH, glyphs.ellipsis
+    slot, line = slot_of(view.marked, run), list[Span]()
 
-    return [
-        *(sign if columns.mark else []),
-        (f"{glyphs.badge(level)} ", look),
-        column(name, columns.name, name_look),
-        *_facts(run, columns, view),
-        *_headline(run, columns, view),
-    ]
+    if columns.mark:
+        line.append(("  ", TEXT) if slot is None else (f"{slot_sign(slot)} ", slot_look(slot)))
+    line.append((f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)))
+    line.append(column(name, columns.name, STRONG if alarm or here else TEXT))
 
-
-def _facts(run: RunView, columns: _Columns, view: View) -> Line:
-    known, progress = run.recognition, run.progress
-    line: Line = []
     if columns.framework:
-        words = [known.title if known else "", (known.algorithm or "") if known else ""]
-        text = " · ".join(w for w in words if w) or "–"
-        text = view.glyphs.text(text)
-        line.append(column(text, columns.framework, MUTED, ellipsis=view.glyphs.ellipsis))
+        text = glyphs.text(_framework(run))
+        line.append(column(text, columns.framework, MUTED, ellipsis=ellipsis))
     if columns.state:
-        line.extend(
-            fit_line(state_spans(run, view), columns.state - 1, ellipsis=view.glyphs.ellipsis)
-        )
+        line += fit_line(state_spans(run, view), columns.state - 1, ellipsis=ellipsis)
         line.append((" ", TEXT))
     if columns.step:
         last = progress.last_step if progress else None
         text = numbers.step(last)
-        if last is not None and run.step_word != "step":
-            text = f"{run.step_word} {text}" if len(text) + 4 <= columns.step else text
+        if last is not None and run.step_word != "step" and len(text) + 4 <= columns.step:
+            text = f"{run.step_word} {text}"
         line.append(column(text, columns.step, right=True))
     if columns.age:
         age = progress.age_s if progress else None
         line.append(column(numbers.age(age), columns.age, MUTED, right=True))
 
-    return line
+    return [*line, *_headline(run, columns, view)]
+
+
+def _framework(run: RunView) -> str:
+    """Framework and algorithm."""
+    known = run.recognition
+    return " · ".join(w for w in (known.title, known.algorithm) if w) if known else "–"
 
 
 def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     tag = run.headline()
     if tag is None or not columns.value:
         return []
-    info, value = run.infos[tag], numbers.aligned(newest_of(run, run.shown(tag)))
+    value = numbers.aligned(newest_of(run, run.shown(tag)))
     line: Line = [(" ", TEXT)]
+
     if columns.title:
-        title = view.glyphs.text(info.title)
-        blank = len(value) - len(value.lstrip())
+        title, blank = view.glyphs.text(run.infos[tag].title), len(value) - len(value.lstrip())
         cells = columns.title + blank  # a long title reaches up to the value
         line.append(column(title, cells, MUTED, ellipsis=view.glyphs.ellipsis))
         value = value[blank:]
     line.append((value, STRONG))
     if columns.spark:
-        line.append((" ", TEXT))
-        line.extend(spark_line(run, tag, columns.spark, view, judged=True))
+        line += [(" ", TEXT), *spark_line(run, tag, columns.spark, view, judged=True)]
 
     return line
 
@@ -308,13 +278,14 @@ def _below(run: RunView, view: View, width: int, share: float | None) -> Line:
     if run.data.files.reading:
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
     line = crashed_line(run, view)
+
     if not line and run.infos:
         firing = [r for r in finding_rows(run) if r.is_firing]
         line = _worst_line(run, firing, view) if firing else []
     if line and troubles:
         count = trouble_count(troubles, view.glyphs, short=width < _WORST_AND_COUNT)
-        room = max(0, width - line_width([count]) - 3)
-        return [*_cut(line, room, view.glyphs), ("   ", TEXT), count]
+        room = min(max(0, width - line_width([count]) - 3), line_width(line))
+        return [*fit_line(line, room, ellipsis=view.glyphs.ellipsis), ("   ", TEXT), count]
     if troubles:
         return trouble_line(troubles, width, view.glyphs)
     if not line and not run.infos:
@@ -322,11 +293,6 @@ def _below(run: RunView, view: View, width: int, share: float | None) -> Line:
         return [(f"no scalar yet: {numbers.exact(size)} bytes read", MUTED)]
 
     return line
-
-
-def _cut(line: Line, width: int, glyphs: GlyphSet) -> Line:
-    """The line in at most ``width`` cells."""
-    return fit_line(line, min(width, line_width(line)), ellipsis=glyphs.ellipsis)
 
 
 def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:
@@ -337,19 +303,16 @@ def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:
     if worst.tag is None:
         return [(words(sentences.short(worst)), look)]
     line: Line = []
+
     if cause is not None:
         change = f"{run.infos[cause.tag].title} {change_words(cause)}"
         line += [(words(change), look), (f" at {numbers.step(cause.step)}, then ", MUTED)]
     line.append((words(worst.title), look))
-    line.append((_since(run, worst), MUTED))
+    line.append(("" if worst.since_step is None else f"  since {since_step(run, worst)}", MUTED))
     if len(firing) > 1:
         line.append((f"  and {len(firing) - 1} more", MUTED))
 
     return line
-
-
-def _since(run: RunView, finding: Finding) -> str:
-    return "" if finding.since_step is None else f"  since {since_step(run, finding)}"
 
 
 def waiting_lines(
@@ -367,15 +330,18 @@ def waiting_lines(
     were chosen; ``searching``: logdirs of which nothing is known yet; ``awaited``: those that do
     not exist yet, with what is there under nearly the same name."""
     troubles = [note for note in troubles if note.path not in awaited]
+    below = _trouble_lines(troubles, width)
     if searching and not expected:
         lines = [[], *([("  ", TEXT), *line] for line in search_lines(searching, width - 3))]
-        return [*lines, *_trouble_lines(troubles, width)][:height]
+        return [*lines, *below][:height]
+
     names = [fit(clean(str(p)), width - 6) for p in logdirs]
-    runs = "1 run" if expected == 1 else f"{numbers.step(expected)} runs"
-    nothing = "no log could be read in" if troubles else "waiting for logs in"
-    doing = f"reading {runs} in" if expected else nothing
+    doing = "no log could be read in" if troubles else "waiting for logs in"
+    if expected:
+        doing = f"reading {'1 run' if expected == 1 else f'{numbers.step(expected)} runs'} in"
     said = wrap(unmatched, max(1, width - 4)) if unmatched else []
     lines = [[], *([(f"  {x}", TEXT)] for x in [*said, doing])]
+
     for name, path in zip(names[: max(1, height - 7)], logdirs, strict=False):
         lines.append([("    ", TEXT), (name, STRONG)])
         if path in awaited:
@@ -384,40 +350,7 @@ def waiting_lines(
         there = "a log can be read" if troubles else "its first file does"
         lines += [[], [(f"  a run appears here as soon as {there}", MUTED)]]
 
-    return [*lines, *_trouble_lines(troubles, width)][:height]
-
-
-def absent_words(similar: Path | None) -> str:
-    """What is said of a logdir that does not exist; ``similar``: what does."""
-    return f"does not exist yet{did_you_mean(None if similar is None else clean(str(similar)))}"
-
-
-def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEARCHES) -> list[Line]:
-    """What the first searches are waiting for, one line for each host: "connecting to node7 for
-    3 s"; the last of ``most`` lines counts the others."""
-    waits = {_search_words(search): search.seconds for search in searching}
-    shown = [*waits.items()]
-    if len(shown) > most:
-        shown, rest = shown[: most - 1], len(shown) - most + 1
-        shown.append((f"and searching {rest} others", waits.popitem()[1]))
-    lines = []
-    for words, seconds in shown:
-        lasts = f" for {numbers.duration(seconds)}" if seconds >= 1 else ""
-        lines.append([(fit(words, width - len(lasts)), TEXT), (lasts, MUTED)])
-
-    return lines
-
-
-def _search_words(search: Search) -> str:
-    """What one search does."""
-    path = search.logdir
-    verb = "connecting to" if search.connecting else "searching"
-    if isinstance(path, RemotePath) and path.scheme == RAY:
-        where = "" if path.authority == AUTO else f" at {clean(path.authority)}"
-        return f"{verb} the Ray cluster{where}"
-    if isinstance(path, RemotePath) and path.scheme == SSH and search.connecting:
-        return f"{verb} {clean(path.authority)}"
-    return f"{verb} {clean(str(path))}"
+    return [*lines, *below][:height]
 
 
 def _trouble_lines(troubles: Sequence[Note], width: int) -> list[Line]:
@@ -428,6 +361,37 @@ def _trouble_lines(troubles: Sequence[Note], width: int) -> list[Line]:
     for title, notes in (("trouble reading", failed), ("not understood as a log", refused)):
         if notes:
             lines += [[], [(f"  {title}", TEXT)], *note_lines(notes, width)]
+    return lines
+
+
+def absent_words(similar: Path | None) -> str:
+    """What is said of a logdir that does not exist; ``similar``: what does."""
+    return f"does not exist yet{did_you_mean(None if similar is None else clean(str(similar)))}"
+
+
+def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEARCHES) -> list[Line]:
+    """What the first searches are waiting for, one line for each host: "connecting to node7 for
+    3 s"; the last of ``most`` lines counts the others."""
+    waits = {}
+    for search in searching:
+        path, verb = search.logdir, "connecting to" if search.connecting else "searching"
+        where = clean(str(path))
+        if isinstance(path, RemotePath) and path.scheme == RAY:
+            host = "" if path.authority == AUTO else f" at {clean(path.authority)}"
+            where = f"the Ray cluster{host}"
+        elif isinstance(path, RemotePath) and path.scheme == SSH and search.connecting:
+            where = clean(path.authority)
+        waits[f"{verb} {where}"] = search.seconds
+    shown = [*waits.items()]
+
+    if len(shown) > most:
+        shown, rest = shown[: most - 1], len(shown) - most + 1
+        shown.append((f"and searching {rest} others", waits.popitem()[1]))
+    lines = []
+    for words, seconds in shown:
+        lasts = f" for {numbers.duration(seconds)}" if seconds >= 1 else ""
+        lines.append([(fit(words, width - len(lasts)), TEXT), (lasts, MUTED)])
+
     return lines
 
 
@@ -453,30 +417,25 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     space = width - 3 - left - _GAP
     count = 2 if space >= 2 * _CHART + _GAP else 1
     cells = (space - (count - 1) * _GAP) // count
+    # what the worst finding is about, the headline, and further vital signs
+    headline, tags = run.headline(), list[str]()
+    first = tag_to_chart(run, OVERVIEW, None, headline)
+
+    if first is not None and first in run.infos:
+        others = [headline] if headline is not None else []
+        tags = list(dict.fromkeys([first, *others, *companions(run, first)]))
     charts: list[Line] = []
-    for at, tag in enumerate(_charted(run)[:count]):
-        title = chart_title(run, tag, view, cells)
-        named = "unnamed" if at else "named"
-        chart = [title, *chart_lines(run, tag, view, cells, body - 1, timeline=named)]
+
+    for at, tag in enumerate(tags[:count]):
+        timeline = "unnamed" if at else "named"
+        chart = [chart_title(run, tag, view, cells)]
+        chart += chart_lines(run, tag, view, cells, body - 1, timeline=timeline)
         charts = beside(charts, chart, cells, _GAP, body) if at else chart
     lines = beside(findings_pane(run, left, body, view), charts, left, _GAP, body)
 
-    return [[], *indented([_title(run, view, width - 3), [], *lines], 2)]
+    note, glyphs, room = "Enter opens it", view.glyphs, width - 3
+    name = fit(glyphs.text(run.name), room - len(note) - 2, ellipsis=glyphs.ellipsis)
+    rule = glyphs.rule * max(0, room - cell_width(name) - len(note) - 2)
+    title: Line = [(name, TITLE), (f" {rule} ", RULE), (note, MUTED)]
 
-
-def _charted(run: RunView) -> list[str]:
-    """What the worst finding is about, the headline, and further vital signs."""
-    headline = run.headline()
-    first = tag_to_chart(run, OVERVIEW, None, headline)
-    if first is None or first not in run.infos:
-        return []
-    others = [headline] if headline is not None else []
-    return list(dict.fromkeys([first, *others, *companions(run, first)]))
-
-
-def _title(run: RunView, view: View, width: int) -> Line:
-    """The name of the run in a rule across the screen, and how to see all of it."""
-    note, glyphs = "Enter opens it", view.glyphs
-    name = fit(glyphs.text(run.name), width - len(note) - 2, ellipsis=glyphs.ellipsis)
-    rule = glyphs.rule * max(0, width - cell_width(name) - len(note) - 2)
-    return [(name, TITLE), (f" {rule} ", RULE), (note, MUTED)]
+    return [[], *indented([title, [], *lines], 2)]

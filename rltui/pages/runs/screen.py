@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from textual.app import ComposeResult
 
 from rltui.core.batch import RunKey
-from rltui.draw.line import Line, Token, fit_line, heights_of, style, with_ground
+from rltui.draw.line import Entry, Line, Token, fit_line, heights_of, style, with_ground
 from rltui.facts.groups import toggled
 from rltui.facts.runs import ListedRun, ListedRuns
 from rltui.pages.run.chart_screen import SessionApp, Then
@@ -27,6 +27,8 @@ _ORDERS = ("verdict", "name", "newest")
 
 class RunsScreen(ListScreen, places=(RUNS,)):
     """The first screen. A run that is alone opens by itself."""
+
+    title_words = "Runs"
 
     DEFAULT_CSS = """
     RunsScreen > #header, RunsScreen > #head { height: 1; }
@@ -53,17 +55,9 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         yield LineList[RunKey](id="runs")
         yield Lines(self._preview, id="preview")
         yield Lines(self._instead, id="instead")
-        status = Status(self.footer, self._note)
+        status = Status(self.footer, lambda: f"{len(self._shown)} of {len(self._listed)}")
         status.filter = self.shell.state.runs_filter
         yield status
-
-    @property
-    def items(self) -> LineList[RunKey]:
-        return self.query_one("#runs", LineList)
-
-    @property
-    def title_words(self) -> str:
-        return "Runs"
 
     def state_words(self) -> str:
         paused = self.shell.state_words(options=False)
@@ -83,34 +77,34 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._shown = self._listed.shown(self._order, text)
         bare = width < LEAST[0] or height < LEAST[1]
         listed = bool(session.views) and not bare
+
         for name, shown in (("#header", not bare), ("#head", listed), ("#runs", listed)):
             self.query_one(name).display = shown
         self.query_one("#instead").display = not listed
         self.query_one("#head").styles.margin = (1 if height > 22 else 0, 0, 0, 0)
         self.status.display = not bare
+        entries: Sequence[Entry[RunKey]] = ()
+        lines, share = 0, session.reading()
+
         if listed:
             hidden = len(self._listed) - len(self._shown)
-            view, share, reference = self.shell.view, session.reading(), session.reference.run
-            everyone = self._listed.names
+            view, reference, everyone = self.shell.view, session.reference.run, self._listed.names
             self._rows = RunRows(self._shown, view, width, share, reference, everyone)
             entries = self._rows.entries(hidden, session.reach.notes, session.reach.searching)
             room = height - 4 - sum(heights_of(entries))
-            self._make_room(preview_height(width, room) if share is None else 0)
+            lines = preview_height(width, room) if share is None else 0
+        preview = self.query_one("#preview", Lines)
+        preview.styles.height, preview.display = lines or 1, lines > 0
+
+        if listed:
             self.items.show(entries)
             session.judge.in_sight = tuple(self.items.ids_in_view)
             self._update_preview()
-        else:
-            self._make_room(0)
+
         for name in ("#header", "#head", "#instead"):
             self.query_one(name, Lines).update()
         self.status.update()
         self._settle()
-
-    def _make_room(self, lines: int) -> None:
-        """Give the preview ``lines`` under the list."""
-        preview = self.query_one("#preview", Lines)
-        preview.styles.height = lines or 1
-        preview.display = lines > 0
 
     def _update_preview(self) -> None:
         """Show the run at the cursor under the list, if there is room, and keep its points."""
@@ -150,9 +144,6 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             more = session.naming.missed, session.reach.searching, session.reach.awaited
             return waiting_lines(session.logdirs, found, troubles, width, height, *more)
         return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
-
-    def _note(self) -> str:
-        return f"{len(self._shown)} of {len(self._listed)}"
 
     # -- opening ---------------------------------------------------------------------------
 
@@ -237,8 +228,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters of the run at the cursor."""
-        # Imported when it is shown.
-        from rltui.pages.hyperparameters.screen import HyperparametersScreen
+        from rltui.pages.hyperparameters import HyperparametersScreen  # imported when it is shown
 
         run = self._run_at_cursor
         if run is not None:

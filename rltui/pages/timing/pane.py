@@ -1,27 +1,190 @@
-"""The Timing tab of a run that logs the stages of its steps."""
+"""The Timing tab of a run that logs the stages of its steps: one step, a list of its stages, and
+every step."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.geometry import Size
 
 from rltui.core.batch import RunKey
-from rltui.draw.line import TEXT, Entry, Line, fixed, indented
-from rltui.facts.timing import anatomy
-from rltui.pages.timing.lines import (
-    TimingLayout,
-    step_lines,
-    timing_entries,
-    timing_layout,
-    timing_note,
-    timing_rows,
+from rltui.core.level import Level
+from rltui.core.text import cell_width
+from rltui.draw.chart.stack import bar_line
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    STRONG,
+    TEXT,
+    TITLE,
+    Entry,
+    Line,
+    fit_line,
+    fixed,
+    indented,
+    line_width,
+    style,
 )
-from rltui.pages.timing.timing_table import stage_columns, stages_head
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.metrics import tab_sections
+from rltui.facts.timing import Anatomy, anatomy
+from rltui.pages.run.metric_table import columns_for, row_entries, section_line
+from rltui.pages.timing.timing_table import (
+    OTHER,
+    by_cost,
+    colours_of,
+    stacked_lines,
+    stage_columns,
+    stage_entries,
+    stage_rows,
+    stages_head,
+)
 from rltui.session import RunView
+from rltui.session.limits import stage_limits
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
+
+TIMING = "timing"
+#: Stages below this share of the step are not worth a word.
+_NAMED_SHARE = 0.05
+#: Cells of the bar on Overview, at least.
+_BAR = 70
+#: Cells that the names of other times have more than those of metrics.
+_LONGER = 6
+
+
+@dataclass(frozen=True, slots=True)
+class TimingLayout:
+    """Heights in lines and widths in cells of the parts of the tab."""
+
+    margin: int
+    width: int
+    """Width of a row."""
+    top: int
+    """Title and bar of one step, with a blank line where there is room."""
+    rows: int
+    """Lines of the list, without its heading."""
+    plot: int
+    """Lines of the stacked area with its heading; 0 for none."""
+
+
+def timing_layout(width: int, height: int, rows: int) -> TimingLayout:
+    """The layout for a list of ``rows`` lines in ``width`` x ``height``."""
+    margin = 2 if width >= 110 else 1
+    top = 3 if height >= 24 else 2 if height >= 8 else 0
+    left = height - top - 1
+    least = 10 if left >= 18 else 0
+    plot = max(least, min(left - rows, max(least, height * 3 // 5)))
+    if plot < 8:
+        plot = 0
+    return TimingLayout(margin, max(10, width - margin - 2), top, max(1, left - plot), plot)
+
+
+# -- one step --------------------------------------------------------------------------------
+
+
+def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> list[Line]:
+    """What one step takes now, against its usual time, and a bar of its stages."""
+    newest = f"median of the newest {min(stage_limits().recent, len(found.steps))}"
+    line: Line = [("One step", TITLE)]
+    for text, look in [*_step_words(run, found, view), (newest, MUTED)]:
+        if line_width(line) + cell_width(text) + 2 > width:
+            break
+        line += [("  ", TEXT), (text, look)]
+    return [line, bar_line(_shares(run, found), width, view.glyphs)]
+
+
+def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False) -> Line:
+    """The time of a step, what it usually is (not when ``short``), and which stage lengthened it,
+    since when."""
+    whole, words = found.whole, view.glyphs.text
+    level = run.verdict.tag_level(found.total) if found.total else Level.UNKNOWN
+    look = style(LEVEL_TOKEN[level], bold=True) if level >= Level.WATCH else STRONG
+    line: Line = [(numbers.duration(whole.now, tenths=True), look)]
+
+    if not (short or math.isnan(whole.drift) or found.usual_steps is None):
+        usual = numbers.duration(whole.usual, tenths=True)
+        steps = f"{run.step_word}s {numbers.step_range(*found.usual_steps)}"
+        text = f"{numbers.factor(whole.drift).lstrip('× ')} × its usual {usual} ({steps})"
+        as_usual = stage_limits().as_usual
+        if 1 / as_usual < whole.drift < as_usual:
+            text = f"as usual ({steps})"
+        line.append((words(text), MUTED))
+    if found.slowed is not None:
+        stage, since = found.slowed
+        factor = numbers.factor(found.costs[stage.tag].drift)
+        text = f"slower by {run.infos[stage.tag].title} {factor} since {run.step_word} "
+        line.append((words(text + numbers.step(since)), TEXT))
+
+    return line
+
+
+def _shares(run: RunView, found: Anatomy) -> list[tuple[str, float, int]]:
+    """Label, share and colour of the named stages, then of all others together."""
+    colours, parts, rest = colours_of(found), [], found.other / (found.length or 1.0)
+    for stage in by_cost(found):
+        share = found.share(stage)
+        if stage.depth or math.isnan(share):
+            continue
+        if colours[stage.tag] == OTHER:
+            rest += share
+        else:
+            label = f"{run.infos[stage.tag].title} {numbers.percent(share, whole=True)}"
+            parts.append((label, share, colours[stage.tag]))
+
+    return [*parts, (f"other {numbers.percent(rest, whole=True)}", rest, OTHER)]
+
+
+def step_line(run: RunView, view: View, width: int) -> Line | None:
+    """One step in one line, for Overview: its time and a bar of its stages, or where that is too
+    short for their names the longest of them; None without any."""
+    found = anatomy(run)
+    if found is None or math.isnan(found.whole.now):
+        return None
+    time, *slowed = _step_words(run, found, view, short=True)
+    line: Line = [("One step  ", TITLE), time]
+
+    for span in slowed:
+        line += [("  ", TEXT), span]
+    begin = line_width(line)
+    if width - begin - 2 >= _BAR:
+        return [*line, ("  ", TEXT), *bar_line(_shares(run, found), width - begin - 2, view.glyphs)]
+
+    for label, share, _ in _shares(run, found):
+        text = view.glyphs.text(("  " if line_width(line) == begin else ", ") + label)
+        if share < _NAMED_SHARE or line_width(line) + cell_width(text) > width:
+            break
+        line.append((text, MUTED if slowed else TEXT))
+
+    return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+
+
+# -- the list --------------------------------------------------------------------------------
+
+
+def timing_entries(
+    run: RunView, found: Anatomy, view: View, width: int, margin: int, text: str
+) -> list[Entry[str]]:
+    """The stages, and below them the other timings as ordinary rows."""
+    rows = stage_rows(run, found, text)
+    entries = stage_entries(run, rows, stage_columns(width), view, margin)
+    shown = {r.tag for r in rows}
+    others = [r for s in tab_sections(run, TIMING, text) for r in s.rows if r.tag not in shown]
+    if others:
+        columns = columns_for(width)
+        if columns.spark >= 2 * _LONGER:  # names such as "reference per token"
+            columns = replace(columns, name=columns.name + _LONGER, spark=columns.spark - _LONGER)
+        head = section_line(f"Other times {len(others)}", width, view, heads=columns.heads(""))
+        entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
+        entries += row_entries(run, others, columns, view, margin)
+
+    return entries
 
 
 class TimingPane(Vertical):
@@ -34,6 +197,8 @@ class TimingPane(Vertical):
 
     def __init__(self, run: RunView) -> None:
         super().__init__()
+        self.stages = LineList[str](id="stages")
+        """The list."""
         self._run = run
         self._layout: TimingLayout = timing_layout(80, 20, 0)
         self._left: dict[RunKey, str | None] = {}
@@ -45,19 +210,21 @@ class TimingPane(Vertical):
     def compose(self) -> ComposeResult:
         yield Lines(self._draw_step, id="step")
         yield Lines(self._draw_head, id="stages-head")
-        yield LineList[str](id="stages")
+        yield self.stages
         yield Lines(self._draw_plot, id="plot")
 
     @property
-    def stages(self) -> LineList[str]:
-        """The list."""
-        return self.query_one("#stages", LineList)
-
-    @property
     def note(self) -> str:
-        """What the filter left."""
-        found = anatomy(self._run)
-        return timing_note(self._run, found, self._text) if found is not None else ""
+        """ "Timing 4 of 22": what the filter left."""
+        run, found = self._run, anatomy(self._run)
+        if found is None:
+            return ""
+
+        def tags(text: str) -> Iterator[str]:
+            yield from (r.tag for r in stage_rows(run, found, text) if r.tag is not None)
+            yield from (r.tag for s in tab_sections(run, TIMING, text) for r in s.rows)
+
+        return f"Timing {len(set(tags(self._text)))} of {len(set(tags('')))}"
 
     def turn_to(self, run: RunView) -> None:
         """Show another run from now on, with the cursor where it was."""
@@ -73,24 +240,21 @@ class TimingPane(Vertical):
         if found is None:
             return
         self._text = text
-        layout = timing_layout(size.width, size.height, timing_rows(run, found))
+        layout = timing_layout(size.width, size.height, len(stage_rows(run, found)))
         self._layout = layout
         entries = timing_entries(run, found, view, layout.width, layout.margin, text)
         if not entries:
             nothing: Entry[str] = fixed([("  no row matches the filter", TEXT)])
             entries = [nothing]
-        step, plot = self.query_one("#step", Lines), self.query_one("#plot", Lines)
-        step.styles.height, plot.styles.height = layout.top or 1, layout.plot or 1
-        step.display, plot.display = layout.top > 0, layout.plot > 0
+
+        for name, height in (("#step", layout.top), ("#plot", layout.plot)):
+            part = self.query_one(name)
+            part.styles.height, part.display = height or 1, height > 0
         self.stages.styles.height = layout.rows
         self.stages.show(entries)
+
         for lines in self.query(Lines):
             lines.update()
-
-    def toggle_shares(self) -> None:
-        """Plot shares of the step, or seconds."""
-        self.shares = not self.shares
-        self.query_one("#plot", Lines).update()
 
     # -- drawing ---------------------------------------------------------------------------
 
@@ -108,11 +272,8 @@ class TimingPane(Vertical):
         return indented([head], layout.margin)
 
     def _draw_plot(self, _width: int, height: int) -> list[Line]:
-        found, layout = anatomy(self._run), self._layout
+        found, layout, view = anatomy(self._run), self._layout, shell_of(self).view
         if found is None:
             return []
-        from rltui.pages.timing.timing_table import stacked_lines  # imported when it is shown
-
-        view = shell_of(self).view
         lines = stacked_lines(self._run, found, view, layout.width, height - 1, shares=self.shares)
         return [[], *indented(lines, layout.margin)]

@@ -22,13 +22,11 @@ from rltui.draw.line import (
     STAGE_TOKENS,
     STRONG,
     TEXT,
-    TITLE,
     Entry,
     Line,
     Span,
     Token,
     column,
-    fit_line,
     fixed,
     line_width,
     style,
@@ -41,14 +39,14 @@ from rltui.facts.timing import Anatomy, Cost, Stage
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
 from rltui.pages.findings.lines import heading
 from rltui.pages.metric.metric_chart import chart_of
-from rltui.pages.run.metric_table import spark_line
+from rltui.pages.run.metric_table import section_line, spark_head, spark_line
 from rltui.session import RunView
 from rltui.session.limits import stage_limits
 
 #: Stages with a colour of their own; what is left shares the last one.
 NAMED = 5
 OTHER = len(STAGE_TOKENS) - 1
-_NUMBER = numbers.ALIGNED_WIDTH
+_NUMBER, _SHARE = numbers.ALIGNED_WIDTH, 8
 #: Head of each column, and how far it stands from the first cell of the column.
 _HEADS = {
     "now": ("now, s", 3),
@@ -72,18 +70,17 @@ class StageColumns:
     drift: int = 0
     per_token: int = 0
     spark: int = 0
-    now: int = _NUMBER
-    share: int = 8
 
     @property
     def shown(self) -> list[tuple[str, int, int]]:
         """Name, first cell and width of the columns that are shown."""
+        cells = {"name": self.name, "now": _NUMBER, "share": _SHARE, "usual": self.usual}
+        cells |= {"drift": self.drift, "per_token": self.per_token, "spark": self.spark}
         at, out = 4, []
-        for name in ("name", "now", "share", "usual", "drift", "per_token", "spark"):
-            cells: int = getattr(self, name)
-            if cells:
-                out.append((name, at, cells))
-                at += cells + 1
+        for name, width in cells.items():
+            if width:
+                out.append((name, at, width))
+                at += width + 1
         return out
 
 
@@ -146,116 +143,97 @@ def by_cost(anatomy: Anatomy) -> list[Stage]:
 
 def stage_rows(run: RunView, anatomy: Anatomy, text: str = "") -> list[StageRow]:
     """The rows whose title or tag passes the filter ``text``."""
-    colours = colours_of(anatomy)
-    rows = [_row_of(run, anatomy, stage, colours[stage.tag]) for stage in by_cost(anatomy)]
+    colours, rows = colours_of(anatomy), []
+    for stage in by_cost(anatomy):
+        tag, cost = stage.tag, anatomy.costs[stage.tag]
+        title = run.infos[tag].title + (f", 1 in {cost.every:,.0f}" if cost.every > 1 else "")
+        level, per_token = run.verdict.tag_level(tag), anatomy.per_token(stage)
+        share = anatomy.share(stage)
+        rows.append(StageRow(tag, title, cost, share, colours[tag], level, per_token, stage.depth))
     if anatomy.total:
         if anatomy.other > 0:
             share = anatomy.other / anatomy.length
             rows.append(StageRow(None, "other", Cost(anatomy.other, math.nan), share, OTHER))
         level = run.verdict.tag_level(anatomy.total)
         rows.append(StageRow(anatomy.total, "whole step", anatomy.whole, level=level))
+
     return [r for r in rows if words_match(f"{r.title} {r.tag or ''}", text)]
-
-
-def _row_of(run: RunView, anatomy: Anatomy, stage: Stage, colour: int) -> StageRow:
-    cost, title = anatomy.costs[stage.tag], run.infos[stage.tag].title
-    if cost.every > 1:
-        title += f", 1 in {cost.every:,.0f}"
-    return StageRow(
-        stage.tag,
-        title,
-        cost,
-        anatomy.share(stage),
-        colour,
-        run.verdict.tag_level(stage.tag),
-        anatomy.per_token(stage),
-        stage.depth,
-    )
 
 
 def stage_entries(
     run: RunView, rows: list[StageRow], columns: StageColumns, view: View, margin: int
 ) -> list[Entry[str]]:
     """One entry per row."""
-    return [_entry(run, row, columns, view, margin) for row in rows]
 
+    def entry(row: StageRow) -> Entry[str]:
+        def draw(cursor: bool) -> list[Line]:
+            line = stage_line(run, row, columns, view, cursor=cursor)
+            return [with_margin(line, line_width(line), margin, view, cursor=cursor)]
 
-def _entry(
-    run: RunView, row: StageRow, columns: StageColumns, view: View, margin: int
-) -> Entry[str]:
-    def draw(cursor: bool) -> list[Line]:
-        line = stage_line(run, row, columns, view, cursor=cursor)
-        return [with_margin(line, line_width(line), margin, view, cursor=cursor)]
+        return fixed(*draw(False)) if row.tag is None else Entry(row.tag, draw)
 
-    return fixed(*draw(False)) if row.tag is None else Entry(row.tag, draw)
+    return [entry(row) for row in rows]
 
 
 def stage_line(
     run: RunView, row: StageRow, columns: StageColumns, view: View, *, cursor: bool = False
 ) -> Line:
     """One row, without the margin that holds the cursor bar."""
-    glyphs, token = view.glyphs, LEVEL_TOKEN[row.level]
+    glyphs, token, cost = view.glyphs, LEVEL_TOKEN[row.level], row.cost
     alarm = style(token, bold=True) if row.level >= Level.WATCH else None
     badge = " " if row.tag is None else glyphs.badge(row.level)
     line: Line = [_swatch(row.colour, view), (f"{badge} ", alarm or style(token))]
     look = style(Token.STRONG, bold=cursor) if alarm or cursor else MUTED if row.depth else TEXT
     name = glyphs.text("  " * row.depth + row.title)
     line.append(column(name, columns.name + 1, look, ellipsis=glyphs.ellipsis))
-    line.append((numbers.aligned(row.cost.now) + " ", alarm or STRONG))
+    line.append((numbers.aligned(cost.now) + " ", alarm or STRONG))
     share = numbers.percent(_known(row.share), whole=True)
-    line.append(column(share + "  ", columns.share + 1, TEXT, right=True))
+    line.append(column(share + "  ", _SHARE + 1, TEXT, right=True))
+
     if columns.usual:
-        line.append((numbers.aligned(_known(row.cost.usual)) + " ", MUTED))
+        line.append((numbers.aligned(_known(cost.usual)) + " ", MUTED))
     if columns.drift:
-        line.append(_drift(row.cost, columns, view, alarm is not None, token))
+        factor = glyphs.text(numbers.factor(_known(cost.drift)))
+        look = alarm or (STRONG if _is_material(cost.drift) else MUTED)
+        line.append(column(factor, columns.drift + 1, look, ellipsis=glyphs.ellipsis))
     if columns.per_token:
-        value, logged = row.per_token
-        text = numbers.aligned(_known(value))
-        if not logged and not math.isnan(value):  # the mark stands before the number
-            text = f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(_NUMBER)
-        line.append((text.ljust(columns.per_token + 1), MUTED))
+        line.append((_per_token(*row.per_token).ljust(columns.per_token + 1), MUTED))
     if columns.spark and row.tag is not None:
-        judgement = run.verdict.judgement(row.tag)
-        judged = bool(judgement.rules) or row.level is not Level.UNKNOWN
+        judged = bool(run.verdict.judgement(row.tag).rules) or row.level is not Level.UNKNOWN
         line += spark_line(run, row.tag, columns.spark, view, judged=judged)
 
     return line
 
 
-def _drift(cost: Cost, columns: StageColumns, view: View, alarm: bool, token: Token) -> Span:
-    factor = view.glyphs.text(numbers.factor(_known(cost.drift)))
+def _per_token(value: float, logged: bool) -> str:
+    """Milliseconds; what was not logged has a mark before the number."""
+    text = numbers.aligned(_known(value))
+    if logged or math.isnan(value):
+        return text
+    return f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(_NUMBER)
+
+
+def _is_material(drift: float) -> bool:
     limit = stage_limits().slower
-    material = cost.drift > limit or cost.drift < 1 / limit
-    look = style(token, bold=True) if alarm else STRONG if material else MUTED
-    return column(factor, columns.drift + 1, look, ellipsis=view.glyphs.ellipsis)
+    return drift > limit or drift < 1 / limit
+
+
+def _swatch(colour: int | None, view: View) -> Span:
+    if colour is None:
+        return "  ", TEXT
+    return f"{LETTERS[colour] if view.glyphs.lettered else '█'} ", style(STAGE_TOKENS[colour])
 
 
 def _known(number: float) -> float | None:
     return None if math.isnan(number) else number
 
 
-def _swatch(colour: int | None, view: View) -> Span:
-    if colour is None:
-        return "  ", TEXT
-    glyph = LETTERS[colour] if view.glyphs.lettered else "█"
-    return f"{glyph} ", style(STAGE_TOKENS[colour])
-
-
 def stages_head(run: RunView, columns: StageColumns, width: int, view: View) -> Line:
     """The heading of the table: the heads of its columns set into the rule."""
-    first, last, _ = span_of(run)
-    steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
-    steps = steps if cell_width(steps) < columns.spark else "run"
-    rule = view.glyphs.rule
-    line: Line = [("Stages ", TITLE)]
-    for name, start, _ in columns.shown[1:]:
-        head, indent = _HEADS.get(name, (steps, 0))
-        fill = start + indent - 1 - line_width(line)
-        if fill >= 0:
-            line += [(rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
-    line.append((rule * max(0, width - line_width(line)), RULE))
-
-    return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+    heads = _HEADS | {"spark": (spark_head(run, columns.spark), 0)}
+    found = [(*heads[name], start) for name, start, _ in columns.shown[1:]]
+    places = [(head, start + indent, start + indent) for head, indent, start in found]
+    return section_line("Stages", width, view, heads=places)
 
 
 def stacked_lines(
@@ -270,10 +248,17 @@ def stacked_lines(
 def _stacked(
     run: RunView, found: Anatomy, view: View, width: int, height: int, shares: bool
 ) -> list[Line]:
-    tag = found.total or found.parts[0].tag
-    places, (first, last, end) = _places(run, found, tag, view)
     usual = None if shares or math.isnan(found.whole.usual) else found.whole.usual
-    head = _every_step(usual, view, width, shares)
+    lines = [_every_step(usual, view, width, shares)]
+
+    # where the steps lie on the x axis, its beginning, newest place and end
+    tag = found.total or found.parts[0].tag
+    axis, (first_step, last_step, end) = axis_of(run, run.shown(tag), view.axis), span_of(run)
+    first, last = axis.place(first_step), axis.place(last_step)
+    if axis.kind != "step":
+        end = padded_end(first, last) if is_live(run) else last
+    end = end if end > first else first + 1.0
+
     chart = chart_of(run, tag, view)
     below, labels = max(0, min(3, height - 9)), _LABELS
     if below:
@@ -282,19 +267,24 @@ def _stacked(
     span = XSpan(labels + 1, cells, width, first, end, last)
     bars = foot_lines(chart, span, view.glyphs, below)
     rows = height - 3 - len(bars)
+
     if cells < 10 or rows < 3:
-        return [head]
-    columns = _columns(found, places, (first, last, end), cells)
+        return lines
+    columns = _columns(found, axis.places(found.steps), (first, last, end), cells)
     parts, colours = _parts(found, columns)
+
     if shares:
         with np.errstate(invalid="ignore", divide="ignore"):
             parts = parts / np.nansum(parts, axis=0) * 100
     heights = np.nansum(parts, axis=0)
     regular = heights[~found.is_rare[np.maximum(columns, 0)]]
     top = 100.0 if shares else _top(regular if regular.any() else heights)
-    plot = stack_cells(Stack(parts, colours, top, usual), rows, view.glyphs)
-    ticks = _ticks(top, rows)
-    lines = [head]
+
+    ticks, plot = (
+        _ticks(top, rows),
+        stack_cells(Stack(parts, colours, top, usual), rows, view.glyphs),
+    )
+
     for n, cells_of_row in enumerate(plot):
         label = ticks.get(rows - 1 - n, "")
         edge = view.glyphs.tick_left if label else view.glyphs.vertical
@@ -312,6 +302,14 @@ def _every_step(usual: float | None, view: View, width: int, shares: bool) -> Li
     return heading("Every step", width, view, note)
 
 
+def _ticks(top: float, rows: int) -> dict[int, str]:
+    """Row, from the bottom -> its label: the number at the lower edge of the row."""
+    step = nice_ceil(top / max(2, min(5, rows // 3)))
+    values = [step * n for n in range(int(top / step * 1.0001) + 1) if step * n < top]
+    places = [int(value / top * rows + 1e-6) for value in values]
+    return dict(zip(places, numbers.ticks(values, step), strict=True))
+
+
 def _top(heights: FloatArray) -> float:
     """Where the plot ends: at its highest column unless few are far above the others."""
     known = heights[heights > 0]
@@ -319,29 +317,6 @@ def _top(heights: FloatArray) -> float:
         return 1.0
     most, usual = float(known.max()), float(np.quantile(known, _QUANTILE))
     return usual * 1.05 if most > _SQUEEZED * usual else most
-
-
-def _ticks(top: float, rows: int) -> dict[int, str]:
-    """Row, from the bottom -> its label: the number at the lower edge of the row."""
-    step = nice_ceil(top / max(2, min(5, rows // 3)))
-    values = [step * n for n in range(int(top / step * 1.0001) + 1) if step * n < top]
-    return {
-        int(value / top * rows + 1e-6): label
-        for value, label in zip(values, numbers.ticks(values, step), strict=True)
-    }
-
-
-def _places(
-    run: RunView, found: Anatomy, tag: str, view: View
-) -> tuple[FloatArray, tuple[float, float, float]]:
-    """Where the steps lie on the x axis, and its beginning, newest place and end."""
-    axis = axis_of(run, run.shown(tag), view.axis)
-    steps = span_of(run)
-    first, last = axis.place(steps[0]), axis.place(steps[1])
-    end = steps[2]
-    if axis.kind != "step":
-        end = padded_end(first, last) if is_live(run) else last
-    return axis.places(found.steps), (first, last, end if end > first else first + 1.0)
 
 
 def _columns(
@@ -357,6 +332,7 @@ def _columns(
     gap = 2 * median(gaps) if len(gaps) else 1.0
     out: IntArray = np.full(cells, -1)
     at = -1
+
     for cell in range(cells):
         begin, stop = int(edges[cell]), int(edges[cell + 1])
         x = first + (end - first) * cell / cells
@@ -376,10 +352,12 @@ def _parts(found: Anatomy, columns: IntArray) -> tuple[FloatArray, list[int]]:
     rows = np.maximum(columns, 0)
     stages = found.at(rows)
     rest = np.zeros(len(columns))
+
     if found.total:
         rest = np.maximum(np.nan_to_num(found.heights[rows]) - stages.sum(axis=0), 0.0)
     named = []
     order = []
+
     for stage, values in zip(found.parts, stages, strict=True):
         if colours[stage.tag] == OTHER:
             rest = rest + values

@@ -1,7 +1,7 @@
 """Which runs the logdirs hold and which files belong to them. Keeps no file open.
 
 - A directory that directly holds event files is one run; all its event files belong to it, and
-  some of the directories below (:mod:`rltui.sources.discovery.event_places`).
+  some of the directories below (:mod:`rltui.sources.discovery.grouping`).
 - A JSONL file, CSV or console log names a run of its own, unless it is of a training that logs
   elsewhere, too (:mod:`rltui.sources.discovery.grouping`).
 - ``watch DIR FILE``: the file is of the only run of the directory, or of the one of its name.
@@ -34,8 +34,8 @@ from rltui.files.disk import listing, trouble
 from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, VANISHED
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
-from rltui.sources.discovery.event_places import EventPlaces
 from rltui.sources.discovery.grouping import (
+    EventPlaces,
     Unit,
     continued,
     is_free,
@@ -144,7 +144,7 @@ class RunFinder:
     def needs_checks(self) -> bool:
         """Whether something may be new although no name and no file that it knows has changed:
         a database holds runs, or the last search is unfinished."""
-        return self.unfinished or self._walker.stores.found
+        return self.unfinished or bool(self._walker.stores.items())
 
     def find(self) -> Discovery:
         """All runs, by logdir and name.
@@ -156,8 +156,8 @@ class RunFinder:
         runs: list[RunFiles] = []
         singles: list[RunFiles] = []
         errors: list[LogdirError] = []
-        self._walker.turn()
-        self._places.roles.turn()
+        self._walker.begin_search()
+        self._places.roles.begin_search()
         for number, logdir in enumerate(self._logdirs):
             errors += self._tried(number, logdir, tree, runs, singles)
 

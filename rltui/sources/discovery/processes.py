@@ -137,12 +137,10 @@ class Processes:
         self._boot = _boot_time(proc)
         self._known: dict[int, Process | None] = {}
         found: list[int] = []
-        with suppress(OSError), os.scandir(proc) as listing:
-            for entry in listing:
-                if entry.name.isdigit():
-                    with suppress(OSError):
-                        if entry.stat().st_uid == user:
-                            found.append(int(entry.name))
+        for pid in _pids(proc):
+            with suppress(OSError):
+                if os.stat(f"{proc}/{pid}").st_uid == user:  # noqa: PTH116 - thousands of them
+                    found.append(pid)
 
         self._mine = frozenset(found) - {os.getpid()}
         self.pids = tuple(sorted(self._mine, reverse=True))
@@ -150,24 +148,21 @@ class Processes:
 
     def get(self, pid: int) -> Process | None:
         """A process of this user, or None."""
-        if pid not in self._known:
-            self._known[pid] = self._read(pid) if pid in self._mine else None
-        return self._known[pid]
+        if pid in self._known or pid not in self._mine:
+            return self._known.get(pid)
 
-    def _read(self, pid: int) -> Process | None:
         here, found = self._proc / str(pid), _stat_of(self._proc, pid, self._boot)
-        try:
-            raw = (here / "cmdline").read_bytes()[:65536]
-        except OSError:
-            return None
-
-        if found is None:
-            return None
-        executable = ""
+        process, executable = None, ""
         with suppress(OSError):  # of a process that may not be examined
             executable = (here / "exe").readlink().name.removesuffix(" (deleted)")
-        words = tuple(os.fsdecode(w) for w in raw.rstrip(b"\0").split(b"\0"))
-        return Process(pid, found.parent, words, found.started, executable)
+
+        with suppress(OSError):
+            raw = (here / "cmdline").read_bytes()[:65536]
+            words = tuple(os.fsdecode(w) for w in raw.rstrip(b"\0").split(b"\0"))
+            if found is not None:
+                process = Process(pid, found.parent, words, found.started, executable)
+        self._known[pid] = process
+        return process
 
     def working_directories(self) -> Iterator[tuple[Process, Path]]:
         """Of the Python processes."""
@@ -214,6 +209,7 @@ class Processes:
         found = _EVENT_NAME.fullmatch(event_file)
         if found is None or found["host"] != socket.gethostname():
             return None
+
         process = self.get(int(found["pid"]))
         if process is None or process.started > float(found["time"]) + _SLACK_S:
             return None  # its id belongs to another process by now
@@ -221,12 +217,11 @@ class Processes:
 
 
 class _Stat(NamedTuple):
-    """What the kernel says of a process."""
+    """What the kernel says of a process; ``started`` in seconds since the epoch."""
 
     state: bytes
     parent: int
     started: float
-    """Seconds since the epoch."""
 
 
 def _stat_of(proc: Path, pid: int, boot: float) -> _Stat | None:
@@ -423,6 +418,7 @@ class _Unheld:
             return Hold(False, False)
         if named is None or named["pid"] is None:
             return Hold(False, keeps_open)
+
         # TensorBoard's writer may close its file after every flush: its process tells more
         return Hold(self._lives(int(named["pid"]), float(named["time"])), True)
 

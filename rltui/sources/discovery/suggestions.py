@@ -191,6 +191,7 @@ class LogdirFinder:
             if left() <= 0:
                 return
             self._written(path, process.writer)
+
         for log in [log for suggestion in self._found.values() for log in suggestion.newest]:
             owner = processes.writer_of(log.path.name)
             if owner is not None:
@@ -322,7 +323,7 @@ class _QuickWalk(Walk):
         self.partial = False
         """Whether a bound was reached."""
 
-    def _search_further(self) -> None:
+    def _search_between(self) -> None:
         """Judge logs by their beginning and end alone."""
 
     def _is_over(self) -> bool:

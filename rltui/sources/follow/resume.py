@@ -44,12 +44,12 @@ class HandedOver:
         self._batches: dict[tuple[RunKey, str], Batch] = {}
         self._awaited: dict[tuple[RunKey, str], Batch] = {}
         for batch in batches:
-            self.take(batch)
+            self.note(batch)
 
     def __iter__(self) -> Iterator[Batch]:
         return iter(self._batches.values())
 
-    def take(self, batch: Batch) -> None:
+    def note(self, batch: Batch) -> None:
         """Note a batch that was handed over."""
         if not batch.sampled:
             key = batch.run, str(batch.source.path)

@@ -1,20 +1,30 @@
-"""When to poll which file.
+"""When to poll which file, and when to search for new ones.
 
 Files are polled with ``stat``, often while they grow and rarely when they are quiet: inotify is
 silent about writes of other hosts on NFS, CIFS and SSHFS. Where inotify works
 (:mod:`rltui.sources.follow.notifier`) it wakes the poller sooner, and a file of which it reports
 every write is polled rarely, even while it grows.
+
+The directories are searched for new runs in the same way: rarely, and soon after a report.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import Protocol
+
+from rltui.core.batch import Joined, Note, RunKey
+from rltui.core.clock import Clock
+from rltui.core.level import Level
+from rltui.files.disk import status, trouble
+from rltui.files.trouble import TroubledPaths
+from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.discovery.run_files import Discovery, RunFiles
+from rltui.sources.follow.notifier import Notifier
 
 #: A file is polled often until this many of its usual intervals have passed without growth ...
 _USUAL_INTERVALS = 10
@@ -31,40 +41,37 @@ _REPORTED_FILES = 100
 #: Least seconds between two polls of a file whose changes the system reports all the time.
 _WOKEN_GAP_S = 0.05
 
+#: The directories are walked at least once in this many intervals, even when no change time has
+#: moved, unless that takes more than one part in _IDLE_SHARE of the time.
+_FULL_WALK = 12
+_IDLE_SHARE = 200
+#: Where the system reports every new name, checks and walks are this many times rarer.
+_RELIANCE = 10
+#: Least seconds between two checks because the system reports new names.
+_REPORTED_GAP_S = 1.0
+#: Checks and walks take at most one part in this many of the time.
+_WALK_SHARE = 10
 
-class Watching(Protocol):
-    """How often to poll; the ``watch`` section of the configuration has this shape."""
-
-    @property
-    def fast_s(self) -> float:
-        """Seconds between two polls of a file that is being written."""
-
-    @property
-    def slow_s(self) -> float:
-        """Seconds between two polls of a file that has been quiet for a while."""
-
-    @property
-    def rescan_s(self) -> float:
-        """Seconds between two checks of the directories for new files."""
-
-    @property
-    def remote_s(self) -> float:
-        """Least seconds between two listings of a directory of a server or bucket."""
-
-    @property
-    def inotify(self) -> bool:
-        """Whether the system may wake the reader sooner."""
+#: Chooses the runs to read among all that were found. Called in the thread that searches.
+Choose = Callable[[Collection[RunKey]], Collection[RunKey]]
+#: Whether a log that is joined to a run is wanted, by the key that it would have alone.
+Wants = Callable[[RunKey], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """The usual :class:`Watching`."""
+    """How often to poll, as the section ``watch`` of the configuration says."""
 
     fast_s: float = 0.25
+    """Seconds between two polls of a file that is being written."""
     slow_s: float = 5.0
+    """Seconds between two polls of a file that has been quiet for a while."""
     rescan_s: float = 5.0
+    """Seconds between two checks of the directories for new files."""
     inotify: bool = True
+    """Whether the system may wake the reader sooner."""
     remote_s: float = 5.0
+    """Least seconds between two listings of a directory of a server or bucket."""
 
 
 @dataclass(slots=True)
@@ -94,7 +101,7 @@ class Schedule:
     """
 
     def __init__(
-        self, watching: Watching, reports_writes: Callable[[Path], bool] = lambda _: False
+        self, watching: Intervals, reports_writes: Callable[[Path], bool] = lambda _: False
     ) -> None:
         """``reports_writes``: whether the system reports every write to a file, as far as is
         known."""
@@ -177,3 +184,143 @@ class Schedule:
     def _push(self, due: float, path: Path) -> None:
         # the count spares comparing paths, which is slow
         heappush(self._heap, (due, next(self._count), path))
+
+
+# -- searches -----------------------------------------------------------------------------------
+
+
+class LogSearch:
+    """Walks the directories, and decides when a walk is worth it. Owned by the reader.
+
+    Names that change all the time must not keep the reader busy, however large the tree is.
+    """
+
+    def __init__(
+        self,
+        finder: RunFinder,
+        logdirs: Sequence[Path],
+        clock: Clock,
+        watching: Intervals,
+        choose: Choose | None = None,
+        wants: Wants | None = None,
+    ) -> None:
+        """``choose`` is given every run of each search; without it all are read. A run is read,
+        too, for a log of it that is another run, perhaps, which somebody ``wants``."""
+        self._finder = finder
+        self._logdirs = logdirs
+        self._clock = clock
+        self._watching = watching
+        self._choose = choose
+        self._wants = wants
+        self._times: dict[Path, int] = {}
+        """Change times (ns) of the directories, by which they show that they got or lost a name."""
+        self._sizes: dict[Path, int] = {}
+        """Bytes of files that may become logs."""
+        self._trouble = TroubledPaths()
+        self._last = self._walked = self._next_walk = -math.inf
+        """Monotonic times: of the last check or walk, of the end of the last walk, and of the
+        next one that is allowed out of turn."""
+        self._check_s = self._walk_s = 0.0
+        """How long the last check and the last walk took."""
+        self._reported = False
+        """Whether the system reports everything that is new since the last walk."""
+        self._patience = 1
+        """How many times rarer than usual checks are."""
+        self.walks = 0
+        """How often the directories were walked."""
+        self.found = Discovery(())
+        """What the newest search found, of the runs those that are to be read."""
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The newest note of each path that had trouble and is no file of a run, and of each
+        server; and, beside runs, files that are not read although they look like logs."""
+        lost = tuple(n for n in self.found.refused if n.level >= Level.WATCH and self.found.runs)
+        return self._trouble.notes + lost + trouble(self._logdirs)
+
+    def walk(self) -> Discovery:
+        """Search now. Raises SourceError, see :meth:`RunFinder.find`."""
+        self._last = begin = self._clock.monotonic()
+        found = self._finder.find()
+        self._walked = self._clock.monotonic()
+        if self.walks:  # the first one finds nothing in the caches of the system
+            self._walk_s = self._walked - begin
+            self._next_walk = self._walked + _WALK_SHARE * self._walk_s
+        self.walks += 1
+
+        self._trouble.update(found.notes, {path for path, _ in found.directories})
+        self._times = dict(found.directories)
+        sizes = self._sizes
+        self._sizes = {p: sizes.get(p, _status_of(p, "st_size")) for p in found.unclaimed}
+        refused = found.refused
+        if (more := found.refused_count - len(refused)) > 0:
+            files = "file is" if more == 1 else "files are"
+            note = Note(self._logdirs[0], None, Level.OK, f"{more} more {files} not read")
+            refused = (*refused, note)
+
+        runs = found.runs
+        if self._choose is not None:
+            chosen = self._choose([run.key for run in runs])
+            runs = tuple(r for r in runs if r.key in chosen or self._holds_wanted(r))
+
+        self.found = replace(found, runs=runs, refused=refused)
+        return self.found
+
+    def _holds_wanted(self, run: RunFiles) -> bool:
+        """Whether one of the logs that are joined to a run is wanted."""
+        if self._wants is None:
+            return False
+        alone = {file.alone for file in run.files if file.joined is not Joined.OWN and file.alone}
+        return any(self._wants(RunKey(run.key.logdir, name)) for name in alone)
+
+    def pause(self, now: float, *, reported: bool) -> float:
+        """Seconds until the next check; ``reported``: the system has reported new names."""
+        usual = self._watching.rescan_s * self._patience
+        gap = max(
+            _WALK_SHARE * max(self._walk_s, self._check_s),
+            min(usual, _REPORTED_GAP_S) if reported else usual,
+        )
+        return max(0.0, self._last + gap - now)
+
+    def rely_on(self, notifier: Notifier) -> None:
+        """Check rarely if every change that matters is reported, but once more before: something
+        may have changed after the walk and before the system reported anything."""
+        self._patience = 1
+        self._reported = (
+            bool(self._times)
+            and not self._finder.needs_checks
+            and all(map(notifier.reports_names_in, self._times))
+            and all(map(notifier.reports_writes_to, self._sizes))
+        )
+
+    def check(self, *, reported: bool) -> Discovery | None:
+        """Search again if something may be new."""
+        self._last = begin = self._clock.monotonic()
+        changed = reported
+        if not reported:
+            times = {path: _status_of(path, "st_mtime_ns") for path in self._times}
+            sizes = {path: _status_of(path, "st_size") for path in self._sizes}
+            changed = (times, sizes) != (self._times, self._sizes)
+            self._times, self._sizes = times, sizes
+            changed = self._finder.stores_changed() or changed or self._finder.unfinished
+            self._check_s = self._clock.monotonic() - begin
+
+        idle = max(_FULL_WALK * self._watching.rescan_s, _IDLE_SHARE * self._walk_s)
+        if changed or begin - self._walked >= idle * self._patience:
+            return self.walk()
+
+        self._patience = _RELIANCE if self._reported else 1
+        return None
+
+    def may_walk(self) -> bool:
+        """Whether enough time has passed for a search out of turn."""
+        return self._clock.monotonic() >= self._next_walk
+
+
+def _status_of(path: Path, field: str) -> int:
+    """A field of the status of a path; -1 where it cannot be had."""
+    try:
+        value: int = getattr(status(path), field)
+    except OSError:
+        return -1
+    return value

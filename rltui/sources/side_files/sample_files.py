@@ -1,6 +1,7 @@
 """Finds the files of samples below a directory, and reads them on demand, one record at a time.
 
-They are JSON lines, tables of W&B, or Parquet.
+They are JSON lines, tables of W&B, or Parquet. Of a record the prompt, the completion, the reward
+and further figures are shown, whichever trainer wrote it.
 
 TRL writes ``completions/completions_00012.parquet``, verl ``<rollout_data_dir>/12.jsonl``, prime-rl
 ``rollouts/step_12/<kind>/<subset>/traces.jsonl``, NeMo-RL ``train_data_step12.jsonl``, W&B
@@ -9,10 +10,11 @@ TRL writes ``completions/completions_00012.parquet``, verl ``<rollout_data_dir>/
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, deque
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
@@ -23,15 +25,15 @@ from typing import Any, BinaryIO
 from rltui.core.address import is_remote
 from rltui.core.installation import to_add
 from rltui.core.text import clean
-from rltui.files.disk import Entry, ReadAt, expect, listing, opened, read_all
+from rltui.files.disk import expect, listing, opened, read_all
 from rltui.files.disk import status as status_of
-from rltui.formats.json_value import parsed
-from rltui.sources.side_files.sample import Sample, SampleRow, row_of, sample_of, samples_in
+from rltui.formats.base import clean_tag, clean_text
+from rltui.formats.json_value import float_of, parsed
+from rltui.formats.jsonl.jsonl_row import find_step
+from rltui.formats.words import words
 
 #: Directories below the root, entries of all of them, rows of one file.
-_MAX_DEPTH = 6
-_MAX_ENTRIES = 50_000
-_MAX_ROWS = 50_000
+_MAX_DEPTH, _MAX_ENTRIES, _MAX_ROWS = 6, 50_000, 50_000
 #: Directories that a server is asked about at once.
 _TOGETHER = 100
 _SUFFIXES = (".jsonl", ".parquet", ".table.json")
@@ -46,17 +48,47 @@ _STEP = re.compile(r"(?:^|[_-]|step)(\d{1,12})(?:_[0-9a-f]{20})?$")
 _STEP_DIR = re.compile(r"(?:step|iter|global_step)[_-]?(\d{1,12})(?:_evals)?")
 #: Bytes of a file of lines that are read, from its end; of one record; of a table; of a Parquet
 #: file elsewhere, which must be read whole.
-MOST_BYTES = 1 << 28
-_MOST_REMOTE_BYTES = 1 << 25
-_MAX_RECORD = 1 << 25
-_MAX_TABLE = 1 << 26
-_MAX_REMOTE_PARQUET = 1 << 26
+MOST_BYTES, _MOST_REMOTE_BYTES = 1 << 28, 1 << 25
+_MAX_RECORD, _MAX_TABLE, _MAX_REMOTE_PARQUET = 1 << 25, 1 << 26, 1 << 26
 #: Rows of a Parquet file that are read at once.
 _BATCH = 256
+#: Characters of a text and of its preview that are kept, and samples of one record.
+_MAX_CHARS, _PREVIEW, _MAX_ITEMS = 200_000, 240, 10_000
+#: Conversations within conversations.
+_MAX_TURNS = 16
+#: Characters of a text that may be a number.
+_MAX_NUMBER = 40
 #: What reading a record raises that is not as expected: the files are of other people's programs.
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 
 Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRow:
+    """What a list shows of a sample; the texts stay in the file."""
+
+    place: int
+    """Where the record is: byte offset or number of the row."""
+    item: int
+    """Which sample of a record that holds several."""
+    step: int | None
+    reward: float
+    """NaN for none."""
+    length: int
+    """Characters of the completion."""
+    preview: str
+    """Beginning of the completion (else of the first text), cleaned, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Everything of a sample, cleaned."""
+
+    texts: tuple[tuple[str, str], ...]
+    """(name, text) pairs: prompt, completion, then others."""
+    figures: tuple[tuple[str, float], ...]
+    """(name, value) pairs in the order of the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +144,26 @@ class SampleSet:
     def load(self, step: int | None) -> SampleTable:
         """The samples of the file of a step; reads all of it and keeps little."""
         path = self.file_of(step)
-        return SampleTable((), "the file is gone") if path is None else _load(path)
+        if path is None:
+            return SampleTable((), "the file is gone")
+
+        rows: deque[SampleRow] = deque(maxlen=_MAX_ROWS)
+        note, count, broken = "", 0, 0
+        try:
+            for place, record in records(path):
+                broken += record is None
+                for item, one in enumerate(() if record is None else samples_in(record)):
+                    if (row := row_of(one, place, item)) is not None:
+                        rows.append(row)
+                        count += 1
+        except UNREADABLE as error:
+            note = reason_of(error)
+
+        if count > _MAX_ROWS:
+            note = note or f"the last {_MAX_ROWS:,} of {count:,} samples"
+        if broken:
+            note = "; ".join(x for x in (note, f"lines that cannot be read: {broken:,}") if x)
+        return SampleTable(tuple(rows), note if rows or note else "no samples in this file")
 
     def read(self, step: int | None, row: SampleRow) -> Sample:
         """Everything of a sample. Raises one of :data:`UNREADABLE`."""
@@ -126,33 +177,14 @@ class SampleSet:
         return sample_of(found[row.item])
 
 
-def _load(path: Path) -> SampleTable:
-    rows: deque[SampleRow] = deque(maxlen=_MAX_ROWS)
-    note, count, broken = "", 0, 0
-    try:
-        for place, record in records(path):
-            if record is None:
-                broken += 1
-                continue
-            for item, one in enumerate(samples_in(record)):
-                if (row := row_of(one, place, item)) is not None:
-                    rows.append(row)
-                    count += 1
-    except UNREADABLE as error:
-        note = reason_of(error)
-
-    if count > _MAX_ROWS:
-        note = note or f"the last {_MAX_ROWS:,} of {count:,} samples"
-    if broken:
-        note = "; ".join(x for x in (note, f"lines that cannot be read: {broken:,}") if x)
-    return SampleTable(tuple(rows), note if rows or note else "no samples in this file")
-
-
 def reason_of(error: Exception) -> str:
     """Why a sample cannot be read, cleaned."""
     if isinstance(error, (OSError, ValueError)):
         return clean(str(error))
     return f"not a sample ({type(error).__name__})"
+
+
+# -- files --------------------------------------------------------------------------------------
 
 
 def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[SampleSet]:
@@ -163,6 +195,7 @@ def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[Sample
         if path not in logs:
             name, step, pattern = _name_of(path.relative_to(root))
             found.setdefault((name, pattern), {})[step] = path
+
     repeats = Counter(name for name, _ in found)
     sets = []
     for (name, pattern), files in found.items():
@@ -170,11 +203,8 @@ def find_samples(root: Path, logs: frozenset[Path] = frozenset()) -> list[Sample
         steps = sorted((s, path) for s, path in files.items() if s is not None)
         sets.append(SampleSet(shown, pattern, tuple(steps), files.get(None)))
 
-    return sorted(sets, key=lambda s: (_is_validation(s.name), s.name))
-
-
-def _is_validation(name: str) -> bool:
-    return re.search(r"val|eval|test", name) is not None
+    # those of the training before those of the validation
+    return sorted(sets, key=lambda s: (bool(re.search(r"val|eval|test", s.name)), s.name))
 
 
 def _files(root: Path) -> Iterator[Path]:
@@ -187,29 +217,29 @@ def _files(root: Path) -> Iterator[Path]:
             expect(next_ones, lambda _: False)
         folder, depth = waiting.popleft()
         expected -= 1
-        try:
-            listed = sorted(
-                (e.name, e.is_dir(follow_symlinks=False)) for e in listing(folder) if _is_plain(e)
-            )
-        except OSError:
-            continue
+        listed = _listed(folder)
         left -= len(listed)
         for name, is_folder in listed:
             path = folder / name
             if is_folder:
                 if depth < _MAX_DEPTH and not _SKIPPED.fullmatch(name):
                     waiting.append((path, depth + 1))
-            elif name.endswith(_SUFFIXES) and _may_hold(path.relative_to(root)):
+            elif path.stem.isdecimal() or _NAMES.search(str(path.relative_to(root))):
                 yield path
 
 
-def _is_plain(entry: Entry) -> bool:
-    """Whether it is a directory or a file: a pipe would never end."""
-    return entry.is_dir(follow_symlinks=False) or entry.is_file()
-
-
-def _may_hold(path: Path) -> bool:
-    return path.stem.isdecimal() or _NAMES.search(str(path)) is not None
+def _listed(folder: Path) -> list[tuple[str, bool]]:
+    """The names in a directory that may be of interest, sorted, and whether they are directories;
+    none where it cannot be listed. A pipe, which would never end, is none."""
+    found = []
+    try:
+        for entry in listing(folder):
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if is_folder or (entry.name.endswith(_SUFFIXES) and entry.is_file()):
+                found.append((entry.name, is_folder))
+    except OSError:
+        return []
+    return sorted(found)
 
 
 def _name_of(path: Path) -> tuple[str, int | None, str]:
@@ -243,35 +273,42 @@ def records(path: Path) -> Iterator[tuple[int, Record | None]]:
     """(place, record) of each record in the newest part of a file; None for a line that is no
     record. Raises OSError when it cannot be read, ValueError when it is not what its name says."""
     if path.suffix == ".parquet":
-        return _parquet(path)
-    return enumerate(_table(path)) if path.name.endswith(".table.json") else _lines(path)
+        with _parquet_file(path) as file:
+            batches = file.iter_batches(batch_size=_BATCH)
+            yield from enumerate(record for batch in batches for record in batch.to_pylist())
+    elif path.name.endswith(".table.json"):
+        yield from enumerate(_table(path))
+    else:
+        yield from _lines(path)
 
 
 def record_at(path: Path, place: int) -> Record:
     """The record at a place that :func:`records` gave. Raises OSError or ValueError."""
+    found: Record | None = None
     if path.suffix == ".parquet":
-        return _parquet_row(path, place)
-    if path.name.endswith(".table.json"):
+        with _parquet_file(path) as file:
+            for group in range(file.num_row_groups):
+                count = file.metadata.row_group(group).num_rows
+                if place < count:
+                    found = file.read_row_group(group).slice(place, 1).to_pylist()[0]
+                    break
+                place -= count
+    elif path.name.endswith(".table.json"):
         rows = _table(path)
         found = rows[place] if place < len(rows) else None
     else:
+        line, wanted = b"", 1 << 16  # in pieces: most lines are short
         with opened(path) as read:
-            found = _record(_line(read, place))
+            while len(line) < _MAX_RECORD and (piece := read(wanted, place + len(line))):
+                line += piece.partition(b"\n")[0]
+                if b"\n" in piece:
+                    break
+                wanted *= 4
+        found = _record(line)
+
     if found is None:
         raise ValueError("the file was rewritten")
-
     return found
-
-
-def _line(read: ReadAt, place: int) -> bytes:
-    """The line at a place, in pieces: most lines are short."""
-    line, wanted = b"", 1 << 16
-    while len(line) < _MAX_RECORD and (piece := read(wanted, place + len(line))):
-        line += piece.partition(b"\n")[0]
-        if b"\n" in piece:
-            break
-        wanted *= 4
-    return line
 
 
 def _record(line: bytes) -> Record | None:
@@ -283,7 +320,17 @@ def _record(line: bytes) -> Record | None:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Record | None]]:
-    with _stream(path) as (file, start):
+    """The lines of the newest part of a file."""
+    size = status_of(path).st_size
+    if is_remote(path):
+        start = max(0, size - _MOST_REMOTE_BYTES)
+        with opened(path) as read:
+            source: BinaryIO = BytesIO(read(size - start, start))
+    else:
+        start, source = max(0, size - MOST_BYTES), path.open("rb")
+        source.seek(start)
+
+    with source as file:
         if start:
             start += len(file.readline(MOST_BYTES))
         while line := file.readline(_MAX_RECORD):
@@ -292,22 +339,6 @@ def _lines(path: Path) -> Iterator[tuple[int, Record | None]]:
             if found is not None or (line.endswith(b"\n") and not line.isspace()):
                 yield start, found
             start += len(line)
-
-
-@contextmanager
-def _stream(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """The newest part of a file, and where it begins."""
-    size = status_of(path).st_size
-    if is_remote(path):
-        start = max(0, size - _MOST_REMOTE_BYTES)
-        with opened(path) as read:
-            yield BytesIO(read(size - start, start)), start
-        return
-
-    start = max(0, size - MOST_BYTES)
-    with path.open("rb") as file:
-        file.seek(start)
-        yield file, start
 
 
 def _table(path: Path) -> list[Record]:
@@ -332,6 +363,7 @@ def _parquet_file(path: Path) -> Iterator[Any]:
 
     if is_remote(path) and status_of(path).st_size > _MAX_REMOTE_PARQUET:
         raise ValueError("the file is too large to be read from elsewhere")
+
     try:
         with ParquetFile(BytesIO(read_all(path)) if is_remote(path) else path) as file:
             yield file
@@ -339,21 +371,129 @@ def _parquet_file(path: Path) -> Iterator[Any]:
         raise ValueError(str(error)) from error
 
 
-def _parquet(path: Path) -> Iterator[tuple[int, Record]]:
-    with _parquet_file(path) as file:
-        place = 0
-        for batch in file.iter_batches(batch_size=_BATCH):
-            for record in batch.to_pylist():
-                yield place, record
-                place += 1
+# -- one sample ---------------------------------------------------------------------------------
 
 
-def _parquet_row(path: Path, place: int) -> Record:
-    with _parquet_file(path) as file:
-        for group in range(file.num_row_groups):
-            count = file.metadata.row_group(group).num_rows
-            if place < count:
-                rows: list[Record] = file.read_row_group(group).slice(place, 1).to_pylist()
-                return rows[0]
-            place -= count
-    raise ValueError("the file was rewritten")
+def samples_in(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The samples of a record: itself, or one for each item where its columns are lists."""
+    known = words()
+    main = _first(record, known.sample_completions) or _first(record, known.sample_prompts)
+    column = record.get(main) if main else None
+    # one text or conversation for each of several samples
+    if not isinstance(column, list) or not all(isinstance(v, (str, list)) for v in column):
+        yield dict(record)
+        return
+
+    count = len(column)
+    columns = {k: v for k, v in record.items() if isinstance(v, list) and len(v) == count}
+    rest = {k: v for k, v in record.items() if k not in columns and not isinstance(v, list)}
+    for at in range(min(count, _MAX_ITEMS)):
+        yield {**rest, **{k: v[at] for k, v in columns.items()}}
+
+
+def row_of(record: Mapping[str, Any], place: int, item: int) -> SampleRow | None:
+    """What a list shows of a sample; None for a record without any text."""
+    names = _text_names(record)
+    if not names:
+        return None
+
+    known = words()
+    main = _first(record, known.sample_completions) or names[0]
+    text = _text_of(record[main])
+    step = find_step({k: _number_like(v) for k, v in record.items()}, known.step_keys)
+    preview = " ".join(clean_text(text[: 2 * _PREVIEW]).split())[:_PREVIEW]
+    return SampleRow(place, item, step.step if step else None, _reward(record), len(text), preview)
+
+
+def sample_of(record: Mapping[str, Any]) -> Sample:
+    """Everything of a sample, prompt and completion first."""
+    known = words()
+    first = [_first(record, known.sample_prompts), _first(record, known.sample_completions)]
+    texts = []
+    for name in dict.fromkeys([*filter(None, first), *_text_names(record)]):
+        text = _text_of(record[name])
+        more = len(text) - _MAX_CHARS
+        cut = f" … {more:,} more characters" if more > 0 else ""
+        texts.append((name, clean_text(text[:_MAX_CHARS]) + cut))
+
+    others = record.keys() - {name for name, _ in texts} - set(known.step_keys)
+    figures = tuple((clean_tag(n), _number(v)) for n, v in record.items() if n in others)
+    return Sample(
+        tuple((clean_tag(n), text) for n, text in texts),
+        tuple((n, v) for n, v in figures if v is not None),
+    )
+
+
+def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """The first of ``names`` that is a text or a conversation of the record."""
+    return next((n for n in names if isinstance(record.get(n), (str, list)) and record[n]), None)
+
+
+def _text_names(record: Mapping[str, Any]) -> list[str]:
+    """Names of texts, and of what holds more than token ids or log-probabilities."""
+    return [
+        name
+        for name, value in record.items()
+        if (isinstance(value, str) and _number(value) is None)
+        or (isinstance(value, dict) and value)
+        or (isinstance(value, list) and value and not isinstance(value[0], (int, float)))
+    ]
+
+
+def _number(value: object) -> float | None:
+    """A number, or the text of one as in the ground truths of verl; None for anything else."""
+    if isinstance(value, (bool, int, float)):
+        return float_of(value)
+
+    try:
+        short = isinstance(value, str) and len(value) < _MAX_NUMBER
+        return float(value) if short and isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _number_like(value: object) -> object:
+    """A step may be written as a text."""
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
+
+
+def _figures(record: Mapping[str, Any]) -> dict[str, float]:
+    numbers = ((n, _number(raw)) for n, raw in record.items())
+    return {n: v for n, v in numbers if v is not None and not math.isnan(v)}
+
+
+def _reward(record: Mapping[str, Any]) -> float:
+    """The reward: a column of that name, else the sum of the reward functions, else the
+    advantage."""
+    known = words()
+    figures = _figures(record)
+    named = [figures[name] for name in known.sample_rewards if name in figures]
+    if named:
+        return named[0]
+
+    found = [(n.lower(), v) for n, v in figures.items()]
+    others = re.compile("|".join(map(re.escape, known.sample_figures)))
+    rewards = (
+        [v for n, v in found if "reward" in n]
+        or [v for n, v in found if not others.search(n)]
+        or [v for n, v in found if "advantage" in n][:1]
+    )
+    return sum(rewards) if rewards and all(map(math.isfinite, rewards)) else math.nan
+
+
+def _text_of(value: object, depth: int = 0) -> str:
+    """A text, or a conversation as one text."""
+    if isinstance(value, str) or depth > _MAX_TURNS:
+        return value if isinstance(value, str) else "…"
+    if isinstance(value, Mapping):
+        role, content = value.get("role"), value.get("content")
+        if isinstance(role, str) and content is not None:
+            return f"{role}: {_text_of(content, depth + 1)}"
+        if isinstance(value.get("text"), str):
+            return str(value["text"])
+    if isinstance(value, list):
+        return "\n\n".join(_text_of(v, depth + 1) for v in value[:_MAX_ITEMS])
+
+    with suppress(ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
+        return str(value)
+    return "…"

@@ -7,14 +7,15 @@ RLlib and d3rlpy write ``params.json``, ms-swift ``args.json``, sacred ``config.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
 from rltui.core.yaml_document import parse_document
-from rltui.files.disk import Entry, is_directory, listing, read_all, status
+from rltui.files.disk import is_directory, listing, read_all, status
 from rltui.files.trouble import is_missing, reason_of
 from rltui.formats.json_value import flat_settings, parsed
 
@@ -56,39 +57,24 @@ def read_settings(folders: Iterable[Path]) -> FileSettings:
     files: dict[str, None] = {}
     trouble = ""
     for folder in folders:
-        paths, why = _settings_files(folder)
-        trouble = why or trouble
-        for path in paths:
-            found = _read(path)
-            if found:
-                values.update(found)
-                files[clean(path.name)] = None
+        names: Collection[str] = ()
+        for below in _FOLDERS:  # a directory that is not listed here is not asked for
+            if below and below not in names:
+                continue
+            try:
+                entries = {entry.name: entry for entry in listing(folder / below)}
+            except OSError as error:
+                if not below and not is_missing(error):
+                    trouble = reason_of(error)
+                continue
 
+            names = names if below else entries
+            for name in _NAMES:
+                if name in entries and entries[name].is_file():
+                    found = _read(folder / below / name)
+                    values.update(found)
+                    files |= {clean(name): None} if found else {}
     return FileSettings(values, tuple(files), trouble)
-
-
-def _settings_files(folder: Path) -> tuple[list[Path], str]:
-    """The files of a directory and of those below it whose names say that they hold settings, and
-    why it cannot be listed."""
-    try:
-        names = {entry.name: entry for entry in listing(folder)}
-    except OSError as error:
-        return [], "" if is_missing(error) else reason_of(error)
-
-    paths: list[Path] = []
-    for below in _FOLDERS:
-        if not below or below in names:
-            paths += _named(folder / below, names if not below else None)
-    return paths, ""
-
-
-def _named(folder: Path, names: Mapping[str, Entry] | None) -> list[Path]:
-    if names is None:
-        try:
-            names = {entry.name: entry for entry in listing(folder)}
-        except OSError:
-            return []
-    return [folder / name for name in _NAMES if name in names and names[name].is_file()]
 
 
 def _read(path: Path) -> dict[str, object]:
@@ -103,9 +89,8 @@ def _read(path: Path) -> dict[str, object]:
         return {}
 
     settings = dict(_pairs(document))
-    if "architectures" in settings or "model_type" in settings:
-        return {}  # the configuration of a model
-    return flat_settings(settings)
+    is_model = "architectures" in settings or "model_type" in settings
+    return {} if is_model else flat_settings(settings)
 
 
 def _pairs(document: object) -> Iterator[tuple[object, object]]:
@@ -157,46 +142,41 @@ class FactFiles:
         other run, the nearest first."""
         home = path if is_directory(path) else path.parent
         folders = tuple(dict.fromkeys((*reversed(above), home)))
-        facts = self._facts.get(folders)
-        if facts is None:
-            facts = self._facts[folders] = self._read(folders)
-        return facts
+        if folders in self._facts:
+            return self._facts[folders]
 
-    def _read(self, folders: tuple[Path, ...]) -> Facts:
-        settings, home = read_settings(folders).values, folders[-1]
         if home.parent not in self._experiments:
             self._experiments[home.parent] = _experiment(home.parent)
 
         recorded_at, trials = self._experiments[home.parent]
         trial = trials.get(home.name, {})
         stop = trial.get("stopping_criterion")
-        plan = {}
-        if isinstance(stop, Mapping):
-            plan = {f"{STOP}{name}": limit for name, limit in stop.items()}
+        limits = stop.items() if isinstance(stop, Mapping) else ()
+        plan = {f"{STOP}{name}": limit for name, limit in limits}
+        settings = read_settings(folders).values
         plan |= {name: value for name, value in settings.items() if name in self._plan}
-        return Facts(plan, _EXIT_CODES.get(str(trial.get("status"))), recorded_at)
+        facts = Facts(plan, _EXIT_CODES.get(str(trial.get("status"))), recorded_at)
+        self._facts[folders] = facts
+        return facts
 
 
 def _experiment(folder: Path) -> tuple[float, Mapping[str, Mapping[str, object]]]:
     """What Tune has recorded of the trials in a directory, by the names of theirs, and when."""
+    trials: dict[str, Mapping[str, object]] = {}
     try:
         names = sorted(e.name for e in listing(folder) if e.name.startswith(_TUNE))
-        path = folder / names[-1] if names else None
-        found = None if path is None else status(path)
-        if path is None or found is None or found.st_size > _MAX_TUNE:
+        if not names or (found := status(folder / names[-1])).st_size > _MAX_TUNE:
             return 0.0, {}
-        return found.st_mtime_ns / 1e9, dict(_trials(parsed(read_all(path))))
+        document = parsed(read_all(folder / names[-1]))
     except (OSError, ValueError):
         return 0.0, {}
 
-
-def _trials(document: object) -> Iterator[tuple[str, Mapping[str, object]]]:
     records = document.get("trial_data") if isinstance(document, Mapping) else None
     for record in records if isinstance(records, list) else ():
         first = record[0] if isinstance(record, list) and record else record
-        try:  # a record is the trial as text, mostly with what ran it
+        # a record is the trial as text, mostly with what ran it
+        with suppress(ValueError):
             trial = parsed(first.encode()) if isinstance(first, str) else first
-        except ValueError:
-            continue
-        if isinstance(trial, Mapping):
-            yield str(trial.get("relative_logdir", "")).rpartition("/")[2], trial
+            if isinstance(trial, Mapping):
+                trials[str(trial.get("relative_logdir", "")).rpartition("/")[2]] = trial
+    return found.st_mtime_ns / 1e9, trials

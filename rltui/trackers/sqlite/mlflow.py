@@ -18,7 +18,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.text import clean_bytes
 from rltui.formats.base import Decoded, NoteBook, clean_tag
 from rltui.trackers.base import TrackedRun
-from rltui.trackers.mlflow_files import EXIT_CODES, MOST_SETTINGS, Column, blocks_of, setting_of
+from rltui.trackers.mlflow_files import EXIT_CODES, MOST_SETTINGS, TagPoints, blocks_of, setting_of
 from rltui.trackers.sqlite.database import columns_of, in_chunks, raw_of
 from rltui.trackers.sqlite.row_follower import Row, RowDecoder, RunFacts, RunTables, Table, part_of
 
@@ -134,7 +134,7 @@ class _Values:
             columns = self._columns(list(filter(self._is_wellformed, rows)))
         return Decoded(blocks_of(columns), notes=self._notes.take(), records=len(rows))
 
-    def _columns(self, rows: Sequence[Row]) -> list[Column]:
+    def _columns(self, rows: Sequence[Row]) -> list[TagPoints]:
         """Raises TypeError, ValueError or OverflowError for a malformed row."""
         if not rows:
             return []
@@ -153,7 +153,7 @@ class _Values:
         order = np.argsort(codes, kind="stable")
         ends = np.flatnonzero(np.diff(codes[order], append=-1)) + 1
         return [
-            Column(self._tags[codes[own[0]]], axis[own], walls[own], numbers[own])
+            TagPoints(self._tags[codes[own[0]]], axis[own], walls[own], numbers[own])
             for own in np.split(order, ends[:-1])
         ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -164,16 +163,6 @@ def test_names_of_a_store_are_escaped_once(tmp_path: Path) -> None:
 # -- files of a run in directories below it ---------------------------------------------------
 
 
-def test_a_directory_below_a_run_waits_until_it_says_what_it_is(tmp_path: Path) -> None:
-    events(tmp_path, "x")
-    events(tmp_path / "losses_a")
-    finder = RunFinder([tmp_path])
-    assert [r.key.name for r in finder.find().runs] == ["."]
-    events(tmp_path / "losses_a", "losses")
-    (run,) = finder.find().runs
-    assert run.files[1].series == ("losses", "a")
-
-
 # -- names ------------------------------------------------------------------------------------
 
 
@@ -200,14 +189,6 @@ def test_a_name_that_a_file_has_is_not_given_to_a_directory(tmp_path: Path) -> N
     events(tmp_path / "exp", "a")
     found = {r.key.name: len(r.files) for r in finder.find().runs}
     assert found == {"exp": 1, "exp.ndjson": 1, "exp/": 1}
-
-
-def test_a_file_stays_with_its_run(tmp_path: Path) -> None:
-    events(tmp_path / "losses_a", "losses")
-    finder = RunFinder([tmp_path])
-    assert [r.key.name for r in finder.find().runs] == ["losses_a"]
-    events(tmp_path, "a")
-    assert [(r.key.name, len(r.files)) for r in finder.find().runs] == [(".", 1), ("losses_a", 1)]
 
 
 # -- paths that are wrong ---------------------------------------------------------------------
@@ -271,22 +252,6 @@ def test_an_inode_that_is_used_again_is_another_file(tmp_path: Path) -> None:
     samples.rename(tmp_path / "run.jsonl")  # the same inode, as after deleting on ext4
     (tmp_path / "run.jsonl").write_text(JSONL)
     assert [r.key.name for r in finder.find().runs] == ["run"]
-
-
-def test_a_vanished_logdir_does_not_hide_the_others(tmp_path: Path) -> None:
-    for name in "ab":
-        events(tmp_path / name / "run", "x")
-    finder = RunFinder([tmp_path / "a", tmp_path / "b"])
-    finder.find()
-    shutil.rmtree(tmp_path / "a")
-    events(tmp_path / "b" / "new", "x")
-    found = finder.find()
-    assert [(r.key.logdir, r.key.name) for r in found.runs] == [(1, "new"), (1, "run")]
-    assert [(n.path, n.message) for n in found.notes] == [(tmp_path / "a", "vanished")]
-    assert (tmp_path / "a", -1) in found.directories
-    events(tmp_path / "a" / "run", "x")
-    found = finder.find()
-    assert (len(found.runs), found.notes) == (3, ())
 
 
 def test_a_single_file_that_vanishes_is_left_to_its_feed(tmp_path: Path) -> None:
@@ -425,16 +390,3 @@ def test_an_empty_file_that_is_waited_for(tmp_path: Path) -> None:
     found = finder.find()
     assert {f.path for r in found.runs for f in r.files} >= {file}
     assert (found.refused, found.notes) == ((), ())
-
-
-@pytest.mark.parametrize("content", [b"\x8f" * 9000, b"SQLite format 3\0" + b"\x8f" * 9000])
-def test_a_damaged_database_gives_a_note(tmp_path: Path, content: bytes) -> None:
-    """Without its first bytes it may be a file of another program."""
-    path = tmp_path / "mlflow.db"
-    path.write_bytes(content)
-    events(tmp_path / "run", "x")
-    found = discover([tmp_path])
-    assert [r.key.name for r in found.runs] == ["run"]
-    (note,) = (*found.refused, *found.notes)
-    assert note.path == path
-    assert "database" in note.message

@@ -103,19 +103,6 @@ def test_a_file_that_a_process_writes(tmp_path: Path) -> None:
 
 
 @linux
-@pytest.mark.parametrize("place", ["my env/bin", "env -old/bin", "env /bin"])
-def test_an_interpreter_below_blanks_is_one(place: str, tmp_path: Path) -> None:
-    program = tmp_path / place / "python3"
-    program.parent.mkdir(parents=True)
-    program.symlink_to(sys.executable)
-    with running("f = open('x.jsonl', 'a')", cwd=tmp_path, program=program) as pid:
-        processes = Processes(USER)
-        found = processes.written(log, never)
-        assert found[tmp_path / "x.jsonl"].writer == LogWriter(pid, "python3 train.py")
-        assert (pid, tmp_path) in [(p.pid, d) for p, d in processes.working_directories()]
-
-
-@linux
 def test_files_that_are_read_deleted_or_called_otherwise_are_none(tmp_path: Path) -> None:
     (tmp_path / "read.jsonl").write_text("{}")
     code = """

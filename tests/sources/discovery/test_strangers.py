@@ -28,11 +28,6 @@ def test_a_console_log_of_any_name_is_found(console: Path, suffix: str, tmp_path
     assert found_in(tmp_path) == found_in(path) == [path.name]
 
 
-def test_rows_at_the_end_are_enough(tmp_path: Path) -> None:
-    (tmp_path / "monday").write_text("loading layer of a model\n" * 4000 + LOG)
-    assert found_in(tmp_path) == ["monday"]
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [

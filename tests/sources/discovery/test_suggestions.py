@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -119,18 +118,6 @@ def test_where_mlflow_writes(here: Path, tmp_path: Path, uri: str) -> None:
     assert item.path == tmp_path / "there"
 
 
-@pytest.mark.parametrize("uri", ["http://host:5000", "databricks", "sqlite://", "http://[", ""])
-def test_servers_are_not_places(here: Path, uri: str) -> None:
-    assert suggested(here, MLFLOW_TRACKING_URI=uri) == ()
-
-
-def test_one_place_under_two_names_is_one_suggestion(here: Path, tmp_path: Path) -> None:
-    events(here / "runs" / "x")
-    (tmp_path / "link").symlink_to(here / "runs", target_is_directory=True)
-    found = suggested(here, TENSORBOARD_DIR=str(tmp_path / "link"), WANDB_DIR="runs")
-    assert len(found) == 1
-
-
 def test_a_directory_that_adds_nothing_to_one_inside_it_is_left_out(here: Path) -> None:
     events(here / "runs" / "x")
     assert paths(suggested(here)) == [here / "runs"]
@@ -177,20 +164,6 @@ def test_a_working_directory_that_was_deleted(home: Path) -> None:
     assert suggested(None, None) == ()
 
 
-def test_what_may_not_be_read_is_passed_over(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    events(here / "runs" / "x")
-    events(here / "logs" / "x")
-    scandir = os.scandir
-
-    def refuse(path: Path) -> Iterator[os.DirEntry[str]]:
-        if Path(path).name == "logs":
-            raise PermissionError(13, "Permission denied")
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    assert paths(suggested(here)) == [here / "runs"]
-
-
 # -- what is a log -------------------------------------------------------------------------
 
 
@@ -224,18 +197,6 @@ def test_files_are_opened_up_to_a_bound(here: Path, monkeypatch: pytest.MonkeyPa
         jsonl(here / f"d{i}" / "x.jsonl")
     monkeypatch.setattr(suggestions, "MOST_OPENED", 5)
     assert look(here) == (5, True)
-
-
-def test_of_many_alike_files_only_a_few_are_opened(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for i in range(30):
-        jsonl(here / f"exp{i}.jsonl")
-    opened = []
-    real = os.open
-    monkeypatch.setattr(os, "open", lambda p, *a, **k: (opened.append(p), real(p, *a, **k))[1])
-    assert look(here) == (30, False)
-    assert len(opened) == 4
 
 
 # -- processes -----------------------------------------------------------------------------

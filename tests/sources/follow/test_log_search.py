@@ -10,9 +10,8 @@ from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS, Options
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery
-from rltui.sources.follow.log_search import LogSearch
 from rltui.sources.follow.notifier import Notifier
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.follow.schedule import Intervals, LogSearch
 from tests.clock import ManualClock
 
 

@@ -108,20 +108,6 @@ def test_more_events_than_the_system_keeps(tmp_path: Path) -> None:
         assert lost.wait(10)
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
-def test_nothing_is_left_open(tmp_path: Path) -> None:
-    def held() -> tuple[int, int]:
-        return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
-
-    before = held()
-    for directories in ([tmp_path], []):
-        inotify = Notifier(ignore)
-        inotify.start(directories)
-        inotify.stop()
-        inotify.stop()
-    assert held() == before
-
-
 def test_only_the_directories_themselves_are_watched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

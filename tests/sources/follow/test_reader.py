@@ -6,7 +6,6 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,10 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.formats import Decoded
 from rltui.sources import Intervals, Reader
-from rltui.sources.follow import log_search, loop
+from rltui.sources.follow import loop
 from rltui.sources.follow import queued as batch_queue
 from rltui.sources.follow.file_feed import FileFeed
 from tests.formats import encode
-from tests.trackers.store import TrackioDatabase
 
 FAST = Intervals(0.01, 0.01, 0.02, inotify=False)
 LONG = 20.0
@@ -73,13 +71,6 @@ def test_budget_and_progress(tmp_path: Path) -> None:
     assert batches[-1].source.records == 2 * 199
 
 
-def test_runs_are_chosen_among_all_that_were_found(tmp_path: Path) -> None:
-    for name in ("a1", "a2", "b1"):
-        write(tmp_path / name / "x.tfevents.1", range(1, 2))
-    runs = Reader([tmp_path], choose=lambda keys: [k for k in keys if k.name[0] == "a"]).scan()
-    assert [r.key.name for r in runs] == ["a1", "a2"]
-
-
 def test_bad_paths_raise(tmp_path: Path) -> None:
     with pytest.raises(SourceError):
         Reader([tmp_path / "nowhere"]).scan()
@@ -106,20 +97,6 @@ def test_files_that_wait(tmp_path: Path) -> None:
     write(tmp_path / "a" / "x.tfevents.4", range(62, 63))
     again = list(reader.read_all())
     assert [(b.source.order, b.waiting) for b in again] == [(0, 1), (3, 0)]
-
-
-def test_files_that_are_not_read(tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").touch()
-    (tmp_path / "y.jsonl").touch()
-    reader = Reader([tmp_path])
-    list(reader.read_all())
-    assert [(n.path.name, n.message) for n in reader.state.unclaimed] == [
-        ("x.jsonl", "empty so far"),
-        ("y.jsonl", "empty so far"),
-    ]
-    (tmp_path / "x.jsonl").write_text('{"step": 1, "loss": 1}\n')
-    assert len(list(reader.read_all())) == 1
-    assert [n.path.name for n in reader.state.unclaimed] == ["y.jsonl"]
 
 
 # -- threaded ---------------------------------------------------------------------------------
@@ -177,9 +154,9 @@ def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
     reader = started(Reader([tmp_path], watch=slow))
     collect(reader, lambda b: steps(b) == [1, 2])
     ready = threading.Event()
-    threading.Thread(target=lambda: (reader.listening.wait(LONG), ready.set())).start()
+    threading.Thread(target=lambda: (reader.loop.listening.wait(LONG), ready.set())).start()
     assert ready.wait(LONG)
-    if not reader.watches:
+    if not reader.loop.watches:
         pytest.skip("no inotify here")
     write(file, range(3, 4))
     collect(reader, lambda b: steps(b) == [3])
@@ -194,18 +171,6 @@ def test_deleted_file_is_reported(tmp_path: Path, started: Start) -> None:
     assert [(n.path, n.message) for b in found for n in b.notes] == [
         (file, "was deleted or moved; what was read of it is kept")
     ]
-
-
-def test_stop_while_the_queue_is_full(
-    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch_queue, "MOST_BATCHES", 1)
-    write(tmp_path / "x.tfevents.1", range(1, 500))
-    reader = started(Reader([tmp_path], watch=FAST, budget_bytes=500))
-    assert reader.wait(LONG)
-    reader.stop()
-    assert len(reader.drain()) == 1
-    assert reader.drain() == []
 
 
 def test_unexpected_errors_are_raised_at_the_next_drain(
@@ -245,21 +210,21 @@ def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
     slow = Intervals(0.01, 0.01, 1000.0, inotify=True)
     write(tmp_path / "run" / "x.tfevents.1", range(1, 3))
     reader = started(Reader([tmp_path], watch=slow))
-    assert reader.listening.wait(LONG)
+    assert reader.loop.listening.wait(LONG)
     for number in range(50):
         (tmp_path / "run" / f"checkpoint-{number}").mkdir()
         (tmp_path / "run" / f"{number}.pt").touch()
         (tmp_path / "run" / f"checkpoint-{number}" / "x.jsonl").touch()
     write(tmp_path / "run" / "x.tfevents.1", range(3, 4))
     collect(reader, lambda b: 3 in steps(b))
-    assert reader.walks == 1
-    if not reader.watches:
+    assert reader.search.walks == 1
+    if not reader.loop.watches:
         pytest.skip("no inotify here")
     for number in range(50):
         (tmp_path / "run" / f"part-{number}").mkdir()
     write(tmp_path / "run" / "part-7" / "x.tfevents.1", range(9, 10))
     collect(reader, lambda b: 9 in steps(b))
-    assert reader.walks <= 3
+    assert reader.search.walks <= 3
 
 
 def test_live_files_are_followed_while_much_is_read(
@@ -330,12 +295,12 @@ def test_a_rotated_checkpoint_is_no_trouble(tmp_path: Path, started: Start) -> N
     old = checkpoint(tmp_path, 3)
     reader = started(Reader([tmp_path], watch=Intervals(0.01, 0.01, 1000.0, inotify=False)))
     found = collect(reader, lambda b: steps(b, "train/loss") == [1, 2, 3])
-    until(reader.listening.is_set)
+    until(reader.loop.listening.is_set)
     checkpoint(tmp_path, 4)
     old.unlink()
     found += collect(reader, lambda b: any(x.gone for x in b) and 4 in steps(b, "train/loss"))
     assert notes_of(found) == []
-    assert reader._loop._schedule._files.keys() == {tmp_path / "checkpoint-4" / old.name}
+    assert reader.loop._schedule._files.keys() == {tmp_path / "checkpoint-4" / old.name}
 
 
 def test_a_checkpoint_without_a_successor_is_missed(tmp_path: Path, started: Start) -> None:
@@ -345,23 +310,3 @@ def test_a_checkpoint_without_a_successor_is_missed(tmp_path: Path, started: Sta
     old.unlink()
     found = collect(reader, lambda b: any(x.gone for x in b))
     assert notes_of(found) == ["was deleted or moved; what was read of it is kept"]
-
-
-def test_a_new_run_of_a_database_is_seen_at_the_next_look(
-    tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_search, "_FULL_WALK", 10**9)
-    store = TrackioDatabase(tmp_path)
-    with closing(store.connect()) as writer:  # its -wal stays: no name changes from now on
-        writer.execute("PRAGMA synchronous = OFF")  # which takes longer than FAST allows for
-        store.insert(writer, "one", 1, b'{"loss": 1.0}')
-        reader = started(Reader([tmp_path], watch=FAST))
-        collect(reader, lambda b: len(steps(b)) == 1)
-        until(reader.listening.is_set)
-        walks = reader.walks
-        store.insert(writer, "one", 2, b'{"loss": 1.0}')
-        collect(reader, lambda b: steps(b) == [2])
-        assert reader.walks == walks
-        store.insert(writer, "two", 1, b'{"loss": 1.0}')
-        collect(reader, lambda b: steps(b) == [1])
-        assert reader.walks == walks + 1

@@ -46,7 +46,7 @@ class Watch:
         reader.scan()
         found = [*known.vanished(), *reader.read_all()]
         for batch in found:
-            self._known.take(batch)
+            self._known.note(batch)
             self.store.apply(batch)
         return found
 
@@ -81,43 +81,6 @@ def test_each_time_a_file_is_written_anew_counts(tmp_path: Path) -> None:
     assert watch.read()[-1].generation == 2
     assert watch.steps("a")[-22:] == list(range(1000, 1022))
     assert watch.store.runs[RunKey(0, "a")].files.generations == (2,)
-
-
-def test_until_all_that_is_known_has_passed_there_is_more(tmp_path: Path) -> None:
-    log = tmp_path / "a.jsonl"
-    write(log, rows(0, 20))
-    (whole,) = Reader([log], handed_over=HandedOver()).read_all()
-    write(log, rows(20, 1), end=True)
-    feed = feed_of(log, whole)
-    piece = whole.source.offset // 3
-    for _ in range(3):
-        batch = feed.read(piece)
-        assert batch is not None
-        assert (batch.more, batch.items) == (True, ())
-        assert feed.behind
-    assert feed.offset <= whole.source.offset
-    found = []
-    while feed.behind:
-        batch = feed.read(1 << 20)
-        assert batch is not None
-        found.append(batch)
-    assert points(found) == 1
-    assert not found[-1].more
-
-
-def test_a_shorter_file_is_read_anew_once_it_stays_so(tmp_path: Path) -> None:
-    log, watch = tmp_path / "a.csv", Watch(tmp_path)
-    write(log, "step,loss\n" + "".join(f"{n},0.5\n" for n in range(20)))
-    watch.read()
-    write(log, "step,loss\n7,0.25\n")
-    known = HandedOver(list(watch._known))
-    reader = Reader([tmp_path], handed_over=known)
-    reader.scan()
-    (feed,) = reader._feeds
-    batches = [feed.read(1 << 20) for _ in range(10)]
-    replacing = [b for b in batches if b is not None and b.replaced]
-    assert len(replacing) == 1
-    assert points(replacing) == 1
 
 
 def test_a_run_keeps_its_name(tmp_path: Path) -> None:

@@ -35,16 +35,6 @@ def test_waking_makes_due() -> None:
     assert schedule.due(9.0) == []
 
 
-def test_a_busy_writer_is_looked_at_twenty_times_a_second() -> None:
-    schedule = Schedule(Intervals(0.25, 5.0))
-    schedule.add(A, 100.0, 0.0, newest=True)
-    schedule.due(100.0)
-    schedule.polled(A, 100.0, grew=True)
-    schedule.wake(A, 100.01)
-    assert schedule.due(100.01) == []
-    assert schedule.due(100.05) == [A]
-
-
 def test_a_file_that_the_system_reports_is_polled_rarely() -> None:
     """Until it grows without a report: then inotify does not work there."""
     schedule = Schedule(Intervals(0.25, 5.0), lambda path: True)

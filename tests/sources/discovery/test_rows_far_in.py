@@ -11,7 +11,7 @@ import pytest
 from rltui.core.errors import SourceError
 from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
-from rltui.sources.discovery import log_head as further
+from rltui.sources.discovery import log_head
 from rltui.sources.discovery.logdir import RunFinder
 from tests.sources.discovery.test_logdir import events
 
@@ -84,19 +84,8 @@ def test_two_rows_may_come_between_searches(tmp_path: Path) -> None:
     assert len(finder.find().runs) == 1
 
 
-def test_a_row_of_another_file_of_the_same_name_does_not_count(tmp_path: Path) -> None:
-    """Two rows make a log; the file that takes the place of one with a row has only its own."""
-    path = chatty(tmp_path / "train.log", rows=1, row=PLAIN)
-    finder = RunFinder([tmp_path])
-    assert not finder.find().runs
-    chatty(tmp_path / "next", rows=1, row=PLAIN.replace("{}", "2")).replace(path)
-    assert not finder.find().runs
-    chatty(tmp_path / "next", rows=2, row=PLAIN).replace(path)
-    assert len(finder.find().runs) == 1
-
-
 def test_the_bound_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(further, "FILE_BYTES", 1 << 20)
+    monkeypatch.setattr(log_head, "FILE_BYTES", 1 << 20)
     late = tmp_path / "late.log"
     late.write_bytes(noise(2 << 20) + ROW.format(1).encode() + noise(1 << 20))
     finder = RunFinder([tmp_path])
@@ -111,7 +100,7 @@ def test_the_bound_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_bound_of_one_search_and_the_newest_log_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(further, "SEARCH_BYTES", 3 << 20)
+    monkeypatch.setattr(log_head, "SEARCH_BYTES", 3 << 20)
     for number in range(5):
         chatty(tmp_path / f"a{number}.log", rows=0, between=1 << 20)
         os.utime(tmp_path / f"a{number}.log", (1000 + number, 1000 + number))
@@ -131,8 +120,8 @@ def test_the_bound_of_one_search_and_the_newest_log_first(
 
 
 def test_the_bound_of_all_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(further, "SEARCH_BYTES", 2 << 20)
-    monkeypatch.setattr(further, "ALL_BYTES", 3 << 20)
+    monkeypatch.setattr(log_head, "SEARCH_BYTES", 2 << 20)
+    monkeypatch.setattr(log_head, "ALL_BYTES", 3 << 20)
     for number in range(9):
         chatty(tmp_path / f"a{number}.log", rows=0, between=900_000)
     finder = RunFinder([tmp_path])

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from rltui.core.text import cell_width, fit_middle, pad, words_match
 from rltui.draw.line import (
@@ -24,11 +25,15 @@ from rltui.draw.line import (
 from rltui.draw.prose import distinct, hard_wrap, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers
-from rltui.facts.groups import slot_sign
+from rltui.facts.groups import slot_of, slot_sign
+from rltui.facts.samples import folders_of
 from rltui.pages.findings.lines import heading
-from rltui.session import RunView
+from rltui.session import RunView, Session
 from rltui.session.hyperparameters import differing_settings, main_rank, value_text
-from rltui.sources.side_files.settings_files import FileSettings
+from rltui.sources.side_files.settings_files import FileSettings, read_settings
+from rltui.tui.keys import SETTINGS
+from rltui.tui.overlay import Overlay
+from rltui.tui.screen import ReadingScreen
 
 #: Names of one section; a larger one is split by the next part of the names.
 _LARGE = 40
@@ -52,8 +57,8 @@ class Settings:
     """The hyperparameters of one run."""
 
     run: RunView
-    beside: FileSettings = field(default_factory=FileSettings)
-    """Those in files beside its logs."""
+    in_files: FileSettings = field(default_factory=FileSettings)
+    """Those in files next to its logs."""
     slot: int | None = None
     """Its slot among the marked runs."""
 
@@ -68,20 +73,21 @@ class Settings:
         """Name -> value; what the logs say wins."""
         logged = self.run.hyperparameters.values
         known = {n.replace("/", ".") for n in logged}
-        beside = {n: v for n, v in self.beside.values.items() if n not in known}
-        return {**logged, **beside}
+        others = {n: v for n, v in self.in_files.values.items() if n not in known}
+        return {**logged, **others}
 
 
 def settings_head(settings: Settings, view: View, width: int) -> list[Line]:
     """The title: which run, how many, where they were found."""
     text = view.glyphs.text
-    formats = [*settings.run.hyperparameters.formats, *settings.beside.files]
+    formats = [*settings.run.hyperparameters.formats, *settings.in_files.files]
     count = len(settings.values)
     right = f"{count} from {', '.join(formats)}" if count else ""
     left: Line = [("Hyperparameters ", TITLE), (text(settings.run.name), MUTED)]
     room = width - line_width(left) - 2
     line: Line = [*left, (" " * max(1, room + 2 - cell_width(right)), TEXT), (text(right), MUTED)]
     ellipsis = view.glyphs.ellipsis
+
     return [fit_line(line, width, ellipsis=ellipsis), [(view.glyphs.rule * width, RULE)]]
 
 
@@ -97,15 +103,16 @@ def setting_lines(
     shown = values
     if text:
         shown = {n: v for n, v in values.items() if words_match(f"{n} {value_text(v)}", text)}
-    lines = _changed(settings.run, view, width, text)
+    lines = _section("Changed at a restart", _changed(settings.run, text), view, width)
     differences = _differences(settings, others, view, width, text)
     lines += ([[]] if lines and differences else []) + differences
     columns = 2 if width >= _TWO_COLUMNS and len(shown) >= 2 * _LEAST else 1
     room = width if columns == 1 else (width - 4) // 2
     sections = [("Main", _main(shown)), *_groups(shown)]
-    blocks = [_section(title, rows, view, room) for title, rows in sections if rows]
+    blocks = [x for title, rows in sections if (x := _section(title, rows, view, room))]
+
     if blocks:
-        lines += ([[]] if lines else []) + _placed(blocks, columns, room, width)
+        lines += ([[]] if lines else []) + _in_columns(blocks, columns, room, width)
     if lines:
         return lines
     if text:
@@ -115,14 +122,14 @@ def setting_lines(
         "and texts, W&B, MLflow, SwanLab and trackio, the configuration that verl prints, and "
         "from args.json, params.json, config.yaml or hparams.yaml beside the logs"
     )
-    trouble = settings.beside.trouble
+    trouble = settings.in_files.trouble
     advice += f", which {trouble}." if trouble else "."
 
     return paragraph(advice, width, MUTED)
 
 
-def _changed(run: RunView, view: View, width: int, text: str) -> list[Line]:
-    """What has another value since a restart."""
+def _changed(run: RunView, text: str) -> list[tuple[str, str]]:
+    """(name, what it was and is) of what has another value since a restart."""
     rows = []
     for change in run.hyperparameters.changes():
         if words_match(f"{change.name} {change.before} {change.after}", text):
@@ -130,7 +137,7 @@ def _changed(run: RunView, view: View, width: int, text: str) -> list[Line]:
             since = f"  from {run.step_word} {numbers.step(start)}" if start else ""
             value = f"{value_text(change.before)} → {value_text(change.after)}{since}"
             rows.append((change.name, value))
-    return _section("Changed at a restart", rows, view, width) if rows else []
+    return rows
 
 
 def _differences(
@@ -147,20 +154,24 @@ def _differences(
         for n in differing_settings(tables)
         if words_match(" ".join([n, *(value_text(t.get(n, _NOTHING)) for t in tables)]), text)
     ]
+
     if text and not names:
         return []
     marked = any(s.slot is not None for s in every)
     title = f"Differs between {len(every)} {'marked ' if marked else ''}runs"
+
     if len(others) == 1:
         title = f"Differs from {others[0].run.name}"
     lines = [heading(plain(title), width, view, f"{len(names)}")]
     cells = min(max(map(cell_width, names), default=0), width * 2 // 5)
     room = (width - cells) // len(every) - 2
+
     if names and room >= _LEAST_COLUMN:
         lines += _table(every, names, cells, room, view)
     elif names:
         lines += _counted(tables, names, cells, width, view)
     silent = [o.run.name for o in others if not o.values]
+
     if silent:
         words = f"no hyperparameters: {', '.join(silent)}"
         lines.append(fit_line([(plain(words), MUTED)], width, ellipsis=view.glyphs.ellipsis))
@@ -174,23 +185,23 @@ def _table(
     every: Sequence[Settings], names: Sequence[str], cells: int, room: int, view: View
 ) -> list[Line]:
     """One line for each name of ``cells`` cells, one column of at most ``room`` for each run."""
-    ellipsis, plain = view.glyphs.ellipsis, view.glyphs.text
+    plain, ellipsis = view.glyphs.text, view.glyphs.ellipsis
     tables = [s.values for s in every]
     heads = distinct(tuple(s.head for s in every), room, ellipsis)
     longest = max(cell_width(value_text(t[n])) for t in tables for n in names if n in t)
     width = min(room, max(longest, *map(cell_width, heads)))
-    line: Line = [(" " * cells, TEXT)]
-    for one, head in zip(every, heads, strict=True):
-        look = MUTED if one.slot is None else slot_look(one.slot)
-        line.append((f"  {pad(_cut(plain(head), width, ellipsis), width)}", look))
-    lines = [line]
+
+    def cell(text: str, cells: int) -> str:
+        return pad(_cut(plain(text), cells, ellipsis), cells)
+
+    looks = [MUTED if s.slot is None else slot_look(s.slot) for s in every]
+    above = [(f"  {cell(h, width)}", look) for h, look in zip(heads, looks, strict=True)]
+    lines: list[Line] = [[(" " * cells, TEXT), *above]]
+
     for name in names:
-        line = [(pad(_cut(plain(name), cells, ellipsis), cells), TEXT)]
-        for at, table in enumerate(tables):
-            value = plain(value_text(table.get(name, _NOTHING)))
-            look = STRONG if at == 0 else TEXT
-            line.append((f"  {pad(_cut(value, width, ellipsis), width)}", look))
-        lines.append(line)
+        values = [value_text(t.get(name, _NOTHING)) for t in tables]
+        line = [(f"  {cell(v, width)}", TEXT if at else STRONG) for at, v in enumerate(values)]
+        lines.append([(cell(name, cells), TEXT), *line])
 
     return lines
 
@@ -203,13 +214,11 @@ def _counted(
     view: View,
 ) -> list[Line]:
     """One line for each name: its values, the most frequent first; that of the run is strong."""
-    ellipsis, plain = view.glyphs.ellipsis, view.glyphs.text
-    lines: list[Line] = []
+    plain, ellipsis, lines = view.glyphs.text, view.glyphs.ellipsis, list[Line]()
     for name in names:
-        values = Counter(value_text(t[name]) if name in t else "not set" for t in tables)
-        own = value_text(tables[0][name]) if name in tables[0] else "not set"
+        own, *others = (value_text(t[name]) if name in t else "not set" for t in tables)
         line: Line = [(pad(_cut(plain(name), cells, ellipsis), cells), TEXT)]
-        for value, count in values.most_common():
+        for value, count in Counter([own, *others]).most_common():
             shown = plain(_cut(value, _LONGEST_COUNTED, ellipsis))
             line += [(f"  {shown}", STRONG if value == own else TEXT), (f" in {count}", MUTED)]
         lines.append(fit_line(line, width, ellipsis=ellipsis))
@@ -223,9 +232,8 @@ def _cut(text: str, cells: int, ellipsis: str) -> str:
 
 def _main(values: Mapping[str, object]) -> list[tuple[str, str]]:
     """The ones that are looked at first, where they are set."""
-    names = sorted(
-        (n for n, v in values.items() if v is not None and main_rank(n) >= 0), key=main_rank
-    )
+    ranks = {n: main_rank(n) for n, v in values.items() if v is not None}
+    names = sorted((n for n, rank in ranks.items() if rank >= 0), key=ranks.__getitem__)
     return [(n, value_text(values[n])) for n in names[:_MOST_MAIN]]
 
 
@@ -249,22 +257,22 @@ def _groups(values: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str
     ]
 
 
-def _split(title: str, names: list[str]) -> Iterable[tuple[str, list[str], int]]:
-    """(title, names, characters of them that the title says) of a section, or of its parts."""
-    if title == _GENERAL:
-        return [(title, names, 0)]
-    cut = len(title) + (not title.endswith("_"))
-    if len(names) <= _LARGE or title.endswith("_"):
-        return [(title, names, 0 if title.endswith("_") else cut)]
+def _split(title: str, names: list[str]) -> list[tuple[str, list[str], int]]:
+    """(title, names, characters of them that the title says) of a group, or of its parts."""
+    cut = 0 if title == _GENERAL or title.endswith("_") else len(title) + 1
+    if not cut or len(names) <= _LARGE:
+        return [(title, names, cut)]
     parts: dict[str, list[str]] = {}
     for name in names:
-        part = _PARTS.split(name[cut:], maxsplit=1)
-        parts.setdefault(name[: cut + len(part[0])] if len(part) > 1 else title, []).append(name)
+        part, *rest = _PARTS.split(name[cut:], maxsplit=1)
+        parts.setdefault(name[: cut + len(part)] if rest else title, []).append(name)
     return [(part, some, len(part) + 1) for part, some in parts.items()]
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int) -> list[Line]:
-    """A heading and its rows; a long value takes several lines."""
+    """A heading and its rows, nothing without any; a long value takes several lines."""
+    if not rows:
+        return []
     plain, ellipsis = view.glyphs.text, view.glyphs.ellipsis
     lines = [heading(plain(title), width, view, str(len(rows)))]
     name_cells = min(max(cell_width(n) for n, _ in rows), width // 2)
@@ -274,10 +282,11 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
             head = "" if at else _cut(plain(name), name_cells, ellipsis)
             lines.append([(pad(head, name_cells), TEXT), ("  ", TEXT)])
             lines[-1].append((part, STRONG))
+
     return lines
 
 
-def _placed(blocks: list[list[Line]], columns: int, room: int, width: int) -> list[Line]:
+def _in_columns(blocks: list[list[Line]], columns: int, room: int, width: int) -> list[Line]:
     """The sections below each other, or in two columns of about the same height."""
     whole: list[Line] = []
     for block in blocks:
@@ -286,6 +295,7 @@ def _placed(blocks: list[list[Line]], columns: int, room: int, width: int) -> li
         return whole
     half = (len(whole) + 1) // 2
     starts, at = [], 0
+
     for block in blocks:
         starts.append(at)
         at += len(block) + 1
@@ -296,3 +306,64 @@ def _placed(blocks: list[list[Line]], columns: int, room: int, width: int) -> li
         right = right[1:]
 
     return beside(left, right, room, width - 2 * room, max(len(left), len(right)))
+
+
+class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
+    """Sections of names and values, with a filter."""
+
+    MOST = 10_000
+    title_words = "Hyperparameters"
+
+    def __init__(self, session: Session, run: RunView, among: Sequence[RunView] = ()) -> None:
+        """``among``: the runs to compare it with; by default the marked ones, or the reference."""
+        super().__init__()
+        self._among = among
+        self._session = session
+        self._run = run
+        self._in_files: dict[RunView, FileSettings] = {}
+        """What was found in files beside the logs."""
+        self._drawn: tuple[object, list[Line]] | None = None
+        """The lines, and what they were made of."""
+
+    def on_mount(self) -> None:
+        """Read the files beside the logs."""
+        session, runs = self._session, self._session.runs()
+        folders = {}
+        for run in self._runs():
+            # a reference that was read apart has the key of another run, and lies in no logdir
+            logdir = session.logdirs[run.key.logdir] if run in runs else run.data.path
+            folders[run] = partial(folders_of, run, runs, logdir)
+
+        def find() -> Callable[[], None]:
+            found = {run: read_settings(find_folders()) for run, find_folders in folders.items()}
+            return partial(self._in_files.update, found)
+
+        self.read(find)
+        super().on_mount()
+
+    def _runs(self) -> list[RunView]:
+        """The run, and those that it is compared with."""
+        reference = self._session.reference.run
+        others = list(self._among) or [m.run for m in self.shell.view.marked]
+        if not others and reference is not None:
+            others = [reference]
+        return [self._run, *(r for r in others if r is not self._run)]
+
+    def _settings(self, run: RunView) -> Settings:
+        slot = slot_of(self.shell.view.marked, run)
+        return Settings(run, self._in_files.get(run, FileSettings()), slot)
+
+    def head(self, width: int) -> list[Line]:
+        return settings_head(self._settings(self._run), self.shell.view, width)
+
+    def text(self, width: int) -> list[Line]:
+        tables = [self._settings(r) for r in self._runs()]
+        view, text = self.shell.view, self.status.filter
+        values = [(t.head, t.run.hyperparameters.values, t.in_files) for t in tables]
+        made_of = (width, text, view.marker, values)
+        if self._drawn is None or self._drawn[0] != made_of:
+            lines = setting_lines(tables[0], tables[1:], view, width, text)
+            self._drawn = made_of, lines
+        return self._drawn[1]
+
+    action_hyperparameters = Overlay.action_close

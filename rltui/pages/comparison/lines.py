@@ -1,0 +1,428 @@
+"""The table and the charts of a comparison: one line, and one curve, for each run or group."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width, fit, pad
+from rltui.draw.chart.chart_model import XY
+from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    RULE,
+    RUN_TOKENS,
+    STRONG,
+    TEXT,
+    TITLE,
+    Entry,
+    Line,
+    Token,
+    beside,
+    column,
+    fit_line,
+    indented,
+    longest,
+    slot_look,
+    style,
+    with_ground,
+    with_margin,
+)
+from rltui.draw.prose import distinct, paragraph
+from rltui.draw.view import View, missing_on
+from rltui.facts import numbers
+from rltui.facts.comparison import (
+    Column,
+    Comparison,
+    Row,
+    RowId,
+    ends_words,
+    group_words,
+    settings_words,
+    window_words,
+)
+from rltui.facts.groups import run_labels, slot_sign
+from rltui.facts.x_axis import KINDS, Axis, axes_of, axis_of, bundle
+from rltui.pages.metric.overlays import Trace, band_of, trace_of
+
+#: Cells of a metric: the value, the sign of the best, a blank; more for a long title.
+_METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20
+#: Cells of the verdict, at most.
+_VERDICT = 28
+#: Cells of the difference, beside the metric that is chosen.
+_DIFFERENCE = 13
+#: Lines of the sentences on groups, and the width from which two suffice.
+_ON_GROUPS, _WIDE = 3, 100
+
+
+class ComparisonTable:
+    """The table at one width: one line for each run or group, and of the metrics those around the
+    ``chosen`` one that fit."""
+
+    def __init__(self, comparison: Comparison, chosen: int, width: int, view: View) -> None:
+        self._comparison = comparison
+        self._chosen = chosen
+        self._width = width
+        self._view = view
+        self._margin = 2 if width >= 110 else 1
+        most = _VERDICT if width >= 120 else 18 if width >= 100 else 0
+        words = [*map(comparison.verdict_words, comparison.rows), "verdict"]
+        self._verdict = min(most, longest(words) + 2)
+        self._step = 8 if width >= 80 else 0
+        self._difference = _DIFFERENCE if width >= 60 else 0
+
+        names = longest([r.name for r in comparison.rows], 8) + 1
+        rest = width - 5 - self._margin - self._verdict - self._step - self._difference
+        name = max(8, min(names, rest - _METRIC, max(20, rest // 2)))
+        widths = [min(_WIDEST, max(_METRIC, cell_width(c.title) + 2)) for c in comparison.columns]
+        first, end = _visible(widths, chosen, rest - name)
+
+        if end - first == len(widths) and names > name:
+            name = min(names, rest - sum(widths))
+        self._name = name
+        self._visible = list(enumerate(widths[first:end], first))
+        """The visible metrics with their widths."""
+
+    def head(self) -> Line:
+        """The heads of the columns."""
+        comparison, glyphs = self._comparison, self._view.glyphs
+        grouped = comparison.grouping is not None
+        what = "Group" if grouped else "Run"
+        line: Line = [(" " * self._margin, TEXT), (f"{what} ", style(Token.STRONG, bold=True))]
+        line.append((glyphs.rule * max(0, self._name + 2 - len(what)) + " ", RULE))
+
+        if self._verdict:
+            line.append(column("verdict", self._verdict, MUTED))
+        if self._step:
+            line.append(column("runs" if grouped else "step", self._step, MUTED, right=True))
+        for index, width in self._visible:
+            here, metric = index == self._chosen, comparison.columns[index]
+            look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
+            title = fit(glyphs.text(metric.title), width - 2, ellipsis=glyphs.ellipsis)
+            line += [(" " * (width - 2 - cell_width(title)), TEXT), (title, look), ("  ", TEXT)]
+            if here and self._difference:
+                base, word = comparison.base(metric)
+                word = "± over runs" if grouped else "" if base is None else word
+                line.append(column(word, self._difference, MUTED))
+
+        return line
+
+    def entries(self, rows: list[Row]) -> list[Entry[RowId]]:
+        """One entry per row."""
+        cut = distinct(tuple(r.name for r in rows), self._name - 1, self._view.glyphs.ellipsis)
+        found = self._comparison.columns
+        best = {n: self._comparison.best(found[n]) for n, _ in self._visible}
+
+        def entry(row: Row, name: str) -> Entry[RowId]:
+            def draw(cursor: bool) -> list[Line]:
+                line, cells = self._line(row, name, cursor), self._width - self._margin - 1
+                for index, width in self._visible:
+                    value = self._comparison.value(row, found[index])
+                    line += _value(value, best[index], width, self._view, cursor)
+                    if index == self._chosen and self._difference:
+                        text = _difference(self._comparison, row, found[index])
+                        line.append(column(self._view.glyphs.text(text), self._difference, MUTED))
+                return [with_margin(line, cells, self._margin, self._view, cursor=cursor)]
+
+            return Entry(row.id, draw)
+
+        return [entry(row, name) for row, name in zip(rows, cut, strict=True)]
+
+    def _line(self, row: Row, name: str, cursor: bool) -> Line:
+        """What stands before the metrics of a row."""
+        glyphs, level, alarm = self._view.glyphs, row.level, row.level >= Level.WATCH
+        look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
+        name = fit(glyphs.text(name), self._name - 1, ellipsis=glyphs.ellipsis)
+        line: Line = [
+            (f"{slot_sign(row.slot)} ", slot_look(row.slot)),
+            (f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)),
+            # the blanks have a look of their own: 16 colours reverse the name at the cursor
+            (name, look),
+            (" " * (self._name - cell_width(name)), TEXT),
+        ]
+
+        if self._verdict:
+            words = glyphs.text(self._comparison.verdict_words(row))
+            mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
+            line.append(column(words, self._verdict, mild, ellipsis=glyphs.ellipsis))
+        if self._step:
+            last = row.runs[0].progress.last_step if row.runs[0].progress else None
+            text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
+            line.append(column(text, self._step, MUTED, right=True))
+
+        return line
+
+
+def _visible(widths: list[int], chosen: int, room: int) -> tuple[int, int]:
+    """The first metric that is visible and the one after the last: those around the chosen one
+    that fit."""
+    first, end = chosen, min(len(widths), chosen + 1)
+    room, grows = room - sum(widths[first:end]), True
+    while grows:
+        to_left = first > 0 and (end - chosen > chosen - first or end == len(widths))
+        grows = to_left and widths[first - 1] <= room
+        if grows:
+            first -= 1
+            room -= widths[first]
+        if end < len(widths) and widths[end] <= room:
+            grows = True
+            room -= widths[end]
+            end += 1
+
+    return first, end
+
+
+def _value(value: float | None, best: float | None, width: int, view: View, cursor: bool) -> Line:
+    is_best = best is not None and value == best
+    # in the row at the cursor bold is the look of the name, which 16 colours reverse
+    strong = style(Token.STRONG, bold=not cursor)
+    look = strong if is_best else STRONG if best is None else TEXT
+    text = numbers.aligned(value)
+    if is_best:
+        text = f"{text.rstrip()}*"
+    return [(" " * (width - _METRIC), TEXT), (pad(view.glyphs.text(text), _METRIC), look)]
+
+
+def _difference(comparison: Comparison, row: Row, metric: Column) -> str:
+    """The spread of a group, or how far a run is from the best or from the reference."""
+    if comparison.grouping is not None:
+        found = comparison.numbers_of(row, metric)
+        return f"± {numbers.value(float(found.std(ddof=1)))}" if len(found) > 1 else ""
+    base, value = comparison.base(metric)[0], comparison.value(row, metric)
+    if base is None or value is None or not math.isfinite(value - base):
+        return ""
+    difference = value - base
+    if not difference:
+        return "best" if comparison.base(metric)[1] == "to best" else "reference"
+
+    return f"{'+' if difference > 0 else '-'} {numbers.value(abs(difference))}"
+
+
+def comparison_header(
+    comparison: Comparison, total: int, label: str, view: View, width: int
+) -> Line:
+    """Line 1: how many runs, and what they are grouped by."""
+    shown = len(comparison.runs)
+    words = f"{shown} of {total} runs" if shown < total else f"{shown} runs"
+    line: Line = [(" Compare ", style(Token.STRONG, bold=True)), (f" {label}  ", TEXT)]
+    line.append((words, TEXT))
+
+    if comparison.grouping is not None:
+        count = len(comparison.grouping.groups)
+        groups = "1 group" if count == 1 else f"{count} groups"
+        line.append((f"  {groups} by {comparison.grouping.title}", TEXT))
+    line.append((f"  {window_words()}   * best", MUTED))
+    line = fit_line(
+        [(view.glyphs.text(t), s) for t, s in line], width, ellipsis=view.glyphs.ellipsis
+    )
+
+    return with_ground(line, Token.RAISED)
+
+
+def comparison_text(comparison: Comparison, rows: list[Row]) -> str:
+    """The table with all metrics, for the clipboard: cells parted by tabs."""
+    heads = ["run" if comparison.grouping is None else "group", "verdict"]
+    lines = [[*heads, *(m.title for m in comparison.columns)]]
+    for row in rows:
+        values = [comparison.value(row, m) for m in comparison.columns]
+        lines.append([row.name, comparison.verdict_words(row), *(numbers.value(v) for v in values)])
+    return "\n".join("\t".join(line) for line in lines)
+
+
+def count_of_lines(comparison: Comparison, width: int) -> int:
+    """Lines that the sentences take."""
+    if comparison.grouping is not None:
+        return _ON_GROUPS - (width >= _WIDE)
+    return 1 if comparison.sweep.settings or ends_words(comparison) else 0
+
+
+def lines_of_words(
+    comparison: Comparison, metric: Column, here: Row | None, view: View, width: int, height: int
+) -> list[Line]:
+    """All sentences in at most ``height`` lines of ``width`` cells."""
+    found = (
+        group_words(comparison, comparison.ordered("metric", metric), metric, here),
+        settings_words(comparison, here),
+        ends_words(comparison),
+    )
+    text = view.glyphs.text("; ".join(x for x in found if x))
+    margin = 2 if width >= 110 else 1
+    lines = paragraph(text, width - margin - 1, MUTED, limit=height) if text else []
+
+    return indented(lines, margin)
+
+
+#: From this width two charts stand side by side.
+_TWO_CHARTS = 150
+
+
+class Curves:
+    """The curves and charts of a comparison, each made once."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        rows = comparison.rows
+        labels = [(r.name, "") for r in rows]
+        if comparison.grouping is None:
+            labels = run_labels(comparison.sweep)
+        self.labels = {r.id: label for r, label in zip(rows, labels, strict=True)}
+        """The name and the note of each row in the legend."""
+        self._curves: dict[object, Curve | None] = {}
+        self._bands: dict[object, tuple[XY, XY] | None] = {}
+        self._charts: dict[object, list[Line]] = {}
+
+    def of(self, row: Row, metric: Column, axis: Axis, view: View) -> Curve | None:
+        """The curve of a run, or the mean of a group with its band; None without points."""
+        key = (row.id, metric, view.axis, axis.kind, view.smooth > 0)
+        if key not in self._curves:
+            self._curves[key] = _curve(self.comparison, row, metric, axis, view)
+        return self._curves[key]
+
+    def banded(self, here: Row | None) -> list[Row]:
+        """The rows without a line of their own: those without a colour but for ``here``."""
+        return [r for r in self.comparison.rows if r.slot >= len(RUN_TOKENS) and r is not here]
+
+    def band(
+        self, metric: Column, here: Row | None, axis: Axis, view: View
+    ) -> tuple[XY, XY] | None:
+        """Lowest and highest of the rows without a line of their own."""
+        rows = self.banded(here)
+        key = (metric, tuple(r.id for r in rows), view.axis, axis.kind)
+        if key not in self._bands:
+            curves = [self.of(row, metric, axis, view) for row in rows]
+            found = [c.mean or (c.x, c.y) for c in curves if c is not None]
+            points = [(np.asarray(x, np.float64), np.asarray(y, np.float64)) for x, y in found]
+            self._bands[key] = band_of(points)
+        return self._bands[key]
+
+    def chart(
+        self, metric: Column, here: Row | None, view: View, width: int, height: int
+    ) -> list[Line]:
+        """The chart of one metric, with its title, in ``width`` x ``height`` cells: the row
+        ``here`` as the curve, five others as lines, the rest as a band."""
+        key = (metric, here, view, width, height)
+        if key not in self._charts:
+            title = _title(self.comparison, metric, len(self.banded(here)), view, width)
+            lines = render(self._chart(metric, here, view), width, height - 1, view.glyphs)
+            self._charts[key] = [title, *lines]
+        return self._charts[key]
+
+    def _chart(self, metric: Column, here: Row | None, view: View) -> Chart:
+        words, axis = view.glyphs.text, _axis(self.comparison, metric, here, view)
+        lines: list[Curve] = []
+        for row in self.comparison.rows:
+            if row is here or row.slot >= len(RUN_TOKENS):
+                continue
+            found = self.of(row, metric, axis, view)
+            if found is not None:
+                sign, token = slot_sign(row.slot), RUN_TOKENS[row.slot]
+                name, note = map(words, self.labels[row.id])
+                band = (found.low, found.high)
+                lines.append(Curve(found.x, found.y, token, name, note, sign, *band, found.mean))
+        own = None if here is None else self.of(here, metric, axis, view)
+
+        if own is None:
+            own = Curve(np.empty(0), np.empty(0))
+        elif here is not None:
+            token = (*RUN_TOKENS, Token.STRONG)[min(here.slot, len(RUN_TOKENS))]
+            own = replace(own, token=token, sign=slot_sign(here.slot))
+        name, note = ("", "") if here is None else self.labels[here.id]
+
+        return Chart(
+            curve=own,
+            label=words(name),
+            note=words(note),
+            overlays=sorted(lines, key=lambda o: RUN_TOKENS.index(o.token)),
+            envelope=self.band(metric, here, axis, view),
+            x_kind=axis.kind,
+            x_unit=axis.unit,
+            smooth=view.smooth,
+            log=view.log_y,
+            clip=view.outliers,
+        )
+
+
+def comparison_charts(
+    curves: Curves, chosen: int, here: Row | None, view: View, width: int, height: int
+) -> list[Line]:
+    """The chart of the metric ``chosen``, and beside it the next one where there is room."""
+    metrics = curves.comparison.columns[chosen : chosen + 2]
+    margin = 2 if width >= 110 else 1
+    if not metrics:
+        return []
+    if width < _TWO_CHARTS or len(metrics) < 2:
+        width -= margin + 1
+        return indented(curves.chart(metrics[0], here, view, width, height), margin)
+    half = (width - margin - 4) // 2
+    first, second = (curves.chart(m, here, view, half, height) for m in metrics)
+
+    return indented(beside(first, second, half, 3, height), margin)
+
+
+def _title(comparison: Comparison, metric: Column, banded: int, view: View, width: int) -> Line:
+    words = view.glyphs.text
+    line: Line = [(f"{words(metric.title)} ", TITLE)]
+    notes = [words(metric.info.unit)]
+
+    if comparison.grouping is not None:
+        notes.append("mean and standard deviation over runs")
+    if banded:
+        notes.append(f"{banded} of {len(comparison.rows)} in the band")
+    missing = sum(r.key not in metric.tags for r in comparison.runs)
+
+    if missing:
+        notes.append(f"not logged by {missing} run{'s' if missing > 1 else ''}")
+    notes.append(words(_off_axis_words(comparison, metric, view)))
+    note = "  ".join(x for x in notes if x)
+    line += [(f"{note} ", MUTED)] if note else []
+    used = sum(len(text) for text, _ in line)
+    line.append((view.glyphs.rule * max(0, width - used - 1), RULE))
+
+    return line
+
+
+def _off_axis_words(comparison: Comparison, metric: Column, view: View) -> str:
+    """Which runs are not drawn, for they lack what the axis counts."""
+    having = [r for r in comparison.runs if r.key in metric.tags]
+    lost = [r for r in having if view.axis not in axes_of(r)]
+    if not lost or len(lost) == len(having):
+        return ""
+    who = f"{lost[0].name} has" if len(lost) == 1 else f"{len(lost)} runs have"
+    return f"{who} no {missing_on(view.axis)}"
+
+
+def _axis(comparison: Comparison, metric: Column, here: Row | None, view: View) -> Axis:
+    """The axis of the runs: that of the first one that has what the axis counts."""
+    first = here.runs if here is not None else ()
+    runs = [r for r in (*first, *comparison.runs) if r.key in metric.tags]
+    found = (axis_of(r, r.shown(metric.tags[r.key]), view.axis) for r in runs)
+    wanted = next((a for a in found if a.kind == KINDS[view.axis]), None)
+    if wanted is not None or not runs:
+        return wanted or Axis()
+    return axis_of(runs[0], runs[0].shown(metric.tags[runs[0].key]), view.axis)
+
+
+def _curve(
+    comparison: Comparison, row: Row, metric: Column, axis: Axis, view: View
+) -> Curve | None:
+    """The curve of a run, or the mean of a group with its band."""
+    traces: list[Trace] = []
+    for run in row.runs:
+        tag = metric.tags.get(run.key)
+        trace = None if tag is None else trace_of(run, tag, view, axis.kind)
+        if tag is not None and trace is not None:
+            traces.append(trace.scaled(run.infos[tag].factor_to(metric.info)))
+    if not traces:
+        return None
+    if comparison.grouping is None:
+        return Curve(*traces[0].points, mean=traces[0].mean)
+    gathered = bundle([t.mean or t.points for t in traces])
+    if gathered is None or len(traces) < 2:
+        return None if gathered is None else Curve(gathered.x, gathered.mean)
+    below, above = gathered.spread()
+
+    return Curve(gathered.x, gathered.mean, low=(gathered.x, below), high=(gathered.x, above))

@@ -1,0 +1,359 @@
+"""Texts and samples of a run: a list at one step, and the sample at the cursor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from rltui.core.text import cell_width, clean, words_match
+from rltui.draw.line import (
+    MUTED,
+    RULE,
+    STRONG,
+    TEXT,
+    TITLE,
+    Entry,
+    Line,
+    column,
+    fit_line,
+    fixed,
+    indented,
+    line_width,
+    with_margin,
+)
+from rltui.draw.prose import hard_wrap, paragraph
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.samples import SampleBrowser, root_of
+from rltui.pages.findings.lines import heading
+from rltui.pages.run.header import run_header
+from rltui.session import RunView, Session
+from rltui.sources.side_files.sample_files import Sample, SampleRow
+from rltui.tui.keys import SAMPLES, Key
+from rltui.tui.screen import LEAST, ListScreen, ReadingScreen
+from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.status import Status
+
+#: The orders of the list, as the footer calls them -> the key that rows are sorted by.
+_ORDERS: dict[str, Callable[[SampleRow], tuple[float, ...]]] = {
+    "worst reward first": lambda r: (math.isnan(r.reward), r.reward),
+    "best reward first": lambda r: (math.isnan(r.reward), -r.reward),
+    "longest first": lambda r: (-r.length,),
+    "shortest first": lambda r: (r.length,),
+    "as logged": lambda _: (),
+}
+_REWARD, _CHARS = 11, 8
+#: Larger figures are written with an exponent.
+_WHOLE = 1e15
+#: Cells of a pane beside which the sample is shown; below that it is shown underneath.
+SIDE_BY_SIDE = 100
+#: Keys that need a sample, another step and another kind.
+_OF_SAMPLES = ("up", "down", "first", "last", "half_up", "half_down", "enter", "filter",
+               "sample_order", "copy")  # fmt: skip
+_OF_STEPS, _OF_KINDS = ("earlier", "later"), ("previous_kind", "next_kind")
+
+SampleId = tuple[int, int]
+"""Place and item of a row."""
+
+
+def samples_head(samples: SampleBrowser, view: View, width: int) -> list[Line]:
+    """Which kind, which step, how the rewards are spread; then the heads of the columns."""
+    plain, rows, steps = view.glyphs.text, samples.rows, samples.steps
+    line: Line = [("Samples ", TITLE)]
+    if samples.names:
+        line.append((plain(samples.names[samples.kind]), STRONG))
+        if len(samples.names) > 1:
+            line.append((plain(f"  kind {samples.kind + 1} of {len(samples.names)}"), MUTED))
+    if samples.step is not None:
+        line += [("   step ", MUTED), (numbers.step(samples.step), STRONG)]
+        at = list(steps).index(samples.step) + 1 if samples.step in steps else 0
+        line.append((f"  {at} of {len(steps)}" if len(steps) > 1 else "", MUTED))
+    rewards = [r.reward for r in rows if math.isfinite(r.reward)]
+
+    if rewards:
+        mean = numbers.value(sum(r / len(rewards) for r in rewards))
+        least, most = numbers.value(min(rewards)), numbers.value(max(rewards))
+        right = plain(f"mean reward {mean}, {least} to {most}")
+        room = width - line_width(line) - cell_width(right)
+        line += [(" " * room, TEXT), (right, MUTED)] if room > 1 else []
+
+    heads: Line = [("reward".rjust(7).ljust(_REWARD), MUTED)] if _has_rewards(rows) else []
+    heads += [("chars".rjust(_CHARS - 2) + "  ", MUTED), ("text ", MUTED)]
+    count = f" {len(rows)}" if rows else ""
+    rule = view.glyphs.rule * max(0, width - line_width(heads) - len(count))
+    heads += [(rule, RULE), (count, MUTED)]
+
+    return [fit_line(line, width, ellipsis=view.glyphs.ellipsis), fit_line(heads, width)]
+
+
+def _has_rewards(rows: Sequence[SampleRow]) -> bool:
+    return any(not math.isnan(r.reward) for r in rows)
+
+
+def sample_entries(
+    samples: SampleBrowser, shown: Sequence[SampleRow], view: View, width: int, margin: int
+) -> list[Entry[SampleId]]:
+    """One line for each sample that is ``shown``, behind a margin; or why there is none."""
+    cells, rewarded = width - margin, _has_rewards(samples.rows)
+
+    def entry(row: SampleRow) -> Entry[SampleId]:
+        def draw(cursor: bool) -> list[Line]:
+            line: Line = []
+            if rewarded:
+                line.append((numbers.aligned(row.reward).ljust(_REWARD), STRONG))
+            line.append(column(numbers.exact(row.length), _CHARS - 1, MUTED, right=True))
+            look = STRONG if cursor else TEXT
+            line += [(" ", TEXT), (view.glyphs.text(row.preview), look)]
+            line = fit_line(line, cells, ellipsis=view.glyphs.ellipsis)
+            return [with_margin(line, cells, margin, view, cursor=cursor)]
+
+        return Entry((row.place, row.item), draw)
+
+    entries = [entry(row) for row in shown]
+    hidden = len(samples.rows) - len(shown)
+    words = [f"{hidden} hidden by the filter"] if hidden else []
+    for text in [*words, *([samples.note] if samples.note else [])]:
+        block = paragraph(view.glyphs.text(text), max(10, cells - 1), MUTED)
+        entries.append(fixed(*[[(" " * margin, TEXT), *x] for x in block]))
+
+    return entries
+
+
+def no_samples_words(root: Path, trouble: str = "") -> str:
+    """What to do to get samples below a directory; ``trouble``: why it could not be listed."""
+    if trouble:
+        return f"No texts in the logs, and the files beside them {trouble}."
+    return (
+        f"No texts in the logs and no samples below {clean(str(root))}. rltui reads the texts of "
+        "TensorBoard and W&B, TRL's completions (log_completions=True), verl's "
+        "trainer.rollout_data_dir, the rollouts of prime-rl, completions.jsonl of ms-swift, and "
+        "tables of W&B."
+    )
+
+
+def sample_lines(sample: Sample, view: View, width: int) -> list[Line]:
+    """A whole sample: its figures, as many on a line as fit, then its texts with their own line
+    ends."""
+    words, lines = view.glyphs.text, list[Line]()
+    for name, value in sample.figures:
+        pair: Line = [(f"{words(name)} ", MUTED), (_figure(value), STRONG)]
+        if not lines or line_width(lines[-1]) + 3 + line_width(pair) > width:
+            lines.append(pair)
+        else:
+            lines[-1] = [*lines[-1], ("   ", TEXT), *pair]
+    for name, text in sample.texts:
+        lines += [[]] if lines else []
+        lines.append(heading(words(name), width, view, f"{numbers.exact(len(text))} chars"))
+        lines += [[(x, TEXT)] for x in hard_wrap(words(text), width)]
+
+    return lines
+
+
+def _figure(value: float) -> str:
+    whole = value.is_integer() and abs(value) < _WHOLE
+    return numbers.exact(int(value)) if whole else numbers.value(value)
+
+
+def sample_text(sample: Sample) -> str:
+    """A sample for the clipboard."""
+    figures = [f"{name}: {_figure(value)}" for name, value in sample.figures]
+    return "\n\n".join(["\n".join(figures), *(f"{n}:\n{t}" for n, t in sample.texts)]).strip()
+
+
+class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
+    """Shows one kind of samples at one step."""
+
+    title_words = "Samples"
+
+    DEFAULT_CSS = """
+    SampleScreen > #header { height: 1; }
+    SampleScreen > #head { height: 2; }
+    SampleScreen > #panes { height: 1fr; layout: vertical; }
+    SampleScreen > #panes.-wide { layout: horizontal; }
+    """
+
+    def __init__(self, session: Session, run: RunView, step: int | None) -> None:
+        """``step``: show the samples nearest to it; None for the newest."""
+        super().__init__()
+        self._session = session
+        self._run = run
+        root = partial(root_of, run, session.runs(), session.logdirs[run.key.logdir])
+        self._browser = SampleBrowser(run, root, step)
+        self._order = next(iter(_ORDERS))
+        self._shown: list[SampleRow] = []
+        """The rows that pass the filter, in order."""
+
+    def compose(self) -> ComposeResult:
+        run, reading = self._run, self._session.reading
+        yield Lines(lambda w, _: [run_header(run, self.shell.view, w, reading())], id="header")
+        yield Lines(self._draw_head, id="head")
+        with Container(id="panes"):
+            yield LineList[SampleId](id="rows")
+            yield LineList[None](id="text")
+        yield Status(self.footer, lambda: f"{len(self._shown)} of {len(self._browser.rows)}")
+
+    def state_words(self) -> str:
+        return "" if self._is_empty else self._order
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether the search found nothing."""
+        return self._browser.kinds is not None and not self._browser.kinds
+
+    @property
+    def keys(self) -> list[Key]:
+        """Without those that have nothing to act on."""
+        idle = self._idle
+        return [k for k in super().keys if k not in idle]
+
+    @property
+    def _idle(self) -> list[Key]:
+        """The keys that have nothing to act on."""
+        browser = self._browser
+        if browser.kinds is None:
+            return []
+        idle = (
+            *(_OF_SAMPLES if self._is_empty else ()),
+            *(_OF_STEPS if len(browser.steps) < 2 else ()),
+            *(_OF_KINDS if len(browser.kinds) < 2 else ()),
+        )
+
+        return [k for k in super().keys if k.action in idle]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether an action works here now: not one whose key is left out."""
+        idle = any(k.method == action for k in self._idle)
+        return not idle and super().check_action(action, parameters)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that no binding took: say why it does nothing."""
+        key = next((k for k in self._idle if event.key in k.keys), None)
+        if key is None or self.takes_text:
+            return  # Textual calls the handler of the class above as well
+        event.stop()
+        what = "kind" if key.action in _OF_KINDS else "step"
+        self.shell.say(
+            "no texts or samples to show" if self._is_empty else f"there is no other {what}"
+        )
+
+    # -- the step --------------------------------------------------------------------------
+
+    def action_step_sample(self, by: int) -> None:
+        """Show the samples of a later step, or of an earlier one."""
+        self._browser.step_by(by)
+        self._show_first()
+
+    def action_step_kind(self, by: int) -> None:
+        """Show the next kind of samples, or the one before."""
+        self._browser.kind_by(by)
+        self._show_first()
+
+    def _show_first(self) -> None:
+        self.items.chosen = None
+        self.update()
+
+    def action_sample_order(self) -> None:
+        """The next order; the cursor goes to its first sample."""
+        orders = list(_ORDERS)
+        self._order = orders[(orders.index(self._order) + 1) % len(orders)]
+        self._show_first()
+
+    # -- what is shown ---------------------------------------------------------------------
+
+    def update(self) -> None:
+        width, height = self.size
+        bare = width < LEAST[0] or height < LEAST[1]
+        browser = self._browser
+        browser.follow()
+        text = self.status.filter
+        passing = filter(lambda row: words_match(row.preview, text), browser.rows)
+        self._shown = sorted(passing, key=_ORDERS[self._order])
+        wide = width >= SIDE_BY_SIDE and not self._is_empty
+        self.query_one("#panes").set_class(wide, "-wide")
+        left = max(44, width * 2 // 5) if wide else width
+        self.items.styles.width = left
+        self.items.styles.height = "1fr" if wide or height < 12 else max(4, (height - 4) // 2)
+        self.status.display = self.query_one("#head").display = not bare
+        self.items.display = not self._is_empty
+        self.query_one("#text").display = not bare and (wide or height >= 12 or self._is_empty)
+        margin = 2 if wide else 1
+        view = self.shell.view
+        self.items.show(sample_entries(browser, self._shown, view, left - 1, margin))
+        self._show_text(width - left - 3 if wide else width - 3)
+
+        for name in ("#header", "#head"):
+            self.query_one(name, Lines).update()
+        self.status.update()
+
+        if not self.reading:  # what is missing next
+            wanted = browser.request(self._row, self._session.clock.monotonic())
+            if wanted is not None:
+                self.read(wanted)
+
+    def _show_text(self, width: int) -> None:
+        lines: list[Line] = []
+        found = self._sample
+        if self._is_empty:
+            words = no_samples_words(self._browser.root, self._browser.trouble)
+            lines = paragraph(self.shell.view.glyphs.text(words), max(20, min(width, 100)), MUTED)
+        elif found is not None:
+            lines = self._lines_of(found, max(10, width))
+        margin = 2 if self._is_empty else 1
+        entries: list[Entry[None]] = [fixed(x) for x in indented(lines, margin)]
+        self.query_one("#text", LineList).show(entries)
+
+    def _lines_of(self, sample: Sample | str, width: int) -> list[Line]:
+        if isinstance(sample, str):
+            return paragraph(self.shell.view.glyphs.text(sample), width, MUTED)
+        return sample_lines(sample, self.shell.view, width)
+
+    @property
+    def _row(self) -> SampleRow | None:
+        """The row at the cursor."""
+        cursor = self.items.cursor
+        return next((r for r in self._browser.rows if (r.place, r.item) == cursor), None)
+
+    @property
+    def _sample(self) -> Sample | str | None:
+        """The sample at the cursor, or why it cannot be read; None until it has been."""
+        row = self._row
+        return self._browser.sample(row) if row is not None else None
+
+    def _draw_head(self, width: int, _: int) -> list[Line]:
+        head = samples_head(self._browser, self.shell.view, width - 3)
+        return indented(head[:1] if self._is_empty else head, 2)
+
+    def on_line_list_moved(self) -> None:
+        self.query_one("#text", LineList).scroll_to(y=0, animate=False)
+        self.update()
+
+    # -- out, and more about it ------------------------------------------------------------
+
+    def action_enter(self) -> None:
+        """The whole sample, which scrolls."""
+        from rltui.tui.overlay import ExplainScreen  # imported when it is shown
+
+        found = self._sample
+        if found is None:
+            return
+
+        def whole(_: object, width: int) -> list[Line]:
+            return [[("Sample", TITLE)], [], *self._lines_of(found, width)]
+
+        self.shell.push_screen(ExplainScreen(whole))
+
+    def copied_text(self) -> str:
+        found = self._sample
+        return sample_text(found) if isinstance(found, Sample) else found or ""
+
+    def action_samples(self) -> None:
+        self.dismiss()
+
+    action_close = action_samples
