@@ -10,9 +10,9 @@ rows by id, some at a time: no poll goes through rows of other runs, and none tw
 beyond its last one are searched. Each poll is one short connection.
 
 Rows may vanish (``mlflow gc``), move to new ids (``mlflow db upgrade``, a renamed run of
-trackio), or be those of another database that took the place of the file. So the last row that
-each follower has taken is looked up again: where one is missing, every follower checks whether
-its own last row is still the same, and starts over if not.
+trackio), or be those of another database that took the place of the file. So the newest row, and
+the last one that each follower has taken, are looked up again: where one is missing or another
+one, every follower checks whether its own last row is still the same, and starts over if not.
 """
 
 from __future__ import annotations
@@ -211,10 +211,14 @@ class StoreState(NamedTuple):
     table: Table
     last: int
     """Highest row id; 0 when there is none."""
+    newest: Row | None
+    """The row of that id, with its run."""
     states: Mapping[bytes, Hashable]
     """See :meth:`RunTables.states`."""
     touched: Collection[bytes]
     """Runs of which something has changed since the state before."""
+    rewritten: bool = True
+    """Whether rows have moved or vanished since then, so that ids may be those of other rows."""
 
 
 class StoreChanges:
@@ -251,17 +255,20 @@ class StoreChanges:
             raise UnreadableError(errno.EINVAL, "has no table of metrics any more", str(self.path))
         before, runs = self.state, {f.run for f in self.followers}
         (last,) = connection.execute(f"SELECT max(rowid) FROM {table.name}").fetchone()
-        state = StoreState(table, last or 0, self.tables.states(connection, runs), runs)
+        states, newest = self.tables.states(connection, runs), _row_of(connection, table, last)
+        state = StoreState(table, last or 0, newest, states, runs)
         same_file = self._seen[:2] == self._stamp[:2]
         if before is None or not same_file or state.last < before.last:
             return state
-        if not self._holds_anchors(connection, table):
+        if state.last > before.last:
+            newest = _row_of(connection, table, before.last)
+        if newest != before.newest or not self._holds_anchors(connection, table):
             return state
 
         touched = {run for run in runs if state.states.get(run) != before.states.get(run)}
         query = f"SELECT DISTINCT +{table.run} FROM {table.name} WHERE rowid > ?"
         touched |= {raw_of(run) for (run,) in connection.execute(query, (before.last,))}
-        return state._replace(touched=touched)
+        return state._replace(touched=touched, rewritten=False)
 
     def _holds_anchors(self, connection: sqlite3.Connection, table: Table) -> bool:
         """Whether the last row that each follower has taken is still one of its run."""
@@ -276,7 +283,8 @@ class StoreChanges:
     def accept(self, state: StoreState) -> Notes:
         """Take over what a connection that ended well has found; returns what to report."""
         for follower in self.followers:
-            follower.touched = follower.touched or follower.run in state.touched
+            follower.touched |= follower.run in state.touched
+            follower.rewritten |= state.rewritten
         fresh = self._seen != self._stamp
         self.state, self._stamp, self.modified = state, self._seen, written_at(self._seen)
         self._again = second_look(self._clock, self.modified) if fresh else math.inf
@@ -307,13 +315,25 @@ class Progress:
     taken: int = 0
     """Rows that were taken."""
     last: int = 0
-    """The id of the last one of them, be it damaged."""
+    """Id of the last row that was taken or left out as damaged."""
     anchor: Row | None = None
-    """The last one of them that could be read."""
+    """The last row that was taken."""
     restarted: bool = False
     """Whether this connection has found other rows than those before."""
     damaged: int = 0
     """Rows that this connection has left out."""
+
+
+def _row_of(connection: sqlite3.Connection, table: Table, number: int | None) -> Row | None:
+    """The row of an id, with its run; None when there is none or its page is damaged."""
+    query = f"SELECT rowid, {table.columns}, {table.run} FROM {table.name} WHERE rowid = ?"
+    try:
+        found: Row | None = connection.execute(query, (number,)).fetchone()
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        return None
+    return found
 
 
 class RowFollower:
@@ -325,6 +345,8 @@ class RowFollower:
         self.modified = 0.0
         self.touched = True
         """Whether something of the run has changed since it was looked at."""
+        self.rewritten = False
+        """Whether rows of the store have moved or vanished since then."""
         self._store = store
         self._decoder: RowDecoder = store.tables.decoder()
         self.progress = Progress()
@@ -356,7 +378,8 @@ class RowFollower:
     def _taken(self, known: RunFacts, rows: list[Row], notes: Notes) -> Followed:
         """What a connection that ended well has found, with the facts that were not ``known``."""
         progress, store, facts = self.progress, self._store, self.progress.facts
-        there, self._there, self.touched = self._there, facts.exists, False
+        there, self._there = self._there, facts.exists
+        self.touched = self.rewritten = False
         if not self._there:
             notes += ((Level.WATCH, _REMOVED),) if there else ()
             return Followed(gone=True, notes=notes, changed=bool(notes))
@@ -386,14 +409,8 @@ class RowFollower:
         assert state is not None
         progress, table = replace(self.progress, restarted=False, damaged=0), state.table
         if self.touched or (examine and self.run in state.touched):
-            progress.facts = self._store.tables.facts(connection, table, self.run)
-            progress.unlisted = progress.facts.exists
-            anchor = progress.anchor
-            if not progress.facts.exists:
-                progress.ids = _NO_IDS
-            elif anchor and not self._is_there(connection, table, anchor):
-                progress.restarted, progress.anchor = True, None
-                progress.ids, progress.last, progress.taken = _NO_IDS, 0, 0
+            rewritten = self.rewritten or (examine and state.rewritten)
+            self._renew(connection, table, progress, rewritten)
 
         count = max(1, budget // self._decoder.row_bytes)
         if progress.unlisted and len(progress.ids) < count:
@@ -410,6 +427,22 @@ class RowFollower:
         progress.ids, progress.taken = progress.ids[new:], progress.taken + new
         progress.anchor = rows[-1] if rows else progress.anchor
         return state, progress, rows
+
+    def _renew(
+        self, connection: sqlite3.Connection, table: Table, progress: Progress, rewritten: bool
+    ) -> None:
+        """Forget what is not so any more of a run that has changed."""
+        progress.facts = self._store.tables.facts(connection, table, self.run)
+        progress.unlisted = progress.facts.exists
+        anchor = progress.anchor
+        if not progress.facts.exists:
+            progress.ids = _NO_IDS
+        elif anchor and not self._is_there(connection, table, anchor):
+            progress.restarted, progress.anchor = True, None
+            progress.ids, progress.last, progress.taken = _NO_IDS, 0, 0
+        elif rewritten:
+            # ids beyond the anchor may have been given again to other rows
+            progress.ids, progress.last = _NO_IDS, anchor[0] if anchor else 0
 
     def _is_there(self, connection: sqlite3.Connection, table: Table, row: Row) -> bool:
         """Whether a row is still the same one; one whose page is damaged now may be."""
