@@ -101,7 +101,7 @@ def _measured(shelf: Shelf, load: Load) -> tuple[str, ...]:
     reader.start()
     seen: dict[tuple[str, int], float] = {}
     _take_until(reader, seen, lambda: len({run for run, _ in seen}) == load.runs)
-    reader.listening.wait(60)
+    reader.loop.listening.wait(60)
     before, cpu = disk.costs(path), _cpu()
     writer = _Writer(shelf, names, load)
     writer.start()

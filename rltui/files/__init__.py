@@ -6,10 +6,16 @@ Knows no log format.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from rltui.core.address import is_remote
 from rltui.core.clock import Clock
-from rltui.files.tail import Tail, Tailing
+from rltui.files.tail import Tail
+
+if TYPE_CHECKING:
+    from rltui.files.remote.tail import RemoteTail
+
+Tailing: TypeAlias = "Tail | RemoteTail"
 
 
 def tail_of(

@@ -1,7 +1,7 @@
 """Status, names and bytes of the paths of logs, on this machine or elsewhere.
 
 Local paths cost what the calls of the system cost. Others are those of fsspec, see
-:mod:`rltui.files.remote.stores`, or of a host whose reader has :func:`offer`-ed them. All functions
+:mod:`rltui.files.remote.store`, or of a host whose reader has :func:`offer`-ed them. All functions
 raise OSError.
 """
 
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
 from rltui.core.address import RemotePath, is_remote
 from rltui.core.batch import Note
@@ -24,6 +24,7 @@ from rltui.core.text import clean
 
 if TYPE_CHECKING:
     from rltui.files.remote.server import RemoteCosts
+    from rltui.files.remote.status import RemoteEntry, RemoteStatus
 
 #: ``read(length, offset)``: the bytes of a file there, fewer at its end.
 ReadAt = Callable[[int, int], bytes]
@@ -54,34 +55,9 @@ _KERNEL = frozenset(
 _BUFFER = 1 << 20
 
 
-class Status(Protocol):
-    """What ``os.stat`` returns, as far as it is used."""
-
-    @property
-    def st_mode(self) -> int: ...
-    @property
-    def st_dev(self) -> int: ...
-    @property
-    def st_ino(self) -> int: ...
-    @property
-    def st_size(self) -> int: ...
-    @property
-    def st_mtime(self) -> float: ...
-    @property
-    def st_mtime_ns(self) -> int: ...
-
-
-class Entry(Protocol):
-    """What ``os.scandir`` returns, as far as it is used."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    def is_dir(self, *, follow_symlinks: bool = ...) -> bool: ...
-    def is_file(self, *, follow_symlinks: bool = ...) -> bool: ...
-    def is_symlink(self) -> bool: ...
-    def stat(self) -> Status: ...
+#: What is known of a file or directory, and a name in a directory.
+Status: TypeAlias = "os.stat_result | RemoteStatus"
+Entry: TypeAlias = "os.DirEntry[str] | RemoteEntry"
 
 
 class Store(Protocol):
@@ -185,7 +161,7 @@ def connect(paths: Iterable[Path], clock: Clock, pace_s: float) -> None:
     for path in paths:
         if not is_remote(path):
             continue
-        from rltui.files.remote.stores import connect as connect_store  # only for logs on a server
+        from rltui.files.remote.store import connect as connect_store  # only for logs on a server
 
         connect_store(path, clock, pace_s)
 
@@ -205,7 +181,7 @@ def _store(path: Path) -> Store:
     offered = _OFFERED.get(path.parts[:2])
     if offered is not None:
         return offered
-    from rltui.files.remote.stores import store_of  # only for logs on a server
+    from rltui.files.remote.store import store_of  # only for logs on a server
 
     return store_of(path)
 

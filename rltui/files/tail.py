@@ -27,7 +27,6 @@ import stat
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
@@ -83,32 +82,6 @@ class Polled:
     """Whether anything is new, if only a note, size or time."""
 
 
-class Tailing(Protocol):
-    """How a feed follows one file, wherever it is."""
-
-    offset: int
-    """Bytes that polls returned."""
-    size: int
-    """Bytes of the file at the last poll."""
-    modified: float
-    """When it changed, in seconds since the epoch."""
-    generation: int
-    """How often the content started over."""
-
-    @property
-    def gone(self) -> bool:
-        """Whether the file was missing at the last poll."""
-        ...
-
-    def still(self) -> bool:
-        """Whether the file is unchanged since the last poll."""
-        ...
-
-    def poll(self, budget_bytes: int) -> Polled:
-        """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
-        ...
-
-
 _NOTHING = Polled()
 
 
@@ -120,7 +93,7 @@ def second_look(clock: Clock, modified: float) -> float:
 
 
 class Tail:
-    """Not thread-safe. ``offset`` counts the bytes that polls returned.
+    """Follows one file of this machine. Not thread-safe.
 
     ``whole``: the file is one document that starts over whenever it changes; neither that nor
     rewriting a ``rewritten`` file is trouble. ``summed``: count the ``checksum`` of what is read.
@@ -138,9 +111,13 @@ class Tail:
         self.path = path
         self._name = str(path)
         self.offset = 0
+        """Bytes that polls returned."""
         self.size = 0
+        """Bytes of the file at the last poll."""
         self.modified = 0.0
+        """When it changed, in seconds since the epoch."""
         self.generation = 0
+        """How often the content started over."""
         self._whole = whole
         self._quiet = whole or rewritten
         self.summed = summed
@@ -187,8 +164,10 @@ class Tail:
         """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
         try:
             status = os.stat(self.path)  # noqa: PTH116 - a Path costs twice as much here
-            same = _stamp_of(status) == self._stamp
-            if same and (self._again == math.inf or self._clock.monotonic() < self._again):
+            stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            if stamp == self._stamp and (
+                self._again == math.inf or self._clock.monotonic() < self._again
+            ):
                 return _NOTHING
             if not stat.S_ISREG(status.st_mode):
                 return self._failed("is no longer a regular file")

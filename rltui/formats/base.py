@@ -167,11 +167,9 @@ class Sampler(Protocol):
         """A fresh decoder for one window; shares no state with those that read the file."""
 
 
-class RowSearch(Protocol):
-    """Searches a file for its first row, piece by piece, cheaper than by decoding it."""
-
-    def found(self, data: bytes) -> bool:
-        """Whether the bytes so far, in order, hold a row. A piece may begin within a line."""
+RowSearch = Callable[[bytes], bool]
+"""Takes the bytes of a file piece by piece, in order; returns whether those so far hold a row. A
+piece may begin within a line."""
 
 
 class Format(ABC):

@@ -21,7 +21,7 @@ from rltui.health.model import Judgement
 from rltui.health.rule import Number, Rule, Variant, When
 from rltui.health.rules import why_unread
 from rltui.health.symptoms import Symptom, symptoms
-from rltui.output.documents import fields_of
+from rltui.output.json_document import fields_of
 
 Json = dict[str, Any]
 _WIDTH = 78

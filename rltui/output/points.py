@@ -12,7 +12,7 @@ there the value is null, and a further field ``nonfinite`` names which of the th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import RawIOBase
@@ -35,6 +35,9 @@ CHUNK = 1 << 12
 _MOST_AXES = 64
 #: Begins of a cell that spreadsheets run, the full-width ones too.
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+#: How Python writes what is not finite.
+_ODD = ("nan", "inf", "-inf")
 
 CSV_HEAD = b"run,tag,step,wall_time,value,superseded\n"
 #: Points per row group: enough to compress well, few enough to keep in memory.
@@ -108,7 +111,7 @@ def csv_lines(parts: Iterable[ExportRows], *, spreadsheet: bool = False) -> Iter
         if spreadsheet:
             names = [f"'{name}" if name.lstrip().startswith(_FORMULA) else name for name in names]
         head = "".join(f"{_quoted(name)}," for name in names).encode("utf-8", "backslashreplace")
-        values = _numbers(rows.values, lambda x: str(x).encode())
+        values = _numbers(rows.values, {x: x.encode() for x in _ODD})
         yield _joined(rows, head, axes.of(rows), values, (b",false\n", b",true\n"))
 
 
@@ -116,10 +119,11 @@ def json_lines(parts: Iterable[ExportRows]) -> Iterator[bytes]:
     """The rows as JSON lines, strict JSON in UTF-8."""
     axes = _AxisTexts(b',"wall_time":', b',"value":', b"null")
     ends = (b',"superseded":false}\n', b',"superseded":true}\n')
+    odd = {x: f'null,"nonfinite":"{x}"'.encode() for x in _ODD}
     for rows in parts:
         run, tag = orjson.dumps(rows.run), orjson.dumps(rows.tag)
         head = b'{"run":' + run + b',"tag":' + tag + b',"step":'
-        values = _numbers(rows.values, lambda x: b'null,"nonfinite":"%s"' % str(x).encode())
+        values = _numbers(rows.values, odd)
         yield _joined(rows, head, axes.of(rows), values, ends)
 
 
@@ -139,7 +143,7 @@ class _AxisTexts:
         known = self._known.pop(key, None)
         same = known is not None and np.array_equal(known[0], rows.steps)
         if known is None or not (same and np.array_equal(known[1], bits)):
-            walls = _numbers(rows.wall_times, lambda _: self._missing)
+            walls = _numbers(rows.wall_times, dict.fromkeys(_ODD, self._missing))
             between, behind = self._after_step, self._after_wall
             pairs = zip(_dumped(rows.steps), walls, strict=True)
             known = rows.steps, bits, [step + between + wall + behind for step, wall in pairs]
@@ -150,16 +154,13 @@ class _AxisTexts:
         return known[2]
 
 
-def _numbers(numbers: FloatArray, odd: Callable[[float], bytes]) -> list[bytes]:
-    """Each number in the fewest digits that read back exactly; ``odd`` writes what is not
+def _numbers(numbers: FloatArray, odd: Mapping[str, bytes]) -> list[bytes]:
+    """Each number in the fewest digits that read back exactly; ``odd`` has the texts of what is not
     finite."""
     texts = _dumped(numbers)
     strange = np.flatnonzero(~np.isfinite(numbers))
-    if len(strange):
-        known: dict[str, bytes] = {}
-        for i, x in zip(strange.tolist(), numbers[strange].tolist(), strict=True):
-            text = known.get(str(x))
-            texts[i] = known.setdefault(str(x), odd(x)) if text is None else text
+    for i, x in zip(strange.tolist(), numbers[strange].tolist(), strict=True):
+        texts[i] = odd[str(x)]
     return texts
 
 

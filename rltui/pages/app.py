@@ -166,7 +166,8 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         session = self.session
         slots = self._to_mark | {m.run.key: m.slot for m in self.view.marked}
         marks = [SavedMark(slot, self._real_logdirs[k.logdir], k.name) for k, slot in slots.items()]
-        self._remembered.save(self.view, session.run_list.mutes, session.run_list.pins.tags, marks)
+        muted, pinned = session.run_list.mutes.names, session.run_list.pins.tags
+        self._remembered.save(self.view, muted, pinned, marks)
 
     def open_comparison(
         self, opens: Open, at: tuple[RunView, str] | None = None, *, grouped: bool = False

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -42,13 +41,13 @@ from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
-#: The orders of the list, and what the footer calls them.
-ORDERS = {
-    "worst": "worst reward first",
-    "best": "best reward first",
-    "longest": "longest first",
-    "shortest": "shortest first",
-    "logged": "as logged",
+#: The orders of the list, as the footer calls them -> the key that rows are sorted by.
+_ORDERS: dict[str, Callable[[SampleRow], tuple[float, ...]]] = {
+    "worst reward first": lambda r: (math.isnan(r.reward), r.reward),
+    "best reward first": lambda r: (math.isnan(r.reward), -r.reward),
+    "longest first": lambda r: (-r.length,),
+    "shortest first": lambda r: (r.length,),
+    "as logged": lambda _: (),
 }
 _REWARD, _CHARS = 11, 8
 #: Larger figures are written with an exponent.
@@ -64,49 +63,14 @@ SampleId = tuple[int, int]
 """Place and item of a row."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SampleList:
-    """What the screen shows above the sample."""
-
-    kinds: Sequence[str] = ()
-    """Names of the kinds of samples that the run has."""
-    kind: int = 0
-    step: int | None = None
-    steps: Sequence[int] = ()
-    """The steps that have samples."""
-    rows: Sequence[SampleRow] = ()
-    """All of the step."""
-    order: str = "worst"
-    text: str = ""
-    """The filter."""
-    note: str = ""
-    """Why there is none, or not all."""
-
-    @property
-    def has_rewards(self) -> bool:
-        """Whether any sample has one."""
-        return any(not math.isnan(r.reward) for r in self.rows)
-
-    def shown(self) -> list[SampleRow]:
-        """The rows that pass the filter, in order."""
-        rows = [r for r in self.rows if words_match(r.preview, self.text)]
-        if self.order in ("worst", "best"):
-            sign = 1 if self.order == "worst" else -1
-            return sorted(rows, key=lambda r: (math.isnan(r.reward), sign * r.reward))
-        if self.order in ("longest", "shortest"):
-            sign = 1 if self.order == "shortest" else -1
-            return sorted(rows, key=lambda r: sign * r.length)
-        return rows
-
-
-def samples_head(samples: SampleList, view: View, width: int) -> list[Line]:
+def samples_head(samples: SampleBrowser, view: View, width: int) -> list[Line]:
     """Which kind, which step, how the rewards are spread; then the heads of the columns."""
     plain, rows, steps = view.glyphs.text, samples.rows, samples.steps
     line: Line = [("Samples ", TITLE)]
-    if samples.kinds:
-        line.append((plain(samples.kinds[samples.kind]), STRONG))
-        if len(samples.kinds) > 1:
-            line.append((plain(f"  kind {samples.kind + 1} of {len(samples.kinds)}"), MUTED))
+    if samples.names:
+        line.append((plain(samples.names[samples.kind]), STRONG))
+        if len(samples.names) > 1:
+            line.append((plain(f"  kind {samples.kind + 1} of {len(samples.names)}"), MUTED))
     if samples.step is not None:
         line += [("   step ", MUTED), (numbers.step(samples.step), STRONG)]
         at = list(steps).index(samples.step) + 1 if samples.step in steps else 0
@@ -120,7 +84,7 @@ def samples_head(samples: SampleList, view: View, width: int) -> list[Line]:
         room = width - line_width(line) - cell_width(right)
         line += [(" " * room, TEXT), (right, MUTED)] if room > 1 else []
 
-    heads: Line = [("reward".rjust(7).ljust(_REWARD), MUTED)] if samples.has_rewards else []
+    heads: Line = [("reward".rjust(7).ljust(_REWARD), MUTED)] if _has_rewards(rows) else []
     heads += [("chars".rjust(_CHARS - 2) + "  ", MUTED), ("text ", MUTED)]
     count = f" {len(rows)}" if rows else ""
     rule = view.glyphs.rule * max(0, width - line_width(heads) - len(count))
@@ -129,11 +93,15 @@ def samples_head(samples: SampleList, view: View, width: int) -> list[Line]:
     return [fit_line(line, width, ellipsis=view.glyphs.ellipsis), fit_line(heads, width)]
 
 
+def _has_rewards(rows: Sequence[SampleRow]) -> bool:
+    return any(not math.isnan(r.reward) for r in rows)
+
+
 def sample_entries(
-    samples: SampleList, view: View, width: int, margin: int
+    samples: SampleBrowser, shown: Sequence[SampleRow], view: View, width: int, margin: int
 ) -> list[Entry[SampleId]]:
-    """One line for each sample, behind a margin; or why there is none."""
-    cells, shown, rewarded = width - margin, samples.shown(), samples.has_rewards
+    """One line for each sample that is ``shown``, behind a margin; or why there is none."""
+    cells, rewarded = width - margin, _has_rewards(samples.rows)
 
     def entry(row: SampleRow) -> Entry[SampleId]:
         def draw(cursor: bool) -> list[Line]:
@@ -218,8 +186,9 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self._run = run
         root = partial(root_of, run, session.runs(), session.logdirs[run.key.logdir])
         self._browser = SampleBrowser(run, root, step)
-        self._order = next(iter(ORDERS))
-        self._list = SampleList()
+        self._order = next(iter(_ORDERS))
+        self._shown: list[SampleRow] = []
+        """The rows that pass the filter, in order."""
 
     def compose(self) -> ComposeResult:
         yield Lines(self._draw_header, id="header")
@@ -230,7 +199,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         yield Status(self.footer, self._note)
 
     def state_words(self) -> str:
-        return "" if self._is_empty else ORDERS[self._order]
+        return "" if self._is_empty else self._order
 
     @property
     def _is_empty(self) -> bool:
@@ -274,7 +243,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         )
 
     def _note(self) -> str:
-        return f"{len(self._list.shown())} of {len(self._list.rows)}"
+        return f"{len(self._shown)} of {len(self._browser.rows)}"
 
     # -- the step --------------------------------------------------------------------------
 
@@ -294,7 +263,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def action_sample_order(self) -> None:
         """The next order; the cursor goes to its first sample."""
-        orders = list(ORDERS)
+        orders = list(_ORDERS)
         self._order = orders[(orders.index(self._order) + 1) % len(orders)]
         self._show_first()
 
@@ -305,16 +274,9 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         bare = width < LEAST[0] or height < LEAST[1]
         browser = self._browser
         browser.follow()
-        self._list = SampleList(
-            browser.names,
-            browser.kind,
-            browser.step,
-            browser.steps,
-            browser.rows,
-            self._order,
-            self.status.filter,
-            browser.note,
-        )
+        text = self.status.filter
+        passing = filter(lambda row: words_match(row.preview, text), browser.rows)
+        self._shown = sorted(passing, key=_ORDERS[self._order])
         wide = width >= SIDE_BY_SIDE and not self._is_empty
         self.query_one("#panes").set_class(wide, "-wide")
         left = max(44, width * 2 // 5) if wide else width
@@ -324,7 +286,8 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self.items.display = not self._is_empty
         self.query_one("#text").display = not bare and (wide or height >= 12 or self._is_empty)
         margin = 2 if wide else 1
-        self.items.show(sample_entries(self._list, self.shell.view, left - 1, margin))
+        view = self.shell.view
+        self.items.show(sample_entries(browser, self._shown, view, left - 1, margin))
         self._show_text(width - left - 3 if wide else width - 3)
 
         for name in ("#header", "#head"):
@@ -357,7 +320,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     def _row(self) -> SampleRow | None:
         """The row at the cursor."""
         cursor = self.items.cursor
-        return next((r for r in self._list.rows if (r.place, r.item) == cursor), None)
+        return next((r for r in self._browser.rows if (r.place, r.item) == cursor), None)
 
     @property
     def _sample(self) -> Sample | str | None:
@@ -369,7 +332,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         return [run_header(self._run, self.shell.view, width, self._session.reading())]
 
     def _draw_head(self, width: int, _: int) -> list[Line]:
-        head = samples_head(self._list, self.shell.view, width - 3)
+        head = samples_head(self._browser, self.shell.view, width - 3)
         return indented(head[:1] if self._is_empty else head, 2)
 
     def on_line_list_moved(self) -> None:

@@ -17,7 +17,7 @@ from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
-from rltui.files.remote.stores import needs
+from rltui.files.remote.store import needs
 from rltui.remote.wishes import NotInstalledError, Wishes
 from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, Reading
 

@@ -7,17 +7,18 @@ and the main thread must never be.
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from rltui.core.batch import Batch, SourceInfo
+from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
 from rltui.formats import ALL_FORMATS
 from rltui.remote.conversation import Conversation, LinkLostError, Paths
 from rltui.remote.wire.messages import Again, KnownFile
-from rltui.sources.follow.queued import Arriving, BatchQueue
+from rltui.sources.follow.queued import Arriving, BatchQueue, ThreadedReader
 from rltui.sources.follow.resume import HandedOver, without_content
 
 #: Seconds without anything to do after which the connection ends.
@@ -62,6 +63,58 @@ class ReadFiles:
                 for path, s in sources.items()
             ),
         )
+
+
+class StreamedReader(ThreadedReader):
+    """One whose batches come from streams elsewhere, which read runs again, too."""
+
+    @abstractmethod
+    def _again(
+        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> tuple[Rereading, Again] | None:
+        """Who is to be asked for what, to get these files of a run; None where that would not give
+        what was read before. Raises UnreachableError where nobody can be asked now."""
+
+    @property
+    @abstractmethod
+    def _away(self) -> bool:
+        """Whether nobody can be reached."""
+
+    def read_again(
+        self,
+        key: RunKey,  # noqa: ARG002 - its files say enough
+        sources: Mapping[Path, SourceInfo],
+        generations: Iterable[int],
+    ) -> Iterator[Batch] | None:
+        """What was read of a run, once more, over a connection of its own; None where one of its
+        files was deleted or written anew."""
+        try:
+            found = self._again(sources, generations)
+        except UnreachableError as error:
+            return Arriving(_failing(error), lambda: True)
+        return None if found is None else found[0].read(found[1])
+
+    def rereadable(
+        self,
+        key: RunKey,  # noqa: ARG002 - its files say enough
+        sources: Mapping[Path, SourceInfo],
+        generations: Iterable[int],
+    ) -> bool | None:
+        """Whether that would give all of a run, as far as is known here."""
+        try:
+            return not self._away and self._again(sources, generations) is not None
+        except UnreachableError:
+            return False
+
+    @property
+    def ended(self) -> bool:
+        """False: what is elsewhere may always log more."""
+        return False
+
+
+def _failing(error: UnreachableError) -> Iterator[Batch]:
+    raise error
+    yield
 
 
 class _EndError(Exception):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import SourceError
 from rltui.sources.discovery.log_head import EndSigns
-from rltui.sources.follow.schedule import Choose, Intervals, Wants, Watching
+from rltui.sources.follow.schedule import Choose, Intervals, Wants
 
 
 class NotInstalledError(SourceError):
@@ -20,7 +20,7 @@ class Wishes:
     """What a session asks of its reader, wherever the logs are."""
 
     clock: Clock = field(default_factory=SystemClock)
-    watch: Watching = field(default_factory=Intervals)
+    watch: Intervals = field(default_factory=Intervals)
     choose: Choose | None = None
     """Selects the runs to read among all found; given every run of each search."""
     wants: Wants | None = None

@@ -73,7 +73,7 @@ class _FileSettings:
 
 
 class Hyperparameters:
-    """Of one run, file by file."""
+    """The hyperparameters of one run, file by file."""
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
@@ -260,7 +260,7 @@ class TextLimit:
 
 
 class Texts:
-    """Of one run."""
+    """The texts of one run; beyond a limit the oldest are dropped."""
 
     def __init__(self, limit: TextLimit | None = None) -> None:
         """``limit``: of the texts of all runs; None for a run alone."""

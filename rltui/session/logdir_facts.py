@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 _LOOKED_INTO = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LogdirFacts:
     """What was found out about one LOGDIR. Nothing was decoded but the heads of files."""
 
     path: Path
-    filesystem: str
+    filesystem: str = ""
     """The system's name of its kind: ``ext4``, ``nfs4``; empty when unknown."""
-    inotify: bool
+    inotify: bool = False
     """Whether the system wakes the watcher; it polls in any case."""
-    why: str
+    why: str = ""
     """Why it does, or why not."""
     runs: tuple[RunFiles, ...] = ()
     unreadable: tuple[Path, ...] = ()
@@ -63,30 +63,94 @@ def logdir_facts(
 ) -> LogdirFacts:
     """Look below ``path`` once. ``inotify``: whether the user lets the system wake the watcher;
     ``remote_s``: least seconds between two listings of a directory elsewhere."""
-    if isinstance(path, RemotePath) and path.scheme == RAY:
-        return _on_cluster(path, step_keys)
-    if is_streamed(path):
-        return _there(path, step_keys, remote_s)
-    if isinstance(path, RemotePath):
-        return _elsewhere(path, step_keys, remote_s)
-    mounts = Mounts()
-    kind = mounts.kind_of(path)
-    if not path.exists():
-        return LogdirFacts(path, kind, False, "there is nothing", error=f"no such path: {path}")
-    woken, why = _wakes(path if path.is_dir() else path.parent, mounts, allowed=inotify)
-    finder = RunFinder([path], options=Options(step_keys=tuple(step_keys)), ends=JobLogs())
+    facts, options = LogdirFacts(path), Options(step_keys=tuple(step_keys))
     try:
-        found = finder.find()
-    except SourceError as error:
-        return LogdirFacts(path, kind, woken, why, error=str(error))
-    if woken:
-        why += _unwatched([d for d, _ in found.directories])
-    files = [f.path for r in found.runs for f in r.files]
-    unreadable = tuple(p for p in dict.fromkeys(files) if not os.access(p, os.R_OK))
-    not_read, more = _not_read(found)
-    not_read += _lost_lines(found.runs, Options(step_keys=tuple(step_keys)))
+        if isinstance(path, RemotePath) and path.scheme == RAY:
+            _look_at_cluster(facts, path, options)
+        elif is_streamed(path):
+            _ask_host(facts, options, remote_s)
+        elif isinstance(path, RemotePath):
+            _look_at_server(facts, path, options, remote_s)
+        else:
+            _look_here(facts, options, inotify=inotify)
+    except RltuiError as error:
+        facts.error, facts.out_of_reach = str(error), isinstance(error, UnreachableError)
+    return facts
 
-    return LogdirFacts(path, kind, woken, why, found.runs, unreadable, not_read, more)
+
+def _look_here(facts: LogdirFacts, options: Options, *, inotify: bool) -> None:
+    """Look below a path of this machine."""
+    path, mounts = facts.path, Mounts()
+    facts.filesystem = mounts.kind_of(path)
+    if not path.exists():
+        facts.why = "there is nothing"
+        raise SourceError(f"no such path: {path}")
+    directory = path if path.is_dir() else path.parent
+    facts.inotify, facts.why = _wakes(directory, mounts, allowed=inotify)
+    found = _find(facts, path, options)
+    if facts.inotify:
+        watched, known = len(_watched([d for d, _ in found.directories])), len(found.directories)
+        if watched < known:
+            facts.why += f" in {watched:,} of {known:,} directories, the others are polled"
+    files = [f.path for r in found.runs for f in r.files]
+    facts.unreadable = tuple(p for p in dict.fromkeys(files) if not os.access(p, os.R_OK))
+    facts.not_read += _lost_lines(found.runs, options)
+
+
+def _find(facts: LogdirFacts, path: Path, options: Options) -> Discovery:
+    """Search below a path that this process can list."""
+    found = RunFinder([path], options=options, ends=JobLogs()).find()
+    facts.runs, facts.not_read = found.runs, (*found.notes, *found.refused)
+    facts.more = max(0, found.refused_count - len(found.refused))
+    return found
+
+
+def _look_at_server(facts: LogdirFacts, path: RemotePath, options: Options, pace_s: float) -> None:
+    """Look below an address."""
+    facts.filesystem = path.scheme
+    facts.why += f"directories are listed every {pace_s:g} s while they change, rarely while quiet"
+    connect([path], SystemClock(), pace_s)
+    _find(facts, path, options)
+    facts.costs = costs(path)
+
+
+def _ask_host(facts: LogdirFacts, options: Options, pace_s: float) -> None:
+    """Let another rltui look on its host; without one look by sftp."""
+    path = facts.path
+    keys: list[RunKey] = []
+
+    def choose(found: Collection[RunKey]) -> Collection[RunKey]:
+        keys.extend(found)
+        return ()
+
+    facts.why = "the rltui on that host watches, and sends what is new"
+    wishes = Wishes(choose=choose, step_keys=options.step_keys, ends=JobLogs())
+    reader = open_reader([path], wishes)
+    try:
+        reader.scan()
+    finally:
+        reader.stop()
+    state = reader.state
+    instead = state.instead.get(path)
+    if isinstance(instead, RemotePath):
+        facts.why = "that host has no rltui, so sftp is used; "
+        _look_at_server(facts, instead, options, pace_s)
+        return
+    facts.runs = tuple(RunFiles(key, path / key.name, ()) for key in keys)
+    facts.not_read = (*state.notes, *state.unclaimed)
+
+
+def _look_at_cluster(facts: LogdirFacts, path: RemotePath, options: Options) -> None:
+    """Look on the nodes of a cluster."""
+    from rltui.remote.ray.reader import RayReader  # heavy: only where there is a cluster
+
+    facts.why = "a reader on each node watches, and sends what is new"
+    reader = RayReader([path], Wishes(step_keys=options.step_keys, ends=JobLogs()))
+    cluster = facts.cluster = reader.survey()
+    facts.runs, facts.unreadable = cluster.runs, cluster.unreadable
+    facts.not_read = (*reader.state.notes, *reader.state.unclaimed)
+    if not any(host.places for host in cluster.hosts):
+        facts.error = "no node of the cluster has this path"
 
 
 def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:
@@ -108,93 +172,20 @@ def _lost_lines(runs: Sequence[RunFiles], options: Options) -> tuple[Note, ...]:
     return tuple(lost)
 
 
-def _elsewhere(path: RemotePath, step_keys: Sequence[str], pace_s: float) -> LogdirFacts:
-    """The same of an address."""
-    why = f"directories are listed every {pace_s:g} s while they change, rarely while quiet"
-    try:
-        connect([path], SystemClock(), pace_s)
-        finder = RunFinder([path], options=Options(step_keys=tuple(step_keys)), ends=JobLogs())
-        found = finder.find()
-        asked = costs(path)
-    except RltuiError as error:
-        return _failed(path, path.scheme, why, error)
-    not_read, more = _not_read(found)
-    return LogdirFacts(path, path.scheme, False, why, found.runs, (), not_read, more, costs=asked)
-
-
-def _there(path: Path, step_keys: Sequence[str], pace_s: float) -> LogdirFacts:
-    """The same of a path on another host, where another rltui finds out, if there is one."""
-    found: list[RunKey] = []
-
-    def choose(keys: Collection[RunKey]) -> Collection[RunKey]:
-        found.extend(keys)
-        return ()
-
-    why = "the rltui on that host watches, and sends what is new"
-    reader = open_reader([path], Wishes(choose=choose, step_keys=step_keys, ends=JobLogs()))
-    try:
-        reader.scan()
-    except RltuiError as error:
-        return _failed(path, "", why, error)
-    finally:
-        reader.stop()
-    state = reader.state
-    instead = state.instead.get(path)
-    if isinstance(instead, RemotePath):
-        facts = _elsewhere(instead, step_keys, pace_s)
-        return replace(
-            facts, path=path, why=f"that host has no rltui, so sftp is used; {facts.why}"
-        )
-    runs = tuple(RunFiles(key, path / key.name, ()) for key in found)
-    return LogdirFacts(path, "", False, why, runs, (), (*state.notes, *state.unclaimed))
-
-
-def _on_cluster(path: RemotePath, step_keys: Sequence[str]) -> LogdirFacts:
-    """The same of a path on the nodes of a cluster."""
-    from rltui.remote.ray.reader import RayReader  # heavy: only where there is a cluster
-
-    why = "a reader on each node watches, and sends what is new"
-    try:
-        reader = RayReader([path], Wishes(step_keys=step_keys, ends=JobLogs()))
-        cluster = reader.survey()
-    except RltuiError as error:
-        return _failed(path, "", why, error)
-    not_read = (*reader.state.notes, *reader.state.unclaimed)
-    wrong = "" if any(h.places for h in cluster.hosts) else "no node of the cluster has this path"
-    found = LogdirFacts(path, "", False, why, cluster.runs, cluster.unreadable, not_read)
-
-    return replace(found, error=wrong, cluster=cluster)
-
-
-def _failed(path: Path, filesystem: str, why: str, error: RltuiError) -> LogdirFacts:
-    away = isinstance(error, UnreachableError)
-    return LogdirFacts(path, filesystem, False, why, error=str(error), out_of_reach=away)
-
-
-def _not_read(found: Discovery) -> tuple[tuple[Note, ...], int]:
-    return (*found.notes, *found.refused), max(0, found.refused_count - len(found.refused))
-
-
-def _unwatched(directories: Sequence[Path]) -> str:
-    """How many of the directories the system watches, where that is not all of them."""
+def _watched(directories: Sequence[Path]) -> Collection[Path]:
+    """Those of the directories that the system can watch."""
     notifier = Notifier(lambda *_: None)
     notifier.start(directories)
-    watched = len(notifier.watched)
+    watched = notifier.watched
     notifier.stop()
-    if watched >= len(directories):
-        return ""
-
-    return f" in {watched:,} of {len(directories):,} directories, the others are polled"
+    return watched
 
 
 def _wakes(directory: Path, mounts: Mounts, *, allowed: bool) -> tuple[bool, str]:
     """Whether the system reports changes in a directory, and why."""
     if not allowed:
         return False, "watch.inotify is off in the configuration"
-    notifier = Notifier(lambda *_: None)
-    granted = notifier.start([directory])
-    notifier.stop()
-    if not granted:
+    if not _watched([directory]):
         return False, "the system grants no watch (limit of inotify watches or instances?)"
     kind = mounts.kind_of(directory)
     if not mounts.reports_writes(directory):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -125,22 +126,15 @@ class Naming:
     def _unique_names(self, keys: Iterable[RunKey]) -> dict[RunKey, str]:
         """A name for each run: a short one where no other run has it, else its path with the name
         of the logdir, and a number where the logdirs have one name, too."""
-        names = self._short_names(dict.fromkeys(keys))
-        full: set[RunKey] = set()
-        while True:
-            given = Counter(names.values())
-            alike = {key for key, name in names.items() if given[name] > 1} - full
-            if not alike:
-                break
-            full |= alike
-            names |= {key: self._full_path(key) for key in alike}
-        taken = set(names.values())
-        for key in sorted(key for key in full if given[names[key]] > 1):
+        short = self._short_names(dict.fromkeys(keys))
+        found = _distinct([(name, self._full_path(key)) for key, name in short.items()])
+        names, given = dict(zip(short, found, strict=True)), Counter(found)
+        for key in sorted(key for key, name in names.items() if given[name] > 1):
             number = 1
-            while (name := f"{names[key]} ({number})") in taken:
+            while (name := f"{names[key]} ({number})") in given:
                 number += 1
             names[key] = name
-            taken.add(name)
+            given[name] += 1
 
         return names
 
@@ -160,8 +154,10 @@ class Naming:
             short = path == key.name and head.lower() not in _NAMELESS and alone
             names[key] = head if short else path
             alone = folders[key.logdir, _head(key.name)] == 1
-            if alone and path != key.name and not _is_nameless(key):
-                names[key] = f"{self._label(key)}/{_head(key.name)}"
+            folder = _head(key.name)
+            nameless = _is_logdir(key) or folder.lower() in _NAMELESS
+            if alone and path != key.name and not nameless:
+                names[key] = f"{self._label(key)}/{folder}"
 
         return names
 
@@ -192,11 +188,6 @@ def _is_logdir(key: RunKey) -> bool:
     return key.name == "." or key.name.startswith(".#")
 
 
-def _is_nameless(key: RunKey) -> bool:
-    """Whether the first folder of a run says nothing about it."""
-    return _is_logdir(key) or _head(key.name).lower() in _NAMELESS
-
-
 def _head(path: str) -> str:
     """The first folder of a path."""
     return path.partition("/")[0]
@@ -205,34 +196,32 @@ def _head(path: str) -> str:
 def logdir_labels(paths: Sequence[Path]) -> tuple[str, ...]:
     """Names of logdirs: that of the directory, also where the path is ``.`` or a link. Where
     another logdir has the same, its host stands in front, and the directories above it."""
-    names = [_label_choices(p) for p in paths]
-    chosen = [0] * len(names)
+    return tuple(_distinct([_label_choices(path) for path in paths]))
+
+
+def _distinct(choices: Sequence[Sequence[str]]) -> list[str]:
+    """For each the first of its ``choices``, or the next ones for as long as others have the
+    same."""
+    chosen = [0] * len(choices)
     while True:
-        labels = [n[at] for n, at in zip(names, chosen, strict=True)]
-        given = Counter(labels)
+        names = [known[at] for known, at in zip(choices, chosen, strict=True)]
+        given = Counter(names)
         longer = [
-            at + (given[x] > 1 and at < len(n) - 1)
-            for x, n, at in zip(labels, names, chosen, strict=True)
+            at + (given[name] > 1 and at < len(known) - 1)
+            for name, known, at in zip(names, choices, chosen, strict=True)
         ]
         if longer == chosen:
-            return tuple(labels)
+            return names
         chosen = longer
 
 
 def _label_choices(path: Path) -> list[str]:
     """What a logdir may be called, the shortest first."""
-    if not isinstance(path, RemotePath):
-        parts = _parts(path)
-        return ["/".join(parts[-n:]) for n in range(1, len(parts) + 1)]
-    host, *parts = [clean(x) for x in path.parts[1:]] or [path.scheme]
-    longer = [f"{host}:{'/'.join(parts[-n:])}" for n in range(1, len(parts) + 1)]
-    return [parts[-1], *longer, clean(str(path))] if parts else [host, clean(str(path))]
-
-
-def _parts(path: Path) -> list[str]:
-    try:
-        found = path.resolve()
-    except (OSError, ValueError, RuntimeError):  # no such path can exist: the scan reports it
-        found = path
-    names = [clean(x) for x in found.parts if x != found.anchor]
-    return names or [clean(str(path))]
+    if isinstance(path, RemotePath):
+        host, *parts = [clean(x) for x in path.parts[1:]] or [path.scheme]
+        longer = [f"{host}:{'/'.join(parts[-n:])}" for n in range(1, len(parts) + 1)]
+        return [parts[-1], *longer, clean(str(path))] if parts else [host, clean(str(path))]
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # the scan reports such a path
+        path = path.resolve()
+    parts = [clean(x) for x in path.parts if x != path.anchor] or [clean(str(path))]
+    return ["/".join(parts[-n:]) for n in range(1, len(parts) + 1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from typing import TYPE_CHECKING
@@ -312,22 +312,13 @@ class Verdict:
         return (None if high is None else -high), (None if low is None else -low)
 
 
-class Mutes(Collection[MutedFinding]):
-    """Names of findings; they are muted in all runs of a session."""
+class Mutes:
+    """Names of findings that are muted in all runs of a session."""
 
     def __init__(self, runs: Callable[[], Iterable[RunView]]) -> None:
         """``runs`` returns the records of all runs, shown or not."""
         self._runs = runs
         self.names: frozenset[MutedFinding] = frozenset()
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __iter__(self) -> Iterator[MutedFinding]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
 
     def replace(self, names: Iterable[MutedFinding]) -> None:
         """Leave the findings of these names, and no others, out of the verdict of every run."""

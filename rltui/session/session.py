@@ -33,6 +33,7 @@ from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.reader import Reader
+from rltui.sources.follow.schedule import Intervals
 from rltui.store import Changes, Moved, RunData, Store
 
 #: Time spent on taking batches in per tick of the app, so that keys stay quick while gigabytes
@@ -142,10 +143,13 @@ class Session:
     def _new_reader(
         self, config: Config, choice: Choice, step_keys: tuple[str, ...], pipe: int
     ) -> Reading:
+        every = config.watch
         wishes = Wishes(
             clock=self.clock,
             verify=choice.verify,
-            watch=config.watch,
+            watch=Intervals(
+                *(every.fast_s, every.slow_s, every.rescan_s, every.inotify, every.remote_s)
+            ),
             choose=self.naming.choose,
             wants=self.naming.wants if choice.run_glob is not None else None,
             step_keys=step_keys,
@@ -175,7 +179,7 @@ class Session:
     @property
     def found(self) -> tuple[RunFiles, ...] | None:
         """The runs of the last search with their files; None where another process has them."""
-        return self.reader.found if isinstance(self.reader, Reader) else None
+        return self.reader.search.found.runs if isinstance(self.reader, Reader) else None
 
     def adopt(self, runs: Sequence[RunFiles]) -> None:
         """Read these runs, which another session :attr:`found`, instead of searching for some."""

@@ -50,7 +50,7 @@ class _Writers:
 
 
 @dataclass(slots=True)
-class _Look:
+class _Wish:
     """What a look is to find out about one run, and what it has found."""
 
     key: RunKey
@@ -84,7 +84,7 @@ class Vitals:
         self._clock = clock
         self._tell = tell
         self._known: dict[RunKey, _Writers] = {}
-        self._found: SimpleQueue[list[_Look]] = SimpleQueue()
+        self._found: SimpleQueue[list[_Wish]] = SimpleQueue()
         self._looking = False
         self._not_before = 0.0
 
@@ -139,9 +139,9 @@ class Vitals:
 
         return told
 
-    def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Look]:
+    def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Wish]:
         """What is to be looked at; while it ``rests``, only what has just fallen silent."""
-        found: list[_Look] = []
+        found: list[_Wish] = []
         for view in runs:
             progress, data = view.progress, view.data
             if progress is None or progress.gone or data.files.reading:
@@ -153,7 +153,7 @@ class Vitals:
 
         return found
 
-    def _name_folders(self, looks: list[_Look]) -> None:
+    def _name_folders(self, looks: list[_Wish]) -> None:
         """Say in which directories facts may lie beside the logs: those that hold one run only."""
         above = {key: self._folders_of(view) for key, view in self._views.items()}
         runs_in = Counter((key.logdir, p) for key, paths in above.items() for p in paths)
@@ -169,7 +169,7 @@ class Vitals:
 
     def _due_of(
         self, view: RunView, progress: Progress, now: float, *, rests: bool
-    ) -> Iterator[_Look]:
+    ) -> Iterator[_Wish]:
         known = self._known.setdefault(view.key, _Writers())
         silent = progress.silent(self._clock.now())
         fresh = silent and not progress.is_looked_at
@@ -187,16 +187,16 @@ class Vitals:
 
     def _wish(
         self, view: RunView, known: _Writers, *, silent: bool, looks: bool, beside: bool
-    ) -> _Look:
+    ) -> _Wish:
         files = view.data.files.by_path
         kinds = {p: f.source.format for p, f in files.items() if looks and not f.gone}
         if looks and not silent:
             known.files = frozenset(kinds)
         place: tuple[Path, list[Path]] | None = (view.data.path, []) if beside else None
         written_at = None if view.progress is None else view.progress.written_at
-        return _Look(view.key, written_at, kinds, silent, place)
+        return _Wish(view.key, written_at, kinds, silent, place)
 
-    def _look(self, looks: list[_Look]) -> None:
+    def _look(self, looks: list[_Wish]) -> None:
         """Look, on any thread. Where it fails nothing is found: that must not end what reads the
         logs."""
         files = {path: kind for wish in looks for path, kind in wish.files.items()}
@@ -216,7 +216,7 @@ class Vitals:
         self._found.put(found)
 
 
-def _held(view: RunView, look: _Look, seen_held: set[Path]) -> bool | None:
+def _held(view: RunView, look: _Wish, seen_held: set[Path]) -> bool | None:
     """Whether a process writes a run; None where that cannot be told. That nobody does is told by
     the file that the training wrote last, or about then."""
     holds = look.holds

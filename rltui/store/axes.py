@@ -20,7 +20,7 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from rltui.store.branch import Reach
+from rltui.store.branch import StepSpan
 from rltui.store.lineage import Lineage, Scale
 from rltui.store.merge import agreement, same_in_order
 from rltui.store.points import choose
@@ -62,7 +62,7 @@ def tags_off_axis(lineage: Lineage) -> frozenset[str]:
 def _axes_of(lineage: Lineage) -> list[tuple[Series, list[str]]]:
     """The axes of a log: the longest series of each, and its tags; the one with the largest group
     of tags that end together first."""
-    reaches: dict[str, Reach] = {}
+    reaches: dict[str, StepSpan] = {}
     for branch in lineage.branches:
         for tag, reach in branch.reaches.items():
             reaches[tag] = reach.joined(reaches.get(tag))

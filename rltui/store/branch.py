@@ -31,7 +31,7 @@ _RELEASE_BYTES = 1 << 22
 _SPARE = 8
 
 
-class Reach(NamedTuple):
+class StepSpan(NamedTuple):
     """How many points a tag has in a branch, and from where to where they go.
 
     Each tag has its own: tags of one file may count steps, episodes or seconds.
@@ -47,17 +47,17 @@ class Reach(NamedTuple):
     """Highest step."""
 
     @classmethod
-    def of(cls, steps: IntArray) -> Reach:
+    def of(cls, steps: IntArray) -> StepSpan:
         """That of some steps (n,) in file order; n > 0."""
         return cls(len(steps), int(steps[0]), int(steps.min()), int(steps.max()))
 
-    def joined(self, other: Reach | None) -> Reach:
+    def joined(self, other: StepSpan | None) -> StepSpan:
         """Both, where ``other`` is of earlier points, if there are any."""
         if other is None:
             return self
         first = min(self.first, other.first)
         last = max(self.last, other.last)
-        return Reach(self.size + other.size, other.begin, first, last)
+        return StepSpan(self.size + other.size, other.begin, first, last)
 
 
 @dataclass(slots=True, eq=False)
@@ -69,12 +69,12 @@ class Branch:
     """(order of the file, generation of its content, restarts declared by the writer)."""
     declared_start: int | None
     """Step of the restart that the writer declared; None: it starts at its first row."""
-    whole: Reach | None = None
+    whole: StepSpan | None = None
     """Where its rows are, whatever their tags; None while it has none."""
     blocks: list[Block] = field(default_factory=list)
     columns: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """tag -> [(index of block, column)], in file order."""
-    reaches: dict[str, Reach] = field(default_factory=dict)
+    reaches: dict[str, StepSpan] = field(default_factory=dict)
     """Where the points of each tag are."""
     fell: set[str] = field(default_factory=set)
     """Tags that may have a step below one before it; the steps of all others never decrease."""
@@ -125,7 +125,7 @@ class Branch:
         """Add a block at the end."""
         if not len(block.steps):
             return
-        rows, walls = Reach.of(block.steps), block.wall_times
+        rows, walls = StepSpan.of(block.steps), block.wall_times
         self.whole = rows.joined(self.whole)
         if not self.blocks:
             self.first_wall_time = float(walls[0])
@@ -147,7 +147,7 @@ class Branch:
                 there = block.steps[~block.absent[:, column]]
                 if not len(there):
                     continue
-                reach = Reach.of(there)
+                reach = StepSpan.of(there)
             if not in_order or (before is not None and reach.begin < before.last):
                 self.fell.add(tag)
             self.reaches[tag] = reach.joined(before)

@@ -19,7 +19,7 @@ import numpy as np
 
 from rltui.core.batch import Joined, SourceInfo
 from rltui.core.block import FloatArray, IntArray
-from rltui.store.branch import Branch, Reach
+from rltui.store.branch import Branch, StepSpan
 from rltui.store.lineage import Lineage
 from rltui.store.merge import agreement
 from rltui.store.points import concatenate
@@ -295,7 +295,7 @@ def _equal_points(branch: Branch, other: Branch, *, times: bool = False) -> bool
 def _attempts_before(newer: Sequence[Branch], lineage: Lineage) -> list[list[Branch]]:
     """The branches older than a log, parted where one begins as early as the first."""
     found: list[list[Branch]] = []
-    first: Reach | None = None
+    first: StepSpan | None = None
     for branch in lineage.branches:
         whole = branch.whole
         if whole is None or branch in newer or branch.rank > newer[0].rank:

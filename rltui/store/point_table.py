@@ -47,7 +47,8 @@ class PointTable:
         """Take the points of one batch in."""
         changed = self._add(batch)
         self._tags.update(changed)
-        self.touch(changed)
+        if changed:
+            self.touch(changed)
         if len(self.lineages) > 1 and self._axes.settle_logs():
             self.touch(self._tags)
         if self._axes.settle_tags():
@@ -105,7 +106,8 @@ class PointTable:
         self._forget_lost_tags()
 
     def clear(self, keep: Iterable[str]) -> None:
-        """Drop the points, but for detached series of some tags; the set of tags stays."""
+        """Drop the points, but for detached series of some tags; the tags and the extent stay."""
+        self._extent = self.extent
         kept = {tag: self.series(tag).detached() for tag in keep if tag in self._tags}
         self.clear_logs()
         self._series, self._stale = kept, set()

@@ -72,19 +72,19 @@ def same_bits(array: NDArray[np.generic], other: NDArray[np.generic]) -> bool:
     return np.array_equal(array.view(bits), other.view(bits))
 
 
-class _Column:
+class _Buffer:
     """A buffer with spare room, which several owners may share while they write the same."""
 
     def __init__(self, values: NDArray[np.generic]) -> None:
         self.values = values
         self.filled = len(values)
 
-    def with_more(self, begin: int, new: NDArray[np.generic]) -> _Column:
+    def with_more(self, begin: int, new: NDArray[np.generic]) -> _Buffer:
         """A column with ``new`` from row ``begin`` on: this one, unless another owner has already
         written something else there."""
         there = self.values[begin : min(self.filled, begin + len(new))]
         if len(there) and not same_bits(there, new[: len(there)]):
-            return _Column(self.values[:begin].copy()).with_more(begin, new)
+            return _Buffer(self.values[:begin].copy()).with_more(begin, new)
         end, column = begin + len(new), self.values
         if end <= self.filled:
             return self
@@ -109,7 +109,7 @@ class GrowingPoints:
     def __init__(self, points: Points, others: Iterable[GrowingPoints] = ()) -> None:
         """``others``: points of which some may have the same steps and times, to share them."""
         self._length = n = len(points[0])
-        self._columns = tuple(map(_Column, points))
+        self._columns = tuple(map(_Buffer, points))
         for other in others:
             axes = other._columns[:2]
             if all(

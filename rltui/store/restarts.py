@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 
 from rltui.core.block import IntArray
-from rltui.store.branch import Branch, Reach
+from rltui.store.branch import Branch, StepSpan
 
 #: Rows that come again, at least, and as a share of those that they repeat.
 _LEAST, _SHARE = 3, 0.5
@@ -47,7 +47,7 @@ def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
     """For each branch, oldest first: the step from which it supersedes older points of a tag;
     None where it supersedes none."""
     found: list[int | None] = []
-    older: Reach | None = None
+    older: StepSpan | None = None
     for branch in branches:
         reach, start = branch.reaches.get(tag), branch.declared_start
         if reach is not None:
@@ -100,7 +100,7 @@ def span(
 def _overlap(branches: Sequence[Branch]) -> bool:
     """Whether any branch has, or declares, steps that an older one may have reached, or steps that
     its writer may have logged again."""
-    older: Reach | None = None
+    older: StepSpan | None = None
     for branch in branches:
         lowest = (None if branch.whole is None else branch.whole.first, branch.declared_start)
         if older is not None and any(step is not None and step <= older.last for step in lowest):

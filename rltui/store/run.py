@@ -29,7 +29,6 @@ class RunData:
         """Whether they are being taken in again."""
         self.on_missing: Callable[[], None] | None = None
         """Called when points are read that were unloaded."""
-        self._summary: Extent | None = None
         self._counts: dict[str, int] = {}
         """Number of points by tag when they were unloaded, derived series included."""
 
@@ -55,7 +54,7 @@ class RunData:
         """Give the points up, but for the series of a few tags; they can be read again."""
         table = self.table
         self._counts = {t: table.series(t).count for t in (*table.tags, *table.derived)}
-        self._summary, self.unloaded = table.extent, True
+        self.unloaded = True
         table.clear(keep)
 
     def load(self, batches: Iterable[Batch]) -> Iterator[None]:
@@ -66,7 +65,7 @@ class RunData:
         for batch in self.table.reload(batches):
             notes.extend(n for n in batch.notes if n not in notes)
             yield
-        self._summary, self.unloaded, self.loading = None, False, False
+        self.unloaded = self.loading = False
 
     def give_up(self) -> None:
         """End a :meth:`load` before its end: the points are not in memory, as before it."""
@@ -98,7 +97,7 @@ class RunData:
     @property
     def extent(self) -> Extent:
         """From where to where the points go, and when they were logged; also while unloaded."""
-        return self._summary or self.table.extent
+        return self.table.extent
 
     @property
     def off_axis(self) -> frozenset[str]:

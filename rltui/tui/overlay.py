@@ -35,7 +35,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.view import View
-from rltui.facts.timeline import LEGEND
+from rltui.facts.x_axis import LEGEND
 from rltui.tui.keys import OVERLAY, PICKER, Key, covered
 from rltui.tui.screen import ListScreen
 from rltui.tui.widgets.line_list import LineList

@@ -299,7 +299,7 @@ class ListScreen(ShellScreen[None]):
 
     def action_move_half(self, by: int) -> None:
         """Move the cursor by half pages."""
-        self.items.move_pages(by)
+        self.items.move(by * max(1, self.size.height // 2))
 
     def action_move_to_end(self, by: int) -> None:
         """Move the cursor to the first row (-1) or the last one (1)."""

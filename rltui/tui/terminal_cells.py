@@ -152,7 +152,7 @@ class TerminalCells:
         """Apply strips to a row; returns the columns that changed."""
         changed: list[int] = []
         for x, strip in strips:
-            if row.strips.get(x) is strip:
+            if row.strips.get(x) == strip:
                 continue
             cells, inks = self._cells(strip)
             if not cells:
@@ -253,6 +253,9 @@ def _runs(row: _Row, changed: list[int]) -> Iterator[tuple[Ink, int, str]]:
     begin = end = changed[0]
     ink = inks[begin]
     for x in changed:
+        if x == end and inks[x] is ink:  # nearly always
+            end += 1
+            continue
         joined = ink.joined(inks[x])
         if x > end:
             short = len("".join(cells[end:x]).encode()) <= _GAP_BYTES

@@ -17,7 +17,7 @@ import pytest
 import rltui
 from rltui import api
 from rltui.cli import main
-from rltui.output.documents import EventDocument, RunVerdict
+from rltui.output.json_document import EventDocument, RunVerdict
 from tests.formats.encode import event, header, simple
 
 LABELLED = Path(__file__).parents[1] / "fixtures" / "labelled"

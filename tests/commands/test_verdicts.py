@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from rltui.output.documents import FindingDocument, NoteDocument, RunVerdict, SourceDocument
+from rltui.output.json_document import FindingDocument, NoteDocument, RunVerdict, SourceDocument
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 

@@ -1,5 +1,5 @@
-"""What every decoder must keep, as checks that raise AssertionError: bounded memory, and no state
-that outlives the decoder."""
+"""What every decoder must keep, as checks that raise AssertionError: bounded memory, and no
+point that changes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import random
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rltui.core.block import Block
-from rltui.formats import Decoded, Decoder, Format
-from tests.formats import encode
+from rltui.formats import Decoded, Decoder
 from tests.formats.sample import Sample
 
 #: Bytes of one unfinished record that a decoder may hold.
@@ -25,10 +23,6 @@ _PIECE = 1 << 21
 _GARBAGE_PIECE = 1 << 13
 
 Make = Callable[[], Decoder]
-
-
-def maker(form: Format, sample: Sample) -> Make:
-    return lambda: form.decoder(None, Path(sample.path))
 
 
 def check_endless_record(make: Make, sample: Sample, fill: bytes) -> None:
@@ -58,23 +52,6 @@ def check_endless_garbage(make: Make, sample: Sample) -> None:
     with _traced() as held:
         feed(20)
         assert held() <= GROWTH
-
-
-def check_fresh_start(form: Format, sample: Sample) -> None:
-    """A file that begins anew is read as if it had never been there, also while others are."""
-    alone = encode.points_of([maker(type(form)(), sample)().feed(sample.data)])
-    make = maker(form, sample)
-    stopped = make()
-    stopped.feed(b"".join(sample.rows[:5]))
-    stopped.feed(sample.garbage)
-    stopped.feed(sample.rows[5][: len(sample.rows[5]) // 2])
-    assert encode.points_of([make().feed(sample.data)]) == alone
-    first, second = make(), make()
-    parts: tuple[list[Decoded], list[Decoded]] = ([], [])
-    for row in sample.rows:
-        parts[0].append(first.feed(row))
-        parts[1].append(second.feed(row))
-    assert [encode.points_of(p) for p in parts] == [alone, alone]
 
 
 def check_points_stay(make: Make, sample: Sample) -> None:

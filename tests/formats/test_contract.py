@@ -151,11 +151,6 @@ def test_garbage_without_end_takes_bounded_memory(sample: Sample) -> None:
 
 
 @ALL
-def test_a_new_decoder_knows_nothing_of_the_last_one(sample: Sample) -> None:
-    contract.check_fresh_start(sample.form, sample)
-
-
-@ALL
 def test_points_do_not_change_once_they_are_returned(sample: Sample) -> None:
     contract.check_points_stay(lambda: _decoder(sample), sample)
 

@@ -40,7 +40,7 @@ HUNGRY = (
         "jsonl keys once",
         "jsonl many keys by turns",
     ),
-    *("csv newlines", "csv empty rows", "csv unended cells", "csv_series tiny", "wandb one step"),
+    *("csv newlines", "csv empty rows", "csv unended cells", "csv_series rows", "wandb one step"),
     *("wandb stats once", "swanlab keys once", "console dict keys once", "json empty objects"),
     *("trainer_state keys once", "json lists by name"),
 )
@@ -140,7 +140,7 @@ def test_documents_that_would_take_too_much_are_not_read(
     data = shape.make(12 << 20)
     decoder = new(shape)
     most, _ = peak(decoder, data)
-    assert most <= 2 * len(data)
+    assert most <= 2 * len(data) + TRACED
     decoder = new(shape)
     assert [n.message for n in decoder.feed(data).notes] == ["document has too many values"]
 

@@ -7,52 +7,70 @@ as their writer gives.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from rltui.formats import FORMATS, Format
-from rltui.formats.tfevents import TfEvents
+from rltui.formats.console import Console
 from tests.formats import encode
 from tests.ids import path_id
 from tests.places import CORPORA
 
 DEV, PUBLIC = CORPORA / "dev", CORPORA / "public"
+pytestmark = pytest.mark.skipif(not CORPORA.is_dir(), reason=f"no corpora at {CORPORA}")
 
 #: tag -> [(step, value)] in the order of the log.
 Values = dict[str, list[tuple[int, float]]]
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A text log, the event file of the same training, and how they differ."""
+class Pair(NamedTuple):
+    """A text log, the exact log of the same training, and how they differ."""
 
     text: Path
-    events: Path
-    only_events: frozenset[str] = frozenset()
+    exact: Path
+    only_exact: frozenset[str] = frozenset()
     """Tags that the writer leaves out of the text log."""
     only_text: frozenset[str] = frozenset()
-    """Tags that the writer leaves out of the event file."""
-    monitor: bool = field(default=False)
+    """Tags that the writer leaves out of the exact one."""
+    digits: int = 6
+    """Significant digits that were printed."""
+    shared: int | None = None
+    """How many tags a console log shares with the exact one."""
 
 
-_SB3_TEXT_ONLY = frozenset(("time/iterations", "time/time_elapsed", "time/episodes"))
+_SB3_TEXT_ONLY = frozenset(
+    ("time/iterations", "time/time_elapsed", "time/episodes", "train/n_updates")
+)
 _RAY_TEXT_ONLY = frozenset(("ray/tune/training_iteration", "ray/tune/time_total_s"))
 #: Columns of Ray's progress.csv are those of the first result.
 _RAY_LATER = frozenset(
     ("ray/tune/timers/synch_env_connectors", "ray/tune/env_runners/time_between_sampling")
+)
+#: Console log, the exact one as a pattern, digits, shared tags.
+_CONSOLES = (
+    ("verl/grpo_healthy/stdout.log", "tiny_verl/grpo_healthy.jsonl", 15, 139),
+    ("verl/grpo_lr_nan/stdout.log", "tiny_verl/grpo_lr_nan.jsonl", 15, 139),
+    ("verl/grpo_healthy/stdout.log", "tensorboard_log/*/*/events*", 6, 139),
+    ("trl/dpo_healthy/stdout.log", "runs/events*", 4, 34),
+    ("trl/grpo_log_completions/stdout.log", "runs/events*", 4, 31),
+    ("trl/sft_healthy/stdout.log", "runs/events*", 4, 18),
+    ("trl/sft_nan/stdout.log", "runs/events*", 4, 18),
+    ("trl/sft_tqdm_stdout/stdout.log", "runs/events*", 4, 18),
+    ("sb3/dqn_cartpole_healthy/log.txt", "events*", 3, 6),
+    ("sb3/ppo_cartpole_healthy/stdout.log", "events*", 3, 12),
+    ("sb3/ppo_pendulum_critic_bad/log.txt", "events*", 3, 13),
+    ("sb3/sac_pendulum_healthy/log.txt", "events*", 3, 8),
+    ("cleanrl/runs/CartPole-v1__ppo__1__1795163526/stdout.log", "events*", 6, 1),
 )
 
 
 def _pairs() -> list[Pair]:
     found = []
     for events in sorted(DEV.glob("sb3/*/*tfevents*")):
-        own = _SB3_TEXT_ONLY | {"train/n_updates"}
-        found += [
-            Pair(events.parent / name, events, only_text=own)
-            for name in ("progress.csv", "progress.json")
-        ]
+        texts = (events.parent / name for name in ("progress.csv", "progress.json"))
+        found += [Pair(text, events, only_text=_SB3_TEXT_ONLY) for text in texts]
     for events in sorted(DEV.glob("trl/*/runs/*tfevents*")):
         text = events.parent.parent / "trainer_state.json"
         found += [Pair(text, events)] if text.exists() else []
@@ -61,7 +79,10 @@ def _pairs() -> list[Pair]:
         found.append(Pair(events.parent / "progress.csv", events, _RAY_LATER, _RAY_TEXT_ONLY))
     for events in sorted(DEV.glob("lightning/lightning_tb/*/*tfevents*")):
         text = DEV / "lightning" / "lightning_logs" / events.parent.name / "metrics.csv"
-        found.append(Pair(text, events, only_events=frozenset(("hp_metric",))))
+        found.append(Pair(text, events, only_exact=frozenset(("hp_metric",))))
+    for log, exact, digits, shared in _CONSOLES if DEV.is_dir() else ():
+        text = DEV / log
+        found.append(Pair(text, next(text.parent.glob(exact)), digits=digits, shared=shared))
     return found
 
 
@@ -70,44 +91,42 @@ def form_of(path: Path) -> Format:
     return next(f for f in FORMATS if f.claims_name(path.name) and f.claims(path, head))
 
 
-def values_of(form: Format, path: Path) -> Values:
-    parts = encode.feed_all(form.decoder(None, path), path.read_bytes(), piece=1 << 16)
-    return encode.values_of(parts)
+def values_of(path: Path) -> Values:
+    """In pieces that split rows."""
+    decoder = form_of(path).decoder(None, path)
+    return encode.values_of(encode.feed_all(decoder, path.read_bytes(), piece=50_000))
 
 
-def mismatches(text: Values, events: Values, tags: set[str]) -> list[str]:
+def mismatches(pair: Pair, text: Values, exact: Values) -> list[str]:
     """What differs, in words."""
     out = []
-    for tag in sorted(tags):
-        mine, other = text[tag], events[tag]
+    for tag in sorted(text.keys() & exact.keys() - {"charts/SPS"}):
+        mine, other = text[tag], exact[tag]
         if tag.startswith("ray/tune/"):  # its logger leaves NaN out
             mine = [p for p in mine if not math.isnan(p[1])]
         if [s for s, _ in mine] != [s for s, _ in other]:
             out.append(f"{tag}: steps differ ({len(mine)} and {len(other)} points)")
             continue
         for (step, a), (_, b) in zip(mine, other, strict=True):
-            if a != pytest.approx(b, rel=1e-6, abs=1e-12, nan_ok=True):
+            if a != pytest.approx(b, rel=6 * 10.0**-pair.digits, abs=1e-12, nan_ok=True):
                 out.append(f"{tag} at {step}: {a} and {b}")
                 break
     return out
 
 
-@pytest.mark.skipif(not DEV.is_dir(), reason=f"no corpus at {DEV}")
 @pytest.mark.parametrize("pair", _pairs(), ids=lambda p: path_id(p.text.relative_to(DEV)))
-def test_text_log_equals_event_file(pair: Pair) -> None:
-    text = values_of(form_of(pair.text), pair.text)
-    events = {
-        tag: points
-        for tag, points in values_of(TfEvents(), pair.events).items()
-        if not tag.startswith("_hparams_/")
-    }
+def test_text_log_equals_exact_log(pair: Pair) -> None:
+    text, exact = values_of(pair.text), values_of(pair.exact)
+    exact = {tag: points for tag, points in exact.items() if not tag.startswith("_hparams_/")}
+    assert mismatches(pair, text, exact) == []
+    if pair.shared is not None:
+        assert len(text.keys() & exact.keys() - {"charts/SPS"}) == pair.shared
+        return
     silent = {t for t, points in text.items() if all(math.isnan(v) for _, v in points)}
-    assert set(events) - set(text) <= pair.only_events
-    assert set(text) - set(events) - silent <= pair.only_text
-    assert mismatches(text, events, set(text) & set(events)) == []
+    assert set(exact) - set(text) <= pair.only_exact
+    assert set(text) - set(exact) - silent <= pair.only_text
 
 
-@pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"no published logs at {PUBLIC}")
 @pytest.mark.parametrize(
     ("path", "tags", "steps", "first", "last"),
     [
@@ -115,41 +134,58 @@ def test_text_log_equals_event_file(pair: Pair) -> None:
         ("dreamer_metrics/metrics.jsonl", 3, 86, 50, 4300),
         ("llamafactory_360_warmup/trainer_log.jsonl", 8, 202, 1, 202),
         ("monitor_a2c_bipedal_hardcore/0.monitor.csv", 2, 5110, 64, 6_249_389),
-        ("monitor_dqn_cartpole/0.monitor.csv", 2, 500, 17, 50_111),
         ("msswift_sft/logging.jsonl", 20, 45, 1, 438),
         ("msswift_sft/trainer_state.json", 10, 41, 1, 400),
         ("rllib_a2c_beamrider/result.json", 26, 936, 500, 10_229_000),
         ("rllib_ppo_breakout/progress.csv", 35, 2704, 5000, 13_520_000),
-        ("rllib_sac_halfcheetah/progress.csv", 42, 145, 10_000, 154_000),
         ("sb3_flappy_dqn_rew100/progress.csv", 9, 8538, 200, 1_999_968),
-        ("sb3_warp_pendulum/progress.csv", 16, 98, 2048, 200_704),
-        ("trl_openrs_vi_50steps/trainer_state.json", 10, 10, 5, 50),
         ("trl_unsloth_gsm8k/trainer_state.json", 13, 250, 1, 250),
-        ("trl_verilog_curriculum/trainer_state.json", 22, 300, 2, 600),
+        ("minimind_dpo/dpo.log", 5, 215, 20, 4292),
+        ("minimind_grpo_flat/grpo.log", 7, 2571, 1, 2571),
+        ("own_dpo_loop/dpo_train_20260105_1", 4, 490, 1, 490),
+        ("sb3_combat_console/train.log", 18, 30, 2048, 51200),
+        ("sb3_sac_isaacsim/iter_002.log", 11, 1650, 1000128, 1288640),
+        ("trl_finqa_zero_std/train.log", 23, 1246, 1, 1246),
+        ("trl_hotpotqa_v3/grpo_v3.log", 13, 47, 20, 936),
+        ("verl_guicursor_two_steps/verl_demo.log", 69, 2, 1, 2),
+        ("verl_opd_collapse_to_1_token/output.log", 270, 262, 0, 261),
+        ("verl_opd_healthy_a/output.log", 127, 49, 1, 49),
     ],
 )
 def test_published_logs(path: str, tags: int, steps: int, first: int, last: int) -> None:
-    """Counted with other tools; all of the file is read and nothing is noted."""
+    """Counted with other tools; all of the file is read, nothing is noted and nothing restarts."""
     file = PUBLIC / path
-    found = values_of(form_of(file), file)
+    found = values_of(file)
     seen = sorted({step for points in found.values() for step, _ in points})
     assert (len(found), len(seen), seen[0], seen[-1]) == (tags, steps, first, last)
-    assert [
-        n for d in [form_of(file).decoder(None, file).feed(file.read_bytes())] for n in d.notes
-    ] == []
+    whole = form_of(file).decoder(None, file).feed(file.read_bytes())
+    assert not whole.notes
+    assert encode.restarts_of([whole]) == []
 
 
-@pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"no published logs at {PUBLIC}")
 def test_the_state_and_the_log_of_one_training_agree() -> None:
     """ms-swift writes the transformers log rounded to 8 digits, and the state unrounded."""
     folder = PUBLIC / "msswift_sft"
-    log, state = (
-        values_of(form_of(folder / name), folder / name)
-        for name in ("logging.jsonl", "trainer_state.json")
-    )
+    log, state = (values_of(folder / name) for name in ("logging.jsonl", "trainer_state.json"))
     assert set(state) <= set(log)
     for tag, points in state.items():
         logged = [p for p in log[tag] if p[0] <= 400]
         assert [s for s, _ in logged] == [s for s, _ in points]
         for (_, a), (_, b) in zip(logged, points, strict=True):
             assert a == pytest.approx(b, rel=1e-4, abs=1e-7)
+
+
+@pytest.mark.parametrize("run", ["gigpo", "grpo"])
+def test_a_resumed_training_in_one_file_and_in_two(run: str) -> None:
+    before, after = sorted((PUBLIC / f"verl_searchr1_{run}_resumed").glob("*.log"))
+    assert [s for s, _ in values_of(before)["actor/grad_norm"]] == list(range(1, 150))
+    assert [s for s, _ in values_of(after)["actor/grad_norm"]] == list(range(101, 301))
+    both = encode.feed_all(Console().decoder(), before.read_bytes() + after.read_bytes())
+    assert encode.restarts_of(both) == [101]
+
+
+@pytest.mark.parametrize("log", sorted(DEV.glob("**/stdout.log")), ids=path_id)
+def test_logs_without_rows_are_not_claimed(log: Path) -> None:
+    rows = {"verl", "trl", "trl_old_ppo", "sb3", "cleanrl"}
+    claimed = Console().claims(log, log.read_bytes()[:65536])
+    assert claimed is (log.relative_to(DEV).parts[0] in rows)

@@ -22,6 +22,7 @@ from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.grid import grid_layout, grid_lines
 from rltui.pages.run.header import run_header, runs_header
 from rltui.pages.run.metric_table import columns_of, list_head, section_entries
+from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import (
     empty_lines,
     hidden_lines,
@@ -31,7 +32,6 @@ from rltui.pages.run.tab import (
     tab_line,
     tab_rule,
 )
-from rltui.pages.run.tab_below import below_lines
 from rltui.pages.runs.lines import RunRows
 from rltui.session import RunView, Session
 

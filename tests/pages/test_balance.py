@@ -7,7 +7,7 @@ import pytest
 from rltui.core.text import cell_width
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.pages.run.tab_below import top_lines
+from rltui.pages.run.metrics_pane import top_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
 from tests.fakes import a_session

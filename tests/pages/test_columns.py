@@ -116,27 +116,6 @@ def test_columns_of_the_list_of_runs_never_touch(marks: bool) -> None:
             assert columns.left + len(found) <= width
 
 
-def test_the_column_of_names_takes_room_before_names_are_cut() -> None:
-    assert _Columns(120, 20, False).spark > 24
-    long = _Columns(120, 34, False)
-    assert (long.name, long.framework > 0, long.spark >= 12) == (36, True, True)
-    folders = _Columns(120, 60, False, own=34)
-    assert (folders.name, folders.framework > 0) == (36, True)
-    own = _Columns(120, 60, False, own=50)
-    assert (own.name, own.framework, own.spark) == (51, 0, 12)
-
-
-def test_a_long_title_of_the_headline_reaches_up_to_its_value() -> None:
-    run = a_session(grpo_batch(60), clock=grpo_clock()).runs()[0]
-    tag = run.headline()
-    assert tag is not None
-    run.infos = {**run.infos, tag: replace(run.infos[tag], title="total loss")}
-    columns = _Columns(80, 60, False)
-    line = plain(_line(run, "name", columns, View(), here=False))
-    headline = columns.title + columns.value + 1 + columns.spark
-    assert line[-headline:].startswith("total loss ")
-
-
 def test_charts_below_each_other_have_the_same_columns() -> None:
     run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
     lines = [plain(x) for x in side_lines(run, "actor", run.headline(), View(), 48, 44)]

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from rltui.draw.line import RUN_TOKENS, Token, style
+from rltui.draw.line import Token, style
 from rltui.draw.view import View
 from rltui.facts.comparison import Comparison
 from rltui.facts.x_axis import Axis
 from rltui.output.plot import PlotOptions, plot_text
-from rltui.pages.comparison.comparison_chart import Curves
-from rltui.pages.comparison.comparison_table import ComparisonTable
+from rltui.pages.comparison.lines import ComparisonTable, Curves
 from rltui.session import RunView
 from tests.builders import Values, a_batch
 from tests.fakes import a_session
@@ -71,29 +70,9 @@ def test_a_plot_of_runs_has_one_unit(known: bool, highest: str) -> None:
     assert highest in plot_text([first, second], "perf/mfu", PlotOptions(60, 13))
 
 
-def test_hyperparameters_are_compared_once_while_runs_grow() -> None:
-    runs = in_two_units()
-    first = of_mfu(runs)
-    runs[0].version += 1
-    assert Comparison(runs, before=first).sweep is first.sweep
-    assert Comparison(runs[:1], before=first).sweep is not first.sweep
-
-
 def of_rewards(*rewards: float) -> list[RunView]:
     logs = {f"r{n}_x": {"critic/score/mean": [0.1, x], **VERL} for n, x in enumerate(rewards)}
     return a_session(*(a_batch(t, run=r, source=f"{r}/e") for r, t in logs.items())).runs()
-
-
-def lines_of(comparison: Comparison) -> dict[str, int]:
-    return {r.runs[0].name: r.slot for r in comparison.rows if r.slot < len(RUN_TOKENS)}
-
-
-def test_a_run_keeps_its_line_while_others_overtake_it() -> None:
-    before = Comparison(of_rewards(0.3, 0.31, 0.32, -5.0, 0.33, 0.34, 0.35, 0.1))
-    runs = of_rewards(0.9, 0.31, 0.32, -5.0, 0.33, 0.36, 0.35, 0.1)
-    old, new = lines_of(before), lines_of(Comparison(runs, before=before))
-    assert new.pop("r0_x") == old.pop("r4_x")
-    assert new == old
 
 
 def test_what_is_the_same_in_all_runs_comes_last() -> None:

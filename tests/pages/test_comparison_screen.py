@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from tests.builders import a_batch, a_block, steps
@@ -89,19 +88,6 @@ async def test_groups_have_a_mean_and_are_described_in_words() -> None:
         assert len(hand.ids) == 8
 
 
-async def test_a_run_has_the_number_that_a_group_of_it_has() -> None:
-    """Neither is the newest value, which is one noisy point."""
-    tags = grpo_tags(60, collapse=None)
-    tags[REWARD] = [0.5] * 59 + [-0.826]
-    lone = a_batch(steps(1, tags), run="other", source="other/events.0")
-    async with open_app(*seeds(2), lone) as hand:
-        await hand.press("C")
-        assert "means over the last 10 % of each run" in hand.lines[0]
-        assert "0.279" in row(hand, "other ")
-        await hand.press("B")
-        assert "0.279" in row(hand, "other ")
-
-
 async def test_runs_without_seeds_have_no_groups() -> None:
     async with open_app(grpo_batch(20, run="one"), grpo_batch(20, run="two")) as hand:
         await hand.press("B")
@@ -140,15 +126,6 @@ async def test_marked_runs_are_in_the_charts_of_the_others() -> None:
         assert "━ 1" not in hand.text, "the marks were taken away"
 
 
-async def test_a_mark_keeps_its_colour_when_another_goes() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("space", "space", "space", "g", "space")
-        slots = {m.run.name: m.slot for m in hand.app.view.marked}
-        assert sorted(slots.values()) == [1, 2]
-        await hand.press("G", "space")
-        assert sorted(m.slot for m in hand.app.view.marked) == [0, 1, 2]
-
-
 async def test_new_rows_are_compared_and_a_pause_holds_them() -> None:
     async with open_app(*seeds(1)) as hand:
         await hand.press("C")
@@ -170,17 +147,6 @@ async def test_the_table_is_copied_with_all_metrics() -> None:
         text = hand.app.clipboard
         assert text.splitlines()[0].startswith("run\tverdict\treward\t")
         assert len(text.splitlines()) == 5
-
-
-async def test_settings_that_differ_are_named_for_the_run_at_the_cursor() -> None:
-    rates = {"grpo_low_s1": 1e-6, "grpo_high_s1": 5e-6}
-    batches = [replace(b, hparams={"lr": rates[b.run.name], "beta": 0.1}) for b in seeds(1)]
-    async with open_app(*batches) as hand:
-        await hand.press("C")
-        assert "high_s1: lr 5e-6" in hand.text
-        assert "beta" not in hand.text
-        await hand.press("G")
-        assert "low_s1: lr 1e-6" in hand.text
 
 
 async def test_two_hundred_runs_are_five_lines_and_a_band() -> None:
@@ -211,16 +177,6 @@ async def test_esc_leads_from_a_metric_back_to_the_comparison() -> None:
         assert hand.runs.is_current
 
 
-async def test_a_metric_of_the_comparison_leads_on_to_its_run() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("C", "j", "enter", "4")
-        assert (hand.run.run.name, hand.run.tab) == ("grpo_high_s1", "critic")
-        await hand.press("C", "G", "enter", "4")
-        assert (hand.run.run.name, hand.run.tab) == ("grpo_low_s1", "critic")
-        await hand.press("escape")
-        assert hand.runs.is_current
-
-
 async def test_r_leads_from_the_comparison_to_the_list_of_runs() -> None:
     async with open_app(*seeds(2)) as hand:
         await hand.press("enter", "3", "enter", "C", "r")
@@ -245,15 +201,6 @@ async def test_a_filter_that_leaves_one_run_says_so() -> None:
         await hand.press("slash", *"high_s1", "enter", "C")
         assert "the filter shows 1 of 4 runs" in hand.notices
         assert hand.runs.is_current
-
-
-async def test_runs_that_are_being_read_are_not_said_to_be_alone() -> None:
-    async with open_app(*seeds(1)) as hand:
-        for run in hand.app.session.runs():
-            run.infos = {}
-        hand.app.session.reading = lambda: 0.3  # type: ignore[method-assign]
-        await hand.press("C")
-        assert "the runs are being read" in hand.notices
 
 
 async def test_a_run_without_times_is_named_where_the_axis_is_time() -> None:

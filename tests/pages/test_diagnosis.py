@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from rltui.core.batch import LogTail
 from rltui.core.level import Level
 from rltui.draw.line import Line, plain
 from rltui.draw.view import View
 from rltui.facts.checks import check_facts, check_items
 from rltui.facts.findings import FindingId, diagnosis_of, finding_rows, marks, worst_story
-from rltui.facts.metrics import make_row, overview_sections
-from rltui.facts.runs import ListedRuns
-from rltui.health.model import Diagnosed, FindingState
+from rltui.facts.metrics import make_row
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_detail import detail_lines
-from rltui.pages.findings.findings_list import CauseId, EndingId, finding_entries, row_of
+from rltui.pages.findings.findings_list import CauseId, EndingId, finding_entries
 from rltui.pages.findings.findings_pane import findings_pane, short_lines
 from rltui.pages.findings.lines import cause_line, counts
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.header import verdict_spans
 from rltui.pages.run.tab import tab_line
-from rltui.pages.runs.lines import RunRows
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_source, steps
-from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags, judged_before_the_newest_row
+from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 
 VIEW = View()
 
@@ -63,23 +58,6 @@ def test_the_cause_stands_first_in_every_list() -> None:
     assert document["diagnoses"][0]["id"] == "setting_changed"
     assert document["diagnoses"][1]["explained_by"] == "setting_changed"
     assert document["first_movers"][0]["tag"] == "actor/lr"
-
-
-def test_a_list_without_room_for_all_shows_the_worst_findings() -> None:
-    run = the_run(jumped())
-    assert run.report is not None
-    last = [f for f in run.report.findings if f.tag is not None][-1]
-    mild = tuple(last._replace(rule=f"mild{n}", title=f"mild {n}", level=Level.WATCH) for n in "ab")
-    over = last._replace(title="past", state=FindingState.RESOLVED)
-    worst = last._replace(title="worst of all", level=Level.BAD)
-    run.full_report = replace(run.report, findings=(*mild, worst, over), diagnosed=Diagnosed())
-    run.version += 1
-    assert [f.title for f in run.report.worst(2)] == ["mild a", "worst of all"]
-    assert "worst of all" in text_of(short_lines(run, 78, VIEW, 2))
-    assert "worst of all" in text_of(findings_pane(run, 60, 3, VIEW))
-    assert "2 more" in text_of(findings_pane(run, 60, 4, VIEW))
-    (listed,) = RunRows(ListedRuns([run]).shown("name", ""), VIEW, 80).entries(0)
-    assert "worst of all" in text_of(listed.draw(False))
 
 
 def test_each_check_has_its_value_now_and_what_is_missing_is_named() -> None:
@@ -126,23 +104,6 @@ def test_no_tick_stands_before_a_question() -> None:
     assert not any(VIEW.glyphs.ok in text for text in facts.values())
 
 
-@pytest.mark.parametrize(("row", "first"), [(55, False), (20, True)], ids=["effect", "cause"])
-def test_what_vanished_after_the_onset_is_not_checked_first(row: int, first: bool) -> None:
-    tags = grpo_tags(60, 1, None)
-    tags["actor/lr"] = [1e-6, 1.01e-6] * 30  # a constant one answers its question
-    tags["actor/grad_norm"] = [1.0, 1.1] * 20 + [500.0] * 20
-    tags["critic/advantages/max"] = [2.0] * row + [0.0] * (60 - row)
-    run = the_run(a_session(a_batch(steps(1, tags)), clock=grpo_clock()))
-    found = run.report.firing() if run.report else ()
-    diagnosis = diagnosis_of(run, next(f for f in found if f.rule == "grad_explosion"))
-    assert diagnosis is not None
-    items = check_items(run, diagnosis)
-    advantage = next(i for i in items if i.tag == "critic/advantages/max")
-    assert "vanished" in advantage.hint
-    assert advantage.first is first
-    assert (items[0] == advantage) is first
-
-
 def test_counts_agree_everywhere() -> None:
     session = jumped()
     run = the_run(session)
@@ -164,22 +125,6 @@ def test_the_detail_says_check_first_then_and_why() -> None:
     text = "\n".join(plain(x) for x in detail_lines(run, item, VIEW, 80, 40))
     for words in ("because", "learning rate × 100", "first", "then", "usual", "next step"):
         assert words in text
-
-
-@pytest.mark.parametrize("width", [78, 100])
-def test_the_next_step_stands_below_the_finding_on_a_low_screen(width: int) -> None:
-    run = the_run(jumped())
-    items = [e.id for e in finding_entries(run, VIEW, width, 1) if isinstance(e.id, FindingId)]
-    assert items
-    for item in items:
-        lines = [plain(x) for x in detail_lines(run, item, VIEW, width, 10)]
-        text = " ".join(" ".join(lines).split())
-        story = diagnosis_of(run, row_of(run, item).finding)  # type: ignore[union-attr]
-        assert story is not None
-        assert f"next step {story.symptom.advice}" in text
-        assert text.index("next step") < text.index("since ")
-        assert len(lines) == 10
-        assert "more lines" in lines[-1]
 
 
 def test_a_run_with_rows_says_why_it_died() -> None:
@@ -206,22 +151,6 @@ def test_a_run_with_rows_says_why_it_died() -> None:
     assert "nothing to report" not in pane
     assert check_document(session)["runs"][0]["diagnoses"][0]["id"] == "out_of_memory"
     assert "check first: " in check_text(session)
-
-
-@pytest.fixture
-def doubted() -> RunView:
-    """A healthy run whose newest KL, outside its range, is not judged yet."""
-    return judged_before_the_newest_row(**{"actor/ppo_kl": 7.0})
-
-
-def test_a_question_loses_its_tick_with_the_first_evidence(doubted: RunView) -> None:
-    assert make_row(doubted, "actor/ppo_kl").is_open
-    stable = next(s for s in overview_sections(doubted) if s.title == "Is it stable?")
-    assert max(r.level for r in stable.rows) is Level.OK
-    assert stable.level is Level.UNKNOWN
-    line, _ = tab_line(doubted, "overview", VIEW, 160)
-    assert "Actor ·" in plain(line)
-    assert "Length ✔" in plain(line)
 
 
 def test_the_explanation_of_the_cause_says_what_it_brought_about() -> None:

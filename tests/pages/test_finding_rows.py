@@ -69,15 +69,6 @@ def test_what_is_excused_is_not_called_resolved() -> None:
     assert "resolved" not in run_text(run) + counts(run)
 
 
-def test_a_row_keeps_its_name_when_its_evidence_moves() -> None:
-    run, finding = a_run()
-    with_findings(run, finding)
-    (before,) = finding_rows(run)
-    with_findings(run, finding._replace(tag="other/entropy", since_step=1))
-    (after,) = finding_rows(run)
-    assert after.id == before.id
-
-
 def test_what_no_other_row_says_comes_before_repeats() -> None:
     run, finding = a_run()
     again = finding._replace(title="the same in other words")

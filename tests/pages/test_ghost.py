@@ -8,7 +8,7 @@ from rltui.draw.view import View
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.session import RunView
 from tests.builders import a_batch, steps
-from tests.fakes import a_session, grpo_clock, grpo_tags
+from tests.fakes import a_session, grpo_clock
 
 
 def compared(mine: dict[str, list[float]], past: dict[str, list[float]]) -> tuple[RunView, RunView]:
@@ -34,18 +34,3 @@ def test_the_ghost_is_that_of_the_same_metric() -> None:
     assert old is not None
     assert np.array_equal(old[1], reference.series("charts/episodic_return").values)
     assert chart_of(run, "train/approx_kl", View()).curve.old is None
-
-
-def test_the_envelope_holds_the_ghost() -> None:
-    past, mine = grpo_tags(60, collapse=None), grpo_tags(60, collapse=None)
-    past["actor/entropy"] = [1.0 + 0.1 * (-1) ** i for i in range(60)]
-    run, _ = compared(mine, past)
-    found = chart_of(run, "actor/entropy", View()).envelope
-    assert found is not None
-    (at, low), (_, high) = found
-    assert (at[0], at[-1]) == (1, 60)
-    assert set(low.tolist()) == {0.9}
-    assert set(high.tolist()) == {1.1}
-    assert chart_of(run.reference or run, "actor/entropy", View()).envelope is None
-    both = "actor/entropy", "actor/entropy"
-    assert chart_of(run, "actor/entropy", View(), band=both).envelope is None, "one band is enough"

@@ -12,10 +12,9 @@ from rltui.draw.view import View
 from rltui.facts.metrics import Row, tab_sections
 from rltui.pages.run import grid
 from rltui.pages.run.grid import Pace, grid_layout, grid_lines
+from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
-from rltui.pages.run.tab_below import below_lines
 from rltui.session import RunView
-from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch
 
 VIEW = View()
@@ -85,14 +84,6 @@ def test_values_at_the_crosshair_stand_above_the_charts(run: RunView) -> None:
     assert values[rows.index(next(r for r in rows if r.tag == series.tag))] == f"{at_30:.3f}"
 
 
-def test_the_crosshair_gives_way_to_the_data(run: RunView) -> None:
-    rows = [r for r in actor(run) if r.tag == "actor/lr"]
-    bare, crossed = draw(run, rows), draw(run, rows, cross=30)
-    dotted = next(i for i, x in enumerate(texts(bare)) if (i and "⠒" in x) or "⣀" in x or "⠤" in x)
-    assert crossed[dotted] == bare[dotted]
-    assert crossed != bare
-
-
 def test_nothing_is_drawn_twice_when_only_cursor_and_crosshair_move(
     run: RunView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,26 +117,6 @@ def test_charts_appear_a_few_at_a_time_and_the_former_ones_stay_until_then() -> 
     assert drawn(0, other) == whole
     assert pace.waiting
     assert drawn(len(rows), other) == texts(draw(run, rows, view=other)) != whole
-
-
-def test_restarts_nan_and_metrics_that_were_never_logged_keep_the_grid_in_shape() -> None:
-    tags = {"a/nan": [1.0, float("nan"), float("nan")], "a/inf": [float("inf")] * 3}
-    session = a_session(
-        a_batch(steps(1, tags)), a_batch(steps(2, {"a/nan": [3.0, 4.0]})),
-    )  # fmt: skip
-    run = session.runs()[0]
-    rows = [r for s in tab_sections(run, "all") for r in s.rows]
-    lines = texts(draw(run, rows, cross=2, size=(80, 20)))
-    assert len(lines) == 20
-    assert any("Inf" in x for x in lines)
-
-
-def test_the_value_at_a_step_that_was_not_logged_is_the_one_before(run: RunView) -> None:
-    tags = {"a/x": [5.0, 7.0]}
-    short = a_session(a_batch(steps(10, tags))).runs()[0]
-    rows = [r for s in tab_sections(short, "all") for r in s.rows]
-    assert "–" in plain(draw(short, rows, cross=3, size=(60, 10))[0])
-    assert "7" in plain(draw(short, rows, cross=99, size=(60, 10))[0])
 
 
 def test_a_short_tab_has_small_charts_below_its_list(run: RunView) -> None:

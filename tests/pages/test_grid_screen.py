@@ -154,20 +154,6 @@ async def test_m_gives_the_body_to_the_chart_then_to_the_list(sick: tuple[Any, .
         assert hand.text == both, "Esc shows all parts again"
 
 
-async def test_m_in_the_grid_shows_one_chart_with_the_crosshair(sick: tuple[Any, ...]) -> None:
-    async with open_app(*sick, size=(120, 36)) as hand:
-        await hand.press("3", "v", "g", "full_stop", "full_stop")
-        await hand.press("m")
-        first = hand.cursor
-        assert hand.text.count("└") == 1
-        assert "step 2" in hand.text, "the readout of the crosshair"
-        await hand.press("full_stop", "right")
-        assert hand.cursor != first
-        assert "step 3" in hand.text
-        await hand.press("m")
-        assert hand.text.count("└") == 3
-
-
 async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
     sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,20 +180,6 @@ async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
         assert await news() == tags
 
 
-async def test_a_new_verdict_is_no_row_of_a_stream(
-    sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_app(*sick, size=(160, 45)) as hand:
-        await hand.press("3", "v", "g")
-        monkeypatch.setattr("rltui.pages.run.grid._STREAM_S", 3600.0)
-        await a_row(hand, 61)
-        drawn = charts_drawn(monkeypatch)
-        hand.run.run.version += 1
-        hand.run.update()
-        await hand.settle()
-        assert set(drawn) == set(hand.ids), "all show it at once"
-
-
 def charts_drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tags of the charts that are drawn from now on, in order."""
     drawn, chart_of = list[str](), grid.chart_of
@@ -222,20 +194,3 @@ def charts_drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 async def a_row(hand: Hand, step: int) -> None:
     await hand.feed(a_batch(steps(step, grpo_tags(1, step)), run="grpo"))
-
-
-async def test_marked_runs_are_named_above_the_charts() -> None:
-    batches = [grpo_batch(60, run=f"exp_{n}", collapse=None) for n in "abc"]
-    async with open_app(*batches, size=(160, 45)) as hand:
-        await hand.press("space", "space", "g", "enter", "3", "v")
-        assert hand.lines[3].split() == ["━", "1", "exp_a", "━", "2", "exp_b"]
-        assert hand.text.count("1") > 5, "on each line"
-        grid = hand.run.metrics.grid
-        last = grid.grid_layout.heights[0]  # of the first row: the line of the names is above it
-        grid.on_click(
-            events.Click(grid, grid.grid_layout.pitch + 5, last, 0, 0, 1, False, False, False)
-        )
-        await hand.settle()
-        assert hand.cursor == hand.ids[1]
-        await hand.press("r", "g", "space", "space", "g", "enter")
-        assert "━ 1 exp_a" not in hand.text

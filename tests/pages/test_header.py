@@ -31,12 +31,6 @@ def test_what_is_over_goes_before_what_is_live() -> None:
     assert "ended" not in line
 
 
-@pytest.mark.parametrize("width", [50, 60, 70, 80, 100, 120, 160])
-def test_the_last_count_of_a_state_is_that_of_live_runs(width: int) -> None:
-    line = header(width)
-    assert "1 live" in line or not any(word in line for word in STATES)
-
-
 def test_many_logdirs_leave_room_for_what_is_live() -> None:
     line = header(80, ", ".join(f"gpu-{i:02}:experiments" for i in range(9)))
     assert "1 live  3 crashed" in line

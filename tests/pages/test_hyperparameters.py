@@ -99,16 +99,6 @@ def test_what_changed_at_a_restart_says_where() -> None:
     assert lines[1].split() == ["lr", "1e-6", "→", "1e-5", "from", "step", "40"]
 
 
-def test_the_main_differences_stand_first_and_what_a_run_lacks_last() -> None:
-    one = a_view(output="a", extra=1, lr=1e-6)
-    other = a_view("b", output="b", lr=1e-5)
-    assert differing_settings([Settings(one).values, Settings(other).values]) == [
-        "lr",
-        "output",
-        "extra",
-    ]
-
-
 async def test_files_beside_the_logs_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,15 +129,3 @@ async def test_the_key_opens_filters_and_closes(monkeypatch: pytest.MonkeyPatch)
         assert "Differs from" in hand.text
         await hand.press("escape", "3", "enter", "H")
         assert "total_training_steps" in hand.text
-
-
-async def test_marked_runs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    read_at_once(monkeypatch)
-    batches = [grpo_batch(30, run=f"run{n}", collapse=None, total=100 * n + 100) for n in range(4)]
-    async with open_app(*batches) as hand:
-        await hand.press("c", "space", "space", "space", "g", "H")
-        assert "Differs between 3 marked runs" in hand.text
-        assert "1 run0" in hand.text
-        assert "run3" not in hand.text.split("Hyperparameters")[1]
-        await hand.press("H", "g", "space", "space", "space", "C", "H")
-        assert "Differs between 4 runs" in hand.text, "those of the comparison"

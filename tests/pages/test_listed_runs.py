@@ -79,13 +79,6 @@ def test_an_order_is_kept_until_a_run_changes(session: Session) -> None:
     assert [x.name for x in listed.shown("verdict", "")][-1] == "bad"
 
 
-def test_counts_are_those_of_all_runs(session: Session) -> None:
-    counts = ListedRuns(session.runs()).counts
-    assert (counts.runs, counts.read) == (3, 3)
-    assert counts.levels[Level.BAD] == 1
-    assert sum(counts.states.values()) == 3
-
-
 @pytest.mark.parametrize("text", ["calm", "CALM", "!bad", "calm young", "grpo !calm", "!", ""])
 def test_a_filter_matches_words(session: Session, text: str) -> None:
     from rltui.core.text import words_match
@@ -118,17 +111,3 @@ def test_entries_are_made_when_they_are_drawn(
     assert not made
     assert entries[0].id == rows._listed[0].key
     assert len(made) == 1
-
-
-def test_a_line_is_as_high_as_it_was_measured(session: Session) -> None:
-    listed = ListedRuns(session.runs())
-    for reference in (None, session.runs()[1]):
-        entries = RunRows(listed.shown("name", ""), VIEW, 120, None, reference).entries(1)
-        before = [len(entry.draw(False)) for entry in entries]
-        assert before == list(heights_of(entries)) == [entry.height for entry in entries]
-    calm = listed.shown("name", "")[1]
-    entries = RunRows([calm], VIEW, 120).entries(0)
-    calm.run.data.files.by_path.clear()
-    calm.run.full_report = session.runs()[0].full_report
-    calm.run.version += 1
-    assert len(entries[0].draw(False)) == heights_of(entries)[0]

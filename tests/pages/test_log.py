@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rltui.core.batch import Batch, LogTail, RunKey
+from rltui.core.batch import Batch, LogTail
 from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.output.text_report import check_text, verdict_line
 from rltui.pages.log.lines import log_head, log_lines
-from rltui.pages.run.header import run_header
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
@@ -47,17 +46,6 @@ def test_a_crash_is_the_verdict_everywhere() -> None:
     assert "✖" in check_text(session).splitlines()[0]
     assert "nothing to report" not in check_text(session)
     assert "out of memory" in verdict_line(session).lower()
-
-
-def test_a_reason_without_room_leaves_state_and_step() -> None:
-    key = RunKey(0, "a-long-directory/with-a-run-of-a-long-name")
-    nan = "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"
-    died = a_console(*CRASH[:2], nan)
-    session = a_session(replace(died, run=key), clock=ManualClock(START + 9000))
-    (run,) = session.runs()
-    head = plain(run_header(run, View(), 80, None))
-    assert "crashed" in head
-    assert "step" in head
 
 
 def test_the_tail_shows_the_reason_and_the_last_lines() -> None:

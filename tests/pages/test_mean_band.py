@@ -50,10 +50,3 @@ def test_a_stretch_is_the_mean_of_its_points() -> None:
     assert found is not None
     assert len(found.x) < 1000
     assert np.nanmean(found.mean) == pytest.approx(y.mean(), abs=0.01)
-
-
-def test_huge_values_do_not_warn() -> None:
-    x = np.arange(600.0)
-    found = bundle([(x, np.full(600, 1e308)), (x[:300], np.full(300, -1e308))])
-    assert found is not None
-    found.spread()

@@ -54,33 +54,6 @@ async def test_at_goes_to_the_nearest_logged_step(wanted: str, nearest: int) -> 
         assert hand.notices == ("" if exact else f"nearest logged step: {nearest}")
 
 
-async def test_the_strip_shows_where_the_zoom_is_and_the_footer_how_curves_are_smoothed() -> None:
-    async with open_app(grpo_batch(60, total=200), size=(120, 36)) as hand:
-        await hand.press("3", "g", "enter")
-        whole = next(line for line in hand.text.splitlines() if " view " in line)
-        assert "smooth auto" in hand.footer
-        await hand.press("plus")
-        part = next(line for line in hand.text.splitlines() if " view " in line)
-        assert 0 < part.count("━") <= 0.6 * whole.count("━")
-        await hand.press("s")
-        assert "smooth auto" not in hand.footer
-        assert "smooth 0.3" in hand.footer
-
-
-async def test_options_of_the_chart_hold_on_every_screen() -> None:
-    async with open_app(grpo_batch(60, total=200)) as hand:
-        await hand.press("3", "g", "enter", "x", "s", "s", "L", "o")
-        view = hand.app.view
-        assert (view.axis, view.log_y, view.outliers, view.smooth) == ("relative", True, True, 0.6)
-        assert "x relative  log y  no outliers  smooth 0.6" in hand.footer
-        await hand.press("escape")
-        assert "smooth 0.6" in hand.footer
-        while hand.app.view.axis != "step":
-            await hand.press("x")
-        await hand.press("S", "S", "S", "L", "o")
-        assert hand.app.view == type(view)()
-
-
 async def test_a_key_of_another_screen_leaves() -> None:
     async with open_app(grpo_batch(60), grpo_batch(9, run="b")) as hand:
         await hand.press("enter", "3", "enter", "6")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from rltui.draw.chart.chart_model import Chart
@@ -100,19 +98,3 @@ def test_a_chart_is_drawn_again_when_a_marked_run_grows() -> None:
     assert any("1 b" in plain(line) for line in before)
     two.version += 1
     assert chart_lines(one, TAG, view, 60, 14) is not before
-
-
-def test_a_legend_follows_hyperparameters() -> None:
-    names = "one", "two"
-    batches = [
-        a_batch(steps(1, {TAG: [1.0] * 9}), run=run, source=f"{run}/events.0", hparams={"lr": lr})
-        for run, lr in zip(names, (1, 2), strict=True)
-    ]
-    one, two = a_session(*batches, clock=grpo_clock()).runs()
-    view = View(marked=marked([two]))
-    assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "(lr 2)")]
-    restarted = a_batch({}, run=names[1], source="two/events.1", order=1, hparams={"lr": 3})
-    assert two.hyperparameters.add(restarted)
-    assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "(lr 3)")]
-    assert two.hyperparameters.add(replace(restarted, hparams={"lr": 1}))
-    assert [(o.label, o.note) for o in chart(one, view).overlays] == [("two", "")]

@@ -89,14 +89,6 @@ def test_path_runs_formats_age_and_writer() -> None:
     assert row(lines, "~/ray_results")
 
 
-def test_the_working_directory_comes_first_then_the_newest() -> None:
-    lines = listed(some())
-    order = [i for w in ("In ~/proj", "12 runs", "Elsewhere", "exp1.jsonl", "ray_results")
-             for i, x in enumerate(lines[:12]) if w in x]  # fmt: skip
-    assert order == sorted(order)
-    assert len(order) == 5
-
-
 def test_the_newest_runs_of_a_place_are_choices() -> None:
     logs = tuple(
         LogFile(

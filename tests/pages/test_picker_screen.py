@@ -12,10 +12,9 @@ from textual.pilot import Pilot
 
 from rltui.pages.picker.lines import PathDisplay
 from rltui.pages.picker.screen import PickerApp, PickerScreen
-from rltui.sources.discovery.run_files import LogFile
 from rltui.sources.discovery.suggestions import Suggestions
 from tests.clock import ManualClock
-from tests.pages.test_picker import CSV, an_offer, some
+from tests.pages.test_picker import an_offer, some
 from tests.tui.driving import driving
 from tests.tui.hand import Screen, a_look
 
@@ -108,21 +107,6 @@ async def test_a_filter_is_typed_kept_and_cleared() -> None:
     assert hand.app.return_value == Path("/home/me/ray_results")
 
 
-async def test_the_runs_under_a_place_count_towards_the_total() -> None:
-    logs = tuple(
-        LogFile(
-            Path(f"/data/x/run_{n}/progress.csv"), CSV, size=1, modified=1.0, directory=f"run_{n}"
-        )
-        for n in range(3)
-    )
-    place = an_offer("/data/x", runs=3, newest=logs)
-    async with picking(Suggestions((place, an_offer("/data/y")), ())) as hand:
-        await hand.press("slash")
-        assert "5 of 5" in hand.footer
-        await hand.press("r", "u", "n", "_")
-        assert "3 of 5" in hand.footer
-
-
 async def test_r_searches_again_and_new_logs_appear() -> None:
     more = Suggestions((an_offer("/new/run", 1), *some().items), ())
     async with picking(some(), more) as hand:
@@ -162,24 +146,6 @@ async def test_a_search_that_fails_is_seen() -> None:
     with pytest.raises(ZeroDivisionError):
         async with app.run_test() as pilot:
             await Hand(app, pilot, search).found()
-
-
-async def test_every_run_of_a_place_can_be_reached() -> None:
-    logs = tuple(
-        LogFile(
-            Path(f"/data/x/run_{n}/progress.csv"),
-            CSV,
-            size=1,
-            modified=100.0 - n,
-            directory=f"run_{n}",
-        )
-        for n in range(54)
-    )
-    place = an_offer("/data/x", runs=54, newest=logs)
-    async with picking(Suggestions((place,), ()), size=(80, 24)) as hand:
-        assert "54 runs, newest first" in hand.text
-        await hand.press("G", "enter")
-    assert hand.app.return_value == Path("/data/x/run_53")
 
 
 async def test_the_cursor_starts_on_what_was_chosen_before() -> None:

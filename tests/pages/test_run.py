@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,10 @@ import pytest
 from textual import events
 
 from rltui.pages.app import RltuiApp
-from rltui.pages.findings.findings_list import CauseId, FindingId, SkippedId
+from rltui.pages.findings.findings_list import CauseId, SkippedId
 from rltui.pages.log.screen import LogScreen
 from rltui.pages.run.chart_screen import TabBar
 from rltui.tui.overlay import ExplainScreen, HelpScreen
-from rltui.tui.remembered import RememberedView
 from rltui.tui.screen import ShellScreen
 from tests.builders import a_batch, a_block, steps
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
@@ -66,19 +64,6 @@ async def test_a_tab_that_is_empty_so_early_comes_back_with_its_metrics(rich: An
         assert hand.run.tab == "validation"
 
 
-async def test_the_remembered_tab_of_a_run_waits_for_its_first_metrics() -> None:
-    remembered, reader = RememberedView(None, a_look().view), FakeReader()
-    remembered.state.tabs["grpo"] = "actor"
-    session = a_session(a_batch(run="grpo"), reader=reader, clock=grpo_clock())
-    app = RltuiApp(session, a_look(), remembered=remembered)
-    async with driving(app, size=(120, 36)) as pilot:
-        hand = Hand(app, pilot, reader)
-        await hand.settle()
-        assert hand.run.tab == "overview"
-        await hand.feed(grpo_batch(60))
-        assert hand.run.tab == "actor"
-
-
 async def test_every_tag_is_on_screen_under_all(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
         await hand.press("0")
@@ -108,17 +93,6 @@ async def test_timing_shows_the_stages_and_v_their_shares(rich: tuple[Any, ...])
         await hand.press("escape", "escape", "7")
         assert hand.run.place == "list"
         assert "One step" not in hand.text
-
-
-async def test_balance_says_what_waiting_costs_and_other_tabs_do_not() -> None:
-    tags = {"timing_s/ref": [2.0] * 30, "timing_s/step": [4.0] * 30, "actor/pg_loss": [0.1] * 30,
-            "global_seqlen/min": [50.0] * 30, "global_seqlen/mean": [100.0] * 30,
-            "global_seqlen/max": [200.0] * 30}  # fmt: skip
-    async with open_app(a_batch(tags), size=(120, 36)) as hand:
-        await hand.press("8")
-        assert "before balancing: the others wait 1.0 s per step, 25 % of 4.0 s" in hand.text
-        await hand.press("3")
-        assert "the others wait" not in hand.text
 
 
 # -- rows ----------------------------------------------------------------------------------
@@ -180,12 +154,6 @@ async def test_no_verdict_before_the_run_is_read_to_its_end() -> None:
             assert "✖" not in hand.text
 
 
-async def test_a_value_of_one_old_point_says_from_which_step_it_is() -> None:
-    tags = {**grpo_tags(60), "val-core/gsm8k/acc/mean@8": [0.5]}
-    async with open_app(a_batch(steps(1, tags)), size=(160, 45)) as hand:
-        assert any("gsm8k" in x and "at 1 " in x for x in hand.lines)
-
-
 # -- findings ------------------------------------------------------------------------------
 
 
@@ -199,24 +167,6 @@ async def test_next_finding_and_into_its_chart(rich: tuple[Any, ...]) -> None:
         assert hand.metric.zoom.crosshair is not None
         await hand.press("escape")
         assert hand.run.tab == "findings"
-
-
-async def test_thirty_findings_scroll() -> None:
-    async with open_app(grpo_batch(60, total=200), size=(80, 24)) as hand:
-        run = hand.run.run
-        assert run is not None
-        assert run.report is not None
-        (one,) = run.report.findings
-        found = tuple(one._replace(rule=f"rule_{n}") for n in range(30))
-        run.full_report = replace(run.report, findings=found)
-        run.version += 1
-        await hand.press("9")
-        assert sum(isinstance(x, FindingId) for x in hand.ids) == 30
-        for key in ("G", "ctrl+u", "g"):
-            await hand.press(key)
-            rows = [x for x in hand.lines if x.startswith("▌")]
-            assert len(rows) == 1, f"the cursor is in sight after {key}"
-        assert hand.lines[2].startswith(" Firing")
 
 
 # -- filter --------------------------------------------------------------------------------
@@ -273,15 +223,6 @@ async def test_an_overlay_opens_dims_and_closes(
             assert hand.lines == before, close
 
 
-async def test_help_that_is_longer_than_the_screen_scrolls(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich, size=(80, 14)) as hand:
-        await hand.press("question_mark")
-        assert "quit; training goes on" not in hand.text
-        await hand.press("G")
-        assert "quit; training goes on" in hand.text
-        assert "Keys on Overview" in hand.text, "the head stays"
-
-
 async def test_every_rule_that_could_not_judge_can_be_reached_and_read() -> None:
     async with open_app(a_batch({"train/loss": [1.0] * 30}), size=(80, 24)) as hand:
         report = hand.run.run.report
@@ -314,23 +255,6 @@ async def test_a_notice_covers_the_footer_alone_until_the_next_one(rich: tuple[A
         hand.app.say("short")
         await hand.settle()
         assert hand.footer.strip("▌ ") == "short"
-
-
-async def test_a_notice_keeps_off_the_line_that_takes_text(rich: tuple[Any, ...]) -> None:
-    reader = FakeReader()
-    app = RltuiApp(a_session(*rich, reader=reader, clock=grpo_clock()), a_look())
-    async with driving(app, size=(80, 24), notifications=True) as pilot:
-        hand = Hand(app, pilot, reader)
-        await hand.settle()
-        await hand.press("colon", *"theme ")
-        typed = hand.footer
-        assert typed.startswith(" :theme")
-        hand.app.say("2 runs now")
-        await hand.settle()
-        assert hand.footer == typed
-        assert "2 runs now" in hand.lines[-2]
-        await hand.press("escape")
-        assert "2 runs now" in hand.footer
 
 
 # -- commands, copy ------------------------------------------------------------------------

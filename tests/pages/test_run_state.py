@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
 
 from rltui.core.batch import LogTail
-from rltui.core.text import cell_width
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.runs import ListedRuns
@@ -71,16 +69,6 @@ def test_all_views_show_that_the_host_is_out_of_reach() -> None:
         assert "ETA" not in text
 
 
-def test_the_header_says_since_when_and_how_old_the_newest_write_was_then() -> None:
-    (run,) = lost().runs()
-    since = time.strftime("%H:%M:%S", time.localtime(START + 20.0 * 60 + 10))
-    for width in (80, 120, 160):
-        header = plain(run_header(run, VIEW, width, None))
-        assert f"○ unreachable since {since}" in header
-        assert cell_width(header) == width
-        assert ("last write 10 s before" in header) == (width > 80)
-
-
 @pytest.mark.parametrize("name", STATES)
 def test_all_views_show_one_word(name: str) -> None:
     age, word, _ = STATES[name]
@@ -105,14 +93,3 @@ def test_the_age_in_the_header(name: str) -> None:
     for width in (80, 120, 160):
         text = plain(run_header(run, VIEW, width, None))
         assert shown in text
-
-
-def test_a_name_is_cut_only_where_there_is_no_room() -> None:
-    name = "grpo_qwen2.5_7b_math_lr1e-6_kl0.001_seed_42"
-    (run,) = a_session(grpo_batch(60, run=name, collapse=None)).runs()
-    assert name not in plain(run_header(run, VIEW, 80, None))
-    for width in (110, 160):
-        assert name in plain(run_header(run, VIEW, width, None))
-    for width in range(40, 200):
-        line = run_header(run, VIEW, width, None)
-        assert cell_width(plain(line)) == width

@@ -12,7 +12,6 @@ import pytest
 
 from rltui.core.batch import Note
 from rltui.core.level import Level
-from rltui.files.trouble import READABLE
 from rltui.pages.app import RltuiApp
 from rltui.session import Session
 from rltui.session.session import Choice
@@ -121,14 +120,6 @@ async def test_two_quick_clicks_open_a_run_once() -> None:
         assert "Esc back" not in hand.footer, "there is nothing to go back to"
 
 
-async def test_a_click_below_the_last_run_chooses_none() -> None:
-    async with open_app(*several(), size=(100, 30)) as hand:
-        before = hand.cursor
-        await hand.pilot.click("#runs", offset=(10, 22))
-        await hand.settle()
-        assert hand.cursor == before
-
-
 async def test_a_path_that_is_no_text_is_copied() -> None:
     async with open_app(*several()) as hand:
         hand.app.copy("run\tok\t/logs/c\udcff")
@@ -165,13 +156,6 @@ async def test_escape_leads_from_a_run_that_is_alone_back_to_the_picker() -> Non
         assert hand.run.is_current, "out of the chart"
         await hand.press("escape")
     assert hand.app.return_value is True
-
-
-async def test_escape_stays_when_a_logdir_was_named() -> None:
-    async with open_app(grpo_batch(60)) as hand:
-        await hand.press("escape", "r", "escape")
-        assert hand.runs.is_current
-        assert hand.app.is_running
 
 
 async def test_c_makes_the_run_at_the_cursor_the_reference_and_clears_it() -> None:
@@ -223,15 +207,6 @@ async def test_a_run_named_like_a_reference_from_elsewhere_is_another_run(
             await hand.press("escape")
 
 
-async def test_the_reference_stays_the_same_run_while_the_view_is_paused() -> None:
-    async with open_app(*several()) as hand:
-        await hand.press("j", "c", "p")
-        assert "paused" in hand.text
-        assert "the others are compared with it" in hand.text
-        await hand.press("p")
-        assert "the others are compared with it" in hand.text
-
-
 async def test_a_host_that_is_lost_stands_above_the_runs() -> None:
     async with open_app(*several()) as hand:
         await hand.settle()
@@ -280,19 +255,6 @@ async def test_unreadable_files_are_counted_beside_a_finding(size: tuple[int, in
         assert below["one"].rstrip().endswith("▲ trouble reading 1 file")
         assert below["two"].rstrip().endswith("▲ trouble reading 2 files")
         assert "trouble" not in below["three"]
-
-
-async def test_an_outage_that_is_over_is_no_trouble() -> None:
-    host = Path("node7:/logs")
-    lost = Note(host, None, Level.WATCH, "not reachable since 09:00:00: timed out")
-    notes = (lost, Note(host, None, Level.OK, READABLE))
-    one, two = (grpo_batch(60, run=n, notes=m) for n, m in (("one", notes), ("two", notes[:1])))
-    async with open_app(one, two) as hand:
-        assert hand.text.count("trouble reading 1 file") == 1
-        assert [n.message for n in hand.app.session.troubles()] == [lost.message]
-        await hand.press("enter")
-        assert hand.run.run.name == "one"
-        assert "not reachable" not in hand.text
 
 
 async def test_under_a_short_list_is_what_is_known_of_the_run_at_the_cursor() -> None:

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from rltui.core.batch import TextPoint
-from rltui.pages.app import RltuiApp
-from rltui.session import Session
-from tests.fakes import FakeReader, grpo_batch
-from tests.tui.driving import driving
-from tests.tui.hand import Hand, a_look, open_app, read_at_once
+from tests.fakes import grpo_batch
+from tests.tui.hand import open_app, read_at_once
 
 LONG = "a very long answer with \x1b[31m[red]markup[/red] " + "and more words " * 200
 
@@ -183,22 +180,6 @@ async def test_the_samples_follow_a_replay(logdir: Path) -> None:
         hand.app.playback.end()
         await hand.settle()
         assert "step 40  2 of 2" in hand.text
-
-
-async def test_a_real_session_beside_a_screen_that_reads(
-    logdir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = (json.dumps({"step": s, "loss": 1 / s}) + "\n" for s in range(1, 41))
-    (logdir / "metrics.jsonl").write_text("".join(lines), encoding="utf-8")
-    session = Session([logdir])
-    session.scan()
-    session.read_all()
-    app = RltuiApp(session, a_look())
-    async with driving(app, size=(120, 36)) as pilot:
-        hand = Hand(app, pilot, FakeReader())
-        await hand.settle()
-        await hand.press("T")
-        assert "mean reward 0.500" in hand.text
 
 
 async def test_without_samples_no_key_is_offered_that_needs_one(tmp_path: Path) -> None:

@@ -26,17 +26,3 @@ async def test_a_stall_is_shown_everywhere(size: tuple[int, int]) -> None:
         assert "next step Look at the end of the log" in hand.text
         await hand.press("escape", "escape", "r")
         assert "○ stalled" in hand.text
-
-
-async def test_the_list_and_the_charts_do_not_repeat_the_state() -> None:
-    runs = grpo_batch(60, collapse=None), grpo_batch(60, run="other", collapse=None)
-    async with open_app(*runs, size=(160, 45)) as hand:
-        hand.app.session.start()
-        hand.clock.advance(3600)
-        hand.app.pump.age()
-        await hand.settle()
-        assert "stalled  since" not in hand.text
-        assert "nothing written for 1 h; rows usually come every 20 s" in hand.text
-        await hand.press("enter")
-        foot = [x for x in hand.lines[25:] if "stalled" in x[95:]]
-        assert foot == [], "no bar under a chart"

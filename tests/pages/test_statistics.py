@@ -6,14 +6,12 @@ import pytest
 
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts import metrics as extent_module
-from rltui.facts.metrics import extent_between, extent_of, make_row
+from rltui.facts.metrics import extent_between, extent_of
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom, statistics
+from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
-from rltui.pages.run.tab_below import below_lines
 from rltui.session import RunView, Session
-from rltui.store import Series
 from tests.builders import a_batch, a_block
 from tests.fakes import FakeReader, a_session
 
@@ -56,32 +54,6 @@ def test_a_part_is_cut_by_its_steps() -> None:
     known, inside = extent_between(run_of(5, 1, NAN, 9, 2).shown("loss"), 1.5, 4)
     assert (known.points, known.nonfinite, known.low, known.high) == (3, 1, (2, 1.0), (4, 9.0))
     assert inside == slice(1, 4)
-
-
-def test_known_points_are_not_gone_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = FakeReader()
-    session = a_session(reader=reader)
-    reader.feed(a_batch(a_block({"loss": [1.0, 2.0, 1e-12]})))
-    session.drain()
-    run, seen = session.runs()[0], []
-    original = extent_module._extent
-
-    def counting(series: Series, begin: int, end: int | None) -> extent_module.Extent:
-        seen.append((begin, series.count if end is None else end))
-        return original(series, begin, end)
-
-    monkeypatch.setattr(extent_module, "_extent", counting)
-    zoom = Zoom(window=(1.0, 2.0))
-    for _ in range(3):
-        statistics(run, "loss", View(), WHOLE_RUN)
-        make_row(run, "loss")
-        statistics(run, "loss", View(), zoom)
-    assert seen == [(0, 3), (0, 2)]
-    reader.feed(a_batch(a_block({"loss": [1e-12]}, first=4)))
-    session.drain()
-    statistics(run, "loss", View(), WHOLE_RUN)
-    make_row(run, "loss")
-    assert seen[2:] == [(3, 4)]
 
 
 def test_one_line_names_nan_and_the_steps_of_the_extremes() -> None:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.core.batch import LogTail
-from rltui.core.level import Level
 from rltui.draw.line import line_width, plain
 from rltui.draw.prose import whole_clauses
 from rltui.draw.view import View
-from rltui.facts.checks import check_facts, check_items, next_step
+from rltui.facts.checks import check_facts, next_step
 from rltui.facts.findings import worst_story
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
-from rltui.pages.findings.findings_detail import detail_lines
-from rltui.pages.findings.findings_list import CauseId, EndingId, finding_entries
 from rltui.pages.findings.lines import story_lines
 from rltui.pages.metric.lines import explain_tag
 from rltui.session import RunView
-from tests.builders import a_batch, a_source, steps
+from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.hand import open_app
 
@@ -86,41 +82,6 @@ def test_a_question_that_the_log_answers_is_no_first_check() -> None:
         assert ("(it never changed)" in facts["then"]) is not first
 
 
-def test_the_likely_cause_has_its_mark_in_its_own_row() -> None:
-    run = a_run([0.5] * 60)
-    assert run.verdict.tag_level("actor/lr") is Level.BAD
-    text = "\n".join(plain(x) for x in explain_tag(run, "actor/lr", VIEW, 80))
-    assert "usually ≤ 0.02: the likely cause of what fires" in text
-    entry = next(e for e in finding_entries(run, VIEW, 60, 2) if e.id == CauseId("actor/lr"))
-    assert "✖ learning rate" in plain(entry.draw(False)[0])
-    detail = [plain(x) for x in detail_lines(run, CauseId("actor/lr"), VIEW, 80, 30)]
-    assert any("likely cause" in x for x in detail)
-    assert any(x.startswith("next step") for x in detail)
-    assert "more lines: m" in plain(detail_lines(run, CauseId("actor/lr"), VIEW, 80, 6)[-1])
-    assert a_run([1e-6] * 60).verdict.tag_level("actor/lr") is not Level.BAD
-
-
-def test_a_check_shows_what_it_was_when_it_was_worst() -> None:
-    tags = grpo_tags(60, 1, None)
-    tags["actor/entropy"] = [1.0] * 19 + [0.01] * 41
-    tags["actor/ppo_kl"] = [0.001, 0.0012] * 9 + [0.001, 1.4] + [1.3] * 5 + [0.02] * 35
-    (run,) = a_session(a_batch(steps(1, tags)), clock=grpo_clock()).runs()
-    story = worst_story(run)
-    assert story is not None
-    item = next(i for i in check_items(run, story) if i.tag == "actor/ppo_kl")
-    assert (item.then, item.level) == ((20, 1.4), Level.BAD)
-    facts = " ".join(text for _, text in check_facts(run, story, VIEW.glyphs.badge))
-    assert "0.0200 now, 1.40 at 20 ✖" in facts
-
-
-def test_what_began_a_story_and_is_over_is_named_but_not_acted_on() -> None:
-    run = a_run([1e-6] * 39 + [1e-4] * 10 + [1e-6] * 11)
-    text = text_of(run, 100, 8)
-    assert "began with   learning rate × 100, was 40 to 49" in text
-    assert "Put it back" not in text
-    assert run.verdict.tag_level("actor/lr") is not Level.BAD
-
-
 @pytest.mark.parametrize("height", range(1, 9))
 @pytest.mark.parametrize("width", [30, 46, 76, 105])
 def test_the_next_step_is_there_in_any_room(width: int, height: int) -> None:
@@ -128,24 +89,6 @@ def test_the_next_step_is_there_in_any_room(width: int, height: int) -> None:
     assert 0 < len(lines) <= height
     assert all(line_width(x) <= width for x in lines)
     assert any(plain(x).startswith("next step") for x in lines)
-
-
-def test_a_crash_without_a_finding_has_its_own() -> None:
-    tail = LogTail(("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.",), 1)
-    source = a_source("stdout.log", format="console", precision_rank=1)
-    session = a_session(
-        a_batch(steps(1, grpo_tags(30, 1, None)), source=source, tail=tail), clock=grpo_clock()
-    )
-    (run,) = session.runs()
-    assert run.verdict.crash is not None
-    assert "Cap the tokens per rank" in next_step(run)
-    text = check_text(session)
-    assert text.count("next step: ") == 1
-    assert f"next step: {next_step(run)}" in text
-    lines = detail_lines(run, EndingId(run.verdict.crash.reason), VIEW, 200, 40)
-    detail = " ".join(" ".join(plain(x) for x in lines).split())
-    assert detail.count(next_step(run)) == 1
-    assert run.verdict.crash.advice not in detail
 
 
 @pytest.mark.parametrize(

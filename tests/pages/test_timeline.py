@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.timeline import timeline
+from rltui.facts.x_axis import timeline
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.session import RunView
 from tests.builders import START, Tags, a_batch, a_block

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from rltui.core.text import cell_width
@@ -23,7 +22,7 @@ from rltui.pages.timing.timing_table import (
 )
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
-from tests.fakes import FakeReader, a_session
+from tests.fakes import a_session
 
 SIZES = ((20, 5), (40, 10), (80, 21), (120, 31), (160, 40), (200, 45), (400, 115))
 N = 60
@@ -73,24 +72,6 @@ def anatomy_or_fail(run: RunView):  # type: ignore[no-untyped-def]
     return found
 
 
-def test_the_plot_follows_the_x_axis() -> None:
-    times = np.arange(N) * 60.0 + np.where(np.arange(N) >= 30, 7200.0, 0.0)
-    run = a_session(a_batch(a_block(TAGS, walls=[1.7e9 + float(t) for t in times]))).runs()[0]
-    found = anatomy_or_fail(run)
-
-    def lines(axis: str) -> list[str]:
-        view = View(axis=axis, marker="ascii")
-        drawn = stacked_lines(run, found, view, 100, 20, shares=True)
-        return [plain(x) for x in drawn[1:18]]
-
-    steps, relative = lines("step"), lines("relative")
-    assert not any("   " in x[8:] for x in steps[:-2])
-    assert all("   " in x[8:] for x in relative[:-2]), "nothing was logged for two hours"
-    assert "1h30m" in relative[-1]
-    assert ":" in lines("wall")[-1]
-    assert lines("tokens") == steps
-
-
 def test_stages_are_letters_without_colours() -> None:
     run, view = the_run(), View(colours=False)
     found = anatomy_or_fail(run)
@@ -131,15 +112,3 @@ def test_overview_has_one_line_of_it() -> None:
     assert line is not None
     assert plain(line).startswith("One step  21.0 s  slower by generate × 3.5 since step 41")
     assert step_line(the_run({"loss": [1.0] * 9}), View(), 69) is None
-
-
-def test_an_unchanged_run_is_drawn_once_and_a_new_row_shows() -> None:
-    reader = FakeReader()
-    session = a_session(a_batch(a_block(TAGS)), reader=reader)
-    (run,) = session.runs()
-    found = anatomy_or_fail(run)
-    first = stacked_lines(run, found, View(), 100, 20, shares=False)
-    assert stacked_lines(run, found, View(), 100, 20, shares=False) is first
-    reader.queue.append(a_batch(a_block({"timing_s/step": [60.0] * 9}, first=N + 1)))
-    session.drain()
-    assert anatomy_or_fail(run) is not found

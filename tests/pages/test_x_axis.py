@@ -94,14 +94,6 @@ def test_a_tag_with_its_own_axis_fills_its_sparkline() -> None:
     assert len(set(sparks[0])) > 4
 
 
-def test_the_chart_of_a_tag_with_its_own_axis_spans_it() -> None:
-    run = seconds_beside_iterations()
-    chart = chart_of(run, "Train/mean_reward/time", View())
-    assert (chart.first, chart.last, chart.x_unit) == (0, 236, "own step")
-    chart = chart_of(run, "Loss/surrogate", View())
-    assert (chart.first, chart.last, chart.x_unit) == (0, 59, "step")
-
-
 def test_a_finding_on_another_axis_is_a_bar_of_its_own_chart_only() -> None:
     run = seconds_beside_iterations(nan_from=50, other="Loss/entropy")
     assert run.report is not None

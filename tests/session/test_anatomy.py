@@ -72,11 +72,6 @@ def test_an_occasional_stage_counts_with_its_part_of_the_average_step() -> None:
     assert found.heights[:10].tolist() == [10.0] * 9 + [58.0]
 
 
-def test_a_stage_of_every_step_that_stops_is_what_it_was() -> None:
-    found = the_anatomy({**VERL, "timing_s/ref": [1.0] * 30 + [None] * 10})
-    assert found.at(np.array([29, 30]))[2].tolist() == [1.0, 0.0]
-
-
 def test_which_stage_made_the_step_slow_and_since_when() -> None:
     slow = [4.0] * 28 + [14.0] * 12
     step = [10.0] * 28 + [20.0] * 12
@@ -123,14 +118,6 @@ def test_timers_of_something_shorter_are_no_stages_of_the_step() -> None:
         "ray/tune/episode_reward_mean": [1.0] * N,
     }
     assert anatomy(the_run(tags)) is None
-
-
-def test_stages_alone_make_a_step() -> None:
-    found = the_anatomy({"Perf/collection_time": [2.0] * N, "Perf/learning_time": [1.0] * N,
-                         "Loss/surrogate": [0.1] * N, "Train/mean_reward": [1.0] * N})  # fmt: skip
-    assert found.total == ""
-    assert found.whole.now == pytest.approx(3.0)
-    assert found.heights.tolist() == [3.0] * N
 
 
 @pytest.mark.parametrize("newest", [5.0, float("nan")])

@@ -129,15 +129,6 @@ def test_an_event_names_its_cause() -> None:
     assert "cause" not in event_text(over, 0.0)
 
 
-def test_a_run_that_ended_long_ago_is_not_stalled() -> None:
-    session, _, watcher, clock = watched(rows(1, 60))
-    clock.advance(25 * 3600)
-    session.refresh_progress()
-    (run,) = session.runs()
-    assert run.verdict.level is Level.OK
-    assert watcher.events() == []
-
-
 def test_a_single_look_names_the_state_and_a_watch_finds_the_stall() -> None:
     watched_for, looked_at = ManualClock(), ManualClock()
     session = a_session(rows(1, 60), clock=watched_for)
@@ -181,18 +172,6 @@ def test_a_configuration_says_when_a_run_is_stalled() -> None:
         clock.advance(seconds)
         session.refresh_progress()
         assert run.verdict.level is level
-
-
-def test_a_stall_can_be_muted() -> None:
-    reader, clock = FakeReader(), ManualClock()
-    config = replace(Config(), rules=RulesConfig(mute=("stalled",)))
-    session = a_session(reader=reader, clock=clock, config=config)
-    session.start()
-    reader.feed(rows(1, 60))
-    session.drain()
-    clock.advance(3600)
-    session.refresh_progress()
-    assert session.runs()[0].verdict.level is Level.OK
 
 
 def test_cancelled_is_not_crashed_anywhere() -> None:

@@ -74,17 +74,6 @@ def test_the_reference_is_the_run_that_is_shown() -> None:
     assert (first.reference, second.reference) == (second, None)
 
 
-def test_holding_twice_and_releasing_twice_is_once() -> None:
-    session, reader, run = held(rows(1, 60))
-    session.run_list.hold()
-    reader.feed(rows(61, 5))
-    session.drain()
-    assert run.data.last_step == 60
-    session.stop()
-    session.run_list.release()
-    assert run.data.last_step == 65
-
-
 def test_texts_and_hyperparameters_stay_and_catch_up() -> None:
     def text(step: int) -> TextPoint:
         return TextPoint("val/generations", step, 0.0, f"at {step}")

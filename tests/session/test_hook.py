@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -137,13 +136,6 @@ def test_trouble_is_reported_once_until_it_works_again(inbox: Inbox) -> None:
         hook.post(a_message(str(i)))
     hook.close(10.0)
     assert said == ["hooks.on_finding: 127.0.0.1 answered 503"]
-
-
-def test_nothing_is_started_for_nothing() -> None:
-    before = threading.active_count()
-    hook = Hook(HooksConfig(on_finding=("true",)), SystemClock(), pytest.fail)
-    hook.close(1.0)
-    assert threading.active_count() == before
 
 
 def test_a_child_that_lives_on_holds_nobody_up(tmp_path: Path) -> None:

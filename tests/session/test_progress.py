@@ -263,16 +263,6 @@ def test_totals_from_the_markdown_table_of_cleanrl(tmp_path: Path) -> None:
     assert total_of(tmp_path, raw) == 500_000
 
 
-def test_totals_of_real_logs(corpus: Path) -> None:
-    def totals(below: str) -> set[int | None]:
-        session = Session([corpus / below])
-        session.read_all()
-        return {r.progress.total_steps for r in session.runs() if r.progress}
-
-    assert None not in totals("cleanrl/runs")
-    assert None not in totals("trl/grpo_healthy")
-
-
 # -- reading -------------------------------------------------------------------------------
 
 

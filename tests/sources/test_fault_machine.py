@@ -71,7 +71,7 @@ class Monitor:
 
     def _watched(self, reader: Reader) -> Reader:
         """A reader whose batches get into the queue; it has searched if it is to read live."""
-        reader._loop._queue = self._queue  # type: ignore[assignment]
+        reader.loop._queue = self._queue  # type: ignore[assignment]
         if self.live:
             reader.scan()
         return reader
@@ -83,7 +83,7 @@ class Monitor:
                 for batch in islice(self._reader.read_all(), most):
                     self._take(batch)
             return
-        self._reader._loop._turn(())
+        self._reader.loop._step(())
         for batch in self._queue.batches:
             self._take(batch)
         self._queue.batches.clear()

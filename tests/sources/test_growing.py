@@ -84,7 +84,7 @@ def test_the_running_program_shows_a_new_row_within_a_second(
     reader = Reader([tmp_path], watch=Intervals(inotify=False))
     reader.start()
     try:
-        assert reader.listening.wait(30)
+        assert reader.loop.listening.wait(30)
         reader.drain()
         training.append(training.row(4) + training.row(5))
         assert reader.wait(1.0)

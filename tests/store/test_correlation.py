@@ -100,13 +100,3 @@ def test_a_long_series_is_compared_at_a_few_steps() -> None:
     found = compared(a_series(x), a_series(x + 0.1 * noise(50_000, 9)))
     assert found is not None
     assert found.r > 0.9
-
-
-@pytest.mark.parametrize(("at", "size"), [(100, 4.0), (195, 4.0), (40, -4.0)])
-def test_a_jump(at: int, size: float) -> None:
-    later = np.arange(200) >= at
-    one = a_series(0.1 * noise(200, 1) + 4 * later)
-    other = a_series(0.1 * noise(200, 2) + size * (np.arange(200) >= at + 1))
-    found = compared(one, other)
-    assert found is not None
-    assert (found.jump, found.jump_lag) == (1 if size > 0 else -1, 1)

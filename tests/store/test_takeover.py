@@ -57,14 +57,6 @@ def test_a_declared_restart_supersedes_what_a_tag_has_not_logged_again() -> None
     assert run.series("eval").steps.tolist() == [1, 2, 3, 4, 7]
 
 
-def test_the_rows_of_a_resume_are_superseded_nan_or_not() -> None:
-    nan = math.nan
-    run = a_run({"loss": [1, 2, nan, nan, nan]}, steps(3, {"loss": [nan, 4, 5]}))
-    series = run.series("loss")
-    assert series.steps.tolist() == [1, 2, 3, 4, 5]
-    assert (series.nonfinite, series.old_points[0].tolist()) == (1, [3, 4, 5])
-
-
 # --- against a model
 
 Row = tuple[dict[str, int], float]

@@ -13,7 +13,6 @@ from textual.widget import Widget
 from rltui.config import HooksConfig
 from rltui.core.text import cell_width
 from rltui.pages.app import RltuiApp
-from rltui.store import Changes
 from rltui.tui.keys import KEYS
 from tests.builders import a_batch
 from tests.fakes import grpo_batch
@@ -159,8 +158,8 @@ async def test_a_paused_view_loads_points_that_are_not_in_memory(
         hand.reader.feed(grpo_batch(5, first=61))
         monkeypatch.setattr(type(session), "unsettled", True)
         loaded: list[None] = []
-        load = session._intake.load_some
-        monkeypatch.setattr(session._intake, "load_some", lambda: loaded.append(None) or load())
+        step = session.memory.step
+        monkeypatch.setattr(session.memory, "step", lambda: loaded.append(None) or step())
         pump.pull()
         assert loaded
         assert "step 60" in hand.lines[0], "nothing new is taken in"
@@ -176,9 +175,9 @@ async def test_a_paused_view_paints_what_was_loaded_while_logs_are_read(
         monkeypatch.setattr(pump, "_show", shown.append)
         monkeypatch.setattr(session, "reading", lambda: 0.5)
         pump._rest_s, pump._last_paint = 5.0, session.clock.monotonic()
-        loaded = [Changes(frozenset(session.views))]
-        load_some = lambda: loaded.pop() if loaded else Changes()  # noqa: E731
-        monkeypatch.setattr(session._intake, "load_some", load_some)
+        loaded = list(session.views)
+        step = lambda: (loaded.pop() if loaded else None, [])  # noqa: E731
+        monkeypatch.setattr(session.memory, "step", step)
         with monkeypatch.context() as patched:
             patched.setattr(type(session), "unsettled", True)
             pump.pull()

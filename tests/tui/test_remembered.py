@@ -51,7 +51,7 @@ async def test_tab_options_filter_and_mutes_come_back(tmp_path: Path) -> None:
     after = await visit(tmp_path)
     assert after.seen == before.seen  # type: ignore[attr-defined]
     assert after.app.view == before.app.view != View()
-    assert len(after.app.session.run_list.mutes) == 1
+    assert len(after.app.session.run_list.mutes.names) == 1
 
 
 async def test_pins_come_back(tmp_path: Path) -> None:

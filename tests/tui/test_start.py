@@ -32,7 +32,7 @@ from rltui.tui.pump import LATER
 session = Session([Path(sys.argv[1])])
 session.scan()
 for batch in session.reader.read_all():
-    session._intake.apply(batch)
+    session._apply(batch)
 session.judge.judge(verdicts=False)
 session.start = session.stop = lambda: None  # no thread: what it imports comes later
 app = RltuiApp(session, Look(View(), load_theme("dark")))

@@ -7,7 +7,7 @@ import re
 import time
 from bisect import bisect_right
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ _MINUTE, _DAY = 60, 86400
 _ROUND = re.compile(r"^(\d+[mhd])00[smh]$")
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """The y axis of a plot of ``rows`` rows: what the lowest and the highest dot mean."""
 
     low: float

@@ -7,7 +7,7 @@ boolean arrays (height, width) of the dots of braille, half blocks or ASCII.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,8 +206,7 @@ def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Where the plot lies on its lines, and what its columns mean."""
 
     left: int
@@ -233,8 +232,7 @@ class Span:
         return self.x0 <= x <= self.x1
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
+class Plot(NamedTuple):
     """A canvas with what its rows and columns mean."""
 
     canvas: Canvas

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +50,7 @@ class Curve:
     """Points that a restart superseded: drawn in the colour of the band."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """A horizontal line with its text at the right end."""
 
     value: float
@@ -60,8 +60,7 @@ class Limit:
     """Whether the y range grows to hold it, and an arrow points to it where it cannot."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """A finding as a bar under the chart, in units of x."""
 
     title: str
@@ -73,8 +72,7 @@ class Bar:
     """Whether it is about what the chart shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A letter on the marks line: R restart, v validation, c checkpoint, l setting jumped, s log
     paused, N not finite."""
 
@@ -82,8 +80,7 @@ class Mark:
     letter: str
 
 
-@dataclass(frozen=True, slots=True)
-class Continuation:
+class Continuation(NamedTuple):
     """Where the newest trend leads, in units of the axes."""
 
     x: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ LETTERS = "#=%:.,"
 _BLANK = 255
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stack:
+class Stack(NamedTuple):
     """What :func:`stack_cells` draws."""
 
     parts: FloatArray

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +34,14 @@ _BLOCKS = 4096
 LONG_COARSE, COARSE = 2048, 512
 
 
-@dataclass(frozen=True, slots=True)
-class Points:
+class Points(NamedTuple):
     """A curve: ``x`` (n,) non-decreasing and ``y`` (n,), both float64."""
 
     x: FloatArray
     y: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """The k dot columns of a window that hold finite points, ascending.
 
     A neighbour beyond either end of the window is a column too (outside of 0 to width - 1),

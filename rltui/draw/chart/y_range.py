@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,7 @@ _SLIVER = 0.03
 LOG_REFUSED = "log y needs values above 0"
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """All points of a curve, in order; the curve of a chart holds its overlays."""
 
     curve: Curve
@@ -45,8 +44,7 @@ class Prepared:
     envelope: tuple[Points, Points] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """A curve in the window, as dot columns; the curve of a chart holds its overlays."""
 
     curve: Curve
@@ -93,8 +91,7 @@ def whole_run(chart: Chart, ready: Prepared) -> tuple[float, float]:
 def prepare(chart: Chart) -> Prepared:
     """The points of everything in a chart, smoothed as it says."""
     low, high = map(_points, chart.envelope or (None, None))
-    return replace(
-        _prepared(chart.curve, chart.smooth),
+    return _prepared(chart.curve, chart.smooth)._replace(
         overlays=tuple(_prepared(o, chart.smooth) for o in chart.overlays),
         envelope=(low, high) if low is not None and high is not None else None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import stat
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -55,6 +55,10 @@ class RemoteStatus:
         """Whether it is a directory, or the prefix of some objects."""
         return stat.S_ISDIR(self.st_mode)
 
+    def itself(self) -> RemoteStatus:
+        """As of an entry that was listed with it."""
+        return self
+
     @property
     def stamp(self) -> Stamp:
         """Changes when the content does."""
@@ -63,54 +67,54 @@ class RemoteStatus:
 
 @dataclass(frozen=True, slots=True)
 class RemoteEntry:
-    """A name in a directory."""
+    """A name in a directory of a server or of another host, which follow links."""
 
     name: str
     path: str
     """Its address."""
-    status: RemoteStatus
+    mode: int
+    """What it is; of another host, a link to a directory is no directory."""
+    stat: Callable[[], RemoteStatus]
+    """Its status, as listed, or asked for now."""
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as of DirEntry
         """Whether it is a directory."""
-        return self.status.is_directory
+        return stat.S_ISDIR(self.mode)
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as of DirEntry
         """Whether it is a file."""
-        return not self.status.is_directory
+        return stat.S_ISREG(self.mode)
 
     def is_symlink(self) -> bool:
-        """False: links are followed by the server."""
+        """False: links are followed there."""
         return False
 
-    def stat(self) -> RemoteStatus:
-        """Its status, as listed."""
-        return self.status
+
+def remote_status(
+    path: Path, mode: int, size: int = 0, modified_ns: int = 0, version: str = ""
+) -> RemoteStatus:
+    """The status of a path, whose device is that of its server or host."""
+    device = -1 - abs(hash(path.parts[:2]))
+    return RemoteStatus(mode, device, hash(str(path)), size, modified_ns, version)
 
 
 def status_of(path: Path, info: Mapping[str, Any]) -> RemoteStatus:
     """The status in an ``info`` of fsspec."""
-    directory = info.get("type") == "directory" or info.get("mimetype") == "text/html"
-    version = next((str(info[k]) for k in _VERSIONS if info.get(k)), "")
+    if info.get("type") == "directory" or info.get("mimetype") == "text/html":
+        return remote_status(path, stat.S_IFDIR, version=_version_of(info))
     size = info.get("size")
+    whole = int(size) if size is not None else UNKNOWN
+    return remote_status(path, stat.S_IFREG, whole, _time_of(info), _version_of(info))
 
-    return RemoteStatus(
-        stat.S_IFDIR if directory else stat.S_IFREG,
-        _device_of(path),
-        hash(str(path)),
-        0 if directory else int(size) if size is not None else UNKNOWN,
-        0 if directory else _time_of(info),
-        version.strip('"'),
-    )
+
+def _version_of(info: Mapping[str, Any]) -> str:
+    return next((str(info[k]) for k in _VERSIONS if info.get(k)), "").strip('"')
 
 
 def directory_of(path: Path, names: Iterable[str]) -> RemoteStatus:
     """The status of a directory of some names."""
     content = zlib.crc32("\0".join(sorted(names)).encode("utf-8", "surrogateescape"))
-    return RemoteStatus(stat.S_IFDIR, _device_of(path), hash(str(path)), 0, content)
-
-
-def _device_of(path: Path) -> int:
-    return -1 - abs(hash(path.parts[:2]))
+    return remote_status(path, stat.S_IFDIR, modified_ns=content)
 
 
 def _time_of(info: Mapping[str, Any]) -> int:
@@ -206,10 +210,11 @@ class Answer:
         """The answer at ``now``; ``wall``: seconds since the epoch."""
         changed = self.changed
         found = {name: _dated(s, self.found.get(name), wall) for name, s in found.items()}
+        stamps = ({n: s.stamp for n, s in x.items()} for x in (found, self.found))
         if self.asked == -math.inf:
             times = [s.st_mtime for s in found.values() if s.st_mtime_ns and not s.is_directory]
             changed = now - max(0.0, wall - max(times)) if times else now
-        elif type(error) is not type(self.error) or _stamps(found) != _stamps(self.found):
+        elif type(error) is not type(self.error) or next(stamps) != next(stamps):
             changed = now
 
         return Answer(found, error, now, changed, self.used)
@@ -219,13 +224,7 @@ def _dated(status: RemoteStatus, before: RemoteStatus | None, wall: float) -> Re
     """A file whose server gives no time changed when its size or version was first seen."""
     if status.st_mtime_ns or status.is_directory:
         return status
-    same = before is not None and (before.st_size, before.version) == (
-        status.st_size,
-        status.version,
-    )
+    now = status.st_size, status.version
+    same = before is not None and (before.st_size, before.version) == now
     when = before.st_mtime_ns if before is not None and same else int(wall * 1e9)
     return replace(status, st_mtime_ns=when)
-
-
-def _stamps(found: dict[str, RemoteStatus]) -> dict[str, object]:
-    return {name: s.stamp for name, s in found.items()}

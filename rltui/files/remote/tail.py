@@ -13,8 +13,7 @@ from pathlib import Path
 from rltui.core.level import Level
 from rltui.files.remote.errors import RangeError, StoreError
 from rltui.files.remote.status import RemoteStatus, Stamp
-from rltui.files.remote.store import RemoteStore
-from rltui.files.remote.stores import store_of
+from rltui.files.remote.store import RemoteStore, store_of
 from rltui.files.tail import Polled
 from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 

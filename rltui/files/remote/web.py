@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.abc import ResolveResult
 from fsspec.implementations.http import HTTPFileSystem
 from yarl import URL
 
@@ -67,11 +67,12 @@ class BoundedWeb(HTTPFileSystem):  # type: ignore[misc]
         return Session(self, options)
 
 
-class Resolver(AbstractResolver):  # type: ignore[misc]
+class Resolver(aiohttp.ThreadedResolver):  # type: ignore[misc]
     """Looks names up. A ``strict`` one refuses hosts with an address that is not public."""
 
     def __init__(self, known: dict[str, set[Address]], *, strict: bool) -> None:
         """``known`` gets the addresses of each name."""
+        super().__init__()
         self._known = known
         self._strict = strict
 
@@ -79,30 +80,13 @@ class Resolver(AbstractResolver):  # type: ignore[misc]
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """The addresses of a host. Raises OSError."""
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG
-        )
-        results = []
-        for kind, _, protocol, _, place in found:
-            address = ip_address(place[0])
+        found: list[ResolveResult] = await super().resolve(host, port, family)
+        for result in found:
+            address = ip_address(result["host"].partition("%")[0])
             self._known.setdefault(host, set()).add(address)
             if self._strict and not is_public(address):
                 raise BoundError(errno.EACCES, f"leads to {host}, which is no public host")
-            results.append(
-                ResolveResult(
-                    hostname=host,
-                    host=str(place[0]),
-                    port=port,
-                    family=kind,
-                    proto=protocol,
-                    flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-                )
-            )
-        return results
-
-    async def close(self) -> None:
-        """Nothing is held."""
+        return found
 
 
 def is_public(address: Address) -> bool:

@@ -104,7 +104,7 @@ class Console(Format):
         return Refusal(found.lost(NO_ROWS), lost=True)
 
     def row_search(self) -> RowSearch:
-        return _decoder()
+        return _decoder().found
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         return _decoder()

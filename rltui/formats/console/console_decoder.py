@@ -60,7 +60,7 @@ class ConsoleDecoder(LastLine):
         return bool(self._dispatch.found) or self._ranks.found
 
     def found(self, data: bytes) -> bool:
-        """See :class:`rltui.formats.base.RowSearch`."""
+        """See :meth:`rltui.formats.base.Format.row_search`."""
         self.feed(data, more=True)  # the tail is not wanted
         return self.has_row
 

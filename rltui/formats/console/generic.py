@@ -42,8 +42,6 @@ from rltui.formats.console.pair_line import (
 )
 from rltui.formats.words import BATCH, EPISODE, EPOCH, FINE
 
-#: Longer lines are text.
-_MAX_LINE = 2000
 _MAX_PATTERNS = 8
 _MAX_SEEN = 1000
 #: A cheap test that rules out nearly all other lines.
@@ -118,6 +116,7 @@ class Generic(Dialect):
         *(b"pdate", b"pisode", b"atch", b"t_env", b"rames"),
     )
     rank = Rank.GUESS
+    longest = 2000
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
@@ -133,7 +132,7 @@ class Generic(Dialect):
 
     def follow(self, line: bytes) -> None:
         """A line below a heading."""
-        if len(line) <= _MAX_LINE and not line.endswith(RULE_ENDS):
+        if not line.endswith(RULE_ENDS):
             if may_have_pairs(line) or b"valuat" in line:
                 self._give(self._block.line(ungrouped(plain(line))))
             else:
@@ -145,16 +144,14 @@ class Generic(Dialect):
         self._give(self._block.close())
 
     def read(self, line: bytes) -> bool:
-        taken: bool | None = None
-        if len(line) <= _MAX_LINE:
-            inside = self._block.left > 0
-            if line.endswith(RULE_ENDS) and is_rule(line):
-                self._give(self._block.rule())
-                taken = False
-            elif b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
-                taken = self._counted(ungrouped(plain(line)))
-            if taken is None and inside and self._block.left > 0:
-                self.follow(line)
+        taken, inside = None, self._block.left > 0
+        if line.endswith(RULE_ENDS) and is_rule(line):
+            self._give(self._block.rule())
+            taken = False
+        elif b"\x1b" in line or _QUICK.search(line, 0, HEAD_BYTES):
+            taken = self._counted(ungrouped(plain(line)))
+        if taken is None and inside and self._block.left > 0:
+            self.follow(line)
         self.open = self._block.left > 0
         return bool(taken)
 

@@ -37,7 +37,6 @@ _TEST_NAMES = (b"test_reward", b"test_reward_std", b"best_reward")
 _EVAL = b"eval/"
 _EVALUATION = re.compile(rb"(?i)\s*(?:val|eval|test|sanity)")
 _WORDS = re.compile(rb"[^A-Za-z\x80-\xff]+")
-_MAX_LINE = 4000
 _MAX_BARS = 32
 _SCALE = {b"": 1.0, b"k": 1e3, b"M": 1e6}
 
@@ -79,6 +78,7 @@ class ProgressBar(Dialect):
 
     markers = (b"%|", b"it [", b", global step ", b": test_reward: ")
     rank = Rank.SHAPE
+    longest = 4000
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
@@ -95,8 +95,6 @@ class ProgressBar(Dialect):
         """The epoch of a bar without a position, and its row."""
 
     def read(self, line: bytes) -> bool:
-        if len(line) > _MAX_LINE:
-            return False
         taken = False
         for part in line.split(b"\x1b[A"):
             text = plain(part)

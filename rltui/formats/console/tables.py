@@ -34,8 +34,6 @@ _ENDS = tuple(marker[:-1] for marker in (*_DASHES, *_CORNERS))
 _COLUMNS = re.compile(rb"\s*(\S+(?: \S+){0,5}?)\s{2,}(\S+)\s*")
 _CATEGORY = re.compile(rb"\s{0,3}(\S{1,60})\s{2,}(?=\S+: )")
 _HEADING = re.compile(rb"(?:[Ss]tep|[Ee]poch|[Ii]teration|[Uu]pdate)s?[ :#\[(]{1,4}\d")
-#: Longer lines are no row of a table.
-_MAX_LINE = 2000
 _MAX_COLUMNS = 64
 #: Lines of other output between two rows.
 _BETWEEN = 20
@@ -225,6 +223,7 @@ class ColumnTable(Dialect):
 
     markers = (b"tep ", b"poch ", b"Iter ", b"iter ", b"pisode ", b"tep\t", b"poch\t")
     rank = Rank.SHAPE
+    longest = 2000
 
     def __init__(self, rows: ConsoleRows) -> None:
         super().__init__(rows)
@@ -238,7 +237,7 @@ class ColumnTable(Dialect):
 
     def read(self, line: bytes) -> bool:
         """A header opens a table; a repeated one changes nothing."""
-        if len(line) > _MAX_LINE or b":" in line or b"=" in line:
+        if b":" in line or b"=" in line:
             return False
         text = _inner(plain(line))
         for splits, parts in ((_BARS, None), (_BLANKS, None), (_BLANKS, text.split())):
@@ -258,7 +257,7 @@ class ColumnTable(Dialect):
         """A line below the header."""
         self._left -= 1
         text = ungrouped(plain(line))
-        if text and len(text) <= _MAX_LINE and not is_rule(text):
+        if text and not is_rule(text):
             text = _inner(text) if not text[:1].isdigit() else text
             cells = self._splits.split(text) if self._splits is _BARS else text.split()
             step = whole(cells[self._at]) if len(cells) == len(self._columns) else None

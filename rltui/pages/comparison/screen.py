@@ -12,9 +12,10 @@ from rltui.facts.comparison import ORDERS, Column, Comparison, Row, RowId, compa
 from rltui.facts.groups import toggled
 from rltui.facts.runs import runs_matching
 from rltui.facts.x_axis import axes_of
-from rltui.pages.comparison.comparison_chart import Curves, comparison_charts
-from rltui.pages.comparison.comparison_table import (
+from rltui.pages.comparison.lines import (
     ComparisonTable,
+    Curves,
+    comparison_charts,
     comparison_header,
     comparison_text,
     count_of_lines,

@@ -123,7 +123,7 @@ class _Detail:
         if rows and room >= 4:
             shown = rows if len(rows) <= room - 2 else rows[: room - 3]
             columns = columns_for(width)
-            head = section_line("Judged", columns.width, view, heads=columns, spark_head="run")
+            head = section_line("Judged", columns.width, view, heads=columns.heads("run"))
             lines += [[], head]
             names = distinct(tuple(r.title for r in shown), columns.name, view.glyphs.ellipsis)
             lines += [

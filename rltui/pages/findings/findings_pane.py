@@ -166,19 +166,16 @@ class FindingsPane(Container):
 
     def __init__(self, run: RunView) -> None:
         super().__init__()
+        self.findings = LineList[ItemId](id="findings")
+        """The list."""
         self._run = run
         self._layout = findings_layout(80, 24, 0)
         self._left: dict[RunKey, ItemId | None] = {}
         """What the user put the cursor on in other runs."""
 
     def compose(self) -> ComposeResult:
-        yield LineList[ItemId](id="findings")
+        yield self.findings
         yield Lines(self._draw_detail, id="detail")
-
-    @property
-    def findings(self) -> LineList[ItemId]:
-        """The list."""
-        return self.query_one("#findings", LineList)
 
     def turn_to(self, run: RunView) -> None:
         """Show another run from now on, with the cursor where it was."""

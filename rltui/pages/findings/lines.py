@@ -82,18 +82,11 @@ def muted_words(run: RunView) -> str:
     return f"muted {count}" if count else ""
 
 
-def finding_look(finding: Finding) -> tuple[str, Token, bool]:
-    """(kind of badge: level or over, colour, bold)."""
-    if finding.state is not FindingState.FIRING:
-        return "over", Token.MUTED, False
-    return "level", LEVEL_TOKEN[finding.level], True
-
-
 def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
     """Glyph, colour and weight of a finding's badge."""
-    kind, token, bold = finding_look(finding)
-    glyph = view.glyphs.over if kind == "over" else view.glyphs.badge(finding.level)
-    return glyph, token, bold
+    if finding.state is not FindingState.FIRING:
+        return view.glyphs.over, Token.MUTED, False
+    return view.glyphs.badge(finding.level), LEVEL_TOKEN[finding.level], True
 
 
 def span_words(run: RunView, finding: Finding, *, now: bool = False) -> str:
@@ -172,47 +165,37 @@ def no_verdict(run: RunView) -> str:
 
 def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
     """Nothing is wrong: what was judged, and what could not be."""
-    report = run.report
+    report, glyphs = run.report, view.glyphs
     if report is None:
         return []
-    glyphs = view.glyphs
+
+    def fact(name: str, text: str) -> Line:
+        words = fit(glyphs.text(text), width - 14, ellipsis=glyphs.ellipsis)
+        return [("  ", TEXT), (pad(name, 12), MUTED), (words, TEXT)]
 
     if report.calm is Level.UNKNOWN:
         why = wrap(glyphs.text(why_unknown(run) or "no finding"), width - 2, 2)
-        marks = (glyphs.unknown, " ")
+        marks = (f"{glyphs.unknown} ", "  ")
         lines: list[Line] = [
-            [(f"{mark} ", MUTED), (text, TEXT)] for mark, text in zip(marks, why, strict=False)
+            [(mark, MUTED), (text, TEXT)] for mark, text in zip(marks, why, strict=False)
         ]
     else:
-        lines = [
-            [(f"{glyphs.ok} ", style(Token.OK)), ("nothing to report", TEXT)]
-            if run.verdict.crash is None
-            else [(f"{glyphs.unknown} ", MUTED), ("no finding", TEXT)],
-            _fact("judged", _judged(run), width, view),
-        ]
+        first, last, count = run.data.first_step, run.data.last_step, len(report.judged)
+        judged = f"{count} {'rule' if count == 1 else 'rules'}"
+        if first is not None:
+            judged += f", {run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
+        said: Line = [(f"{glyphs.ok} ", style(Token.OK)), ("nothing to report", TEXT)]
+        if run.verdict.crash is not None:
+            said = [(f"{glyphs.unknown} ", MUTED), ("no finding", TEXT)]
+        lines = [said, fact("judged", judged)]
+
     if report.skipped:
         names = ", ".join(s.title for s in report.skipped)
         if cell_width(names) > width - 14:
             names = f"{len(report.skipped)} rules, listed on Findings"
-        lines.append(_fact("not judged", names, width, view))
+        lines.append(fact("not judged", names))
 
     return lines
-
-
-def _judged(run: RunView) -> str:
-    report = run.report
-    count = len(report.judged) if report else 0
-    rules = "rule" if count == 1 else "rules"
-    first, last = run.data.first_step, run.data.last_step
-    steps = (
-        "" if first is None else f", {run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
-    )
-    return f"{count} {rules}{steps}"
-
-
-def _fact(name: str, text: str, width: int, view: View) -> Line:
-    words = fit(view.glyphs.text(text), width - 14, ellipsis=view.glyphs.ellipsis)
-    return [("  ", TEXT), (pad(name, 12), MUTED), (words, TEXT)]
 
 
 def finding_block(run: RunView, finding: Finding, view: View, width: int, limit: int) -> list[Line]:
@@ -282,17 +265,13 @@ def _events(run: RunView) -> Iterator[tuple[int, str, Level]]:
         yield cause.step, f"{run.infos[cause.tag].title} {change_words(cause)}", level
     for row in finding_rows(run):
         if row.finding.since_step is not None and row.finding.tag not in elsewhere:
-            level = row.finding.level if row.is_firing else Level.UNKNOWN
-            yield row.finding.since_step, _words(row), level
+            level, until = row.finding.level, row.finding.until_step
+            over = "" if until is None else f" (resolved at {numbers.step(until)})"
+            words = title_words(row) + over
+            yield row.finding.since_step, words, level if row.is_firing else Level.UNKNOWN
     crash, last = run.verdict.crash, run.data.last_step
     if crash is not None and last is not None:
         yield last, exit_words(crash), run.verdict.exit_level
-
-
-def _words(row: FindingRow) -> str:
-    """ "KL blow-up (resolved at 33)"."""
-    until = row.finding.until_step
-    return title_words(row) + ("" if until is None else f" (resolved at {numbers.step(until)})")
 
 
 def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:

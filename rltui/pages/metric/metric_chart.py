@@ -20,8 +20,7 @@ from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.findings import projection_of, steps_words
 from rltui.facts.metrics import episodes, extent_between, extent_of, newest_of
-from rltui.facts.timeline import timeline as events
-from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of
+from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of, timeline
 from rltui.health.model import FindingState
 from rltui.pages.metric.overlays import (
     has_others,
@@ -259,7 +258,7 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
 def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list[Mark], str]:
     """What happened to the run, and the name of the line: "val" for evaluations alone. Nothing
     for a tag with steps of its own."""
-    found = [] if has_own_axis(run, tag) else events(run)
+    found = [] if has_own_axis(run, tag) else timeline(run)
     letters = {h.letter for h in found}
     title = "val" if letters == {"v"} else "events" if letters else "restart"
     return [Mark(to_x(h.step), h.letter) for h in found], title

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 
@@ -54,6 +54,10 @@ _HEADS = (("value", 3, 5), ("change", 0, 0), ("spark", 0, 0), ("healthy", 0, 0))
 _SHORT_UNITS = {"tok/s/gpu": "tok/s", "ms/tok": "ms/tk", "steps/s": "st/s", "samples/s": "smp/s"}
 
 
+Head = tuple[str, int, int]
+"""A column head, the cell where it begins, and how far a long title may move it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Cells of text in each column of a row, in their order; 0 leaves a column out.
@@ -83,6 +87,15 @@ class Columns:
         """Cells before a column."""
         before = takewhile(lambda item: item[0] != column, self.cells.items())
         return 2 + sum(cells + 1 for _, cells in before if cells)
+
+    def heads(self, spark: str) -> list[Head]:
+        """The heads of the columns, ``spark`` that of the sparklines; none without these."""
+        shown = [h for h in _HEADS if self.spark and self.cells[h[0]]]
+        starts = {name: self.start(name) for name, _, _ in shown}
+        return [
+            (spark if name == "spark" else name, starts[name] + indent, starts[name] + most)
+            for name, indent, most in shown
+        ]
 
 
 def columns_for(width: int) -> Columns:
@@ -223,34 +236,31 @@ def spark_line(run: RunView, tag: str, width: int, view: View, *, judged: bool) 
 
 
 def section_line(
-    title: str,
-    width: int,
-    view: View,
-    *,
-    level: Level | None = None,
-    heads: Columns | None = None,
-    spark_head: str = "",
+    title: str, width: int, view: View, *, level: Level | None = None, heads: Iterable[Head] = ()
 ) -> Line:
-    """Heading of a section: bold title, rule, and the worst badge at the right; ``heads``: with
-    the column heads set into the rule, each at the place of its column."""
+    """Heading of a section: bold title, rule with the column heads set into it, and the worst
+    badge at the right."""
     rule, line = view.glyphs.rule, [(f"{title} ", TITLE)]
+    for head, begin, latest in heads:
+        used = line_width(line)
+        fill = min(max(begin, used + 1), latest) - 1 - used
+        if fill >= 0:
+            line += [(rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
     right: Line = []
     if level is not None:
         right = [(" " + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
-
-    for name, indent, most in _HEADS if heads is not None and heads.spark else ():
-        assert heads is not None
-        start, used = heads.start(name), line_width(line)
-        # a long title moves the head within its column
-        fill = min(max(start + indent, used + 1), start + most) - 1 - used
-        if heads.cells[name] and fill >= 0:
-            head = spark_head if name == "spark" else name
-            line = [*line, (rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
     room = width - line_width(line) - line_width(right)
     if room < 0:
         return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
 
     return [*line, (rule * room, RULE), *right]
+
+
+def spark_head(run: RunView, cells: int) -> str:
+    """Head of a column of sparklines: the steps of the run, where ``cells`` hold them."""
+    first, last, _ = span_of(run)
+    steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
+    return steps if len(steps) < cells else "run"
 
 
 def section_entries(
@@ -269,13 +279,9 @@ def section_entries(
     rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
     for i, section in enumerate(sections):
         if whole or i:
+            heads = () if i else columns.heads(spark_head(run, columns.spark))
             head = section_line(
-                section.title,
-                columns.width,
-                view,
-                level=section.level,
-                heads=columns if not i else None,
-                spark_head="" if i else _spark_head(run, columns),
+                section.title, columns.width, view, level=section.level, heads=heads
             )
             entries += [] if whole else [fixed([])]
             entries.append(fixed([(" " * margin, TEXT), *head]))
@@ -350,17 +356,6 @@ def list_head(
     if last - first < count:
         title = f"{section.title} {first + 1}–{last} of {count}"
 
-    return section_line(
-        view.glyphs.text(title),
-        columns.width,
-        view,
-        level=section.level,
-        heads=columns,
-        spark_head=_spark_head(run, columns),
-    )
-
-
-def _spark_head(run: RunView, columns: Columns) -> str:
-    first, last, _ = span_of(run)
-    steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
-    return steps if len(steps) < columns.spark else "run"
+    heads = columns.heads(spark_head(run, columns.spark))
+    title = view.glyphs.text(title)
+    return section_line(title, columns.width, view, level=section.level, heads=heads)

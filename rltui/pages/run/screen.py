@@ -38,6 +38,8 @@ class GridKeys(ChartScreen, ListScreen):
 
     def __init__(self, session: Session, run: RunView) -> None:
         super().__init__(session, run)
+        self.metrics = MetricsPane(run)
+        """The pane of every tab but Findings."""
         self._arrangements: dict[str, Arrangement] = {}
         """How Overview, Findings and ("") the other tabs are divided."""
 
@@ -45,11 +47,6 @@ class GridKeys(ChartScreen, ListScreen):
     def tab(self) -> str:
         """The tab that is shown."""
         raise NotImplementedError
-
-    @property
-    def metrics(self) -> MetricsPane:
-        """The pane of every tab but Findings."""
-        return self.query_one(MetricsPane)
 
     @property
     def _arranged(self) -> str:
@@ -115,7 +112,7 @@ class GridKeys(ChartScreen, ListScreen):
         if self._shows_grid:
             self._step(0, by * max(1, self.metrics.grid.grid_layout.rows // 2))
         else:
-            self.items.move_pages(by)
+            self.items.move(by * max(1, self.size.height // 2))
 
     def on_line_list_moved(self) -> None:
         if self.arrangement.is_grid:
@@ -156,6 +153,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     def __init__(self, session: Session, run: RunView, from_picker: bool = False) -> None:
         """``from_picker``: from a run that is alone Esc leads back to the picker."""
         super().__init__(session, run)
+        self.timing, self.findings = TimingPane(run), FindingsPane(run)
         self._from_picker = from_picker
         self._chosen = self._tab_left(run)
         """The tab that the user chose."""
@@ -167,9 +165,9 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")
         yield TabBar(lambda: (self.run, self.tab), self.select_tab)
-        yield MetricsPane(self.run)
-        yield TimingPane(self.run)
-        yield FindingsPane(self.run)
+        yield self.metrics
+        yield self.timing
+        yield self.findings
         status = Status(
             self.footer, lambda: (self.timing if self.has_stages else self.metrics).note
         )
@@ -213,16 +211,6 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     @property
     def title_words(self) -> str:
         return TAB_BY_ID[self.tab].title
-
-    @property
-    def timing(self) -> TimingPane:
-        """The pane of the stages of a step."""
-        return self.query_one(TimingPane)
-
-    @property
-    def findings(self) -> FindingsPane:
-        """The pane of Findings."""
-        return self.query_one(FindingsPane)
 
     @property
     def items(self) -> LineList[Any]:

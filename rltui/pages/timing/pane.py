@@ -180,7 +180,7 @@ def timing_entries(
         columns = columns_for(width)
         if columns.spark >= 2 * _LONGER:  # names such as "reference per token"
             columns = replace(columns, name=columns.name + _LONGER, spark=columns.spark - _LONGER)
-        head = section_line(f"Other times {len(others)}", width, view, heads=columns)
+        head = section_line(f"Other times {len(others)}", width, view, heads=columns.heads(""))
         entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
         entries += row_entries(run, others, columns, view, margin)
 
@@ -197,6 +197,8 @@ class TimingPane(Vertical):
 
     def __init__(self, run: RunView) -> None:
         super().__init__()
+        self.stages = LineList[str](id="stages")
+        """The list."""
         self._run = run
         self._layout: TimingLayout = timing_layout(80, 20, 0)
         self._left: dict[RunKey, str | None] = {}
@@ -208,13 +210,8 @@ class TimingPane(Vertical):
     def compose(self) -> ComposeResult:
         yield Lines(self._draw_step, id="step")
         yield Lines(self._draw_head, id="stages-head")
-        yield LineList[str](id="stages")
+        yield self.stages
         yield Lines(self._draw_plot, id="plot")
-
-    @property
-    def stages(self) -> LineList[str]:
-        """The list."""
-        return self.query_one("#stages", LineList)
 
     @property
     def note(self) -> str:

@@ -22,13 +22,11 @@ from rltui.draw.line import (
     STAGE_TOKENS,
     STRONG,
     TEXT,
-    TITLE,
     Entry,
     Line,
     Span,
     Token,
     column,
-    fit_line,
     fixed,
     line_width,
     style,
@@ -41,7 +39,7 @@ from rltui.facts.timing import Anatomy, Cost, Stage
 from rltui.facts.x_axis import axis_of, is_live, padded_end, span_of
 from rltui.pages.findings.lines import heading
 from rltui.pages.metric.metric_chart import chart_of
-from rltui.pages.run.metric_table import spark_line
+from rltui.pages.run.metric_table import section_line, spark_head, spark_line
 from rltui.session import RunView
 from rltui.session.limits import stage_limits
 
@@ -232,19 +230,10 @@ def _known(number: float) -> float | None:
 
 def stages_head(run: RunView, columns: StageColumns, width: int, view: View) -> Line:
     """The heading of the table: the heads of its columns set into the rule."""
-    first, last, _ = span_of(run)
-    steps = f"{run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
-    steps = steps if cell_width(steps) < columns.spark else "run"
-    rule = view.glyphs.rule
-    line: Line = [("Stages ", TITLE)]
-    for name, start, _ in columns.shown[1:]:
-        head, indent = _HEADS.get(name, (steps, 0))
-        fill = start + indent - 1 - line_width(line)
-        if fill >= 0:
-            line += [(rule * fill, RULE), (" ", TEXT), (f"{head} ", MUTED)]
-    line.append((rule * max(0, width - line_width(line)), RULE))
-
-    return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+    heads = _HEADS | {"spark": (spark_head(run, columns.spark), 0)}
+    found = [(*heads[name], start) for name, start, _ in columns.shown[1:]]
+    places = [(head, start + indent, start + indent) for head, indent, start in found]
+    return section_line("Stages", width, view, heads=places)
 
 
 def stacked_lines(

@@ -18,13 +18,7 @@ import rltui.version
 from rltui.core.address import AUTO
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
-from rltui.remote.ray.message import (
-    ClusterError,
-    CodeMissingError,
-    Node,
-    SearchPlace,
-    ToChannel,
-)
+from rltui.remote.ray.message import ClusterError, CodeMissingError, Node, Search, ToPlace
 
 _CLIENT_PORT = 10001
 _NOTHING_HERE = "RAY_ADDRESS is not set, and no cluster of Ray runs on this machine"
@@ -37,26 +31,36 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         """``address``: ``auto``, or HOST:PORT of the Ray Client server. Raises ClusterError."""
-        self._address = address
+        self._named = address
+        self._address = os.environ.get("RAY_ADDRESS") or AUTO
+        if address != AUTO:
+            _, colon, port = address.rpartition(":")
+            whole = colon and port.isdigit()
+            self._address = f"ray://{address}" if whole else f"ray://{address}:{_CLIENT_PORT}"
         self._ships = False
         self._connect()
 
     def _connect(self) -> None:
-        _need_listener(_ray_address(self._address))
-        shipped = (
-            {"py_modules": [str(Path(rltui.version.__file__).parent)]} if self._ships else None
-        )
+        host, _, port = self._address.removeprefix("ray://").rpartition(":")
+        if port.isdigit():
+            try:
+                socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
+            except OSError as error:
+                reason = clean(error.strerror or str(error))
+                raise ClusterError(f"no cluster of Ray at {host}:{port}: {reason}") from None
+
+        code = {"py_modules": [str(Path(rltui.version.__file__).parent)]}
         try:
             ray.init(
-                _ray_address(self._address),
+                self._address,
                 namespace="rltui",
                 logging_level="CRITICAL",
                 log_to_driver=False,
                 configure_logging=False,
-                runtime_env=shipped,
+                runtime_env=code if self._ships else None,
             )
         except Exception as error:
-            if _ray_address(self._address) == AUTO and isinstance(error, ConnectionError):
+            if self._address == AUTO and isinstance(error, ConnectionError):
                 raise ClusterError(_NOTHING_HERE) from None
             raise ClusterError(f"no cluster of Ray can be reached: {_text(error)}") from error
 
@@ -64,8 +68,8 @@ class Cluster:
     def address(self) -> str:
         """Of the head, as the cluster calls it; that of the command line where it does not say."""
         with suppress(Exception):
-            return clean(str(ray.get_runtime_context().gcs_address)) or self._address
-        return self._address
+            return clean(str(ray.get_runtime_context().gcs_address)) or self._named
+        return self._named
 
     @property
     def version(self) -> str:
@@ -84,10 +88,16 @@ class Cluster:
     def nodes(self) -> dict[str, Node]:
         """The nodes that are alive, by id. Raises ClusterError."""
         try:
-            found = [n for n in ray.nodes() if n["Alive"]]
+            alive = [n for n in ray.nodes() if n["Alive"]]
         except Exception as error:
             raise ClusterError(f"the cluster does not answer: {_text(error)}") from error
-        return {n["NodeID"]: Node(n["NodeID"], _name(n)) for n in found}
+        found = {}
+        for node in alive:
+            name, address = str(node.get("NodeName") or ""), str(node["NodeManagerAddress"])
+            if name in ("", address):  # Ray's default
+                name = str(node.get("NodeManagerHostname") or address)
+            found[node["NodeID"]] = Node(node["NodeID"], clean(name))
+        return found
 
     def actor(self, node: Node, cls: type, *arguments: object) -> Any:
         """An actor on a node; no error shows before its first call."""
@@ -104,7 +114,7 @@ class Cluster:
         """Begin a call of the actor's ``turn``."""
         return actor.turn.remote(patience_s, looks=looks)
 
-    def aside(self, actor: Any, asked: ToChannel | SearchPlace) -> Any:
+    def aside(self, actor: Any, asked: ToPlace | Search) -> Any:
         """Begin a call of the actor's ``aside``."""
         return actor.aside.remote(asked)
 
@@ -127,8 +137,19 @@ class Cluster:
         """What a call returned. Raises ClusterError with the reason, for people."""
         try:
             return ray.get(call)
+        except RuntimeEnvSetupError as error:
+            raise ClusterError(f"Ray cannot copy rltui there: {_text(error)}") from error
         except Exception as error:
-            raise _explained(error) from error
+            cause = getattr(error, "cause", None)
+            if isinstance(cause, RltuiError):
+                raise ClusterError(str(cause)) from error
+            lines = [x.strip() for x in str(error).splitlines()]
+            missing = [x for x in lines if x.startswith(("ModuleNotFoundError", "ImportError"))]
+            if missing:
+                what = f"rltui cannot run there: {clean(missing[-1])}"
+                raise CodeMissingError(what) from error
+            ended = isinstance(error, RayActorError)
+            raise ClusterError("its reader ended" if ended else _text(cause or error)) from error
 
     def end(self, actors: Collection[Any]) -> None:
         """End actors."""
@@ -140,49 +161,6 @@ class Cluster:
         """Disconnect; what was started ends."""
         with suppress(Exception):
             ray.shutdown()
-
-
-def _ray_address(address: str) -> str:
-    if address == AUTO:
-        return os.environ.get("RAY_ADDRESS") or AUTO
-    _, colon, port = address.rpartition(":")
-    return f"ray://{address}" if colon and port.isdigit() else f"ray://{address}:{_CLIENT_PORT}"
-
-
-def _need_listener(address: str) -> None:
-    """Raises ClusterError unless something listens at HOST:PORT."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not port.isdigit():
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ClusterError(f"no cluster of Ray at {host}:{port}: {clean(reason)}") from None
-
-
-def _name(node: dict[str, Any]) -> str:
-    """The name that a node was started with; Ray's default is its address."""
-    name, address = str(node.get("NodeName") or ""), str(node["NodeManagerAddress"])
-    if name and name != address:
-        return clean(name)
-    return clean(str(node.get("NodeManagerHostname") or address))
-
-
-def _explained(error: Exception) -> ClusterError:
-    """An error of Ray, or one that was raised on a node."""
-    if isinstance(error, RuntimeEnvSetupError):
-        return ClusterError(f"Ray cannot copy rltui there: {_text(error)}")
-    cause = getattr(error, "cause", None)
-    if isinstance(cause, RltuiError):
-        return ClusterError(str(cause))
-    lines = [x.strip() for x in str(error).splitlines()]
-    missing = [x for x in lines if x.startswith(("ModuleNotFoundError", "ImportError"))]
-    if missing:
-        return CodeMissingError(f"rltui cannot run there: {clean(missing[-1])}")
-    if isinstance(error, RayActorError):
-        return ClusterError("its reader ended")
-    return ClusterError(_text(cause or error))
 
 
 def _text(error: BaseException) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rltui.core.clock import Clock, SystemClock
@@ -20,15 +20,13 @@ from rltui.remote.ray.message import (
     NodeFacts,
     NodeTrouble,
     Opening,
+    Place,
     Placed,
     Search,
     Searched,
-    SearchPlace,
-    ToChannel,
     ToPlace,
 )
 from rltui.remote.ray.node_reader import NodeReader
-from rltui.remote.ray.place import Place
 
 if TYPE_CHECKING:
     from rltui.remote.ray.cluster import Cluster
@@ -90,7 +88,7 @@ class _NodeRecord:
     """Its call for news that is under way."""
     called_at: float = 0.0
     """Time when that began, seconds since the epoch."""
-    asked: deque[ToChannel | SearchPlace] = field(default_factory=deque)
+    asked: deque[ToPlace | Search] = field(default_factory=deque)
     aside: Any = None
     """The call for the first of these, while news are waited for."""
     clock: ClockOffset = field(default_factory=ClockOffset)
@@ -134,23 +132,22 @@ class Driver:
             for number, record in enumerate(self._places):
                 owner = self._nodes.get(record.reader)
                 if owner is not None:
-                    owner.asked.append(SearchPlace(number, owner.seen[record.place.key]))
+                    owner.asked.append(Search(number, owner.seen[record.place.key]))
         elif isinstance(message, Failed):
             record = self._places[message.place]
-            owner = self._nodes.get(record.reader)
+            if record.reader in self._nodes:
+                self._nodes[record.reader].told.discard(message.place)
             record.reader = ""
-            if owner is not None:
-                owner.told.discard(message.place)
         elif isinstance(message, ToPlace):
             record = self._places[message.place]
             owner = self._nodes.get(record.reader)
-            if owner is not None and owner.actor is not None:
-                place = owner.seen[record.place.key] if message.opens else None
+            if message.opens and (owner is None or owner.actor is None):
+                self.say(ChannelLost(message.channel, "nobody reads it now"))
+            elif owner is not None and owner.actor is not None:
                 if message.opens:
                     owner.channels.add(message.channel)
-                owner.asked.append(ToChannel(message.channel, message.data, place))
-            elif message.opens:
-                self.say(ChannelLost(message.channel, "nobody reads it now"))
+                    message = replace(message, at=owner.seen[record.place.key])
+                owner.asked.append(message)
 
     def look(self) -> None:
         """Search every node once. Raises ClusterError if no node can run a reader."""
@@ -249,8 +246,8 @@ class Driver:
         try:
             found = self._cluster.result(call)
         except ClusterError as error:
-            if isinstance(asked, SearchPlace):
-                self.say(Searched(asked.number, failure=str(error)))
+            if isinstance(asked, Search):
+                self.say(Searched(asked.place, failure=str(error)))
             else:
                 self.say(ChannelLost(asked.channel, str(error)))
             return
@@ -326,5 +323,5 @@ class Driver:
             self.say(ChannelLost(channel, f"{record.node.name}: {why}"))
         record.channels.clear()
         for search in asked:
-            if isinstance(search, SearchPlace):
-                self.say(Searched(search.number, failure=why))
+            if isinstance(search, Search):
+                self.say(Searched(search.place, failure=why))

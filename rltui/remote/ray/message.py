@@ -6,10 +6,10 @@ The bytes of streams pass through: each place that is read has a channel, which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from rltui.remote.ray.place import Place
+from rltui.remote.wire.messages import State
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.run_files import RunFiles
 
@@ -23,6 +23,29 @@ class CodeMissingError(ClusterError):
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A directory or file to read on one or several nodes."""
+
+    logdir: int
+    """Number of the logdir that means it."""
+    path: Path
+    """Absolute, on the node."""
+    identity: str
+    """The same for all nodes that see the same directory, different for all others."""
+    shared: bool
+    """Whether it lies on a file system of the network, so that no node owns it."""
+    inside: str = ""
+    """What distinguishes it from other places of the logdir on the node, in the names of runs."""
+    prefix: str = ""
+    """Only runs whose name begins so are read."""
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """Equal for one place seen from several nodes."""
+        return self.logdir, self.inside, self.identity
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """A node that is alive."""
 
@@ -31,7 +54,7 @@ class Node:
     """As Ray was told, else the name of the host."""
 
 
-# -- from the session's process to the driver ---------------------------------------------------
+# -- from the session's process to the driver, which asks nodes ------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +81,15 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class ToPlace:
-    """Bytes for the node that reads a place; it opens a channel that it does not know."""
+    """Bytes for the node that reads a place."""
 
     place: int
     channel: int
     data: bytes
     opens: bool = False
+    """Whether the channel is a new one."""
+    at: Place | None = None
+    """The place as the node sees it; the driver adds it for a new channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +101,11 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Every node is to say which runs its places have, and of which files."""
+    """Say which runs there are, and of which files."""
+
+    place: int = 0
+    at: Place | None = None
+    """To a node: the place as it sees it."""
 
 
 # -- from the driver to the session's process ---------------------------------------------------
@@ -158,7 +188,9 @@ class Searched:
     runs: tuple[RunFiles, ...] = ()
     unreadable: tuple[Path, ...] = ()
     """Logs for which the node's user has no permission."""
+    state: State = field(default_factory=State)
     failure: str = ""
+    """Why it cannot be searched; empty when it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,24 +198,7 @@ class Alive:
     """There is nothing else to say."""
 
 
-# -- to and from a node ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ToChannel:
-    """Bytes for a channel; ``place`` opens it."""
-
-    channel: int
-    data: bytes
-    place: Place | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SearchPlace:
-    """Say which runs a place has."""
-
-    number: int
-    place: Place
+# -- from a node to the driver, beside these -----------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

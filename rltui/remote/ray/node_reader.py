@@ -7,6 +7,8 @@ stays in bounded buffers, and the streams then wait.
 from __future__ import annotations
 
 import os
+import re
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -15,10 +17,10 @@ from pathlib import Path
 
 from rltui.core.errors import RltuiError
 from rltui.formats import ALL_FORMATS, Belonging
-from rltui.remote.ray.message import FromPlace, Reads, Searched, SearchPlace, ToChannel, Turned
-from rltui.remote.ray.place import Place, expanded, place_at
+from rltui.remote.ray.message import FromPlace, Place, Reads, Search, Searched, ToPlace, Turned
 from rltui.remote.stream import Stream
 from rltui.remote.wire import WireError
+from rltui.remote.wire.messages import State
 from rltui.sources.discovery.processes import Process, Processes
 from rltui.sources.follow.reader import Reader
 from rltui.version import __version__
@@ -34,6 +36,16 @@ _DEPTH = 8
 #: Bytes of a log per batch, and of a stream that wait for a call: a full queue of a reader and
 #: what is on its way stay far below the memory that a node should spare.
 _BUDGET_BYTES, _MOST_WAITING = 1 << 18, 1 << 20
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+#: File systems that other hosts see, too.
+_SHARED = frozenset(
+    "nfs nfs4 cifs smb3 lustre beegfs gpfs ceph afs orangefs wekafs panfs fuse".split()  # noqa: SIM905
+)
+#: File systems in user space that show what lies on this host.
+_LOCAL_FUSE = frozenset(f"fuse.{n}" for n in ("fuse-overlayfs", "bindfs", "mergerfs", "lxcfs"))
+_OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class NodeReader:
@@ -58,13 +70,13 @@ class NodeReader:
         self._returned = time.monotonic()
         return Turned(news, places, __version__, (begun, time.time()), _resident())
 
-    def aside(self, asked: ToChannel | SearchPlace) -> Searched | None:
+    def aside(self, asked: ToPlace | Search) -> Searched | None:
         """Do something else, while a turn waits for news."""
-        if isinstance(asked, SearchPlace):
-            return _searched(asked, self._reads)
+        if isinstance(asked, Search):
+            return None if asked.at is None else _searched(asked.place, asked.at, self._reads)
         channel = self._channels.get(asked.channel)
-        if channel is None and asked.place is not None:
-            channel = Channel(asked.channel, asked.place, self._reads, self._news)
+        if channel is None and asked.at is not None:
+            channel = Channel(asked.channel, asked.at, self._reads, self._news)
             self._channels[asked.channel] = channel
         if channel is not None:
             channel.feed(asked.data)
@@ -157,18 +169,19 @@ class Channel:
         self._news.set()
 
 
-def _searched(asked: SearchPlace, reads: Reads) -> Searched:
+def _searched(number: int, place: Place, reads: Reads) -> Searched:
     """The runs of a place, without reading them."""
-    place = asked.place
     reader = Reader([place.path], ends=reads.ends)
     try:
         found = reader.scan()
     except RltuiError as error:
-        return Searched(asked.number, failure=str(error))
+        return Searched(number, failure=str(error))
     runs = tuple(run for run in found if run.key.name.startswith(place.prefix))
     files = dict.fromkeys(file.path for run in runs for file in run.files)
     unreadable = tuple(path for path in files if not os.access(path, os.R_OK))
-    return Searched(asked.number, runs, unreadable)
+    unclaimed = () if place.prefix else reader.state.unclaimed
+    state = State(notes=reader.state.notes, unclaimed=unclaimed)
+    return Searched(number, runs, unreadable, state)
 
 
 def _resident() -> int:
@@ -217,3 +230,56 @@ def _is_of_ray(process: Process | None, processes: Processes) -> bool:
             return True
         process = processes.get(process.parent)
     return False
+
+
+def place_at(logdir: int, path: Path, inside: str = "", prefix: str = "") -> Place:
+    """The place of an existing path. Raises OSError."""
+    path = path.resolve(strict=True)
+    status = path.stat()
+    mount = _mount_of(path)
+    if mount is not None:
+        kind, source, within = mount
+        if kind in _SHARED or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE):
+            return Place(logdir, path, f"{kind} {source} {within}", True, inside, prefix)
+    identity = f"{_boot_id()} {status.st_dev} {status.st_ino}"
+    return Place(logdir, path, identity, False, inside, prefix)
+
+
+def expanded(text: str) -> Path:
+    """A path as of this node: ``~`` and environment variables stand for what they are here."""
+    rest = os.path.expandvars(text.lstrip("/"))
+    if rest.startswith("~"):
+        return Path(rest).expanduser()
+    return Path("/", rest.lstrip("/"))
+
+
+def _mount_of(path: Path, mounts: Path = _MOUNTS) -> tuple[str, str, str] | None:
+    """Type and source of the file system of a path, and the path within it; None where that
+    cannot be known."""
+    best: tuple[int, str, str, str] | None = None
+    try:
+        lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        left, _, right = line.partition(" - ")
+        fields, more = left.split(), right.split()
+        if len(fields) < 5 or len(more) < 2:
+            continue
+        root, point = map(_plain, fields[3:5])
+        if path.is_relative_to(point) and (best is None or len(point) >= best[0]):
+            within = str(Path(root, path.relative_to(point)))
+            best = len(point), more[0], _plain(more[1]), within
+    return None if best is None else best[1:]
+
+
+def _plain(field: str) -> str:
+    """A field of ``mountinfo`` without its octal escapes."""
+    return _OCTAL.sub(lambda found: chr(int(found[1], 8)), field)
+
+
+def _boot_id() -> str:
+    try:
+        return _BOOT.read_text("ascii").strip()
+    except OSError:
+        return socket.gethostname()

@@ -24,10 +24,11 @@ from rltui.remote.ray.message import (
     FromPlace,
     NodeFacts,
     NodeTrouble,
+    Place,
     Placed,
+    Searched,
     ToPlace,
 )
-from rltui.remote.ray.place import Place
 from rltui.remote.rereading import ReadFiles
 from rltui.remote.wire import Kind
 from rltui.remote.wire.messages import Again, Found, Read, State
@@ -110,7 +111,7 @@ class Channel:
 
 
 @dataclass(slots=True)
-class _PlaceState:
+class PlaceState:
     """A place, the conversation about it, and how far its files came."""
 
     place: Place
@@ -128,8 +129,10 @@ class _PlaceState:
     asked: bool = False
     """Whether the node waits to be told which of them to read."""
     chosen: list[int] = field(default_factory=list)
-    assigned: bool = False
-    """Whether a node is to read it."""
+    node: str = ""
+    """Id of the node that is to read it; empty for none."""
+    searched: Searched | None = None
+    """What it has, if only that was asked for."""
     trouble: str = ""
     """Why no node reads it."""
     failure: str = ""
@@ -153,11 +156,14 @@ class Places:
         self._authority = authority
         self._wishes = wishes
         self._send = send
-        self._places: list[_PlaceState] = []
+        self.places: list[PlaceState] = []
+        """In the order of their numbers."""
         self._numbers = count(1)
         self._rereads: dict[int, Channel] = {}
-        self._nodes: dict[str, Note] = {}
-        self._clocks: dict[str, NodeFacts] = {}
+        self.nodes: dict[str, NodeFacts] = {}
+        """By their ids."""
+        self.trouble: dict[str, str] = {}
+        """What is wrong with nodes, by their names; empty where that is over."""
         self._keys: frozenset[RunKey] = frozenset()
         self._wanted: frozenset[RunKey] = frozenset()
         self._complete = False
@@ -168,19 +174,19 @@ class Places:
     @property
     def known(self) -> tuple[tuple[Place, str], ...]:
         """For a driver that begins: the places in the order of their numbers."""
-        return tuple((p.place, p.paths.label) for p in self._places)
+        return tuple((p.place, p.paths.label) for p in self.places)
 
     def begin(self, *, follow: bool) -> None:
         """Read what nodes have, and go on if it is to be followed."""
         self._task = Read(follow)
-        for number, place in enumerate(self._places):
-            if place.assigned and place.talk is None:
+        for number, place in enumerate(self.places):
+            if place.node and place.talk is None:
                 self._open(number, place)
 
     @property
     def ended(self) -> bool:
         """Whether all has been read once, as far as that is possible."""
-        return all(p.ended or p.wrong for p in self._places)
+        return all(p.ended or p.wrong for p in self.places)
 
     # -- what the driver says -----------------------------------------------------------------
 
@@ -192,27 +198,27 @@ class Places:
             self._lose(message)
         elif isinstance(message, Placed):
             paths = PlacePaths(self._authority, message.place, message.label)
-            self._places.append(_PlaceState(message.place, paths))
+            self.places.append(PlaceState(message.place, paths))
         elif isinstance(message, Assigned):
             return self._assign(message)
         elif isinstance(message, NodeTrouble):
-            node = clean(message.node)
-            path = RemotePath(f"{RAY}:", self._authority, f"{node}:")
-            if message.trouble:
-                self._clocks.pop(node, None)
-                self._nodes[node] = Note(path, None, Level.WATCH, clean(message.trouble))
-            elif node in self._nodes:
-                self._nodes[node] = Note(path, None, Level.OK, READABLE)
+            if message.trouble or message.node in self.trouble:
+                self.trouble[message.node] = message.trouble
+        elif isinstance(message, Searched):
+            place, far = self.places[message.place], message.state
+            notes, unclaimed = map(place.paths.notes, (far.notes or (), far.unclaimed or ()))
+            place.far, place.failure = State(None, None, notes, unclaimed), message.failure
+            place.searched = message
         elif isinstance(message, NodeFacts):
-            self._clocks[clean(message.node.name)] = message
+            self.nodes[message.node.id] = message
         elif isinstance(message, Alive):
             self._choose(whatever=True)
         return []
 
     def _assign(self, assigned: Assigned) -> list[Batch]:
-        place = self._places[assigned.place]
+        place = self.places[assigned.place]
         before, place.trouble = place.trouble, assigned.trouble
-        place.assigned = bool(assigned.node)
+        place.node = assigned.node
         place.talk = None
         self._choose()
         if assigned.trouble:
@@ -221,7 +227,7 @@ class Places:
             self._open(assigned.place, place)
         return list(self._noted(place, Level.OK, READABLE)) if before else []
 
-    def _open(self, number: int, place: _PlaceState) -> None:
+    def _open(self, number: int, place: PlaceState) -> None:
         """Begin a conversation with the node that reads a place, from what is known."""
         channel = Channel(next(self._numbers), number, self._send)
         place.channel = channel.number
@@ -234,7 +240,7 @@ class Places:
         if waiting is not None:
             waiting.came.put(news)
             return
-        place = next((p for p in self._places if p.channel == news.channel and p.talk), None)
+        place = next((p for p in self.places if p.channel == news.channel and p.talk), None)
         if place is None or place.talk is None:
             return
         failure = "its reader ended" if news.ended else ""
@@ -251,16 +257,16 @@ class Places:
             place.talk, place.failure = None, failure
             self._choose()
             if self._follows:
-                self._send(Failed(self._places.index(place)))
+                self._send(Failed(self.places.index(place)))
 
-    def _received(self, place: _PlaceState, there: Batch) -> Iterator[Batch]:
+    def _received(self, place: PlaceState, there: Batch) -> Iterator[Batch]:
         """A batch as of the node, if its run is to be read."""
         batch = place.paths.batch(there)
         place.files.note(there, batch.source.path)
         if self._wants(batch.run):
             yield batch
 
-    def _note(self, place: _PlaceState, event: Event) -> None:
+    def _note(self, place: PlaceState, event: Event) -> None:
         """How far a node is."""
         if isinstance(event, Found):
             place.found, place.asked = event.runs, True
@@ -283,7 +289,7 @@ class Places:
         """An actor has ended; another one reads on, but not for ever what is read once."""
         if (waiting := self._rereads.get(lost.channel)) is not None:
             waiting.came.put(lost)
-        for place in self._places:
+        for place in self.places:
             if place.channel == lost.channel and place.talk is not None:
                 place.talk = None
                 place.failures += 1
@@ -295,12 +301,12 @@ class Places:
         found: list[Batch] = []
         for channel in self._rereads.copy().values():
             channel.came.put(ChannelLost(channel.number, why))
-        for number, place in enumerate(self._places):
+        for number, place in enumerate(self.places):
             if not place.trouble:
                 found += self._assign(Assigned(number, "", why))
         return found
 
-    def _noted(self, place: _PlaceState, level: Level, message: str) -> Iterator[Batch]:
+    def _noted(self, place: PlaceState, level: Level, message: str) -> Iterator[Batch]:
         """A note on each run of a place, which is complete as it is while nobody reads it."""
         noted: set[RunKey] = set()
         for batch in place.files.known:
@@ -318,17 +324,17 @@ class Places:
         tell the nodes."""
         choose = self._wishes.choose
         if not self._complete:
-            searched = [p.found is not None for p in self._places if not p.wrong]
+            searched = [p.found is not None for p in self.places if not p.wrong]
             self._complete = any(searched) if whatever else all(searched)
         if choose is None or not self._complete:
             return
-        keys = frozenset(key for p in self._places for key in p.runs)
+        keys = frozenset(key for p in self.places for key in p.runs)
         if keys != self._keys:
             self._keys, self._wanted = keys, frozenset(choose(keys))
         self._tell_chosen()
 
     def _tell_chosen(self) -> None:
-        for place in self._places:
+        for place in self.places:
             wanted = map(place.paths.key, place.found or ())
             chosen = [n for n, key in enumerate(wanted) if key in self._wanted]
             told = place.found is None or not (place.asked or chosen != place.chosen)
@@ -345,7 +351,7 @@ class Places:
         where that cannot give what was read before. Raises UnreachableError where nobody can be
         asked now."""
         generations = tuple(generations)
-        for number, place in enumerate(self._places):
+        for number, place in enumerate(self.places):
             wanted = place.files.wanted(sources, generations, place.paths)
             if wanted is not None and place.wrong:
                 raise UnreachableError(place.wrong)
@@ -355,7 +361,7 @@ class Places:
 
     def connected(self, number: int) -> Conversation:
         """Another conversation about a place, after a search. Raises LinkLostError, SourceError."""
-        place = self._places[number]
+        place = self.places[number]
         channel = Channel(next(self._numbers), number, self._send)
         self._rereads[channel.number] = channel
         wishes = replace(self._wishes, choose=None)
@@ -368,47 +374,54 @@ class Places:
     @property
     def failures(self) -> list[str]:
         """Why places that the command line names cannot be read."""
-        return [p.failure for p in self._places if p.failure and not p.place.inside]
+        return [p.failure for p in self.places if p.failure and not p.place.inside]
 
     @property
     def logdirs(self) -> set[int]:
         """Numbers of the logdirs that some node has."""
-        return {p.place.logdir for p in self._places}
+        return {p.place.logdir for p in self.places}
 
     @property
     def unread(self) -> set[int]:
         """Numbers of the logdirs that no node reads any more."""
-        return self.logdirs - {p.place.logdir for p in self._places if not p.trouble}
+        return self.logdirs - {p.place.logdir for p in self.places if not p.trouble}
 
     @property
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known)."""
-        each = [p.far.progress or (0, 0) for p in self._places]
+        each = [p.far.progress or (0, 0) for p in self.places]
         return sum(read for read, _ in each), sum(known for _, known in each)
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Trouble with nodes and directories."""
-        found = list(self._nodes.values())
-        for node, facts in tuple(self._clocks.items()):  # another thread takes messages
-            path = RemotePath(f"{RAY}:", self._authority, f"{node}:")
-            found += clock_note(path, node, *facts.ahead_s)
-        for place in self._places:
+        found: list[Note] = []
+        for node, text in self.trouble.copy().items():  # another thread takes messages
+            level = Level.WATCH if text else Level.OK
+            found.append(Note(self._path_of(node), None, level, clean(text) or READABLE))
+        for facts in self.nodes.copy().values():
+            node = facts.node.name
+            if not self.trouble.get(node):
+                found += clock_note(self._path_of(node), clean(node), *facts.ahead_s)
+        for place in self.places:
             found += place.far.notes or ()
-        for place in self._places:
+        for place in self.places:
             text = place.trouble or ("" if place.place.inside else place.failure)
             if text:
                 path = place.paths.translated(place.place.path)
                 found.append(Note(path, None, Level.WATCH, clean(text)))
         return tuple(found)
 
+    def _path_of(self, node: str) -> Path:
+        return RemotePath(f"{RAY}:", self._authority, f"{clean(node)}:")
+
     @property
     def unclaimed(self) -> tuple[Note, ...]:
         """Files that look like logs and are not read."""
-        shown = (p for p in self._places if not p.place.prefix)
+        shown = (p for p in self.places if not p.place.prefix)
         return tuple(note for place in shown for note in place.far.unclaimed or ())
 
     @property
     def run_count(self) -> int:
         """Runs that were found and are to be read."""
-        return sum(p.far.run_count or 0 for p in self._places)
+        return sum(p.far.run_count or 0 for p in self.places)

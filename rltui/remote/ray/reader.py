@@ -9,17 +9,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rltui.core.address import RemotePath
-from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import Batch, Note, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.remote.ray.driver_process import DriverProcess, LostError
 from rltui.remote.ray.message import Looked, Opening, Reads, Search
 from rltui.remote.ray.places import UNREACHABLE, Places
-from rltui.remote.ray.survey import ClusterFacts, Survey
-from rltui.remote.rereading import Rereading
+from rltui.remote.ray.survey import ClusterFacts, cluster_facts
+from rltui.remote.rereading import Rereading, StreamedReader
+from rltui.remote.wire.messages import Again
 from rltui.remote.wishes import Wishes
-from rltui.sources.follow.queued import Arriving, BatchQueue, ReaderState, ThreadedReader
+from rltui.sources.follow.queued import BatchQueue, ReaderState
 from rltui.version import __version__
 
 #: Seconds for a driver to connect and to search the nodes.
@@ -37,7 +38,7 @@ class _EndError(Exception):
     """All has been read once."""
 
 
-class RayReader(ThreadedReader):
+class RayReader(StreamedReader):
     """A :class:`~rltui.sources.follow.queued.Reading` of the logdirs on one cluster."""
 
     def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
@@ -53,8 +54,10 @@ class RayReader(ThreadedReader):
         self._rereading: dict[int, Rereading] = {}
         """By the numbers of places."""
         self._driver: DriverProcess | None = None
-        self._connected = self._looked = False
-        """Whether the cluster has answered, and every node was searched."""
+        self._connected = False
+        """Whether the cluster has answered."""
+        self._looked: Looked | None = None
+        """Set when every node has been searched."""
         self._follows = True
         self._over = False
         """Whether all has been read once; runs may still be read again."""
@@ -92,17 +95,17 @@ class RayReader(ThreadedReader):
 
     def survey(self) -> ClusterFacts:
         """What every node has; no log is read. Raises UnreachableError."""
-        survey = Survey(self._logdirs[0].authority)
+        places = self._places
         try:
             driver = self._start_driver()
-            self._await_look(driver, survey)
+            self._await_look(driver)
             driver.send(Search())
             end = time.monotonic() + _SURVEY_S
-            while not survey.complete and time.monotonic() < end:
-                message = driver.receive()
-                self._places.receive(message)
-                survey.note(message)
-            return survey.facts(driver.received)
+            while any(p.node and not p.searched for p in places.places):
+                places.receive(driver.receive())
+                if time.monotonic() > end:
+                    break
+            return cluster_facts(places, self._looked or Looked(), driver.received)
         except LostError as error:
             raise UnreachableError(f"{self._logdirs[0]}: {error}") from None
         finally:
@@ -153,42 +156,21 @@ class RayReader(ThreadedReader):
 
     # -- once more ----------------------------------------------------------------------------
 
-    def read_again(
-        self,
-        key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Mapping[Path, SourceInfo],
-        generations: Iterable[int],
-    ) -> Iterator[Batch] | None:
-        """What was read of a run, once more, by the node that has its files; None where one of
-        them was deleted or written anew."""
-        try:
-            found = self._places.wanted(sources, generations)
-        except UnreachableError as error:
-            return Arriving(_failing(error), lambda: True)
+    def _again(
+        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> tuple[Rereading, Again] | None:
+        found = self._places.wanted(sources, generations)
         if found is None:
             return None
         number, wanted = found
         if number not in self._rereading:
             connect = partial(self._places.connected, number)
-            self._rereading[number] = Rereading(connect, self._on_news, self._wishes.clock)
-        return self._rereading[number].read(wanted)
+            self._rereading[number] = Rereading(connect, self._queue.tell, self._wishes.clock)
+        return self._rereading[number], wanted
 
-    def rereadable(
-        self,
-        key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Mapping[Path, SourceInfo],
-        generations: Iterable[int],
-    ) -> bool | None:
-        """Whether that would give all of a run, as far as is known here."""
-        try:
-            found = self._places.wanted(sources, generations)
-            return found is not None and self._driver is not None
-        except UnreachableError:
-            return False
-
-    def _on_news(self) -> None:
-        if self.on_batch is not None:
-            self.on_batch()
+    @property
+    def _away(self) -> bool:
+        return self._driver is None
 
     # -- driver -------------------------------------------------------------------------------
 
@@ -204,23 +186,21 @@ class RayReader(ThreadedReader):
 
     def _start_driver(self) -> DriverProcess:
         """Raises LostError where the reader was stopped meanwhile."""
-        self._connected = self._looked = False
+        self._connected, self._looked = False, None
         opening = Opening(self._logdirs[0].authority, self._reads, self._places.known)
         driver = self._driver = DriverProcess(opening)  # stop() ends it from now on
         if self._stopping.is_set():
             raise LostError("stopped")
         return driver
 
-    def _await_look(self, driver: DriverProcess, survey: Survey | None = None) -> None:
+    def _await_look(self, driver: DriverProcess) -> None:
         end = time.monotonic() + _LOOK_S
-        while not self._looked:
+        while self._looked is None:
             message = driver.receive(end - time.monotonic())
-            if survey is not None:
-                survey.note(message)
             if isinstance(message, Looked):
                 if message.failure:
                     raise LostError(message.failure)
-                self._looked = True
+                self._looked = message
             self._connected = True
             batches = self._places.receive(message)
             if self._thread is not None:  # else nothing was read before
@@ -239,15 +219,10 @@ class RayReader(ThreadedReader):
         return self._places.progress
 
     @property
-    def ended(self) -> bool:
-        """False: a cluster may always log more."""
-        return False
-
-    @property
     def state(self) -> ReaderState:
         """How the logdirs are doing; of the runs of one node nothing is known."""
         places = self._places
-        missing = self._missing if self._connected and self._looked else ()
+        missing = self._missing if self._looked else ()
         return ReaderState(
             notes=places.notes,
             unread=tuple(Note(path, None, Level.WATCH, _MISSING) for path in missing),
@@ -261,8 +236,3 @@ class RayReader(ThreadedReader):
     def _missing(self) -> list[RemotePath]:
         there = self._places.logdirs
         return [path for number, path in enumerate(self._logdirs) if number not in there]
-
-
-def _failing(error: UnreachableError) -> Iterator[Batch]:
-    raise error
-    yield

@@ -13,18 +13,8 @@ from rltui.core.address import AUTO
 from rltui.core.errors import SourceError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.text import clean
-from rltui.remote.ray.message import (
-    Assigned,
-    ClusterError,
-    CodeMissingError,
-    Looked,
-    NodeFacts,
-    NodeTrouble,
-    Placed,
-    Searched,
-)
-from rltui.remote.ray.place import Place
-from rltui.remote.ray.places import PlacePaths
+from rltui.remote.ray.message import ClusterError, CodeMissingError, Looked, NodeFacts, Searched
+from rltui.remote.ray.places import Places
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.version import __version__
 
@@ -66,96 +56,52 @@ class ClusterFacts:
     """Bytes that were sent here for it."""
 
 
-@dataclass(slots=True)
-class _PlaceFacts:
-    """A place and what was found in it."""
+def cluster_facts(places: Places, looked: Looked, received: int) -> ClusterFacts:
+    """What nodes have said during a search. ``received``: bytes that came here for it."""
+    runs: list[RunFiles] = []
+    unreadable: list[Path] = []
+    for place in places.places:
+        here, found = place.paths, place.searched or Searched(0)
+        unreadable += map(here.translated, found.unreadable)
+        for run in found.runs:
+            files = tuple(replace(f, path=here.translated(f.path)) for f in run.files)
+            runs.append(RunFiles(here.key(run.key), here.translated(run.path), files))
 
-    place: Place
-    paths: PlacePaths
-    reader: str = ""
-    searched: Searched | None = None
+    nodes = sorted(places.nodes.values(), key=lambda facts: (facts.node.name, facts.node.id))
+    names = Counter(facts.node.name for facts in nodes)
+    hosts = [_host(facts, places, alone=names[facts.node.name] == 1) for facts in nodes]
+    for name, trouble in sorted(places.trouble.items()):
+        if trouble and name not in names:
+            hosts.append(HostFacts(clean(name), reader=False, trouble=clean(trouble)))
+    return ClusterFacts(
+        address=looked.address,
+        version=looked.version,
+        hosts=tuple(hosts),
+        runs=tuple(sorted(runs, key=lambda run: run.key)),
+        unreadable=tuple(unreadable),
+        received=received,
+    )
 
 
-class Survey:
-    """Collects what the driver says during a search."""
-
-    def __init__(self, authority: str) -> None:
-        """``authority``: of the address on the command line."""
-        self._authority = authority
-        self._looked = Looked()
-        self._places: list[_PlaceFacts] = []
-        self._nodes: dict[str, NodeFacts] = {}
-        self._trouble: dict[str, str] = {}
-
-    def note(self, message: object) -> None:
-        """Keep what concerns it."""
-        if isinstance(message, Looked):
-            self._looked = message
-        elif isinstance(message, Placed):
-            paths = PlacePaths(self._authority, message.place, message.label)
-            self._places.append(_PlaceFacts(message.place, paths))
-        elif isinstance(message, Assigned):
-            self._places[message.place].reader = message.node
-        elif isinstance(message, NodeFacts):
-            self._nodes[message.node.id] = message
-        elif isinstance(message, NodeTrouble):
-            self._trouble[message.node] = message.trouble
-        elif isinstance(message, Searched):
-            self._places[message.place].searched = message
-
-    @property
-    def complete(self) -> bool:
-        """Whether no search is awaited."""
-        return all(p.searched or not p.reader for p in self._places)
-
-    def facts(self, received: int) -> ClusterFacts:
-        """All of it. ``received``: bytes that came here."""
-        runs: list[RunFiles] = []
-        unreadable: list[Path] = []
-        for place in self._places:
-            here, found = place.paths, place.searched or Searched(0)
-            unreadable += map(here.translated, found.unreadable)
-            for run in found.runs:
-                files = tuple(replace(f, path=here.translated(f.path)) for f in run.files)
-                runs.append(RunFiles(here.key(run.key), here.translated(run.path), files))
-        address = self._looked.address or self._authority
-        return ClusterFacts(
-            address=address,
-            version=self._looked.version,
-            hosts=tuple(self._hosts()),
-            runs=tuple(sorted(runs, key=lambda run: run.key)),
-            unreadable=tuple(unreadable),
-            received=received,
-        )
-
-    def _hosts(self) -> Iterator[HostFacts]:
-        nodes = sorted(self._nodes.values(), key=lambda f: (f.node.name, f.node.id))
-        names = Counter(f.node.name for f in nodes)
-        for facts in nodes:
-            node = facts.node
-            alone = names[node.name] == 1
-            yield self._host(facts, node.name if alone else f"{node.name}-{node.id[:6]}")
-        for name, trouble in sorted(self._trouble.items()):
-            if trouble and name not in names:
-                yield HostFacts(clean(name), reader=False, trouble=clean(trouble))
-
-    def _host(self, facts: NodeFacts, name: str) -> HostFacts:
-        own = [p for p in self._places if p.reader == facts.node.id]
-        late = [str(p.place.path) for p in own if p.searched is None]
-        runs = [run for p in own if p.searched for run in p.searched.runs]
-        sizes = [file.size for run in runs for file in run.files]
-        trouble = clean(self._trouble.get(facts.node.name, ""))
-        unfinished = f"the search of {clean(late[0])} has not ended" if late else ""
-        return HostFacts(
-            name=clean(name),
-            reader=not trouble,
-            places=facts.places,
-            runs=len(runs),
-            files=len(sizes),
-            size=sum(sizes),
-            memory_bytes=facts.memory_bytes,
-            trouble=trouble or unfinished,
-        )
+def _host(facts: NodeFacts, places: Places, *, alone: bool) -> HostFacts:
+    """A node, which may be ``alone`` with its name."""
+    node = facts.node
+    own = [p for p in places.places if p.node == node.id]
+    late = [str(p.place.path) for p in own if p.searched is None]
+    runs = [run for p in own if p.searched for run in p.searched.runs]
+    sizes = [file.size for run in runs for file in run.files]
+    trouble = clean(places.trouble.get(node.name, ""))
+    unfinished = f"the search of {clean(late[0])} has not ended" if late else ""
+    return HostFacts(
+        name=clean(node.name if alone else f"{node.name}-{node.id[:6]}"),
+        reader=not trouble,
+        places=facts.places,
+        runs=len(runs),
+        files=len(sizes),
+        size=sum(sizes),
+        memory_bytes=facts.memory_bytes,
+        trouble=trouble or unfinished,
+    )
 
 
 class TaskCluster:

@@ -11,7 +11,6 @@ import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from rltui.core.address import RemotePath
 from rltui.core.batch import Note
 from rltui.core.clock import Clock
 from rltui.core.level import Level
-from rltui.files.remote.status import RemoteStatus
+from rltui.files.remote.status import RemoteEntry, RemoteStatus, remote_status
 from rltui.remote.conversation import Conversation, LinkLostError
 from rltui.remote.ssh.link import SshLink, SshPaths
 from rltui.remote.wire.messages import MOST_READ, Answer, Question, Sort, What
@@ -59,14 +58,15 @@ class SshFiles:
     def status(self, path: Path) -> RemoteStatus:
         """Of a file or directory, links followed."""
         found, _ = self._ask(Question(What.STATUS, _place(path)))
-        mode, device = _MODES[found.sort], -1 - abs(hash(path.parts[:2]))
-        return RemoteStatus(mode, device, hash(str(path)), found.size, found.modified_ns)
+        return remote_status(path, _MODES[found.sort], found.size, found.modified_ns)
 
-    def entries(self, path: Path) -> list[FarEntry]:
+    def entries(self, path: Path) -> list[RemoteEntry]:
         """The names in a directory."""
         found, _ = self._ask(Question(What.NAMES, _place(path)))
         return [
-            FarEntry(str(name), str(path / name), sort, partial(self.status, path / name))
+            RemoteEntry(
+                str(name), str(path / name), _MODES[sort], partial(self.status, path / name)
+            )
             for name, sort in found.names
         ]
 
@@ -179,30 +179,6 @@ class SshFiles:
         if talk is not None:
             talk.close()
             talk.release()
-
-
-@dataclass(frozen=True, slots=True)
-class FarEntry:
-    """A name in a directory on another host."""
-
-    name: str
-    path: str
-    """Its address."""
-    sort: Sort
-    stat: Callable[[], RemoteStatus]
-    """Asks for its status."""
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as of DirEntry
-        """Whether it is a directory, and no link to one."""
-        return self.sort is Sort.DIRECTORY
-
-    def is_file(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as of DirEntry
-        """Whether it is a regular file, or a link to one."""
-        return self.sort is Sort.FILE
-
-    def is_symlink(self) -> bool:
-        """False: links are followed there."""
-        return False
 
 
 def _place(path: Path) -> Path:

@@ -16,19 +16,19 @@ from functools import partial
 from pathlib import Path
 
 from rltui.core.address import RemotePath
-from rltui.core.batch import Batch, Note, RunKey, SourceInfo
+from rltui.core.batch import Batch, Note, SourceInfo
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.files.disk import offer
 from rltui.files.trouble import Notes, Trouble
 from rltui.remote.conversation import Conversation, LinkLostError, Paths, clock_note
-from rltui.remote.rereading import ReadFiles, Rereading
+from rltui.remote.rereading import ReadFiles, Rereading, StreamedReader
 from rltui.remote.ssh.files import SshFiles
 from rltui.remote.ssh.link import SshLink, SshPaths, ssh_command
-from rltui.remote.wire.messages import State
+from rltui.remote.wire.messages import Again, State
 from rltui.remote.wishes import NotInstalledError, Wishes
 from rltui.sources.discovery.run_files import EMPTY
-from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
+from rltui.sources.follow.queued import BatchQueue, ReaderState
 
 #: Seconds until a lost connection is tried again: the first time, and at most.
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.5, 30.0
@@ -38,7 +38,7 @@ _ATTEMPTS = 3
 _NOTED_S = 10.0
 
 
-class SshReader(ThreadedReader):
+class SshReader(StreamedReader):
     """A :class:`~rltui.sources.follow.queued.Reading` of one host."""
 
     def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
@@ -55,7 +55,7 @@ class SshReader(ThreadedReader):
         root = RemotePath(*logdirs[0].parts[:2])
         self._store = SshFiles(root, ssh_command(self._host, ["~"], os.environ), wishes.clock)
         offer(root, self._store)
-        self._rereading = Rereading(self._connected_again, self._on_news, wishes.clock)
+        self._rereading = Rereading(self._connected_again, self._queue.tell, wishes.clock)
         self._outage = Outage(wishes)
         self._talk: Conversation | None = None
         self._last = State()
@@ -109,26 +109,15 @@ class SshReader(ThreadedReader):
                 return
             self._stopping.wait(_LEAST_PAUSE_S * 2**attempt)
 
-    def read_again(
-        self,
-        key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Mapping[Path, SourceInfo],
-        generations: Iterable[int],
-    ) -> Iterator[Batch] | None:
-        """What was read of a run, once more, over a connection of its own; None where one of its
-        files was deleted or written anew."""
+    def _again(
+        self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> tuple[Rereading, Again] | None:
         wanted = self._files.wanted(sources, generations, self._paths)
-        return None if wanted is None else self._rereading.read(wanted)
+        return None if wanted is None else (self._rereading, wanted)
 
-    def rereadable(
-        self,
-        key: RunKey,  # noqa: ARG002 - its files say enough
-        sources: Mapping[Path, SourceInfo],
-        generations: Iterable[int],
-    ) -> bool | None:
-        """Whether that would give all of a run, as far as is known here."""
-        wanted = self._files.wanted(sources, generations, self._paths)
-        return wanted is not None and not self._outage.message
+    @property
+    def _away(self) -> bool:
+        return bool(self._outage.message)
 
     def _connected_again(self) -> Conversation:
         """Another connection, after a search. Raises LinkLostError and SourceError."""
@@ -140,10 +129,6 @@ class SshReader(ThreadedReader):
             talk.release()
             raise
         return talk
-
-    def _on_news(self) -> None:
-        if self.on_batch is not None:
-            self.on_batch()
 
     # -- live ---------------------------------------------------------------------------------
 
@@ -192,11 +177,6 @@ class SshReader(ThreadedReader):
             self._queue.put(replace(self._paths.batch(batches[-1]), notes=found))
 
     # -- state --------------------------------------------------------------------------------
-
-    @property
-    def ended(self) -> bool:
-        """False: a host may come back."""
-        return False
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known) on the far side."""

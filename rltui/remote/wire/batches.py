@@ -82,10 +82,10 @@ class _Item:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """The rest of a batch, whose fields have its names."""
+    """Of a batch, whose names its fields have; a frame of kind PART has items and texts alone."""
 
-    file: Annotated[int, Bounds(0, _MOST_FILES)]
-    at: tuple[int, int, int, float]
+    file: Annotated[int, Bounds(0, _MOST_FILES)] = 0
+    at: tuple[int, int, int, float] = (0, 0, 0, 0.0)
     """Size, offset, records and modification time of the file."""
     about: _File | None = None
     items: Annotated[tuple[object, ...], Bounds(0, 1 << 24)] = ()
@@ -103,14 +103,6 @@ class _Record:
     sampled: bool = False
     checksum: int | None = None
     finished: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """What a frame of kind PART has of a batch."""
-
-    items: Annotated[tuple[object, ...], Bounds(0, 1 << 24)] = ()
-    texts: tuple[TextPoint, ...] = ()
 
 
 _FILE_FIELDS = tuple(f.name for f in fields(_File))
@@ -255,12 +247,7 @@ class BatchDecoder:
 
     def batch_of(self, frame: Frame) -> Batch | None:
         """The batch that a frame of kind BATCH completes; None for a PART. Raises WireError."""
-        record = load_json(frame.record)
-        found: _Content | _Record
-        if frame.kind == Kind.PART:
-            found = message_of(_Content, record)
-        else:
-            found = message_of(_Record, record)
+        found = message_of(_Record, load_json(frame.record))
         columns = memoryview(frame.columns)
         for about in found.items:
             item, used = self._item(about, columns)
@@ -270,7 +257,7 @@ class BatchDecoder:
         for text in found.texts:
             self._texts.append(text)
             self._wait_with(len(text.tag) + len(text.text))
-        if not isinstance(found, _Record):
+        if frame.kind == Kind.PART:
             return None
 
         file = self._file(found)

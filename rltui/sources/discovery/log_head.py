@@ -49,7 +49,7 @@ _GAP_BYTES = 16
 
 
 class Recent(Generic[K, V]):
-    """Entries that were read or written since the last but one :meth:`turn`."""
+    """Entries that were read or written since the last but one :meth:`begin_search`."""
 
     def __init__(self) -> None:
         self._entries: dict[K, V] = {}
@@ -74,7 +74,7 @@ class Recent(Generic[K, V]):
         """Entries of the current search."""
         return list(self._entries.items())
 
-    def turn(self) -> None:
+    def begin_search(self) -> None:
         """A search begins: forget what the last one did not ask for."""
         self._before, self._entries = self._entries, {}
 
@@ -155,10 +155,10 @@ class HeadReader:
         """How many answers are remembered."""
         return len(self._claims) + len(self._spans) + len(self._searched)
 
-    def turn(self) -> None:
+    def begin_search(self) -> None:
         """Begin a search of all logdirs: forget files that the last one did not see."""
         for known in (self._claims, self._spans, self._searched):
-            known.turn()
+            known.begin_search()
         self._left, self.unfinished = SEARCH_BYTES, False
 
     def format_of(
@@ -186,7 +186,7 @@ class HeadReader:
 
         return next((f for f in forms if self._claims_as(f, path, status, judge)), None)
 
-    def format_further(
+    def format_between(
         self, forms: Iterable[Format], path: Path, status: Status, *, named: bool = False
     ) -> Format | None:
         """The format of which there is a row between beginning and end of a file, which
@@ -340,14 +340,14 @@ class HeadReader:
                 data = read(length, begin)
                 self._left -= 0 if named else length
                 self.searched_bytes += len(data)
-                if data and rows.found(data):
+                if data and rows(data):
                     return True
                 if begin + length < end:
                     searched.waiting[0] = (begin + length, end)
                     continue
                 searched.waiting.pop(0)
                 if searched.waiting and searched.waiting[0][0] != end:
-                    rows.found(b"\n")  # what is left out parts two lines
+                    rows(b"\n")  # what is left out parts two lines
         return False
 
     # -- steps --------------------------------------------------------------------------------

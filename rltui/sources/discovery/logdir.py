@@ -144,7 +144,7 @@ class RunFinder:
     def needs_checks(self) -> bool:
         """Whether something may be new although no name and no file that it knows has changed:
         a database holds runs, or the last search is unfinished."""
-        return self.unfinished or self._walker.stores.found
+        return self.unfinished or bool(self._walker.stores.items())
 
     def find(self) -> Discovery:
         """All runs, by logdir and name.
@@ -156,8 +156,8 @@ class RunFinder:
         runs: list[RunFiles] = []
         singles: list[RunFiles] = []
         errors: list[LogdirError] = []
-        self._walker.turn()
-        self._places.roles.turn()
+        self._walker.begin_search()
+        self._places.roles.begin_search()
         for number, logdir in enumerate(self._logdirs):
             errors += self._tried(number, logdir, tree, runs, singles)
 

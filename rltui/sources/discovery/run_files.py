@@ -22,7 +22,7 @@ from rltui.trackers import TRACKERS, TrackedRun, Tracker
 #: Files that are not read are named up to this number; the rest is counted.
 MAX_REFUSED = 20
 #: Directories that never hold logs of their own, or hold copies.
-_PRUNED = re.compile(
+PRUNED = re.compile(
     r"checkpoint[-_]?\d.*|global_step_?\d.*|\.git|\.hg|\.svn|__pycache__|node_modules"
     r"|site-packages|dist-packages|\.venv|\.tox|\.nox|\.cache|\.ipynb_checkpoints|\.mypy_cache"
 )
@@ -131,16 +131,6 @@ class Discovery:
 # -- one walk -----------------------------------------------------------------------------------
 
 
-def pruned(name: str) -> bool:
-    """Whether a directory of this name is not searched."""
-    return _PRUNED.fullmatch(name) is not None
-
-
-def in_checkpoint(path: Path) -> bool:
-    """Whether a file lies in a checkpoint, which a later one may take the place of."""
-    return CHECKPOINT.fullmatch(path.parent.name) is not None
-
-
 def parents_of(name: str) -> Iterator[str]:
     """Relative names of the directories above, nearest first, down to the logdir (``""``)."""
     while name:
@@ -214,34 +204,22 @@ class _Store:
     runs: tuple[TrackedRun, ...] = ()
 
 
-class FoundStores:
+class FoundStores(Recent[Path, _Store]):
     """Remembers the stores of trackers from one search to the next. Not thread-safe."""
-
-    def __init__(self) -> None:
-        self._known: Recent[Path, _Store] = Recent()
-
-    def turn(self) -> None:
-        """Begin a search: forget the stores that the last one did not find."""
-        self._known.turn()
-
-    @property
-    def found(self) -> bool:
-        """Whether the last search found any."""
-        return bool(self._known.items())
 
     def claims(self, tracker: Tracker, path: Path) -> bool:
         """Whether a file is a store of the tracker. Raises OSError when it cannot be read."""
         try:
             return tracker.claims_file(path)
         except OSError:
-            self._known[path] = _Store(tracker)
+            self[path] = _Store(tracker)
             raise
 
     def runs_of(self, path: Path, tracker: Tracker) -> tuple[TrackedRun, ...]:
         """The runs of a store, read again when there are new ones. Raises OSError."""
-        stamp, known = _stamp(path), self._known.get(path)
+        stamp, known = _stamp(path), self.get(path)
         if known is None or not known.stamp or known.tracker is not tracker:
-            known = self._known[path] = _Store(tracker)
+            known = self[path] = _Store(tracker)
         if known.stamp != stamp:
             parts = tracker.parts(path)
             if parts != known.parts or not known.stamp:
@@ -252,7 +230,7 @@ class FoundStores:
     def changed(self) -> bool:
         """Whether a store that the last search found has a new run, or can be read at last.
         Costs two ``stat`` calls for a store that was not written."""
-        return any(_has_news(path, store) for path, store in self._known.items())
+        return any(_has_news(path, store) for path, store in self.items())
 
 
 def _has_news(path: Path, store: _Store) -> bool:

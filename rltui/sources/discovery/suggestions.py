@@ -323,7 +323,7 @@ class _QuickWalk(Walk):
         self.partial = False
         """Whether a bound was reached."""
 
-    def _search_further(self) -> None:
+    def _search_between(self) -> None:
         """Judge logs by their beginning and end alone."""
 
     def _is_over(self) -> bool:

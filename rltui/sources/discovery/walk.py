@@ -30,13 +30,13 @@ from rltui.sources.discovery.log_head import EndSigns, HeadReader
 from rltui.sources.discovery.run_files import (
     CHECKPOINT,
     CHECKPOINT_LOG,
+    PRUNED,
     EmptyLogError,
     FoundStores,
     LogdirError,
     LogFile,
     SearchStoppedError,
     Tree,
-    pruned,
 )
 from rltui.trackers import TrackedRun, Tracker
 
@@ -68,10 +68,10 @@ class Walker:
         self.heads = HeadReader(options, ends)
         self.stores = FoundStores()
 
-    def turn(self) -> None:
+    def begin_search(self) -> None:
         """Begin a search of all logdirs: forget files that the last one did not see."""
-        self.heads.turn()
-        self.stores.turn()
+        self.heads.begin_search()
+        self.stores.begin_search()
 
     def go_on(self) -> None:
         """Raise SearchStoppedError when nobody waits for the walk any more."""
@@ -96,7 +96,7 @@ class Walker:
                     return [_run_of(path, tracker, r) for r in self.stores.runs_of(path, tracker)]
             found = self.heads.format_of((*forms, *others), path, status, named=named)
             if found is None and named:  # the user may have called a console log anything
-                found = self.heads.format_further((*forms, *others), path, status, named=True)
+                found = self.heads.format_between((*forms, *others), path, status, named=True)
             if found is None:
                 raise self._not_understood(path, forms, others)
         except OSError as error:
@@ -199,9 +199,9 @@ class Walk:
         """Walk; raises LogdirError when the logdir itself cannot be read."""
         while (self._pending or self._linked) and not self._is_over():
             self._search(self._pending.popleft() if self._pending else self._linked.popleft())
-        self._search_further()
+        self._search_between()
 
-    def _search_further(self) -> None:
+    def _search_between(self) -> None:
         """Search the logs without rows so far, the one that changed last first."""
         for found in sorted(self._later, key=lambda f: f.status.st_mtime, reverse=True):
             self._walker.go_on()
@@ -209,7 +209,7 @@ class Walk:
                 continue
             form = None
             try:
-                form = self._walker.heads.format_further(found.forms, found.path, found.status)
+                form = self._walker.heads.format_between(found.forms, found.path, found.status)
             except OSError as error:
                 self.tree.trouble(found.path, reason_of(error))
             self._judged(found, form)
@@ -242,7 +242,7 @@ class Walk:
 
     def _enters(self, entry: Entry) -> bool:
         """Whether to search a directory."""
-        return not pruned(entry.name)
+        return PRUNED.fullmatch(entry.name) is None
 
     def _is_kernel(self, path: Path, device: int) -> bool:
         """Whether a link or a mount leads into the kernel, whose files may have no end."""

@@ -29,13 +29,13 @@ from rltui.core.address import is_remote
 from rltui.core.batch import Batch, Restart, SourceInfo
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.files import tail_of
+from rltui.files import Tailing, tail_of
 from rltui.files.disk import opened, status
-from rltui.files.tail import Polled, Tail, Tailing
+from rltui.files.tail import Polled, Tail
 from rltui.files.trouble import contained, reason_of
 from rltui.formats import Decoded, DecoderNote, Format, Options, Sampler
 from rltui.sources.discovery.processes import OpenFiles
-from rltui.sources.discovery.run_files import LogFile, RunFiles, in_checkpoint
+from rltui.sources.discovery.run_files import CHECKPOINT, LogFile, RunFiles
 from rltui.sources.follow.feed import Feed
 
 _OPEN = OpenFiles()
@@ -70,7 +70,8 @@ class FileFeed(Feed):
         self._whole = file.format.document
         self._rewritten = not (file.format.restarts or self._whole)
         # the HF Trainer deletes old checkpoints (``save_total_limit``), the newest holds them all
-        self.rotates = self._whole and in_checkpoint(file.path)
+        in_checkpoint = CHECKPOINT.fullmatch(file.path.parent.name) is not None
+        self.rotates = self._whole and in_checkpoint
         self._has_own_tail = tail is None
         self._tail = tail or self._new_tail(summed=summed)
         self._decoder = file.format.decoder(options, file.path)

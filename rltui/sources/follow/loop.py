@@ -10,11 +10,11 @@ from pathlib import Path
 
 from rltui.core.batch import Batch
 from rltui.core.clock import Clock
-from rltui.sources.discovery.run_files import Discovery, SearchStoppedError, pruned
+from rltui.sources.discovery.run_files import PRUNED, Discovery, SearchStoppedError
 from rltui.sources.follow.feed import Feed, Feeds
 from rltui.sources.follow.notifier import Notifier
 from rltui.sources.follow.queued import BatchQueue
-from rltui.sources.follow.schedule import LogSearch, Schedule, Watching
+from rltui.sources.follow.schedule import Intervals, LogSearch, Schedule
 
 #: While much is to be read, the files that were read are polled each time this many bytes more
 #: have been read; a file counts as _FILE_BYTES at least.
@@ -69,18 +69,19 @@ class WakeUps:
         with self._lock:
             if name in self._feeds:
                 self.changed.update(self._feeds[name])
-            elif self.names_changed:
+            elif self.names_changed or not self._concerns(name, structural, directory):
                 return
-            elif name in self._unclaimed or (structural and name in self._directories):
-                self.names_changed = True
-            elif structural and name.parent in self._directories:
-                concerns = not pruned(name.name) if directory else self._claims_name(name.name)
-                if not concerns:
-                    return
-                self.names_changed = True
             else:
-                return
+                self.names_changed = True
             self._lock.notify_all()
+
+    def _concerns(self, name: Path, structural: bool, directory: bool) -> bool:
+        """Whether a name that was reported may be a log or hold some."""
+        if name in self._unclaimed or (structural and name in self._directories):
+            return True
+        if not structural or name.parent not in self._directories:
+            return False
+        return not PRUNED.fullmatch(name.name) if directory else self._claims_name(name.name)
 
     def lost(self) -> None:
         """Take everything for changed: reports were lost."""
@@ -131,7 +132,7 @@ class FollowLoop:
         wake_ups: WakeUps,
         *,
         clock: Clock,
-        watching: Watching,
+        watching: Intervals,
         budget_bytes: int,
     ) -> None:
         self._feeds = feeds
@@ -177,7 +178,7 @@ class FollowLoop:
             while True:
                 if not self._backlog:
                     self.listening.set()
-                self._turn(self._wait())
+                self._step(self._wait())
         finally:
             self._notifier.stop()
 
@@ -187,7 +188,7 @@ class FollowLoop:
         pause = min(self._schedule.next_due(now), self._search.pause(now, reported=reported))
         return self._wake_ups.wait(0 if self._backlog else pause, names_changed=reported)
 
-    def _turn(self, changed: Collection[Path]) -> None:
+    def _step(self, changed: Collection[Path]) -> None:
         """Do what is due, and go on with the backlog."""
         now = self._clock.monotonic()
         for path in changed:

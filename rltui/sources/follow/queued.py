@@ -45,8 +45,8 @@ class BatchQueue:
             self._batches.append(batch)
             self._lock.notify_all()
 
-        if first and self.on_batch is not None:
-            self.on_batch()
+        if first:
+            self.tell()
         return True
 
     def put_and_wait(self, batch: Batch, drains: int, timeout: float) -> bool:
@@ -64,6 +64,10 @@ class BatchQueue:
         with self._lock:
             self._error = error
             self._lock.notify_all()
+        self.tell()
+
+    def tell(self) -> None:
+        """Call :attr:`on_batch`."""
         if self.on_batch is not None:
             self.on_batch()
 
@@ -129,11 +133,17 @@ class ReaderState:
     needs -> that address."""
 
 
-class QueuedReader(ABC):
-    """A :class:`~rltui.sources.follow.reading.Reading` whose thread puts batches into a queue."""
+class ThreadedReader(ABC):
+    """A :class:`Reading` whose thread puts batches into a queue, and ends by itself when told to.
+    ``start`` and ``stop`` are for the main thread."""
 
-    def __init__(self, queue: BatchQueue) -> None:
+    def __init__(self, queue: BatchQueue, name: str) -> None:
+        """``name``: of the thread."""
         self._queue = queue
+        self._name = name
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        """Set when the thread is to end."""
 
     @property
     def on_batch(self) -> Callable[[], None] | None:
@@ -163,19 +173,6 @@ class QueuedReader(ABC):
     def wait(self, timeout: float) -> bool:
         """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
         return self._queue.wait(timeout)
-
-
-class ThreadedReader(QueuedReader):
-    """One whose thread ends by itself when it was told to. ``start`` and ``stop`` are for the main
-    thread."""
-
-    def __init__(self, queue: BatchQueue, name: str) -> None:
-        """``name``: of the thread."""
-        super().__init__(queue)
-        self._name = name
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
-        """Set when the thread is to end."""
 
     def start(self) -> None:
         """Begin to read in a thread. Raises SourceError for bad paths."""
@@ -252,52 +249,41 @@ class Reading(Protocol):
 
     def scan(self) -> object:
         """Search for runs. Raises SourceError for a path that is missing or no log."""
-        ...
 
     def read_all(self) -> Iterator[Batch]:
         """Every source to its end."""
-        ...
 
     def read_again(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> Iterator[Batch] | None:
         """What was read of a run, once more; None when that cannot be had again. Of another
         process it is an :class:`Arriving`."""
-        ...
 
     def rereadable(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> bool | None:
         """Whether :meth:`read_again` would give all of a run. None while that is being asked:
         :attr:`on_batch` is called when it is known."""
-        ...
 
     def start(self) -> None:
         """Begin to read in a thread. Raises SourceError for bad paths."""
-        ...
 
     def stop(self) -> None:
         """End the thread."""
-        ...
 
     def drain(self, max_batches: int = ...) -> list[Batch]:
         """Batches that are there, oldest first. Raises what broke the thread, once."""
-        ...
 
     def wait(self, timeout: float) -> bool:
         """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
-        ...
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known)."""
-        ...
 
     @property
     def ended(self) -> bool:
         """Whether nothing can come any more."""
-        ...
 
     @property
     def state(self) -> ReaderState:
         """How its logdirs are doing. Does no I/O."""
-        ...

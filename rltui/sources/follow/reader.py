@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +21,7 @@ from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
 from rltui.sources.follow.loop import FollowLoop, WakeUps
 from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
-from rltui.sources.follow.schedule import Choose, Intervals, LogSearch, Wants, Watching
+from rltui.sources.follow.schedule import Choose, Intervals, LogSearch, Wants
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of this many
 #: bytes is applied within a frame.
@@ -40,7 +39,7 @@ class Reader(ThreadedReader):
         *,
         clock: Clock | None = None,
         verify: bool = False,
-        watch: Watching | None = None,
+        watch: Intervals | None = None,
         choose: Choose | None = None,
         wants: Wants | None = None,
         step_keys: Sequence[str] | None = None,
@@ -83,11 +82,11 @@ class Reader(ThreadedReader):
         for run, files in (handed_over or HandedOver()).by_run():
             finder.recall(run, files[0].run_path, [f.source for f in files])
 
-        self._search = LogSearch(finder, logdirs, self._clock, watch, choose, wants)
+        self.search = LogSearch(finder, logdirs, self._clock, watch, choose, wants)
         self._feeds = Feeds(self._open, logdirs)
         super().__init__(BatchQueue(on_batch), "rltui-reader")
-        self._loop = FollowLoop(
-            *(self._feeds, self._search, self._queue, self._wake_ups),
+        self.loop = FollowLoop(
+            *(self._feeds, self.search, self._queue, self._wake_ups),
             clock=self._clock,
             watching=watch,
             budget_bytes=budget_bytes,
@@ -116,30 +115,21 @@ class Reader(ThreadedReader):
 
         A :meth:`start` or :meth:`read_all` that follows soon makes use of it.
         """
-        runs = self._scan()
+        found = self.search.walk()
+        self.loop.adopt(found)
         self._scanned = self._clock.monotonic()
-        return runs
-
-    def _scan(self) -> tuple[RunFiles, ...]:
-        found = self._search.walk()
-        self._loop.adopt(found)
         return found.runs
-
-    @property
-    def found(self) -> tuple[RunFiles, ...]:
-        """The runs that the last search found and that are to be read."""
-        return self._search.found
 
     def adopt(self, runs: Sequence[RunFiles]) -> None:
         """Read these runs, which another reader of the same logdirs found, instead of searching
         once."""
-        self._loop.adopt(Discovery(tuple(runs)))
+        self.loop.adopt(Discovery(tuple(runs)))
         self._scanned = math.inf
 
     def _scan_unless_fresh(self) -> None:
-        scanned, self._scanned = self._scanned, None
-        if scanned is None or self._clock.monotonic() - scanned > _FRESH_S:
-            self._scan()
+        if self._scanned is None or self._clock.monotonic() - self._scanned > _FRESH_S:
+            self.scan()
+        self._scanned = None
 
     def read_all(self) -> Iterator[Batch]:
         """Every source to its end, newest run first, each file from oldest to newest."""
@@ -182,7 +172,7 @@ class Reader(ThreadedReader):
 
     def _follow(self) -> None:
         with suppress(SearchStoppedError):
-            self._loop.run()
+            self.loop.run()
 
     def _interrupt(self) -> None:
         self._wake_ups.stop()
@@ -201,27 +191,12 @@ class Reader(ThreadedReader):
     @property
     def state(self) -> ReaderState:
         """How its logdirs are doing. Does no I/O."""
-        search = self._search
+        search = self.search
         wrong = (p for p in self._logdirs if any(n.level >= Level.WATCH for n in trouble((p,))))
         return ReaderState(
             notes=search.notes,
-            unread=search.unread,
-            unclaimed=search.refused,
-            run_count=search.run_count,
+            unread=search.found.unread,
+            unclaimed=search.found.refused,
+            run_count=len(search.found.runs),
             out_of_reach=dict.fromkeys(wrong),
         )
-
-    @property
-    def walks(self) -> int:
-        """How often the directories were walked."""
-        return self._search.walks
-
-    @property
-    def watches(self) -> int:
-        """Number of directories whose changes the system reports, beside polling."""
-        return self._loop.watches
-
-    @property
-    def listening(self) -> threading.Event:
-        """Set when everything has been read once and changes are being followed."""
-        return self._loop.listening

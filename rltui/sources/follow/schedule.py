@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import Protocol
 
 from rltui.core.batch import Joined, Note, RunKey
 from rltui.core.clock import Clock
@@ -59,39 +58,20 @@ Choose = Callable[[Collection[RunKey]], Collection[RunKey]]
 Wants = Callable[[RunKey], bool]
 
 
-class Watching(Protocol):
-    """How often to poll; the ``watch`` section of the configuration has this shape."""
-
-    @property
-    def fast_s(self) -> float:
-        """Seconds between two polls of a file that is being written."""
-
-    @property
-    def slow_s(self) -> float:
-        """Seconds between two polls of a file that has been quiet for a while."""
-
-    @property
-    def rescan_s(self) -> float:
-        """Seconds between two checks of the directories for new files."""
-
-    @property
-    def remote_s(self) -> float:
-        """Least seconds between two listings of a directory of a server or bucket."""
-
-    @property
-    def inotify(self) -> bool:
-        """Whether the system may wake the reader sooner."""
-
-
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """The usual :class:`Watching`."""
+    """How often to poll, as the section ``watch`` of the configuration says."""
 
     fast_s: float = 0.25
+    """Seconds between two polls of a file that is being written."""
     slow_s: float = 5.0
+    """Seconds between two polls of a file that has been quiet for a while."""
     rescan_s: float = 5.0
+    """Seconds between two checks of the directories for new files."""
     inotify: bool = True
+    """Whether the system may wake the reader sooner."""
     remote_s: float = 5.0
+    """Least seconds between two listings of a directory of a server or bucket."""
 
 
 @dataclass(slots=True)
@@ -121,7 +101,7 @@ class Schedule:
     """
 
     def __init__(
-        self, watching: Watching, reports_writes: Callable[[Path], bool] = lambda _: False
+        self, watching: Intervals, reports_writes: Callable[[Path], bool] = lambda _: False
     ) -> None:
         """``reports_writes``: whether the system reports every write to a file, as far as is
         known."""
@@ -220,7 +200,7 @@ class LogSearch:
         finder: RunFinder,
         logdirs: Sequence[Path],
         clock: Clock,
-        watching: Watching,
+        watching: Intervals,
         choose: Choose | None = None,
         wants: Wants | None = None,
     ) -> None:
@@ -248,20 +228,14 @@ class LogSearch:
         """How many times rarer than usual checks are."""
         self.walks = 0
         """How often the directories were walked."""
-        self.run_count = 0
-        """Runs that the newest search found."""
-        self.found: tuple[RunFiles, ...] = ()
-        """These runs."""
-        self.refused: tuple[Note, ...] = ()
-        """Files that look like logs and are not read; the first few, then their number."""
-        self.unread: tuple[Note, ...] = ()
-        """Logdirs that cannot be searched."""
+        self.found = Discovery(())
+        """What the newest search found, of the runs those that are to be read."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """The newest note of each path that had trouble and is no file of a run, and of each
         server; and, beside runs, files that are not read although they look like logs."""
-        lost = tuple(n for n in self.refused if n.level >= Level.WATCH and self.run_count)
+        lost = tuple(n for n in self.found.refused if n.level >= Level.WATCH and self.found.runs)
         return self._trouble.notes + lost + trouble(self._logdirs)
 
     def walk(self) -> Discovery:
@@ -278,19 +252,19 @@ class LogSearch:
         self._times = dict(found.directories)
         sizes = self._sizes
         self._sizes = {p: sizes.get(p, _status_of(p, "st_size")) for p in found.unclaimed}
-        self.refused, self.unread = found.refused, found.unread
-        if (more := found.refused_count - len(found.refused)) > 0:
+        refused = found.refused
+        if (more := found.refused_count - len(refused)) > 0:
             files = "file is" if more == 1 else "files are"
             note = Note(self._logdirs[0], None, Level.OK, f"{more} more {files} not read")
-            self.refused = (*found.refused, note)
+            refused = (*refused, note)
 
         runs = found.runs
         if self._choose is not None:
             chosen = self._choose([run.key for run in runs])
             runs = tuple(r for r in runs if r.key in chosen or self._holds_wanted(r))
 
-        self.run_count, self.found = len(runs), runs
-        return replace(found, runs=runs)
+        self.found = replace(found, runs=runs, refused=refused)
+        return self.found
 
     def _holds_wanted(self, run: RunFiles) -> bool:
         """Whether one of the logs that are joined to a run is wanted."""

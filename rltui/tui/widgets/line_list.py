@@ -51,7 +51,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         self._drawn: dict[tuple[int, bool], list[Line]] = {}
         self.chosen: Id | None = None
         """The item that the user put the cursor on."""
-        self._cursor: Id | None = None
+        self.cursor: Id | None = None
+        """The item at the cursor; None for an empty list."""
 
     def on_mount(self) -> None:
         self.vertical_scrollbar.renderer = _BlockBar  # type: ignore[misc]
@@ -61,11 +62,6 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
     @property
     def cells(self) -> int:
         return self.scrollable_content_region.width
-
-    @property
-    def cursor(self) -> Id | None:
-        """The item at the cursor; None for an empty list."""
-        return self._cursor
 
     @property
     def ids(self) -> list[Id]:
@@ -104,29 +100,33 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         self._items, ids = items_of(entries)
         self._places = dict(zip(ids, range(len(ids)), strict=True))
         wanted = [i for i in (self.chosen, prefer) if i is not None and i in self._places]
-        self._cursor = wanted[0] if wanted else ids[0] if ids else None
+        self.cursor = wanted[0] if wanted else ids[0] if ids else None
         self._drawn.clear()
         # a width that never changes: with another one Textual would lay out and paint again
         self.virtual_size = Size(1, total)
-        self._show_bar(total)
+        # the bar comes or goes in the layout that follows: Textual would find out after that, and
+        # lay out and paint once more
+        bar, height = self.vertical_scrollbar, self._height
+        self.show_vertical_scrollbar = bar.display = total > height > 0
+        bar.window_virtual_size, bar.window_size = total, height
         if in_sight:
             self._reveal()
         self.repaint()
 
-    def _show_bar(self, total: int) -> None:
-        """Show the scroll bar, or hide it, in the layout that follows: Textual would find out
-        after that, and lay out and paint once more."""
-        bar, height = self.vertical_scrollbar, self._height
-        self.show_vertical_scrollbar = bar.display = total > height > 0
-        bar.window_virtual_size, bar.window_size = total, height
+    def _entry_at(self, line: int) -> tuple[int, Entry[Id]] | None:
+        """The entry in a line of the list, and its place."""
+        index = bisect_right(self._starts, line) - 1
+        if index < 0 or line >= self._starts[index] + self._entries[index].height:
+            return None
+        return index, self._entries[index]
 
     def line_of(self, y: int) -> Line:
         at = y + self.scroll_offset.y
-        index = bisect_right(self._starts, at) - 1
-        if index < 0 or at >= self._starts[index] + self._entries[index].height:
+        found = self._entry_at(at)
+        if found is None:
             return []
-        entry = self._entries[index]
-        here = entry.id is not None and entry.id == self._cursor
+        index, entry = found
+        here = entry.id is not None and entry.id == self.cursor
         lines = self._drawn.get((index, here))
         if lines is None:
             drawn = self.walled(lambda: entry.draw(here), entry.height)
@@ -137,9 +137,9 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def put(self, item: Id) -> None:
         """The user puts the cursor on an item."""
-        moved, self.chosen = item != self._cursor, item
+        moved, self.chosen = item != self.cursor, item
         if item in self._places:
-            self._cursor = item
+            self.cursor = item
             self._reveal()
             self.repaint()
         if moved:
@@ -150,12 +150,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         if not self._items:
             self.scroll_relative(y=by, animate=False)
             return
-        here = self._places.get(self._cursor, 0) if self._cursor is not None else 0
+        here = self._places.get(self.cursor, 0) if self.cursor is not None else 0
         self._put_at(here + by)
-
-    def move_pages(self, half_pages: int) -> None:
-        """Move the cursor by half the height of the screen."""
-        self.move(half_pages * max(1, self.screen.size.height // 2))
 
     def move_to_end(self, last: bool) -> None:
         """To the first or the last item."""
@@ -165,7 +161,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
     def move_section(self, by: int) -> None:
         """To the first item of the next or previous section: one that follows a heading."""
         starts = [n for n, i in enumerate(self._items) if not i or self._entries[i - 1].id is None]
-        here = self._places.get(self._cursor, 0) if self._cursor is not None else 0
+        here = self._places.get(self.cursor, 0) if self.cursor is not None else 0
         if not starts:
             return
         if by > 0:
@@ -182,7 +178,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def _extent(self) -> tuple[int, int] | None:
         """First and one-past-last line of the item at the cursor, with a heading above all."""
-        place = self._places.get(self._cursor) if self._cursor is not None else None
+        place = self._places.get(self.cursor) if self.cursor is not None else None
         if place is None:
             return None
         index = self._items[place]
@@ -228,13 +224,11 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def on_click(self, event: events.Click) -> None:
         """A click chooses an item, a second one opens it."""
-        y = event.y + self.scroll_offset.y
-        index = bisect_right(self._starts, y) - 1
-        inside = index >= 0 and y < self._starts[index] + self._entries[index].height
-        item = self._entries[index].id if inside else None
+        found = self._entry_at(event.y + self.scroll_offset.y)
+        item = found[1].id if found else None
         if item is None:
             return
-        if item == self._cursor:
+        if item == self.cursor:
             self.chosen = item
             self.post_message(self.Opened())
         else:

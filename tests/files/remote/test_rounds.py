@@ -8,7 +8,7 @@ import pytest
 
 from rltui.core.address import RemotePath
 from rltui.files.remote.server import RemoteServer
-from rltui.files.remote.status import RemoteStatus
+from rltui.files.remote.status import RemoteStatus, names_by_directory
 from rltui.files.remote.store import RemoteStore
 from rltui.files.remote.tail import RemoteTail
 from tests.clock import ManualClock
@@ -204,3 +204,16 @@ def test_followed_files_may_become_more_while_others_are_read(
 
     monkeypatch.setattr(store, "_known", known)
     assert store._grown(ROOT / RUNS[0] / "log.jsonl") == []
+
+
+def test_a_neighbour_whose_name_begins_alike_is_no_part_of_a_tree() -> None:
+    top = RemotePath("s3:", "b", "run")
+    listed = {
+        "b/run/tb/log": {"type": "file", "size": 1},
+        "b/run2/log": {"type": "file", "size": 2},
+    }
+    found = names_by_directory(top, "b/run", listed)
+    assert {str(d): list(names) for d, names in found.items()} == {
+        "s3://b/run": ["tb"],
+        "s3://b/run/tb": ["log"],
+    }

@@ -18,8 +18,7 @@ from rltui.core.errors import UsageError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.files.remote.server import RemoteServer
-from rltui.files.remote.store import RemoteStore
-from rltui.files.remote.stores import check_installed, store_of
+from rltui.files.remote.store import RemoteStore, check_installed, store_of
 from tests import places
 from tests.clock import ManualClock
 from tests.files.bucket import Bucket
@@ -130,12 +129,12 @@ def test_a_file_without_a_time_changed_when_that_was_seen(
 def test_throttling_pauses_everything_and_is_said_once(
     store: RemoteStore, bucket: Bucket, clock: ManualClock
 ) -> None:
-    before = store.entries(ROOT)
+    before = [entry.stat() for entry in store.entries(ROOT)]
     bucket.fault = OSError(errno.EIO, "SlowDown: Please reduce your request rate.")
     bucket.asked.clear()
     for _ in range(300):
         clock.advance(1.0)
-        assert store.entries(ROOT) == before, "what is known stays"
+        assert [entry.stat() for entry in store.entries(ROOT)] == before, "what is known stays"
     assert 6 <= len(bucket.asked) <= 12, "pauses that double, up to a minute"
     (note,) = store.notes
     assert note.level is Level.WATCH
@@ -144,7 +143,7 @@ def test_throttling_pauses_everything_and_is_said_once(
     at = time.strftime("%H:%M:%S", time.localtime(clock.now() - 295))  # of the first list
     assert note.message.startswith(f"cannot be read since {at}: ")
     clock.advance(90.0)
-    assert store.entries(ROOT) == before
+    assert [entry.stat() for entry in store.entries(ROOT)] == before
     assert [n.level for n in store.notes] == [Level.OK]
 
 
@@ -262,7 +261,7 @@ def test_what_a_package_logs_is_not_printed() -> None:
     program = """
 import logging
 from rltui.core.address import parse_logdir
-from rltui.files.remote.stores import filesystem_of
+from rltui.files.remote.store import filesystem_of
 filesystem_of(parse_logdir("memory://runs"))
 logging.getLogger("fsspec.asyn").error("with a traceback")
 """

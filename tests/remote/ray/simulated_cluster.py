@@ -12,9 +12,9 @@ from rltui.remote.ray.message import (
     ClusterError,
     Node,
     Reads,
+    Search,
     Searched,
-    SearchPlace,
-    ToChannel,
+    ToPlace,
     Turned,
 )
 from rltui.remote.ray.node_reader import NodeReader
@@ -35,7 +35,7 @@ class Actor:
 class Call:
     actor: Actor
     looks: bool = False
-    aside: ToChannel | SearchPlace | None = None
+    aside: ToPlace | Search | None = None
     done: bool = False
     result: Turned | Searched | None = None
 
@@ -70,7 +70,7 @@ class SimulatedCluster:
     def turn(self, actor: Actor, patience_s: float, *, looks: bool) -> Call:
         return Call(actor, looks)
 
-    def aside(self, actor: Actor, asked: ToChannel | SearchPlace) -> Call:
+    def aside(self, actor: Actor, asked: ToPlace | Search) -> Call:
         return Call(actor, aside=asked)
 
     def wait(self, calls: Sequence[Call], timeout_s: float) -> list[Call]:

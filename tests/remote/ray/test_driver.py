@@ -176,7 +176,7 @@ def test_only_chosen_runs_are_read(cluster: SimulatedCluster) -> None:
         watcher.until_ended()
         assert watcher.counts == {"n1/a": 10, "n2/a": 10}
         assert watcher.places.run_count == 2
-        assert {path.parts[-2] for p in watcher.places._places for path in p.files._files} == {"a"}
+        assert {path.parts[-2] for p in watcher.places.places for path in p.files._files} == {"a"}
     assert asked.questions == [frozenset(FOUND)], "names depend on all runs"
 
 

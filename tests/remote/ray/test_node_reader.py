@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from rltui.remote.ray import node_reader
-from rltui.remote.ray.message import FromPlace, Reads, ToChannel
+from rltui.remote.ray.message import FromPlace, Reads, ToPlace
 from rltui.remote.ray.node_reader import NodeReader
 from rltui.version import __version__
 
@@ -79,7 +79,7 @@ def test_news_are_gathered_only_where_calls_would_be_too_many(
 
 def test_a_place_that_is_not_read_here_is_no_error(time: Time) -> None:
     reader = NodeReader(READS)
-    assert reader.aside(ToChannel(3, b"garbage")) is None
+    assert reader.aside(ToPlace(0, 3, b"garbage")) is None
     assert not reader.turn(0.0, looks=False).news
 
 

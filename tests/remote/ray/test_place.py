@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.remote.ray.place import _mount_of, expanded, place_at
+from rltui.remote.ray.node_reader import _mount_of, expanded, place_at
 
 MOUNTS = r"""
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw

@@ -12,8 +12,7 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.remote import Wishes, open_reader
 from rltui.remote.ray import reader
-from rltui.remote.ray.message import Assigned, Node, NodeFacts, NodeTrouble, Placed
-from rltui.remote.ray.place import Place
+from rltui.remote.ray.message import Assigned, Node, NodeFacts, NodeTrouble, Place, Placed
 from rltui.remote.ray.places import PlacePaths, Places
 
 WORKER = f"worker-{'ab12' * 14}-01000000-4711"

@@ -74,6 +74,7 @@ def test_a_glob_that_matches_nothing_names_what_there_is(
 
 
 def test_doctor_searches_the_nodes(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    (rig.cluster.roots["n1"] / "runs" / "odd.jsonl").write_text("no row\n" * 9)
     assert main(["doctor", ADDRESS, "--json"]) == Exit.OK
     (found,) = json.loads(capsys.readouterr().out)["logdirs"]
     cluster = found["cluster"]
@@ -83,8 +84,16 @@ def test_doctor_searches_the_nodes(rig: Rig, capsys: pytest.CaptureFixture[str])
         ("n2", 2, ""),
     ]
     assert cluster["bytes_received"] > 500
+    assert [n["path"].rpartition("/")[2] for n in found["not_read"]] == ["odd.jsonl"]
     assert [r["run"] for r in found["runs"]] == ["n1/a", "n1/b", "n2/a", "n2/c"]
     assert {f["format"] for r in found["runs"] for f in r["files"]} == {"jsonl"}
+    size = 2 * (rig.cluster.roots["n1"] / "runs/a/metrics.jsonl").stat().st_size
+    main(["doctor", ADDRESS])
+    text = capsys.readouterr().out
+    assert "cluster      10.0.0.1:6379, Ray 2.60.0\n" in text
+    assert "nodes        2, 2 of them with a reader\n" in text
+    assert f"n1: 2 runs, from 2 files with {size} bytes\n" in text
+    assert "2 actors without a CPU, each of at most" in text
     assert not any(actor.alive for actor in rig.cluster.actors)
 
 

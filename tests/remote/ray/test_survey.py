@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from rltui.core.batch import RunKey
-from rltui.output.doctor_report import doctor_text
-from rltui.remote.ray.message import Looked, NodeTrouble, Search, Searched
-from rltui.remote.ray.survey import ClusterFacts, Survey
+from rltui.remote.ray.message import Looked, Search
+from rltui.remote.ray.survey import ClusterFacts, cluster_facts
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 from tests.remote.ray.watcher import Watcher
 
@@ -23,7 +20,7 @@ def searched(cluster: SimulatedCluster) -> Iterator[Watcher]:
     watcher = Searcher(cluster, False, None)
     try:
         watcher.driver.receive(Search())
-        watcher.until_true(lambda: noted(watcher).complete)
+        watcher.until_true(lambda: all(p.searched for p in watcher.places.places))
         yield watcher
     finally:
         cluster.close()
@@ -36,16 +33,8 @@ class Searcher(Watcher):
         return False
 
 
-def noted(watcher: Watcher) -> Survey:
-    survey = Survey("auto")
-    survey.note(Looked(address="10.0.0.1:6379", version="2.60.0"))
-    for message in watcher.messages:
-        survey.note(message)
-    return survey
-
-
 def surveyed(watcher: Watcher) -> ClusterFacts:
-    return noted(watcher).facts(4711)
+    return cluster_facts(watcher.places, Looked("", "10.0.0.1:6379", "2.60.0"), 4711)
 
 
 def test_every_node_and_what_it_has(cluster: SimulatedCluster, tmp_path: Path) -> None:
@@ -80,71 +69,8 @@ def test_nodes_of_one_name_are_told_apart(cluster: SimulatedCluster) -> None:
 
 def test_a_search_that_has_not_ended_is_said(cluster: SimulatedCluster) -> None:
     with searched(cluster) as watcher:
-        watcher.messages = [
-            m for m in watcher.messages if not (isinstance(m, Searched) and m.place == 0)
-        ]
+        watcher.places.places[0].searched = None
         first, second = surveyed(watcher).hosts
     assert re.fullmatch(r"the search of .*/runs has not ended", first.trouble + second.trouble)
     assert first.reader
     assert second.reader
-
-
-def document(facts: ClusterFacts, error: str | None = None) -> dict[str, Any]:
-    """As of ``doctor --json``."""
-    logdir: dict[str, Any] = {
-        "path": "ray://auto/runs",
-        "error": error,
-        "filesystem": None,
-        "inotify": False,
-        "why": "a reader on each node watches, and sends what is new",
-        "runs": [],
-        "unreadable": [],
-        "not_read": [],
-        "not_named": 0,
-        "requests": None,
-        "streamed": True,
-        "cluster": {
-            "address": facts.address,
-            "ray": facts.version,
-            "nodes": [asdict(host) for host in facts.hosts],
-            "bytes_received": facts.received,
-        },
-    }
-    terminal = {"is_terminal": {}, "columns": 80, "rows": 24, "colours": "16", "encoding": "utf-8"}
-    return {
-        "rltui": "1",
-        "python": "3",
-        "platform": "x",
-        "packages": {},
-        "extras": {},
-        "missing": {},
-        "terminal": {**terminal, "marker": "braille", "mouse": True, "environment": {}},
-        "config": {"path": "c", "read": True, "errors": []},
-        "formats": {"logs": [], "trackers": []},
-        "logdirs": [logdir],
-    }
-
-
-def test_doctor_names_the_nodes(cluster: SimulatedCluster, tmp_path: Path) -> None:
-    (tmp_path / "n3").mkdir()
-    cluster.roots["n3"] = tmp_path / "n3"
-    with searched(cluster) as watcher:
-        watcher.take(NodeTrouble("n2", "its reader ended"))
-        watcher.take(NodeTrouble("n4\x1b[1m", "rltui cannot run there"))
-        text = doctor_text(document(surveyed(watcher)))
-    size = 2 * (tmp_path / "n1/runs/a/metrics.jsonl").stat().st_size
-    assert "cluster      10.0.0.1:6379, Ray 2.60.0\n" in text
-    assert "nodes        4, 2 of them with a reader\n" in text
-    assert f"n1: 2 runs, from 2 files with {size} bytes\n" in text
-    assert "n3: does not have the path\n" in text
-    assert "✖ n2: its reader ended\n" in text
-    assert "rltui cannot run there\n" in text
-    assert "2 actors without a CPU, each of at most" in text
-    assert "4,711 bytes received for this search\n" in text
-    assert "\x1b" not in text
-
-
-def test_doctor_says_that_no_node_has_the_path() -> None:
-    facts = ClusterFacts("10.0.0.1:6379", "2.60.0", (), (), (), 0)
-    text = doctor_text(document(facts, error="no node of the cluster has this path"))
-    assert "✖ no node of the cluster has this path\n  cluster      10.0.0.1:6379" in text

@@ -1,13 +1,18 @@
-"""The command that ssh is given."""
+"""The command that ssh is given, and names of files on another host, there and here."""
 
 from __future__ import annotations
 
 import shlex
+import tracemalloc
+from pathlib import Path
 
 import pytest
 
+from rltui.core.address import RemotePath
+from rltui.core.batch import Note
 from rltui.core.errors import UsageError
-from rltui.remote.ssh.link import ssh_command
+from rltui.core.level import Level
+from rltui.remote.ssh.link import SshPaths, ssh_command
 
 
 @pytest.mark.parametrize(
@@ -47,3 +52,29 @@ def test_what_is_no_host_is_refused(authority: str) -> None:
 def test_a_command_with_an_open_quote_is_refused() -> None:
     with pytest.raises(UsageError, match="RLTUI_SSH"):
         ssh_command("node7", ["/a"], {"RLTUI_SSH": "ssh 'x"})
+
+
+LOGDIR = RemotePath("ssh:", "node7", "runs")
+
+
+def a_note(path: str) -> Note:
+    return Note(Path(path), None, Level.WATCH, "cannot be read")
+
+
+def test_paths_below_a_logdir_begin_as_it_does() -> None:
+    paths = SshPaths([LOGDIR], [Path("/data/runs")])
+    found = paths.notes([a_note("/data/runs/a/x.jsonl"), a_note("/etc/x")])
+    assert [str(note.path) for note in found] == ["node7:/runs/a/x.jsonl", "node7:/etc/x"]
+    assert paths.there(LOGDIR / "a") == Path("/data/runs/a")
+
+
+def test_notes_about_ever_other_paths_take_no_memory() -> None:
+    paths = SshPaths([LOGDIR], [Path("/data/runs")])
+    paths.notes([a_note("/data/runs/first")])
+    tracemalloc.start()
+    try:
+        for number in range(2000):
+            paths.notes([a_note(f"/data/runs/{number}")])
+        assert tracemalloc.get_traced_memory()[0] < 200_000
+    finally:
+        tracemalloc.stop()

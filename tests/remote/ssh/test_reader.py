@@ -170,25 +170,6 @@ def test_nothing_is_lost_or_doubled_by_a_new_connection(tmp_path: Path, far_host
     assert not watched.reader.state.notes
 
 
-def test_a_log_that_vanished_meanwhile_is_gone(tmp_path: Path, far_host: FarHost) -> None:
-    log = tmp_path / "logs" / "a.jsonl"
-    append(log, 0, 10)
-    append(tmp_path / "logs" / "b.jsonl", 0, 10)
-    watched = Watched(reader_of(f"node7:{tmp_path}/logs", wishes=FAST))
-    watched.reader.scan()
-    watched.reader.start()
-    try:
-        watched.until(2, 20)
-        log.unlink()
-        far_host.cut()
-        run = watched.store.runs[RunKey(0, "a")]
-        while not run.files.all_gone:
-            assert watched.wait()
-    finally:
-        watched.reader.stop()
-    assert run.series("loss").count == 10
-
-
 def test_the_connection_ends_with_the_reader(tmp_path: Path, far_host: FarHost) -> None:
     append(tmp_path / "logs" / "a.jsonl", 0, 2)
     reader = reader_of(f"node7:{tmp_path}/logs", wishes=FAST)

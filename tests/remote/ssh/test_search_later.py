@@ -76,23 +76,3 @@ def test_leaving_ends_a_connection_that_is_being_made(
     reading.stop()
     with pytest.raises(ProcessLookupError):
         os.killpg(int(begun.read_text()), 0)
-
-
-def test_a_path_that_is_missing_there_is_found_once_it_appears(
-    tmp_path: Path, far_host: FarHost
-) -> None:
-    del far_host
-    append(tmp_path / "a" / "run.jsonl", 0, 3)
-    addresses = f"node7:{tmp_path}/a", f"node8:{tmp_path}/b"
-    watched = Watched(reader_of(*addresses, wishes=LATER))
-    watched.reader.start()
-    try:
-        watched.until(1, 3)
-        while watched.reader.state.searching:
-            watched.reader.wait(0.01)
-        assert [str(n.path) for n in watched.reader.state.unread] == [addresses[1]]
-        append(tmp_path / "b" / "run.jsonl", 0, 4)
-        watched.until(2, 7)
-        assert not watched.reader.state.unread
-    finally:
-        watched.reader.stop()

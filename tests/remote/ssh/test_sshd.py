@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rltui.core.address import parse_logdir
-from rltui.core.errors import UnreachableError
+from rltui.core.errors import UnreachableError, VanishedError
 from rltui.sources.side_files.settings_files import read_settings
 from tests.remote.ssh.far_host import FAST, ROOT, FarHost, Watched, append, reader_of
 
@@ -129,6 +129,9 @@ def test_files_beside_the_logs_and_reading_again(tmp_path: Path, sshd: FarHost) 
         list(x.steps) for b in batches for x in b.blocks
     ]
     log.write_text("")
-    assert not reader.rereadable(run, sources, [0])
+    lost = reader.read_again(run, sources, [0])
+    assert lost is not None
+    with pytest.raises(VanishedError):
+        list(lost)
     assert len(sshd.connections) == 3
     reader.stop()

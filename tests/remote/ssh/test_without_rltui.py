@@ -26,7 +26,7 @@ def bare(sshd: FarHost, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FarH
     monkeypatch.setenv("RLTUI_REMOTE_COMMAND", "/nonexistent/rltui")
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    monkeypatch.setattr("rltui.files.remote.stores._STORES", {})  # no connection of another test
+    monkeypatch.setattr("rltui.files.remote.store._STORES", {})  # no connection of another test
     return sshd
 
 

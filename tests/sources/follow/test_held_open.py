@@ -67,7 +67,7 @@ def watched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watched]
     watched = Watched(tmp_path / "logs", inotify=request.param)
     before = held()
     watched.reader.start()
-    assert watched.reader.listening.wait(PATIENCE_S)
+    assert watched.reader.loop.listening.wait(PATIENCE_S)
     yield watched
     watched.reader.stop()
     assert held() == before

@@ -60,7 +60,7 @@ def started() -> Iterator[Callable[..., Reader]]:
         reader = Reader([logdir], clock=clock, watch=Intervals(0.01, 0.01, 0.02, inotify=False))
         readers.append(reader)
         reader.start()
-        assert reader.listening.wait(20)
+        assert reader.loop.listening.wait(20)
         return reader
 
     yield start

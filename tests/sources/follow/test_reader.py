@@ -168,9 +168,9 @@ def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
     reader = started(Reader([tmp_path], watch=slow))
     collect(reader, lambda b: steps(b) == [1, 2])
     ready = threading.Event()
-    threading.Thread(target=lambda: (reader.listening.wait(LONG), ready.set())).start()
+    threading.Thread(target=lambda: (reader.loop.listening.wait(LONG), ready.set())).start()
     assert ready.wait(LONG)
-    if not reader.watches:
+    if not reader.loop.watches:
         pytest.skip("no inotify here")
     write(file, range(3, 4))
     collect(reader, lambda b: steps(b) == [3])
@@ -224,21 +224,21 @@ def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
     slow = Intervals(0.01, 0.01, 1000.0, inotify=True)
     write(tmp_path / "run" / "x.tfevents.1", range(1, 3))
     reader = started(Reader([tmp_path], watch=slow))
-    assert reader.listening.wait(LONG)
+    assert reader.loop.listening.wait(LONG)
     for number in range(50):
         (tmp_path / "run" / f"checkpoint-{number}").mkdir()
         (tmp_path / "run" / f"{number}.pt").touch()
         (tmp_path / "run" / f"checkpoint-{number}" / "x.jsonl").touch()
     write(tmp_path / "run" / "x.tfevents.1", range(3, 4))
     collect(reader, lambda b: 3 in steps(b))
-    assert reader.walks == 1
-    if not reader.watches:
+    assert reader.search.walks == 1
+    if not reader.loop.watches:
         pytest.skip("no inotify here")
     for number in range(50):
         (tmp_path / "run" / f"part-{number}").mkdir()
     write(tmp_path / "run" / "part-7" / "x.tfevents.1", range(9, 10))
     collect(reader, lambda b: 9 in steps(b))
-    assert reader.walks <= 3
+    assert reader.search.walks <= 3
 
 
 def test_live_files_are_followed_while_much_is_read(
@@ -309,12 +309,12 @@ def test_a_rotated_checkpoint_is_no_trouble(tmp_path: Path, started: Start) -> N
     old = checkpoint(tmp_path, 3)
     reader = started(Reader([tmp_path], watch=Intervals(0.01, 0.01, 1000.0, inotify=False)))
     found = collect(reader, lambda b: steps(b, "train/loss") == [1, 2, 3])
-    until(reader.listening.is_set)
+    until(reader.loop.listening.is_set)
     checkpoint(tmp_path, 4)
     old.unlink()
     found += collect(reader, lambda b: any(x.gone for x in b) and 4 in steps(b, "train/loss"))
     assert notes_of(found) == []
-    assert reader._loop._schedule._files.keys() == {tmp_path / "checkpoint-4" / old.name}
+    assert reader.loop._schedule._files.keys() == {tmp_path / "checkpoint-4" / old.name}
 
 
 def test_a_checkpoint_without_a_successor_is_missed(tmp_path: Path, started: Start) -> None:

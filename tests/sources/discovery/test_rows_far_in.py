@@ -11,7 +11,7 @@ import pytest
 from rltui.core.errors import SourceError
 from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
-from rltui.sources.discovery import log_head as further
+from rltui.sources.discovery import log_head
 from rltui.sources.discovery.logdir import RunFinder
 from tests.sources.discovery.test_logdir import events
 
@@ -85,7 +85,7 @@ def test_two_rows_may_come_between_searches(tmp_path: Path) -> None:
 
 
 def test_the_bound_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(further, "FILE_BYTES", 1 << 20)
+    monkeypatch.setattr(log_head, "FILE_BYTES", 1 << 20)
     late = tmp_path / "late.log"
     late.write_bytes(noise(2 << 20) + ROW.format(1).encode() + noise(1 << 20))
     finder = RunFinder([tmp_path])
@@ -100,7 +100,7 @@ def test_the_bound_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_bound_of_one_search_and_the_newest_log_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(further, "SEARCH_BYTES", 3 << 20)
+    monkeypatch.setattr(log_head, "SEARCH_BYTES", 3 << 20)
     for number in range(5):
         chatty(tmp_path / f"a{number}.log", rows=0, between=1 << 20)
         os.utime(tmp_path / f"a{number}.log", (1000 + number, 1000 + number))
@@ -120,8 +120,8 @@ def test_the_bound_of_one_search_and_the_newest_log_first(
 
 
 def test_the_bound_of_all_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(further, "SEARCH_BYTES", 2 << 20)
-    monkeypatch.setattr(further, "ALL_BYTES", 3 << 20)
+    monkeypatch.setattr(log_head, "SEARCH_BYTES", 2 << 20)
+    monkeypatch.setattr(log_head, "ALL_BYTES", 3 << 20)
     for number in range(9):
         chatty(tmp_path / f"a{number}.log", rows=0, between=900_000)
     finder = RunFinder([tmp_path])
