@@ -98,26 +98,6 @@ def test_a_deleted_run_is_gone_and_a_restored_one_goes_on(tmp_path: Path) -> Non
     assert values_of(*polls) == {"a": [(1, 1.0), (2, 2.0)]}
 
 
-def test_row_ids_that_are_given_again_lose_nothing(tmp_path: Path) -> None:
-    """``mlflow gc`` deletes the newest rows; the next ones of other runs get their ids."""
-    store = MlflowDatabase(tmp_path)
-    store.log("keep", [(s, {"a": float(s)}) for s in range(5)])
-    store.log("drop", [(s, {"a": -1.0}) for s in range(5)])
-    tracker = tracker_of(store)
-    keep, drop = (tracker.follow(store.path, name) for name in ("keep", "drop"))
-    polls = read_all(keep)
-    read_all(drop)
-    store.do(
-        "DELETE FROM metrics WHERE run_uuid = 'drop'",
-        "DELETE FROM runs WHERE run_uuid = 'drop'",
-    )
-    store.log("keep", [(s, {"a": float(s)}) for s in range(5, 20)])
-    assert drop.poll(BUDGET).gone
-    polls += read_all(keep)
-    assert not any(p.restarted for p in polls)
-    assert values_of(*polls)["a"] == [(s, float(s)) for s in range(20)]
-
-
 def test_row_ids_that_move_restart_the_run(tmp_path: Path) -> None:
     """``mlflow db upgrade`` makes tables anew (alembic, batch_alter_table)."""
     store = MlflowDatabase(tmp_path)
