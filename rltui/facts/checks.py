@@ -10,18 +10,7 @@ import numpy as np
 
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
-from rltui.facts import numbers
-from rltui.facts.findings import (
-    advice_of,
-    cause_of,
-    change_words,
-    ending_advice,
-    next_step_of,
-    precondition_of,
-    suspect_of,
-    usually,
-    worst_story,
-)
+from rltui.facts import findings, numbers
 from rltui.facts.metrics import Row, make_row
 from rltui.health.badges import vanished
 from rltui.health.model import Diagnosis
@@ -146,11 +135,11 @@ def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[in
 
 def _standing_out(run: RunView, check: Check, row: Row) -> str:
     """Why to check it first: it jumped before the symptom, or it is far from usual; else ""."""
-    cause, suspect = cause_of(run), suspect_of(run, row.tag)
+    cause, suspect = findings.cause_of(run), findings.suspect_of(run, row.tag)
     if cause is not None and cause.tag == row.tag:
-        return f"{change_words(cause)} at {numbers.step(cause.step)}"
+        return f"{findings.change_words(cause)} at {numbers.step(cause.step)}"
     if suspect is not None:
-        return usually(suspect)
+        return findings.usually(suspect)
     if row.value is None or row.level >= Level.WATCH:
         return ""
     left = vanished(row.info, run.series(row.tag))
@@ -170,7 +159,7 @@ def _far_from_usual(check: Check, value: float) -> str:
 
 def _stood_out(run: RunView, check: Check, tag: str, onset: int) -> bool:
     """Whether a metric stood out at ``onset`` already: else it shows an effect, not the cause."""
-    cause, series, info = cause_of(run), run.shown(tag), run.infos[tag]
+    cause, series, info = findings.cause_of(run), run.shown(tag), run.infos[tag]
     value = float(series.values[max(0, int(np.searchsorted(series.steps, onset, "right")) - 1)])
     return (
         (cause is not None and cause.tag == tag)
@@ -189,20 +178,20 @@ def then_words(item: CheckItem) -> str:
 
 def next_step(run: RunView) -> str:
     """What to do about the worst of what is wrong; "" for a run without a finding."""
-    story, crash = worst_story(run), run.verdict.crash
+    story, crash = findings.worst_story(run), run.verdict.crash
     if crash is not None and (story is None or run.verdict.exit_level > story.level):
-        return ending_advice(run, crash)
+        return findings.ending_advice(run, crash)
     if story is not None:
-        return next_step_of(run, story)
+        return findings.next_step_of(run, story)
     firing = run.report.firing() if run.report else ()
-    return next((advice_of(run, f) for f in firing if f.level >= Level.WATCH), "")
+    return next((findings.advice_of(run, f) for f in firing if f.level >= Level.WATCH), "")
 
 
 def check_facts(run: RunView, diagnosis: Diagnosis, badge_of: BadgeOf) -> list[tuple[str, str]]:
     """(name, text) pairs: a setting that is likely to be the cause, what to check first, and then
     with the names of what is not logged; those without text are left out."""
     items = check_items(run, diagnosis)
-    cause = cause_of(run)
+    cause = findings.cause_of(run)
     jumped = cause.tag if cause else None
     logged = [i for i in items if i.tag is not None]
     causes = [i for i in logged if i.leads and i.is_setting and i.tag != jumped]
@@ -222,7 +211,7 @@ def check_facts(run: RunView, diagnosis: Diagnosis, badge_of: BadgeOf) -> list[t
     then += [f"not logged: {', '.join(missing)}"] if missing else []
     asked = (told(i, i.ask if i.tag == jumped else i.hint or i.ask) for i in first)
     facts = [
-        ("began with", precondition_of(run, diagnosis)),
+        ("began with", findings.precondition_of(run, diagnosis)),
         ("likely cause", ", ".join(told(i, i.hint) for i in causes)),
         ("check first", ", ".join(asked)),
         ("then", ", ".join(then)),

@@ -17,17 +17,8 @@ import numpy as np
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
-from rltui.facts import sentences
+from rltui.facts import findings, sentences
 from rltui.facts.checks import check_items
-from rltui.facts.findings import (
-    cause_words,
-    diagnosed_in,
-    ending_diagnosis,
-    marks,
-    next_step_of,
-    projections,
-    summary_of,
-)
 from rltui.facts.runs import last_lines, why_unknown
 from rltui.health.model import Diagnosis, Finding
 from rltui.output.markdown import without_mentions
@@ -325,7 +316,7 @@ def _entry(run: RunView) -> Json:
     """The verdict on one run: the fields of ``RunVerdict`` but for the faults, which are known when
     this has been made."""
     report, known, progress = run.report, run.recognition, run.progress
-    ending, diagnosed = ending_diagnosis(run), diagnosed_in(run)
+    ending, diagnosed = findings.ending_diagnosis(run), findings.diagnosed_in(run)
     diagnoses = diagnosed.diagnoses if ending is None else (ending, *diagnosed.diagnoses)
     guessed = [(tag, info.metric) for tag, info in run.infos.items() if info.guessed]
 
@@ -338,7 +329,7 @@ def _entry(run: RunView) -> Json:
         "state": progress.state.value if progress else "unknown",
         "ending": _ending(run),
         "level": run.verdict.level.word,
-        "alarms": {x.word: marks(run)[x] for x in (Level.BAD, Level.WATCH)},
+        "alarms": {x.word: findings.marks(run)[x] for x in (Level.BAD, Level.WATCH)},
         "reason": why_unknown(run) or None,
         "categories": {k: v.word for k, v in report.categories.items()} if report else {},
         "first_step": run.data.first_step,
@@ -369,7 +360,7 @@ def _entry(run: RunView) -> Json:
                 "earliest_step": p.earliest,
                 "latest_step": p.latest,
             }
-            for p in projections(run)
+            for p in findings.projections(run)
         ],
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
     }
@@ -395,7 +386,7 @@ def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
         diagnosis,
         DiagnosisDocument,
         id=diagnosis.symptom.id,
-        summary=summary_of(run, diagnosis),
+        summary=findings.summary_of(run, diagnosis),
         findings=[fields_of(f, FindingReference) for f in diagnosis.findings],
         check=[
             fields_of(
@@ -407,7 +398,7 @@ def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
             for item in check_items(run, diagnosis)
         ],
         causes=diagnosis.symptom.causes,
-        advice=next_step_of(run, diagnosis),
+        advice=findings.next_step_of(run, diagnosis),
     )
 
 
@@ -433,7 +424,7 @@ def event_line(event: Event, words: str = "") -> str:
         "run": event.run.key.name,
         "event": event.kind.value,
         "text": words or event_words(event),
-        "cause": cause_words(event.run, event.finding) or None,
+        "cause": findings.cause_words(event.run, event.finding) or None,
         **_finding(event.finding),
     }
     return json.dumps(_finite(document), allow_nan=False)

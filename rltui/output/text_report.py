@@ -15,24 +15,8 @@ from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, clean, fit, pad
 from rltui.draw.glyph import glyph_set
 from rltui.draw.prose import note_text
-from rltui.facts import numbers, sentences
+from rltui.facts import findings, numbers, sentences
 from rltui.facts.checks import check_facts
-from rltui.facts.findings import (
-    FindingRow,
-    advice_of,
-    ahead_sentence,
-    cause_of,
-    cause_words,
-    change_words,
-    diagnosed_in,
-    ending_advice,
-    ending_diagnosis,
-    finding_rows,
-    marks_words,
-    next_step_of,
-    projections,
-    summary_of,
-)
 from rltui.facts.metrics import fold
 from rltui.facts.runs import (
     by_verdict,
@@ -87,9 +71,9 @@ def _run_verdict(run: RunView) -> str:
     what = ", ".join(f"{f.title} ({f.level.word} since {since_step(run, f)})" for f in shown)
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
-    if (cause := cause_of(run)) is not None:
+    if (cause := findings.cause_of(run)) is not None:
         at = numbers.step(cause.step)
-        what = f"{run.infos[cause.tag].title} {change_words(cause)} at {at}, then {what}"
+        what = f"{run.infos[cause.tag].title} {findings.change_words(cause)} at {at}, then {what}"
 
     if run.verdict.crash is not None:
         what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
@@ -184,7 +168,7 @@ def event_words(event: Event) -> str:
     if event.kind is not EventKind.RESOLVED:
         now = "now " if event.kind is EventKind.CHANGED else ""
         glyph, level = _GLYPHS.badge(finding.level), f"{now}{finding.level.word} "
-        cause = cause_words(run, finding)
+        cause = findings.cause_words(run, finding)
     what = f"{finding.title}, {level}{_when(run, finding)}".rstrip()
     tail = f"; cause: {cause}" if cause else ""
     return f"{glyph} {run.name}: {what}: {sentences.summary(finding)}{tail}"
@@ -199,7 +183,7 @@ def run_lines(run: RunView) -> list[str]:
 def _parts(run: RunView) -> tuple[str, str, list[str]]:
     """The first line of a run, before and after its name, and the other lines."""
     with run.walled(NOT_SHOWN):
-        marks = marks_words(run)
+        marks = findings.marks_words(run)
         standing = f"{_standing(run)}: {marks}" if marks else _standing(run)
         badge = _GLYPHS.badge(run.verdict.level)
         return badge, standing, [*_ending_lines(run), *_finding_lines(run)]
@@ -213,16 +197,16 @@ def _ending_lines(run: RunView) -> list[str]:
         return []
     lines = [f"  {_GLYPHS.badge(run.verdict.exit_level)} {exit_words(ending)}"]
     lines += [f"      {ending.line}"] if ending.line else []
-    advice = ending_advice(run, ending)
+    advice = findings.ending_advice(run, ending)
     facts = [("next step", advice)] if advice else []
-    diagnosis = ending_diagnosis(run) if run.infos else None
+    diagnosis = findings.ending_diagnosis(run) if run.infos else None
     facts += check_facts(run, diagnosis, _GLYPHS.badge) if diagnosis is not None else []
     return lines + [f"      {name}: {text}" for name, text in facts]
 
 
 def _finding_lines(run: RunView) -> list[str]:
     """The findings below their causes, and what else the log shows."""
-    report, diagnosed = run.report, diagnosed_in(run)
+    report, diagnosed = run.report, findings.diagnosed_in(run)
     if report is None:
         if run.verdict.crash is None:
             return ["    no scalar yet"]
@@ -232,27 +216,24 @@ def _finding_lines(run: RunView) -> list[str]:
     lines = [line for story in diagnosed.stories() for line in _story_lines(run, story)]
     known = {id(f) for d in diagnosed.diagnoses for f in d.findings}
 
-    for row in finding_rows(run):  # of rules that no symptom knows
+    for row in findings.finding_rows(run):  # of rules that no symptom knows
         if id(row.finding) not in known:
             lines.append(f"  {_row_of_finding(run, row)}")
-            if row.is_firing and (advice := advice_of(run, row.finding)):
+            if row.is_firing and (advice := findings.advice_of(run, row.finding)):
                 lines.append(f"      next step: {advice}")
 
     lines += _further_lines(run)
-    count = len(report.judged)
     if not report.findings:
         what = "no finding" if run.verdict.crash else "nothing to report"
-        lines.append(f"    {why_unknown(run) or f'{what}, {count} {_rules(count)} judged'}")
-
-    if report.skipped and count:
-        skipped = len(report.skipped)
-        lines.append(f"    {skipped} {_rules(skipped)} could not judge it (--json names them)")
+        lines.append(f"    {why_unknown(run) or f'{what}, {_rules(report.judged)} judged'}")
+    if report.skipped and report.judged:
+        lines.append(f"    {_rules(report.skipped)} could not judge it (--json names them)")
 
     return lines
 
 
-def _rules(count: int) -> str:
-    return "rule" if count == 1 else "rules"
+def _rules(rules: Sequence[object]) -> str:
+    return f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}"
 
 
 def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
@@ -260,16 +241,16 @@ def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
     top, lead, lines = story[0], lead_of(story), list[str]()
     if top.symptom.id == SETTING_CHANGED or (lead.is_over and top.level >= Level.WATCH):
         mark = _GLYPHS.over if top.is_over else _GLYPHS.badge(top.level)
-        lines.append(f"  {mark} {summary_of(run, top)}")
+        lines.append(f"  {mark} {findings.summary_of(run, top)}")
 
     own = {id(f) for d in story for f in d.findings}
-    for row in finding_rows(run):
+    for row in findings.finding_rows(run):
         if id(row.finding) in own:
             lines.append(f"{'    ' if lines else '  '}{_row_of_finding(run, row)}")
 
     if top.level < Level.WATCH:
         return lines
-    facts = [("usual causes", lead.symptom.causes), ("next step", next_step_of(run, lead))]
+    facts = [("usual causes", lead.symptom.causes), ("next step", findings.next_step_of(run, lead))]
     facts = [*check_facts(run, lead, _GLYPHS.badge), *facts]
     if lead is top:  # what began it stands above
         facts = [f for f in facts if f[0] != "began with"]
@@ -277,7 +258,7 @@ def _story_lines(run: RunView, story: list[Diagnosis]) -> list[str]:
     return [*lines, *(f"      {name}: {text}" for name, text in facts)]
 
 
-def _row_of_finding(run: RunView, row: FindingRow) -> str:
+def _row_of_finding(run: RunView, row: findings.FindingRow) -> str:
     """One fact in one line: its newest episode, when the others were, and other tags."""
     finding, when = row.finding, _when(run, row.finding)
     if row.earlier:
@@ -300,12 +281,12 @@ def _when(run: RunView, finding: Finding) -> str:
 
 def _further_lines(run: RunView) -> list[str]:
     """What moved first, one line per metric; which metrics are guesses; what is to come."""
-    moves = diagnosed_in(run).moves
+    moves = findings.diagnosed_in(run).moves
     lines = ["    moved first:"] if moves else []
 
     for rank, move in enumerate(moves, 1):
         change = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
-        size = "" if move.factor is None else f" ({change_words(move)})"
+        size = "" if move.factor is None else f" ({findings.change_words(move)})"
         at = numbers.step(move.step)
         lines.append(f"      {rank} {run.infos[move.tag].title} at {at}: {change}{size}")
 
@@ -314,7 +295,8 @@ def _further_lines(run: RunView) -> list[str]:
         for tag, info in run.infos.items()
         if info.guessed and info.metric
     ]
-    return lines + [f"    ahead: {ahead_sentence(run, p)}" for p in projections(run)]
+    ahead = (findings.ahead_sentence(run, p) for p in findings.projections(run))
+    return lines + [f"    ahead: {sentence}" for sentence in ahead]
 
 
 def snapshot_text(session: Session) -> str:
@@ -382,8 +364,8 @@ def status_line(session: Session) -> str:
         step += f"/{numbers.step(total)}"
     if run.verdict.crash is not None:
         what = exit_words(run.verdict.crash)
-    elif (cause := cause_of(run)) is not None:
-        what = f"{run.infos[cause.tag].title} {change_words(cause)}"
+    elif (cause := findings.cause_of(run)) is not None:
+        what = f"{run.infos[cause.tag].title} {findings.change_words(cause)}"
     else:
         what = ", ".join(f.title for f in run.report.worst(2)) if run.report else ""
 

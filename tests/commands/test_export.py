@@ -10,11 +10,10 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rltui.core.batch import RunKey
@@ -23,7 +22,7 @@ from rltui.files.disk import target_file
 from rltui.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
 from rltui.session.judging import Judge
-from tests.builders import LOGDIR, a_batch, a_block, a_source
+from tests.builders import a_batch, a_block, a_source
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import a_session
 from tests.formats.encode import event, header, simple
@@ -124,16 +123,14 @@ def logs(tmp_path: Path) -> Path:
 # -- what comes out ------------------------------------------------------------------------
 
 
-def test_csv_holds_every_point_of_the_store(cli: Cli, logs: Path) -> None:
-    result = cli("export", logs)
+@pytest.mark.parametrize(("form", "points_of"), [("csv", from_csv), ("jsonl", from_jsonl)])
+def test_text_holds_every_point_of_the_store(
+    cli: Cli, logs: Path, form: str, points_of: Callable[[str], list[Point]]
+) -> None:
+    result = cli("export", logs, "--format", form)
     assert (result.code, result.err) == (0, "")
-    assert same(from_csv(result.out), of_store(read(logs)))
-
-
-def test_jsonl_holds_every_point_of_the_store(cli: Cli, logs: Path) -> None:
-    result = cli("export", logs, "--format", "jsonl")
-    assert (result.code, result.err) == (0, "")
-    assert same(from_jsonl(result.out), of_store(read(logs)))
+    assert same(points_of(result.out), of_store(read(logs)))
+    assert all(c.isprintable() or c == "\n" for c in result.out), "no escape of a tag"
 
 
 def test_parquet_holds_every_point_of_the_store(cli: Cli, logs: Path, tmp_path: Path) -> None:
@@ -155,17 +152,6 @@ def test_a_resumed_run_has_its_overwritten_points_marked(cli: Cli, logs: Path) -
     assert [p[2] for p in points] == sorted(p[2] for p in points)
     twice = [p[5] for p in points if p[2] == 15]
     assert twice == [True, False], "the overwritten point comes first"
-
-
-def test_float32_values_are_written_as_the_double_that_equals_them(cli: Cli, logs: Path) -> None:
-    values = [p[4] for p in from_csv(cli("export", logs).out) if p[1] == "reward"]
-    assert values[0] == float(np.float32(0.1))
-
-
-def test_nothing_of_a_tag_reaches_the_terminal(cli: Cli, logs: Path) -> None:
-    for form in ("csv", "jsonl"):
-        out = cli("export", logs, "--format", form).out
-        assert all(c.isprintable() or c == "\n" for c in out)
 
 
 def test_derived_series_are_not_exported(cli: Cli, well: Path) -> None:
@@ -449,11 +435,6 @@ def test_every_point_of_the_corpus_comes_out(cli: Cli, corpus: Path) -> None:
     values = list(every(read(corpus)))
     assert len(points) == len(values) > 10_000
     assert sorted(repr(p[4]) for p in points) == sorted(repr(float(v)) for v in values)
-
-
-def test_names_of_one_logdir_are_those_of_check() -> None:
-    session = a_session(a_batch({"loss": [1.0]}, run="a/b"), logdirs=(LOGDIR,))
-    assert export_names(session, session.runs()) == ["a/b"]
 
 
 def test_points_that_were_unloaded_come_out_too(

@@ -34,9 +34,35 @@ VALUES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("x", "text"), VALUES)
-def test_value(x: float, text: str) -> None:
-    assert numbers.value(x) == text
+TEXTS = {
+    "value": VALUES,
+    "short": [(0.08, "0.08"), (1, "1"), (2.5, "2.5"), (14, "14"), (1135, "1,135"), (20_000, "20k"),
+     (0.015, "0.015"), (1e-6, "1.0e-6"), (0, "0"), (100, "100"), (None, "–")],
+    "plain": [(0.0, "0"), (2.4567, "2.46"), (0.17632, "0.176"), (971.6, "972"), (99.96, "100"),
+     (1234.5, "1234"), (1.0e-6, "1.0e-6"), (5.62, "5.62"), (-3.0e-5, "-3.0e-5"),
+     (1e30, "1.0e30"), (0.001, "0.001"), (0.2, "0.2"), (-0.5, "-0.5"),
+     (math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")],
+    "factor": [(7.6, "× 7.6"), (200, "× 200"), (468.3, "× 470"), (5.0, "× 5.0"), (6.6, "× 6.6"),
+     (0.0715, "× 0.07"), (0.73, "× 0.73"), (0.04, "× 0.04"), (1.3, "× 1.3"), (9.96, "× 10"),
+     (12_345, "× 12k"), (1.25e6, "× 1.2e6"), (0.0042, "× 0.004"), (1.3e-4, "× 1.3e-4"),
+     (0, "× 0"), (math.inf, "× Inf"), (math.nan, "× NaN"), (None, "–")],
+    "duration": [(4, "4 s"), (58, "58 s"), (59.6, "1m00s"), (144, "2m24s"), (3599.6, "1h00m"),
+     (11_520, "3h12m"), (187_200, "2d04h"), (86_399, "23h59m"), (100 * 86_400, "100d"),
+     (0, "0 s"), (-5, "0 s"), (math.nan, "–"), (math.inf, "–"), (None, "–"), (1e15, "> 270y")],
+    "age": [(4, "4 s"), (0.9, "0 s"), (59.9, "59 s"), (2470, "41 m"), (7200, "2 h"),
+     (3 * 86_400, "3 d"), (-3, "0 s"), (None, "–"), (math.nan, "–"),
+     (729 * 86_400, "729 d"), (2963 * 86_400, "8 y"), (1e300, "2737 y")],
+    "step": [(72, "72"), (60_416, "60,416"), (999_999, "999,999"), (1_000_000, "1.00M"),
+     (12_345_678, "12.3M"), (0, "0"), (-5, "-5"), (2.5, "2.50"), (10**18, "1.0e18"),
+     (None, "–"), (math.nan, "NaN")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "text"), [(name, *case) for name, cases in TEXTS.items() for case in cases]
+)
+def test_the_text_of_a_number(name: str, x: float | None, text: str) -> None:
+    assert getattr(numbers, name)(x) == text
 
 
 @pytest.mark.parametrize(
@@ -78,26 +104,6 @@ def test_a_value_reads_back(x: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "text"),
-    [(0.08, "0.08"), (1, "1"), (2.5, "2.5"), (14, "14"), (1135, "1,135"), (20_000, "20k"),
-     (0.015, "0.015"), (1e-6, "1.0e-6"), (0, "0"), (100, "100"), (None, "–")],
-)  # fmt: skip
-def test_short(x: float | None, text: str) -> None:
-    assert numbers.short(x) == text
-
-
-@pytest.mark.parametrize(
-    ("x", "text"),
-    [(0.0, "0"), (2.4567, "2.46"), (0.17632, "0.176"), (971.6, "972"), (99.96, "100"),
-     (1234.5, "1234"), (1.0e-6, "1.0e-6"), (5.62, "5.62"), (-3.0e-5, "-3.0e-5"),
-     (1e30, "1.0e30"), (0.001, "0.001"), (0.2, "0.2"), (-0.5, "-0.5"),
-     (math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")],
-)  # fmt: skip
-def test_plain_numbers_of_sentences(x: float, text: str) -> None:
-    assert numbers.plain(x) == text
-
-
-@pytest.mark.parametrize(
     ("old", "new", "text"),
     [(0.4468, 0.428, "↓ 0.0188"), (1, 1.0000209, "↑ 2.1e-5"), (1, 1, ""), (None, 1, ""),
      (1, math.nan, ""), (math.inf, 1, ""), (2785, 2650, "↓ 135"), (0.0, -0.0, ""),
@@ -109,17 +115,6 @@ def test_change_has_an_arrow_and_no_sign(old: float, new: float, text: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("ratio", "text"),
-    [(7.6, "× 7.6"), (200, "× 200"), (468.3, "× 470"), (5.0, "× 5.0"), (6.6, "× 6.6"),
-     (0.0715, "× 0.07"), (0.73, "× 0.73"), (0.04, "× 0.04"), (1.3, "× 1.3"), (9.96, "× 10"),
-     (12_345, "× 12k"), (1.25e6, "× 1.2e6"), (0.0042, "× 0.004"), (1.3e-4, "× 1.3e-4"),
-     (0, "× 0"), (math.inf, "× Inf"), (math.nan, "× NaN"), (None, "–")],
-)  # fmt: skip
-def test_factor(ratio: float | None, text: str) -> None:
-    assert numbers.factor(ratio) == text
-
-
-@pytest.mark.parametrize(
     ("fraction", "whole", "text"),
     [(0.8, False, "80 %"), (1.0, False, "100 %"), (0.0004, False, "0.04 %"), (0.3, False, "30 %"),
      (0.004, True, "< 1 %"), (0.006, True, "< 1 %"), (0.61, True, "61 %"), (0.9999, False, "99 %"),
@@ -128,16 +123,6 @@ def test_factor(ratio: float | None, text: str) -> None:
 )  # fmt: skip
 def test_percent(fraction: float | None, whole: bool, text: str) -> None:
     assert numbers.percent(fraction, whole=whole) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(4, "4 s"), (58, "58 s"), (59.6, "1m00s"), (144, "2m24s"), (3599.6, "1h00m"),
-     (11_520, "3h12m"), (187_200, "2d04h"), (86_399, "23h59m"), (100 * 86_400, "100d"),
-     (0, "0 s"), (-5, "0 s"), (math.nan, "–"), (math.inf, "–"), (None, "–"), (1e15, "> 270y")],
-)  # fmt: skip
-def test_duration(seconds: float | None, text: str) -> None:
-    assert numbers.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -156,31 +141,11 @@ def test_durations_take_six_cells_at_most(seconds: float, tenths: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(4, "4 s"), (0.9, "0 s"), (59.9, "59 s"), (2470, "41 m"), (7200, "2 h"), (3 * 86_400, "3 d"),
-     (-3, "0 s"), (None, "–"), (math.nan, "–"),
-     (729 * 86_400, "729 d"), (2963 * 86_400, "8 y"), (1e300, "2737 y")],
-)  # fmt: skip
-def test_age(seconds: float | None, text: str) -> None:
-    assert numbers.age(seconds) == text
-
-
-@pytest.mark.parametrize(
     ("first", "last", "text"),
     [(30, 31, "30 to 31"), (44_544, 44_544, "at 44,544"), (1_000_000, 1_000_100, "at 1.00M")],
 )
 def test_step_range(first: int, last: int, text: str) -> None:
     assert numbers.step_range(first, last) == text
-
-
-@pytest.mark.parametrize(
-    ("n", "text"),
-    [(72, "72"), (60_416, "60,416"), (999_999, "999,999"), (1_000_000, "1.00M"),
-     (12_345_678, "12.3M"), (0, "0"), (-5, "-5"), (2.5, "2.50"), (10**18, "1.0e18"),
-     (None, "–"), (math.nan, "NaN")],
-)  # fmt: skip
-def test_step(n: float | None, text: str) -> None:
-    assert numbers.step(n) == text
 
 
 def test_clock(monkeypatch: pytest.MonkeyPatch) -> None:

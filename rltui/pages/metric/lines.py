@@ -345,8 +345,8 @@ def _compared(run: RunView, series: Series, tags: Sequence[str]) -> list[Correla
     found = [_sampled(run, tag, steps) for tag in tags]
     if mine is None:
         return [None] * len(tags)
-    answers = iter(compare(mine, [s for s in found if s is not None], steps))
-    return [None if s is None else next(answers) for s in found]
+    compared = iter(compare(mine, [s for s in found if s is not None], steps))
+    return [None if s is None else next(compared) for s in found]
 
 
 def _sampled(run: RunView, tag: str, steps: IntArray) -> Sample | None:

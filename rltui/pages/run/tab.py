@@ -359,14 +359,14 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
         shown.remove(least)
         x -= line_width(labels[least.id]) + gap
 
-    line, spots = _placed([(t.id, labels[t.id]) for t in shown], gap, left)
+    line, spots = _label_line([(t.id, labels[t.id]) for t in shown], gap, left)
     if len(shown) < len(tabs):
         line.append((f" {view.glyphs.ellipsis}", MUTED))
 
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
 
 
-def _placed(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
+def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
     """The labels of tabs beside each other, from the cell ``left`` on."""
     line: Line = [(" " * left, TEXT)] if left else []
     spots: list[TabSpot] = []
