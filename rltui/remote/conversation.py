@@ -79,7 +79,7 @@ class Transport(Protocol):
 
 
 class Paths(ABC):
-    """What the paths and runs of the other side are called here."""
+    """Translates the paths and runs of the other side into what they are called here."""
 
     def __init__(self) -> None:
         self._here: dict[Path, Path] = {}
@@ -116,7 +116,7 @@ class Paths(ABC):
 
 
 class Conversation:
-    """Over one connection. Not thread-safe, but for :meth:`close`."""
+    """Speaks with ``rltui stream`` over one connection. Not thread-safe, but for :meth:`close`."""
 
     def __init__(
         self,

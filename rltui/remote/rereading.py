@@ -37,9 +37,9 @@ class ReadFiles:
 
     def __init__(self) -> None:
         self.known = HandedOver()
-        """As of that host."""
+        """The newest batch of each file, with the paths of that host."""
         self._files: dict[Path, Batch] = {}
-        """The same by the paths of here."""
+        """The same, by the paths that are used here."""
 
     def note(self, there: Batch, here: Path) -> None:
         """A batch has come, about a file that is called ``here`` here."""
@@ -133,7 +133,7 @@ class _Job:
 
 
 class Rereading:
-    """Of one host. For the main thread, but for the work of its own thread."""
+    """Asks one host to read runs again. For the main thread; the work is done in its own thread."""
 
     def __init__(
         self, connect: Callable[[], Conversation], on_news: Callable[[], None], clock: Clock

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from tests.formats.sample import TAGS, VALUES, Sample
 
 _GARBAGE = b"\x00garb{age\xff | step:x - {'a': \x1b[31m\n"
@@ -68,78 +71,38 @@ def _column(step: int) -> bytes:
     return f"{step:<8} {value}    {value}\n".encode()
 
 
-def _late(row: object, path: str, tags: tuple[str, ...], variant: str) -> Sample:
-    rows = _rows(row)
-    return Sample(
-        "console", path, rows, _GARBAGE, tags=tags, noted=False, late=True, variant=variant
-    )
-
-
-def _rows(row: object) -> tuple[bytes, ...]:
-    assert callable(row)
-    return tuple(row(step) for step in range(12))
+def _sample(
+    row: Callable[[int], bytes], path: str, tags: tuple[str, ...], variant: str, **more: Any
+) -> Sample:
+    rows = (*more.pop("begin", ()), *(row(step) for step in range(12)))
+    return Sample("console", path, rows, _GARBAGE, tags=tags, noted=False, variant=variant, **more)
 
 
 SAMPLES = (
-    Sample(
-        "console",
+    _sample(
+        _verl,
         "stdout.log",
-        _rows(_verl),
-        _GARBAGE,
-        noted=False,
+        TAGS,
+        "verl",
         huge=b"step:1 - a:" + b"9" * 2_000_000,
         huge_ends=b"\n",
         tagged=_verl_tagged,
-        variant="verl",
     ),
-    Sample(
-        "console",
-        "log.txt",
-        _rows(_box),
-        _GARBAGE,
-        tags=("rollout/ep_rew_mean", "time/fps", "train/loss"),
-        noted=False,
-        variant="table",
+    _sample(_box, "log.txt", ("rollout/ep_rew_mean", "time/fps", "train/loss"), "table"),
+    _sample(_own, "dpo_train_20260105_1", ("loss", "grad_norm"), "own loop", late=True),
+    _sample(_record, "slurm-4711.out", ("train/loss", "train/kl"), "slime"),
+    _sample(
+        _sample_factory, "sf_log.txt", ("Fps (10 sec)", "Avg episode reward"), "Sample Factory"
     ),
-    Sample(
-        "console",
-        "dpo_train_20260105_1",
-        _rows(_own),
-        _GARBAGE,
-        tags=("loss", "grad_norm"),
-        noted=False,
-        late=True,
-        variant="own loop",
-    ),
-    Sample(
-        "console",
-        "slurm-4711.out",
-        _rows(_record),
-        _GARBAGE,
-        tags=("train/loss", "train/kl"),
-        noted=False,
-        variant="slime",
-    ),
-    Sample(
-        "console",
-        "sf_log.txt",
-        _rows(_sample_factory),
-        _GARBAGE,
-        tags=("Fps (10 sec)", "Avg episode reward"),
-        noted=False,
-        variant="Sample Factory",
-    ),
-    _late(_bar, "training_output.txt", ("act_loss", "kl"), "bars"),
-    _late(_heading, "cout.txt", ("loss", "return_mean"), "heading"),
-    Sample(
-        "console",
+    _sample(_bar, "training_output.txt", ("act_loss", "kl"), "bars", late=True),
+    _sample(_heading, "cout.txt", ("loss", "return_mean"), "heading", late=True),
+    _sample(
+        _column,
         "train.out",
-        (b"Step     Loss     Reward\n", *_rows(_column)),
-        _GARBAGE,
-        preamble=1,
-        tags=("Loss", "Reward"),
-        noted=False,
+        ("Loss", "Reward"),
+        "columns",
         late=True,
-        variant="columns",
+        preamble=1,
+        begin=(b"Step     Loss     Reward\n",),
     ),
 )

@@ -289,10 +289,48 @@ LOGS = {
         "| a | 1 |\n------------------------------\n",
         "",
     ),
-    "values of own loops": (
-        "Epoch:[1/1](20/4292), Reward: -2.3, Avg Response Len: 271.38, lr: 0.00000030\n"
-        "Epoch:[1/1](21/4292), Reward: nan, Avg Response Len: 271.38, lr: 0.00000030\n",
-        "Reward: 20=-2.3 21=nan; Avg Response Len: 20=271.38 21=271.38; lr: 20=3e-07 21=3e-07",
+    "transformers 4 prints numbers": (
+        "{'loss': 0.6123, 'grad_norm': nan, 'learning_rate': 2e-06, 'epoch': 0.4}\n"
+        "{'eval_loss': 0.58, 'epoch': 0.4}\n"
+        "{'loss': 0.5, 'grad_norm': inf, 'learning_rate': 1e-06, 'epoch': 0.8}\n"
+        "{'train_runtime': 7.6, 'train_loss': 1.78, 'epoch': 1.0}\n",
+        "train/loss: 1=0.6123 2=0.5; train/grad_norm: 1=nan 2=inf; train/learning_rate: 1=2e-06 "
+        "2=1e-06; train/epoch: 1=0.4 1=0.4 2=0.8 2=1; eval/loss: 1=0.58; "
+        "train/train_runtime: 2=7.6; train/train_loss: 2=1.78",
+    ),
+    "ms-swift gives the step": (
+        "{'loss': 0.71, 'token_acc': 0.8, 'epoch': 0.1, 'global_step/max_steps': '5/200', "
+        "'percentage': '2.50%', 'elapsed_time': '12s', 'memory(GiB)': 20.1}\n",
+        "train/loss: 5=0.71; train/token_acc: 5=0.8; train/epoch: 5=0.1; train/memory(GiB): 5=20.1",
+    ),
+    "logging_steps in the log tell the steps": (
+        "TrainingArguments(logging_steps=10, x=1)\n{'loss': '0.5', 'epoch': '0'}\n"
+        "{'loss': '0.4', 'epoch': '1'}\n",
+        "train/loss: 10=0.5 20=0.4; train/epoch: 10=0 20=1",
+    ),
+    "training that begins again without a bar": (
+        "".join(f"{{'loss': 1.0, 'epoch': 0.{e}}}\n" for e in (1, 2, 3, 4, 5, 3, 4)),
+        "train/loss: 1=1 2=1 3=1 4=1 5=1 3=1 4=1; "
+        "train/epoch: 1=0.1 2=0.2 3=0.3 4=0.4 5=0.5 3=0.3 4=0.4",
+    ),
+    "a table may be interrupted": (
+        "-----------\n| rollout/ | |\n|    ep_rew_mean | 3.2e+03 |\n"
+        "2026-05-02 [Warning] [omni.usd] step 7: x\n\n| time/ | |\n"
+        "|    total_timesteps | 100 |\n| train/ | |\n|    loss | 0.5 |\n-----------\n",
+        "rollout/ep_rew_mean: 100=3200; train/loss: 100=0.5",
+    ),
+    "steps that begin anew in each epoch are counted on": (
+        "".join(f"Epoch [{e}/2], Step [{n}/30], Loss: 0.5\n" for e in (1, 2) for n in (10, 20, 30)),
+        "Loss: 10=0.5 20=0.5 30=0.5 40=0.5 50=0.5 60=0.5",
+    ),
+    "steps that count on over the epochs stay": (
+        "Epoch 1/3 step 10/60 loss=0.5\nEpoch 1/3 step 20/60 loss=0.5\n"
+        "Epoch 2/3 step 30/60 loss=0.5\nEpoch 2/3 step 40/60 loss=0.5\n",
+        "loss: 10=0.5 20=0.5 30=0.5 40=0.5",
+    ),
+    "an epoch between steps has the newest step": (
+        "step 10 loss=0.5\nEpoch 1 avg_loss=0.45\nstep 20 loss=0.4\nEpoch 2 avg_loss=0.35\n",
+        "loss: 10=0.5 20=0.4; avg_loss: 10=0.45 20=0.35",
     ),
     "a form that comes once is not believed": ("step 1: loss=0.5\n", ""),
     "a sure dialect ends guessing": (
@@ -397,6 +435,7 @@ def test_logs(name: str) -> None:
     [
         ("keras counts the last redraw of an epoch", 9),
         ("a line of another loop is no row and no goal", None),
+        ("ms-swift gives the step", 200),
     ],
 )
 def test_goals(name: str, total: int | None) -> None:

@@ -176,11 +176,8 @@ def test_odd_lines_never_raise(line: bytes) -> None:
 @pytest.mark.parametrize(
     ("head", "claimed"),
     [
-        (b'{"step": 1, "loss": 0.5}\n', True),
         (b'{"step": 0, "data": {}}\n', True),
         (b'\n{"global_step": 1, "loss": NaN}\n', True),
-        (b'{"input": "q", "output": "a", "gts": "a", "score": 1.0, "step": 1}\n', False),
-        (b'{"idx": 1, "reward": 0.5}\n', False),
         (b'{"step": 1}\n', False),
         (b"[1, 2]\n", False),
         (b"not json\n", False),

@@ -255,14 +255,16 @@ def test_claims(name: str, head: str, claimed: bool) -> None:
     assert CsvTable().claims(Path(name), head.encode()) is claimed
 
 
-def test_belonging() -> None:
-    fixed = ("progress.csv", "progress_eval.csv", "metrics.csv", "logs.csv", "0.monitor.csv")
-    assert {CsvTable().belonging(n) for n in (*fixed, "eval.csv", "results.csv")} == {
-        Belonging.DIRECTORY
-    }
-    assert {CsvTable().belonging(n) for n in ("exp1.csv", "PPO_LunarLander_log_0.csv")} == {
-        Belonging.NAME
-    }
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        ("progress.csv progress_eval.csv metrics.csv logs.csv 0.monitor.csv", Belonging.DIRECTORY),
+        ("eval.csv results.csv", Belonging.DIRECTORY),
+        ("exp1.csv PPO_LunarLander_log_0.csv", Belonging.NAME),
+    ],
+)
+def test_belonging(names: str, kind: Belonging) -> None:
+    assert {CsvTable().belonging(name) for name in names.split()} == {kind}
 
 
 numbers = st.one_of(

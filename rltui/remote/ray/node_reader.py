@@ -49,7 +49,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class NodeReader:
-    """Lives in a process of its own on the node."""
+    """Serves the streams of one node; Ray starts a process for it."""
 
     def __init__(self, reads: Reads) -> None:
         self._reads = reads

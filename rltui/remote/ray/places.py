@@ -45,7 +45,7 @@ UNREACHABLE = "the cluster cannot be reached"
 
 
 class PlacePaths(Paths):
-    """Names of a place: paths and runs begin with what people call its node."""
+    """Those of a place: paths and runs begin with what people call its node."""
 
     def __init__(self, authority: str, place: Place, label: str) -> None:
         """``label``: the name of the node; empty where none owns the place."""

@@ -258,7 +258,7 @@ class SshReader(StreamedReader):
 
 
 class Outage:
-    """Of one host."""
+    """Since when one host cannot be reached, and why."""
 
     def __init__(self, wishes: Wishes) -> None:
         self._clock = wishes.clock
