@@ -239,15 +239,10 @@ def _row(case: Evaluation, span: Span, level: Level) -> tuple[Signal, int]:
 def _worst(signal: Signal, rows: IntArray) -> int:
     """The row whose statistic is farthest beyond its own threshold; the first of several."""
     value, threshold = signal.statistic[rows], signal.threshold[rows]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        excess = _excess(value, threshold)
+    with np.errstate(invalid="ignore", divide="ignore"):  # relative to the threshold
+        excess = np.abs(value - threshold) / np.maximum(np.abs(threshold), 1e-12)
     known = np.where(np.isfinite(excess), excess, -np.inf)
     return int(rows[int(np.argmax(known))])
-
-
-def _excess(value: FloatArray, threshold: FloatArray) -> FloatArray:
-    """Distance from the threshold, relative to the threshold."""
-    return np.asarray(np.abs(value - threshold) / np.maximum(np.abs(threshold), 1e-12))
 
 
 def _onset(case: Evaluation, span: Span) -> int:
