@@ -17,9 +17,9 @@ from rltui.draw.line import (
     TEXT,
     TITLE,
     Line,
-    beside,
     fit_line,
     line_width,
+    side_by_side,
     slot_look,
 )
 from rltui.draw.prose import distinct, hard_wrap, paragraph
@@ -305,7 +305,7 @@ def _in_columns(blocks: list[list[Line]], columns: int, room: int, width: int) -
     while right and not right[0]:
         right = right[1:]
 
-    return beside(left, right, room, width - 2 * room, max(len(left), len(right)))
+    return side_by_side(left, right, room, width - 2 * room, max(len(left), len(right)))
 
 
 class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):

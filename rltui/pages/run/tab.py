@@ -17,11 +17,11 @@ from rltui.draw.line import (
     Entry,
     Line,
     Token,
-    beside,
     fit_line,
     fixed,
     indented,
     line_width,
+    side_by_side,
     style,
 )
 from rltui.draw.prose import note_lines
@@ -308,7 +308,7 @@ def _side_by_side(
         for tag, timeline in zip(tags, timelines, strict=True)
     )
 
-    return beside(left, right, each, 3, height)
+    return side_by_side(left, right, each, 3, height)
 
 
 def companions(run: RunView, cursor: str) -> list[str]:
