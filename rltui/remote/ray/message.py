@@ -58,7 +58,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadSettings:
+class Wanted:
     """How the nodes read."""
 
     logdirs: tuple[str, ...]
@@ -74,7 +74,7 @@ class Opening:
 
     address: str
     """Of the cluster: ``auto``, or HOST:PORT of its Ray Client server."""
-    reads: ReadSettings
+    reads: Wanted
     places: tuple[tuple[Place, str], ...] = ()
     """The known places in the order of their numbers, with their labels."""
 

@@ -17,15 +17,7 @@ from pathlib import Path
 
 from rltui.core.errors import RltuiError
 from rltui.formats import ALL_FORMATS, Belonging
-from rltui.remote.ray.message import (
-    FromPlace,
-    NodeNews,
-    Place,
-    ReadSettings,
-    Search,
-    Searched,
-    ToPlace,
-)
+from rltui.remote.ray.message import FromPlace, NodeNews, Place, Search, Searched, ToPlace, Wanted
 from rltui.remote.stream import Stream
 from rltui.remote.wire import WireError
 from rltui.remote.wire.messages import State
@@ -59,7 +51,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 class NodeReader:
     """Serves the streams of one node; Ray starts a process for it."""
 
-    def __init__(self, reads: ReadSettings) -> None:
+    def __init__(self, reads: Wanted) -> None:
         self._reads = reads
         self._news = threading.Event()
         self._returned = 0.0
@@ -118,9 +110,7 @@ class NodeReader:
 class Channel:
     """A stream in threads of its own: a place that hangs holds up no other one."""
 
-    def __init__(
-        self, number: int, place: Place, reads: ReadSettings, news: threading.Event
-    ) -> None:
+    def __init__(self, number: int, place: Place, reads: Wanted, news: threading.Event) -> None:
         """``news`` is set when :meth:`fetch` has some."""
         self._number = number
         self._news = news
@@ -179,7 +169,7 @@ class Channel:
         self._news.set()
 
 
-def _searched(number: int, place: Place, reads: ReadSettings) -> Searched:
+def _searched(number: int, place: Place, reads: Wanted) -> Searched:
     """The runs of a place, without reading them."""
     reader = Reader([place.path], ends=reads.ends)
     try:

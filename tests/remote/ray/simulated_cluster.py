@@ -12,10 +12,10 @@ from rltui.remote.ray.message import (
     ClusterError,
     Node,
     NodeNews,
-    ReadSettings,
     Search,
     Searched,
     ToPlace,
+    Wanted,
 )
 from rltui.remote.ray.node_reader import NodeReader
 from tests.clock import ManualClock
@@ -61,7 +61,7 @@ class SimulatedCluster:
     def nodes(self) -> dict[str, Node]:
         return {id_: Node(id_, self.names.get(id_, id_)) for id_ in self.roots}
 
-    def actor(self, node: Node, cls: type[NodeReader], reads: ReadSettings) -> Actor:
+    def actor(self, node: Node, cls: type[NodeReader], reads: Wanted) -> Actor:
         root = self.roots[node.id]
         reads = replace(reads, logdirs=tuple(f"{root}{p}" for p in reads.logdirs))
         self.actors.append(Actor(node.id, cls(reads)))

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from rltui.remote.ray import node_reader
-from rltui.remote.ray.message import FromPlace, ReadSettings, ToPlace
+from rltui.remote.ray.message import FromPlace, ToPlace, Wanted
 from rltui.remote.ray.node_reader import NodeReader
 from rltui.version import __version__
 
-READS = ReadSettings(("/none",), __version__)
+READS = Wanted(("/none",), __version__)
 
 
 class Time:
