@@ -157,6 +157,7 @@ def _watch(
             say_last(last_line())
     if app.failure is not None and not departure.code:
         raise app.failure
+
     return _code_of(app.return_code), back and not departure.code
 
 
