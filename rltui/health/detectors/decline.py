@@ -78,7 +78,6 @@ def below_start(
         excused = beyond & at_its_best(rows.others["reward"], spared)
         beyond &= ~excused
     known = np.isfinite(part)
-
     return Signal(
         beyond=beyond,
         statistic=part,

@@ -94,7 +94,6 @@ def frozen(
     highest = rolling_extreme(x, window, least=False)
     still &= np.arange(n) - after_exploring(rows, explores) + 1 >= extent(window).sizes(n)
     still &= (highest - middle <= most_spread * span) & (_most_moves(x, window) >= moves)
-
     return Signal(
         beyond=still & (lost >= below),
         statistic=lost,
@@ -168,7 +167,6 @@ def faded(
         second, _ = _share(np.where(np.isfinite(gradient), gradient, 0.0), early, window)
     with np.errstate(invalid="ignore"):
         beyond = (part <= share) & (second <= gradient_share)
-
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -216,7 +214,6 @@ def motionless(
         wide = np.maximum(entropy_share * np.abs(start), 4.0 * usual_step(known))
         moved = np.abs(rolling_median(known, 5) - start) > wide
         beyond &= ~np.maximum.accumulate(moved)
-
     return Signal(
         beyond=beyond,
         statistic=top,
@@ -256,7 +253,6 @@ def worse_than_best(
             beyond &= certain >= least_certain
     at_best = np.where(rows.x <= best, np.arange(n), 0)
     since = np.maximum.accumulate(at_best) + 1 if n else at_best
-
     return Signal(
         beyond=beyond,
         statistic=times,
