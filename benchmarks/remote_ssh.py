@@ -24,7 +24,7 @@ from benchmarks.data import SHAPES
 from rltui.core.address import parse_logdir
 from rltui.remote import Wishes, open_reader
 from rltui.remote.ssh import reader as ssh_reader
-from rltui.remote.ssh.link import SshLink
+from rltui.remote.ssh.link import SshProcess
 from rltui.sources.follow.queued import Reading
 
 _SSH = """#!/bin/sh
@@ -39,7 +39,7 @@ _HEAD = """\
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
-class CountedLink(SshLink):
+class CountedLink(SshProcess):
     """Counts what arrives."""
 
     received = 0
@@ -169,7 +169,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.2, help="of the logs that are read")
     parser.add_argument("--sets", default="a,b,j20", help="of benchmarks.data")
     options = parser.parse_args()
-    with patch.object(ssh_reader, "SshLink", CountedLink):
+    with patch.object(ssh_reader, "SshProcess", CountedLink):
         head = "log|points|MB|MB on the wire|bytes a point|factor|CPU s there|here|s|MiB there"
         _say(f"| {head.replace('|', ' | ')} |\n| --- |{' ---: |' * 9}")
         for name in filter(None, options.sets.split(",")):

@@ -248,7 +248,9 @@ def indented(lines: list[Line], margin: int) -> list[Line]:
     return [[(" " * margin, style()), *x] for x in lines]
 
 
-def beside(left: list[Line], right: list[Line], width: int, gap: int, rows: int) -> list[Line]:
+def side_by_side(
+    left: list[Line], right: list[Line], width: int, gap: int, rows: int
+) -> list[Line]:
     """Two blocks next to each other: the left one ``width`` cells wide, then ``gap`` blanks."""
     blank = (" " * gap, style())
     return [

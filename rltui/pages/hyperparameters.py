@@ -17,9 +17,9 @@ from rltui.draw.line import (
     TEXT,
     TITLE,
     Line,
-    beside,
     fit_line,
     line_width,
+    side_by_side,
     slot_look,
 )
 from rltui.draw.prose import distinct, hard_wrap, paragraph
@@ -57,8 +57,8 @@ class Settings:
     """The hyperparameters of one run."""
 
     run: RunView
-    beside: FileSettings = field(default_factory=FileSettings)
-    """Those in files beside its logs."""
+    in_files: FileSettings = field(default_factory=FileSettings)
+    """Those in files next to its logs."""
     slot: int | None = None
     """Its slot among the marked runs."""
 
@@ -73,14 +73,14 @@ class Settings:
         """Name -> value; what the logs say wins."""
         logged = self.run.hyperparameters.values
         known = {n.replace("/", ".") for n in logged}
-        beside = {n: v for n, v in self.beside.values.items() if n not in known}
-        return {**logged, **beside}
+        others = {n: v for n, v in self.in_files.values.items() if n not in known}
+        return {**logged, **others}
 
 
 def settings_head(settings: Settings, view: View, width: int) -> list[Line]:
     """The title: which run, how many, where they were found."""
     text = view.glyphs.text
-    formats = [*settings.run.hyperparameters.formats, *settings.beside.files]
+    formats = [*settings.run.hyperparameters.formats, *settings.in_files.files]
     count = len(settings.values)
     right = f"{count} from {', '.join(formats)}" if count else ""
     left: Line = [("Hyperparameters ", TITLE), (text(settings.run.name), MUTED)]
@@ -112,7 +112,7 @@ def setting_lines(
     blocks = [x for title, rows in sections if (x := _section(title, rows, view, room))]
 
     if blocks:
-        lines += ([[]] if lines else []) + _placed(blocks, columns, room, width)
+        lines += ([[]] if lines else []) + _in_columns(blocks, columns, room, width)
     if lines:
         return lines
     if text:
@@ -122,7 +122,7 @@ def setting_lines(
         "and texts, W&B, MLflow, SwanLab and trackio, the configuration that verl prints, and "
         "from args.json, params.json, config.yaml or hparams.yaml beside the logs"
     )
-    trouble = settings.beside.trouble
+    trouble = settings.in_files.trouble
     advice += f", which {trouble}." if trouble else "."
 
     return paragraph(advice, width, MUTED)
@@ -286,7 +286,7 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
     return lines
 
 
-def _placed(blocks: list[list[Line]], columns: int, room: int, width: int) -> list[Line]:
+def _in_columns(blocks: list[list[Line]], columns: int, room: int, width: int) -> list[Line]:
     """The sections below each other, or in two columns of about the same height."""
     whole: list[Line] = []
     for block in blocks:
@@ -305,7 +305,7 @@ def _placed(blocks: list[list[Line]], columns: int, room: int, width: int) -> li
     while right and not right[0]:
         right = right[1:]
 
-    return beside(left, right, room, width - 2 * room, max(len(left), len(right)))
+    return side_by_side(left, right, room, width - 2 * room, max(len(left), len(right)))
 
 
 class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
@@ -320,7 +320,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         self._among = among
         self._session = session
         self._run = run
-        self._beside: dict[RunView, FileSettings] = {}
+        self._in_files: dict[RunView, FileSettings] = {}
         """What was found in files beside the logs."""
         self._drawn: tuple[object, list[Line]] | None = None
         """The lines, and what they were made of."""
@@ -336,7 +336,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
 
         def find() -> Callable[[], None]:
             found = {run: read_settings(find_folders()) for run, find_folders in folders.items()}
-            return partial(self._beside.update, found)
+            return partial(self._in_files.update, found)
 
         self.read(find)
         super().on_mount()
@@ -351,7 +351,7 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
 
     def _settings(self, run: RunView) -> Settings:
         slot = slot_of(self.shell.view.marked, run)
-        return Settings(run, self._beside.get(run, FileSettings()), slot)
+        return Settings(run, self._in_files.get(run, FileSettings()), slot)
 
     def head(self, width: int) -> list[Line]:
         return settings_head(self._settings(self._run), self.shell.view, width)
@@ -359,12 +359,11 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
     def text(self, width: int) -> list[Line]:
         tables = [self._settings(r) for r in self._runs()]
         view, text = self.shell.view, self.status.filter
-        values = [(t.head, t.run.hyperparameters.values, t.beside) for t in tables]
+        values = [(t.head, t.run.hyperparameters.values, t.in_files) for t in tables]
         made_of = (width, text, view.marker, values)
         if self._drawn is None or self._drawn[0] != made_of:
             lines = setting_lines(tables[0], tables[1:], view, width, text)
             self._drawn = made_of, lines
         return self._drawn[1]
 
-    def action_hyperparameters(self) -> None:
-        self.dismiss()
+    action_hyperparameters = Overlay.action_close

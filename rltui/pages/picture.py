@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
-from rltui.draw.line import Line, beside
+from rltui.draw.line import Line, side_by_side
 from rltui.draw.theme import Theme
 from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, tab_sections
@@ -63,4 +63,4 @@ def _overview(run: RunView, view: View) -> list[Line]:
     right = side_lines(run, OVERVIEW, tag, view, layout.side - 1, _HEIGHT)
     rows = min(_HEIGHT, max(len(left), len(right)))
 
-    return [header, [], *beside(left, right, layout.left, 2, rows)]
+    return [header, [], *side_by_side(left, right, layout.left, 2, rows)]

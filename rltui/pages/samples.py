@@ -191,12 +191,13 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """The rows that pass the filter, in order."""
 
     def compose(self) -> ComposeResult:
-        yield Lines(self._draw_header, id="header")
+        run, reading = self._run, self._session.reading
+        yield Lines(lambda w, _: [run_header(run, self.shell.view, w, reading())], id="header")
         yield Lines(self._draw_head, id="head")
         with Container(id="panes"):
             yield LineList[SampleId](id="rows")
             yield LineList[None](id="text")
-        yield Status(self.footer, self._note)
+        yield Status(self.footer, lambda: f"{len(self._shown)} of {len(self._browser.rows)}")
 
     def state_words(self) -> str:
         return "" if self._is_empty else self._order
@@ -241,9 +242,6 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self.shell.say(
             "no texts or samples to show" if self._is_empty else f"there is no other {what}"
         )
-
-    def _note(self) -> str:
-        return f"{len(self._shown)} of {len(self._browser.rows)}"
 
     # -- the step --------------------------------------------------------------------------
 
@@ -327,9 +325,6 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         """The sample at the cursor, or why it cannot be read; None until it has been."""
         row = self._row
         return self._browser.sample(row) if row is not None else None
-
-    def _draw_header(self, width: int, _: int) -> list[Line]:
-        return [run_header(self._run, self.shell.view, width, self._session.reading())]
 
     def _draw_head(self, width: int, _: int) -> list[Line]:
         head = samples_head(self._browser, self.shell.view, width - 3)

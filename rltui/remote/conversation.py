@@ -47,7 +47,7 @@ Event = Batch | Message | tuple[Answer, bytes] | Kind
 _SKEW_S = 60.0
 
 
-class LinkLostError(Exception):
+class StreamError(Exception):
     """The connection has ended; the text says why.
 
     ``missing``: there is no rltui, or one that knows no stream, on the other side.
@@ -66,7 +66,7 @@ class Transport(Protocol):
         ...
 
     def receive(self) -> bytes:
-        """The bytes that come next; waits for them, and may return none. Raises LinkLostError."""
+        """The bytes that come next; waits for them, and may return none. Raises StreamError."""
         ...
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class Transport(Protocol):
 
 
 class Paths(ABC):
-    """What the paths and runs of the other side are called here."""
+    """Translates the paths and runs of the other side into what they are called here."""
 
     def __init__(self) -> None:
         self._here: dict[Path, Path] = {}
@@ -116,7 +116,7 @@ class Paths(ABC):
 
 
 class Conversation:
-    """Over one connection. Not thread-safe, but for :meth:`close`."""
+    """Speaks with ``rltui stream`` over one connection. Not thread-safe, but for :meth:`close`."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class Conversation:
     # -- receiving ----------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """What bytes say; batches have the paths of the other side. Raises LinkLostError, and
+        """What bytes say; batches have the paths of the other side. Raises StreamError, and
         SourceError for a path that is missing or no log."""
         try:
             for frame in self._reader.feed(data):
@@ -186,9 +186,9 @@ class Conversation:
                     raise WireError("the other side did not introduce itself")
         except VersionError as error:
             why = f"rltui there speaks {error}: install the same version on both sides"
-            raise LinkLostError(why) from None
+            raise StreamError(why) from None
         except WireError as error:
-            raise LinkLostError(f"what arrives is not what rltui stream sends: {error}") from None
+            raise StreamError(f"what arrives is not what rltui stream sends: {error}") from None
 
     def _said(self, frame: Frame) -> Iterator[Event]:
         if frame.kind in (Kind.BATCH, Kind.PART):
@@ -205,7 +205,7 @@ class Conversation:
         elif isinstance(message, State):
             self._renew_state(message)
         elif isinstance(message, Error):
-            raise (SourceError if message.bad_path else LinkLostError)(message.text)
+            raise (SourceError if message.bad_path else StreamError)(message.text)
         elif isinstance(message, Found):
             if any(key.logdir >= self._logdirs for key in message.runs):
                 raise WireError("a run is of no logdir")
@@ -232,7 +232,7 @@ class Conversation:
         if self._events is None:
             try:
                 self._events = self.feed(self._transport.receive())
-            except LinkLostError as lost:
+            except StreamError as lost:
                 lost.missing = lost.missing and not self._reader.begun
                 raise
         for event in self._events:  # noqa: UP028 - `from` would end what nobody takes now
@@ -242,7 +242,7 @@ class Conversation:
     # -- waiting for an answer ------------------------------------------------------------------
 
     def search(self, known: HandedOver) -> None:
-        """Have the far side search, and choose at once what to read. Raises LinkLostError, and
+        """Have the far side search, and choose at once what to read. Raises StreamError, and
         SourceError for a path that is missing or no log."""
         self.request(known, chooses=self._wishes.choose is not None)
         while True:
@@ -253,7 +253,7 @@ class Conversation:
 
     def batches(self) -> Iterator[Batch]:
         """Batches to the end of what was asked for, with the paths of the other side. Raises
-        LinkLostError."""
+        StreamError."""
         while True:
             for event in self.arriving():
                 if event is Kind.END:
@@ -269,7 +269,7 @@ class Conversation:
 
     def keeps(self, wanted: Again) -> bool:
         """Whether the files of a run, with the paths of the other side, still hold what was read
-        of them; if so, :meth:`batches` follow. After :meth:`search`. Raises LinkLostError."""
+        of them; if so, :meth:`batches` follow. After :meth:`search`. Raises StreamError."""
         self.send(wanted)
         while True:
             for event in self.arriving():

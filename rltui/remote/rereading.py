@@ -16,7 +16,7 @@ from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.clock import Clock
 from rltui.core.errors import SourceError, UnreachableError, VanishedError
 from rltui.formats import ALL_FORMATS
-from rltui.remote.conversation import Conversation, LinkLostError, Paths
+from rltui.remote.conversation import Conversation, Paths, StreamError
 from rltui.remote.wire.messages import Again, KnownFile
 from rltui.sources.follow.queued import Arriving, BatchQueue, ThreadedReader
 from rltui.sources.follow.resume import HandedOver, without_content
@@ -37,9 +37,9 @@ class ReadFiles:
 
     def __init__(self) -> None:
         self.known = HandedOver()
-        """As of that host."""
+        """The newest batch of each file, with the paths of that host."""
         self._files: dict[Path, Batch] = {}
-        """The same by the paths of here."""
+        """The same, by the paths that are used here."""
 
     def note(self, there: Batch, here: Path) -> None:
         """A batch has come, about a file that is called ``here`` here."""
@@ -133,12 +133,12 @@ class _Job:
 
 
 class Rereading:
-    """Of one host. For the main thread, but for the work of its own thread."""
+    """Asks one host to read runs again. For the main thread; the work is done in its own thread."""
 
     def __init__(
         self, connect: Callable[[], Conversation], on_news: Callable[[], None], clock: Clock
     ) -> None:
-        """``connect`` gives a connection after a search, and raises LinkLostError or SourceError;
+        """``connect`` gives a connection after a search, and raises StreamError or SourceError;
         ``on_news`` is called in the thread when there is a batch, or the end."""
         self._connect = connect
         self._on_news = on_news
@@ -199,7 +199,7 @@ class Rereading:
                 self._do(job)
             except VanishedError as failure:
                 error = failure
-            except (LinkLostError, SourceError) as failure:
+            except (StreamError, SourceError) as failure:
                 self._hang_up()
                 error = UnreachableError(str(failure))
                 if not job.cancelled:
@@ -230,13 +230,13 @@ class Rereading:
         return None
 
     def _do(self, job: _Job) -> None:
-        """Raises LinkLostError, SourceError and VanishedError."""
+        """Raises StreamError, SourceError and VanishedError."""
         if job.cancelled:
             return
         fresh = self._talk is None
         try:
             self._ask(job)
-        except LinkLostError:
+        except StreamError:
             self._hang_up()
             if fresh or job.began or job.cancelled:
                 raise
@@ -245,20 +245,20 @@ class Rereading:
     def _ask(self, job: _Job) -> None:
         if self._talk is None:
             if self._clock.monotonic() - self._lost_at < _PAUSE_S:
-                raise LinkLostError(self._why)
+                raise StreamError(self._why)
             opened = self._connect()
             with self._lock:
                 self._talk = opened
         talk = self._talk
         if job.cancelled:
-            raise LinkLostError(_STOPPED)
+            raise StreamError(_STOPPED)
         if not talk.keeps(job.wanted):
             raise VanishedError("its files do not hold it any more")
         assert talk.paths is not None
         for batch in talk.batches():
             job.began = True
             if not job.batches.put(talk.paths.batch(batch)):
-                raise LinkLostError(_STOPPED)
+                raise StreamError(_STOPPED)
 
     def _hang_up(self) -> None:
         with self._lock:

@@ -54,6 +54,7 @@ HEARTBEAT_S = 5.0
 IDLE_S = 60.0
 #: A search is repeated for a file that it did not find when it is older, seconds.
 _FRESH_S = 5.0
+_SORTS = {stat.S_IFREG: Sort.FILE, stat.S_IFDIR: Sort.DIRECTORY}
 
 
 class Stream:
@@ -290,7 +291,8 @@ def answer(question: Question) -> tuple[Answer, bytes]:
         path = question.path.expanduser()
         if question.what is What.STATUS:
             found = path.stat()
-            return Answer(_sort(found.st_mode), found.st_size, found.st_mtime_ns), b""
+            sort = _SORTS.get(stat.S_IFMT(found.st_mode), Sort.OTHER)
+            return Answer(sort, found.st_size, found.st_mtime_ns), b""
         if question.what is What.NAMES:
             return Answer(Sort.DIRECTORY, names=_names(path)), b""
         if not stat.S_ISREG(path.stat().st_mode):  # opening a device may do something
@@ -309,12 +311,6 @@ def answer(question: Question) -> tuple[Answer, bytes]:
         return Answer(error=code, text=error.strerror or str(error)), b""
     except (RuntimeError, ValueError) as error:  # no home directory; no name
         return Answer(error="EINVAL", text=str(error)), b""
-
-
-def _sort(mode: int) -> Sort:
-    if stat.S_ISREG(mode):
-        return Sort.FILE
-    return Sort.DIRECTORY if stat.S_ISDIR(mode) else Sort.OTHER
 
 
 def _names(path: Path) -> tuple[Name, ...]:

@@ -26,12 +26,12 @@ from rltui.draw.line import (
     Entry,
     Line,
     Token,
-    beside,
     fit_line,
     fixed,
     indented,
     line_width,
     longest,
+    side_by_side,
     style,
 )
 from rltui.draw.view import View
@@ -196,7 +196,7 @@ class HelpScreen(Overlay):
         left, right = (_key_lines(groups, self._keys, glyphs) for groups in (_LEFT, _RIGHT))
         left += [*([[]] if left else []), *_legend(self._of, glyphs)]
         column = max(*map(line_width, left), min(40, width // 2 - 2))
-        return beside(left, right, column, 3, max(len(left), len(right)))
+        return side_by_side(left, right, column, 3, max(len(left), len(right)))
 
 
 def _key_lines(groups: Sequence[str], keys: Sequence[Key], glyphs: GlyphSet) -> list[Line]:

@@ -30,10 +30,7 @@ OTHER = RunKey(0, "other")
 PLACES = {
     "store": ("rltui.store.run.RunData.apply", lambda run, *_: run.key),
     "names": ("rltui.session.meaning.Interpreter.interpret", lambda _, view: view.key),
-    "progress": (
-        "rltui.session.judging.Judge._renew_progress",
-        lambda _, view, now: view.key,
-    ),
+    "progress": ("rltui.session.judging.Judge.renew", lambda _, view: view.key),
     "rules": ("rltui.health.engine.Engine.advance", lambda _, run, *__: run.key),
     "text": ("rltui.output.text_report._finding_lines", lambda run: run.key),
     "JSON": (

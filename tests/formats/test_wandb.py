@@ -411,11 +411,6 @@ def test_broken_values_cost_at_most_their_row(text: bytes) -> None:
     assert "bad" not in found
 
 
-def test_enormous_numbers() -> None:
-    found = points(decode(full_row(0, WALL, {"a": 10**400, "b": 1}), full_row(1, WALL, {"b": 2})))
-    assert found["b"][-1] == (1, 2.0)
-
-
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.binary(max_size=200), max_size=10))
 def test_intact_chunks_of_garbage(payloads: list[bytes]) -> None:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tests.builders import a_batch, a_block, steps
-from tests.fakes import grpo_batch, grpo_tags
+from tests.fakes import grpo_tags
 from tests.tui.hand import Hand, open_app
 
 REWARD = "critic/score/mean"
@@ -86,13 +86,6 @@ async def test_groups_have_a_mean_and_are_described_in_words() -> None:
         assert "±" in hand.text
         await hand.press("B")
         assert len(hand.ids) == 8
-
-
-async def test_runs_without_seeds_have_no_groups() -> None:
-    async with open_app(grpo_batch(20, run="one"), grpo_batch(20, run="two")) as hand:
-        await hand.press("B")
-        assert "nothing groups these runs" in hand.notices
-        assert len(hand.ids) == 2
 
 
 async def test_enter_opens_the_run_at_the_metric() -> None:
@@ -194,13 +187,6 @@ async def test_the_filter_of_the_runs_holds_in_the_comparison() -> None:
         assert len(hand.ids) == 4
         await hand.press("slash", *"low", "enter")
         assert names(hand) == ["grpo_low_s2", "grpo_low_s1"]
-
-
-async def test_a_filter_that_leaves_one_run_says_so() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("slash", *"high_s1", "enter", "C")
-        assert "the filter shows 1 of 4 runs" in hand.notices
-        assert hand.runs.is_current
 
 
 async def test_a_run_without_times_is_named_where_the_axis_is_time() -> None:

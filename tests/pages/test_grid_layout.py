@@ -35,13 +35,6 @@ def test_charts_fill_the_body_and_stay_in_it(width: int, height: int) -> None:
         assert max(layout.heights) - min(layout.heights) <= 1
 
 
-@pytest.mark.parametrize(("width", "height"), [s for s in SIZES if s[1] >= 20])
-def test_less_than_a_third_of_the_body_is_blank(width: int, height: int) -> None:
-    for count in range(1, 60):
-        layout = grid_layout(width, height, count)
-        assert min(count, layout.places) >= layout.places * 2 / 3, (count, layout)
-
-
 def test_a_cell_of_the_screen_leads_to_its_chart() -> None:
     layout = grid_layout(160, 41, 22)
     top, left = layout.heights[0], layout.pitch

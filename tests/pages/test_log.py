@@ -121,10 +121,3 @@ async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> Non
             await hand.press("9")
             assert "died before its first row" in hand.text
             assert "reading" not in hand.text
-
-
-async def test_a_job_that_died_in_the_list_of_runs() -> None:
-    calm = a_batch(steps(1, grpo_tags(30)), run="calm")
-    async with open_app(calm, rowless(*CRASH), size=(120, 30)) as hand:
-        assert "crashed: CUDA out of memory" in hand.text
-        assert "before the first row" in hand.text

@@ -41,12 +41,3 @@ def test_values_that_are_not_finite_are_left_out() -> None:
     assert found.mean[[0, -1]].tolist() == [1, 4]
     assert bundle([(x, np.array([NAN] * 4))]) is None
     assert bundle([]) is None
-
-
-def test_a_stretch_is_the_mean_of_its_points() -> None:
-    x, random = np.arange(10_000.0), np.random.default_rng(1)
-    y = random.normal(5.0, 1.0, 10_000)
-    found = bundle([(x, y), (x[:9000], y[:9000])])
-    assert found is not None
-    assert len(found.x) < 1000
-    assert np.nanmean(found.mean) == pytest.approx(y.mean(), abs=0.01)

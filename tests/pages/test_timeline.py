@@ -58,8 +58,3 @@ def test_what_ceased_to_be_finite_is_marked_under_every_chart() -> None:
     foot = plain(chart_lines(run, "actor/entropy", View(), 60, 16)[-1])
     assert foot.startswith("events")
     assert foot.rstrip().endswith("N")
-
-
-def test_too_many_of_a_kind_are_left_out() -> None:
-    run = the_run({"actor/lr": [1e-6, 1e-4] * 70, "actor/pg_loss": [0.1] * 140})
-    assert marks(run) == []

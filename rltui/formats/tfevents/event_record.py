@@ -262,17 +262,10 @@ def scalar_at(
     ``plugins`` has the plugins that tags named earlier in the file. None for anything else,
     broken payloads included, and, with ``verify``, those with a wrong checksum.
     """
-    payload = pos + HEADER_BYTES
-    simple = _simple_event(data, payload, length)
-    if simple is not None:
-        step, width, found = simple
-        unpack = _F4.unpack_from
-        scalars = tuple([Scalar(tag, FLOAT, at, unpack(data, at)[0]) for tag, at in found])
-        bits = _I8.unpack_from(data, payload + 1)[0]
-        span = ScalarSpan(pos, length, step, width, bits, scalars)
-    else:
+    span = _simple_span(data, pos, length)
+    if span is None:
         try:
-            event = parse_event(data, payload, length)
+            event = parse_event(data, pos + HEADER_BYTES, length)
         except MalformedError:
             return None
         values = event.values
@@ -282,24 +275,23 @@ def scalar_at(
         free = all(v.tensor is None or v.plugin == SCALARS for v in values)
         span = ScalarSpan(pos, length, event.step, event.step_width, event.bits, scalars, free)
 
-    if len(scalars) != 1 and not 0 < len({s.tag for s in scalars}) == len(scalars):
+    count = len(span.scalars)
+    if count != 1 and not 0 < len({s.tag for s in span.scalars}) == count:
         return None
     return None if verify and not checksum_fits(data, pos, length) else span
 
 
-def _simple_event(
-    data: bytes, pos: int, length: int
-) -> tuple[int, int, list[tuple[bytes, int]]] | None:
-    """(step, width of the step, tag and position of each value) of a ``simple_value`` event.
+def _simple_span(data: bytes, start: int, length: int) -> ScalarSpan | None:
+    """The record at ``start`` if it is exactly wall time, step and ``simple_value`` numbers.
 
-    None unless it is exactly wall time, step and float values; :func:`parse_event` reads the
-    others. Almost every record has this shape: this is the hot path.
+    :func:`parse_event` reads the others. Almost every record has this shape: this is the hot path.
     """
+    pos = start + HEADER_BYTES
     end = pos + length
     if length < 20 or data[pos] != 0x09:
         return None
-    at, step = pos + 9, 0
-    found: list[tuple[bytes, int]] = []
+    at, step, unpack = pos + 9, 0, _F4.unpack_from
+    found: list[Scalar] = []
     try:
         if data[at] == 0x10:
             step, at = varint(data, at + 1, end)
@@ -325,8 +317,11 @@ def _simple_event(
                 or data[place] != _SIMPLE_KEY
             ):
                 return None
-            found.append((data[begin:place], place + 1))
+            number = unpack(data, place + 1)[0]
+            found.append(Scalar(data[begin:place], FLOAT, place + 1, number))
             at = place + _SIMPLE_BYTES
-    except (MalformedError, IndexError):
+    except (MalformedError, IndexError, error):
         return None
-    return (step, width, found) if at == end else None
+    bits = _I8.unpack_from(data, pos + 1)[0]
+    span = ScalarSpan(start, length, step, width, bits, tuple(found))
+    return span if at == end else None

@@ -22,11 +22,11 @@ from rltui.draw.line import (
     Entry,
     Line,
     Token,
-    beside,
     column,
     fit_line,
     indented,
     longest,
+    side_by_side,
     slot_look,
     style,
     with_ground,
@@ -360,7 +360,7 @@ def comparison_charts(
     half = (width - margin - 4) // 2
     first, second = (curves.chart(m, here, view, half, height) for m in metrics)
 
-    return indented(beside(first, second, half, 3, height), margin)
+    return indented(side_by_side(first, second, half, 3, height), margin)
 
 
 def _title(comparison: Comparison, metric: Column, banded: int, view: View, width: int) -> Line:

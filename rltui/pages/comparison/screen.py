@@ -90,12 +90,11 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         yield Lines(lambda *_: [self._table.head()] if self._table else [], id="head")
         yield LineList[RowId](id="rows")
         yield Lines(self._draw_words, id="words")
-        status = Status(self.footer, self._note)
+        status = Status(
+            self.footer, lambda: f"{len(self._comparison.runs)} of {len(self._session.views)}"
+        )
         status.filter = self._filter
         yield status
-
-    def _note(self) -> str:
-        return f"{len(self._comparison.runs)} of {len(self._session.views)}"
 
     def state_words(self) -> str:
         return "  ".join(x for x in (self.shell.state_words(), f"by {self._order}") if x)

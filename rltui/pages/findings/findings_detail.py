@@ -40,10 +40,10 @@ from rltui.facts.metrics import fold
 from rltui.facts.runs import exit_words
 from rltui.health.model import Diagnosis, Skipped
 from rltui.pages.findings.findings_list import (
-    AheadId,
     CauseId,
     EndingId,
     ItemId,
+    ProjectedId,
     SkippedId,
     row_of,
     why_skipped,
@@ -86,7 +86,7 @@ class _Detail:
             return self._finding(row)
         if isinstance(item, EndingId):
             return self._ending()
-        if isinstance(item, AheadId):
+        if isinstance(item, ProjectedId):
             return self._ahead(item.tag)
         if isinstance(item, CauseId) and report is not None:
             cause, leading = cause_of(run), report.diagnosed.leading

@@ -74,14 +74,14 @@ class EndingId(NamedTuple):
     reason: str
 
 
-class AheadId(NamedTuple):
+class ProjectedId(NamedTuple):
     """Names a metric that is going to cross its limit."""
 
     tag: str
 
 
 #: What the cursor of the list stands on.
-ItemId = FindingId | SkippedId | CauseId | EndingId | AheadId
+ItemId = FindingId | SkippedId | CauseId | EndingId | ProjectedId
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class _Entries(list[Entry[ItemId]]):
             left = pad(words(title), width - 2 - cell_width(right), ellipsis=ellipsis)
             arrow = glyphs.down if projection.falling else glyphs.up
             line: Line = [(f"{arrow} ", MUTED), (left, TEXT), (words(right), MUTED)]
-            self.item(AheadId(projection.tag), line)
+            self.item(ProjectedId(projection.tag), line)
         if troubles := run.troubles:
             self.head("Trouble reading", str(len(troubles)))
             self.lines(note_lines(troubles, width))
@@ -275,6 +275,6 @@ def tag_at(run: RunView, item: ItemId | None) -> tuple[str, int | None] | None:
         return row.finding.tag, row.finding.since_step
     if isinstance(item, CauseId) and cause is not None and cause.tag == item.tag:
         return cause.tag, cause.step
-    if isinstance(item, AheadId | CauseId) and item.tag in run.infos:
+    if isinstance(item, ProjectedId | CauseId) and item.tag in run.infos:
         return item.tag, None
     return None

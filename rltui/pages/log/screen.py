@@ -23,8 +23,7 @@ class LogScreen(Overlay, places=(LOG,)):
         self._shift = 0
         """Characters of each line left of what is in sight."""
 
-    def action_tail(self) -> None:
-        self.dismiss()
+    action_tail = Overlay.action_close
 
     def head(self, width: int) -> list[Line]:
         return log_head(self._run, self.shell.view, width)

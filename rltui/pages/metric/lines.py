@@ -17,10 +17,10 @@ from rltui.draw.line import (
     STRONG,
     TITLE,
     Line,
-    beside,
     column,
     fit_line,
     indented,
+    side_by_side,
     style,
 )
 from rltui.draw.prose import distinct, fact_line, fact_table, paragraph
@@ -120,7 +120,7 @@ def metric_lines(
         run, tag, view, cells, room - len(below), band=row.band, zoom=zoom, overview=True
     )
     if is_wide:
-        chart = beside(chart, _side(run, row, view, zoom, _SIDE, room), cells, 4, room)
+        chart = side_by_side(chart, _side(run, row, view, zoom, _SIDE, room), cells, 4, room)
 
     return indented([*lines, *chart, *below], margin)[:height]
 
@@ -345,8 +345,8 @@ def _compared(run: RunView, series: Series, tags: Sequence[str]) -> list[Correla
     found = [_sampled(run, tag, steps) for tag in tags]
     if mine is None:
         return [None] * len(tags)
-    answers = iter(compare(mine, [s for s in found if s is not None], steps))
-    return [None if s is None else next(answers) for s in found]
+    compared = iter(compare(mine, [s for s in found if s is not None], steps))
+    return [None if s is None else next(compared) for s in found]
 
 
 def _sampled(run: RunView, tag: str, steps: IntArray) -> Sample | None:

@@ -60,6 +60,8 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
         self._clock = clock
         self._before = before
         self._choices = Choices()
+        self._counts: list[tuple[Path, int]] = []
+        """Runs at each place of the newest search."""
         self._shown: list[Suggestion] = []
         self.suggestions: Suggestions | None = None
         """What the newest search found; None before the first one is over."""
@@ -67,7 +69,7 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
     def compose(self) -> ComposeResult:
         yield Lines(lambda width, _: [picker_header(self.shell.view, width)], id="header")
         yield LineList[Path](id="suggestions")
-        yield Status(self.footer, self._note)
+        yield Status(self.footer, lambda: f"{len(self._shown)} of {len(self._choices.items)}")
 
     def on_mount(self) -> None:
         """Start searching."""
@@ -80,12 +82,12 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
     def action_rescan(self) -> None:
         """Search, unless a search is under way."""
         if not self.reading:
-            self.read(lambda: partial(self._take, self._search()))
+            self.read(lambda: partial(self._show_found, self._search()))
 
-    def _take(self, found: Suggestions) -> None:
-        before, self.suggestions = self.suggestions, found
-        self._choices = choices_of(found)
-        if _counts(before) != _counts(found) and any(o.partial for o in found.items):
+    def _show_found(self, found: Suggestions) -> None:
+        before, self._counts = self._counts, sorted((o.path, o.runs) for o in found.items)
+        self.suggestions, self._choices = found, choices_of(found)
+        if before != self._counts and any(o.partial for o in found.items):
             self.set_timer(_CONTINUE_S, self.action_rescan)
 
     # -- what is shown ---------------------------------------------------------------------
@@ -100,9 +102,6 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
         for lines in self.query(Lines):
             lines.update()
 
-    def _note(self) -> str:
-        return f"{len(self._shown)} of {len(self._choices.items)}"
-
     def state_words(self) -> str:
         """Why the suggestion at the cursor is offered."""
         return next((s.origin for s in self._shown if s.path == self.items.cursor), "")
@@ -114,10 +113,6 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
         """End with the suggestion at the cursor."""
         if self.items.cursor is not None:
             self.shell.exit(self.items.cursor)
-
-
-def _counts(suggestions: Suggestions | None) -> list[tuple[Path, int]]:
-    return sorted((o.path, o.runs) for o in suggestions.items) if suggestions is not None else []
 
 
 class PickerApp(ShellApp[Path], places=(PICKER,)):

@@ -58,7 +58,7 @@ _REPLAY = (" replay ", style(Token.BG, bg=Token.ACCENT, bold=True))
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Piece:
     """A piece of the header that may be dropped: the highest ``drop`` goes first."""
 
     spans: Line
@@ -83,7 +83,7 @@ def state_spans(run: RunView, view: View) -> Line:
     return [(f"{glyph} ", look), (word, word_look)]
 
 
-def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[_Part]:
+def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[_Piece]:
     """Glyph and word of the state with the age of the newest write; of a run that crashed, with
     the reason."""
     line, crash, word = state_spans(run, view), run.verdict.crash, run.verdict.state_word
@@ -92,20 +92,20 @@ def _state_parts(run: RunView, view: View, *, wide: bool, reason: bool) -> list[
     age, tail = age_words(run), state_words(run).removeprefix(word)
 
     if not age:
-        return [_Part(line, _STATE)]
+        return [_Piece(line, _STATE)]
     if word == "unreachable":  # how old the newest write was when the host got out of reach
         before = None if run.progress is None else run.progress.age_s
         last = [(f"last write {numbers.age(before)} before", MUTED)]
         return [
-            _Part([*line, (tail, MUTED)], _STATE),
-            *([] if before is None else [_Part(last, 95)]),
+            _Piece([*line, (tail, MUTED)], _STATE),
+            *([] if before is None else [_Piece(last, 95)]),
         ]
     if wide or word != "live":
         short = tail if wide or not tail.startswith(" for ") else f" {age}"
-        return [_Part([*line, (short, MUTED)], _STATE)]
+        return [_Piece([*line, (short, MUTED)], _STATE)]
     line.append((f" {age.removesuffix(' ago')}", MUTED))
 
-    return [_Part(line, _STATE), _Part([("ago", MUTED)], 95, 1)]
+    return [_Piece(line, _STATE), _Piece([("ago", MUTED)], 95, 1)]
 
 
 def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
@@ -160,12 +160,12 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
     if width < 40:
         mark = [] if run.as_of is None else [_REPLAY, (" ", TEXT)]
         return _between([*mark, (run.name, TITLE)], right, width)
-    kept, room = list[_Part](), width - line_width(right) - 3
+    kept, room = list[_Piece](), width - line_width(right) - 3
 
     for reason in (width >= 80, False):  # the reason of a crash goes before its state does
         parts = _run_parts(run, view, width, reason=reason)
         if wide:
-            parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
+            parts.insert(0, _Piece([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
         else:
             parts[0] = replace(parts[0], gap=0)
         kept = _fitting(parts, room)
@@ -177,65 +177,65 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
     (shown, look), spare = kept[at].spans[0], room - _width(kept)
     if shown != run.name and spare > 0:
         name = fit_middle(run.name, cell_width(shown) + spare, ellipsis=view.glyphs.ellipsis)
-        kept[at] = _Part([(name, look)], 0, kept[at].gap)
+        kept[at] = _Piece([(name, look)], 0, kept[at].gap)
 
     return _between(_joined(kept), right, width)
 
 
-def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_Part]:
+def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_Piece]:
     known, progress, is_wide = run.recognition, run.progress, width >= 110
     ellipsis = view.glyphs.ellipsis
     name = fit_middle(run.name, max(_NAME_CELLS, width // 3), ellipsis=ellipsis)
-    parts = [_Part([(name, TITLE)], 0)]
+    parts = [_Piece([(name, TITLE)], 0)]
     titles = (known.title, known.algorithm) if known else ()
     what = (" · " if is_wide else " ").join(t for t in titles if t)
 
     if what and width >= 60:
-        parts.append(_Part([(what, MUTED)], 30))
+        parts.append(_Piece([(what, MUTED)], 30))
     other = run.report.reference if run.report else None
     if other is not None and is_wide:
         other = fit_middle(other, _NAME_CELLS, ellipsis=ellipsis)
-        parts.append(_Part([("vs ", MUTED), (other, MUTED)], 85))
+        parts.append(_Piece([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
         return [*parts, *_replay_parts(run, width)]
     ends = _state_parts(run, view, wide=width >= 150, reason=reason)
     if progress is None or progress.last_step is None:
         return [*parts, replace(ends[0], gap=3), *ends[1:]]
-    parts.append(_Part(_step_spans(run, progress, width), 20, 3 if is_wide else 2))
+    parts.append(_Piece(_step_spans(run, progress, width), 20, 3 if is_wide else 2))
 
     return [*parts, *_progress_parts(progress, view, width), *ends]
 
 
-def _progress_parts(progress: Progress, view: View, width: int) -> list[_Part]:
+def _progress_parts(progress: Progress, view: View, width: int) -> list[_Piece]:
     """How far a run is: a bar, the share, the time it took, the time it will take."""
-    parts, glyphs, is_wide = list[_Part](), view.glyphs, width >= 110
+    parts, glyphs, is_wide = list[_Piece](), view.glyphs, width >= 110
     if progress.share is not None:
         cells = 18 if width >= 150 else 10
         done = round(progress.share * cells)
         bar = [(glyphs.heavy * done, STRONG), (glyphs.bar_rest * (cells - done), RULE)]
-        share = _Part([(numbers.percent(progress.share), TEXT)], 40, 1)
-        parts += [_Part(bar, 80, 1), share] if is_wide else [share]
+        share = _Piece([(numbers.percent(progress.share), TEXT)], 40, 1)
+        parts += [_Piece(bar, 80, 1), share] if is_wide else [share]
     if progress.elapsed_s is not None and is_wide:
         mark = "~" if progress.elapsed_derived else ""
-        parts.append(_Part([(mark + numbers.duration(progress.elapsed_s), TEXT)], 70))
+        parts.append(_Piece([(mark + numbers.duration(progress.elapsed_s), TEXT)], 70))
     lives = progress.state is RunState.LIVE and progress.lost_at is None
     if progress.eta_s is not None and lives and is_wide:
         eta = numbers.duration(progress.eta_s) if progress.eta_s > 0 else "–"
-        parts.append(_Part([("ETA ", MUTED), (eta, TEXT)], 60))
+        parts.append(_Piece([("ETA ", MUTED), (eta, TEXT)], 60))
 
     return parts
 
 
-def _replay_parts(run: RunView, width: int) -> list[_Part]:
+def _replay_parts(run: RunView, width: int) -> list[_Piece]:
     """The mark of a run that is shown as it was, and at which step that is."""
     is_wide, progress = width >= 110, run.progress
-    parts = [_Part([_REPLAY], 0, 3 if is_wide else 2)]
+    parts = [_Piece([_REPLAY], 0, 3 if is_wide else 2)]
     if progress is not None and progress.last_step is not None:
         words = ("as it was at " if is_wide else "", MUTED)
-        parts.append(_Part([words, *_step_spans(run, progress, width)], 5))
+        parts.append(_Piece([words, *_step_spans(run, progress, width)], 5))
         if progress.elapsed_s is not None and is_wide:
             elapsed = f"after {numbers.duration(progress.elapsed_s)}"
-            parts.append(_Part([(elapsed, MUTED)], 70))
+            parts.append(_Piece([(elapsed, MUTED)], 70))
 
     return parts
 
@@ -248,11 +248,11 @@ def _step_spans(run: RunView, progress: Progress, width: int) -> Line:
     return line
 
 
-def _width(parts: list[_Part]) -> int:
+def _width(parts: list[_Piece]) -> int:
     return sum(p.gap + line_width(p.spans) for p in parts)
 
 
-def _fitting(parts: list[_Part], room: int) -> list[_Part]:
+def _fitting(parts: list[_Piece], room: int) -> list[_Piece]:
     """The parts that have room."""
     kept = list(parts)
     while len(kept) > 1 and _width(kept) > room:
@@ -260,7 +260,7 @@ def _fitting(parts: list[_Part], room: int) -> list[_Part]:
     return kept
 
 
-def _joined(parts: list[_Part]) -> Line:
+def _joined(parts: list[_Piece]) -> Line:
     line: Line = []
     for i, part in enumerate(parts):
         gap = 1 if i == 0 else part.gap
@@ -284,14 +284,14 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
     if counts.read < total:
         words = f"{counts.read} of {total} read"
     states = [
-        _Part([(f"{n} {state}", MUTED)], drop)
+        _Piece([(f"{n} {state}", MUTED)], drop)
         for state, drop in _STATE_COUNTS.items()
         if (n := counts.states[state])
     ]
-    parts = [_Part([(words, TEXT)], _STATE), *states]
+    parts = [_Piece([(words, TEXT)], _STATE), *states]
 
     if wide:
-        parts.insert(0, _Part([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
+        parts.insert(0, _Piece([("rltui", style(Token.ACCENT, bold=True))], 90, 0))
     levels = counts.levels
     right = _level_counts(levels[Level.BAD], levels[Level.WATCH], view, words=True)
 
@@ -300,11 +300,11 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
     room = width - line_width(right) - 3
     kept = _width([p for p in parts if p.drop <= _STATE_COUNTS["stalled"]])
     label = fit_middle(label, max(_NAME_CELLS, room - kept), ellipsis=view.glyphs.ellipsis)
-    parts.insert(wide, _Part([(label, TITLE)], 0, 2 if wide else 0))
+    parts.insert(wide, _Piece([(label, TITLE)], 0, 2 if wide else 0))
 
     shown = _fitting(parts, room)
     if not all(part in shown for part in states):  # a sign says that these are not all
-        more = _Part([(view.glyphs.ellipsis, MUTED)], 0)
+        more = _Piece([(view.glyphs.ellipsis, MUTED)], 0)
         shown = [*_fitting(parts, room - _width([more])), more]
 
     return _between(_joined(shown), right, width)

@@ -285,7 +285,8 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_shares(self) -> None:
         """Plot shares of the step, or seconds."""
-        self.timing.toggle_shares()
+        self.timing.shares = not self.timing.shares
+        self.timing.query_one("#plot", Lines).update()
 
     def action_step_section(self, by: int) -> None:
         """Move the cursor to the next section, or the one before."""

@@ -17,11 +17,11 @@ from rltui.draw.line import (
     Entry,
     Line,
     Token,
-    beside,
     fit_line,
     fixed,
     indented,
     line_width,
+    side_by_side,
     style,
 )
 from rltui.draw.prose import note_lines
@@ -308,7 +308,7 @@ def _side_by_side(
         for tag, timeline in zip(tags, timelines, strict=True)
     )
 
-    return beside(left, right, each, 3, height)
+    return side_by_side(left, right, each, 3, height)
 
 
 def companions(run: RunView, cursor: str) -> list[str]:
@@ -359,14 +359,14 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
         shown.remove(least)
         x -= line_width(labels[least.id]) + gap
 
-    line, spots = _placed([(t.id, labels[t.id]) for t in shown], gap, left)
+    line, spots = _label_line([(t.id, labels[t.id]) for t in shown], gap, left)
     if len(shown) < len(tabs):
         line.append((f" {view.glyphs.ellipsis}", MUTED))
 
     return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
 
 
-def _placed(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
+def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
     """The labels of tabs beside each other, from the cell ``left`` on."""
     line: Line = [(" " * left, TEXT)] if left else []
     spots: list[TabSpot] = []

@@ -23,12 +23,12 @@ from rltui.draw.line import (
     LazyEntries,
     Line,
     Span,
-    beside,
     column,
     fit_line,
     fixed,
     indented,
     line_width,
+    side_by_side,
     slot_look,
     style,
     with_margin,
@@ -430,8 +430,8 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
         timeline = "unnamed" if at else "named"
         chart = [chart_title(run, tag, view, cells)]
         chart += chart_lines(run, tag, view, cells, body - 1, timeline=timeline)
-        charts = beside(charts, chart, cells, _GAP, body) if at else chart
-    lines = beside(findings_pane(run, left, body, view), charts, left, _GAP, body)
+        charts = side_by_side(charts, chart, cells, _GAP, body) if at else chart
+    lines = side_by_side(findings_pane(run, left, body, view), charts, left, _GAP, body)
 
     note, glyphs, room = "Enter opens it", view.glyphs, width - 3
     name = fit(glyphs.text(run.name), room - len(note) - 2, ellipsis=glyphs.ellipsis)

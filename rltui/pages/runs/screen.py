@@ -55,7 +55,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         yield LineList[RunKey](id="runs")
         yield Lines(self._preview, id="preview")
         yield Lines(self._instead, id="instead")
-        status = Status(self.footer, self._note)
+        status = Status(self.footer, lambda: f"{len(self._shown)} of {len(self._listed)}")
         status.filter = self.shell.state.runs_filter
         yield status
 
@@ -144,9 +144,6 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             more = session.naming.missed, session.reach.searching, session.reach.awaited
             return waiting_lines(session.logdirs, found, troubles, width, height, *more)
         return tiny_lines(session.runs(), session.reading(), self.shell.view, width, height)
-
-    def _note(self) -> str:
-        return f"{len(self._shown)} of {len(self._listed)}"
 
     # -- opening ---------------------------------------------------------------------------
 

@@ -256,11 +256,6 @@ class TimingPane(Vertical):
         for lines in self.query(Lines):
             lines.update()
 
-    def toggle_shares(self) -> None:
-        """Plot shares of the step, or seconds."""
-        self.shares = not self.shares
-        self.query_one("#plot", Lines).update()
-
     # -- drawing ---------------------------------------------------------------------------
 
     def _draw_step(self, _width: int, height: int) -> list[Line]:

@@ -110,9 +110,9 @@ class Cluster:
         }
         return ray.remote(cls).options(**options).remote(*arguments)
 
-    def turn(self, actor: Any, patience_s: float, *, looks: bool) -> Any:
-        """Begin a call of the actor's ``turn``."""
-        return actor.turn.remote(patience_s, looks=looks)
+    def fetch_news(self, actor: Any, patience_s: float, *, looks: bool) -> Any:
+        """Begin a call of the actor's ``fetch_news``."""
+        return actor.fetch_news.remote(patience_s, looks=looks)
 
     def aside(self, actor: Any, asked: ToPlace | Search) -> Any:
         """Begin a call of the actor's ``aside``."""

@@ -16,12 +16,12 @@ from rltui.remote.ray.message import (
     ClusterError,
     CodeMissingError,
     Failed,
+    NewPlace,
     Node,
     NodeFacts,
     NodeTrouble,
     Opening,
     Place,
-    Placed,
     Search,
     Searched,
     ToPlace,
@@ -175,7 +175,7 @@ class Driver:
                 looks = now >= record.look_at
                 record.called_at = self._clock.now()
                 patience_s = 0.0 if looks else _PATIENCE_S
-                record.call = self._cluster.turn(record.actor, patience_s, looks=looks)
+                record.call = self._cluster.fetch_news(record.actor, patience_s, looks=looks)
             if record.aside is None and record.asked and record.actor is not None:
                 record.aside = self._cluster.aside(record.actor, record.asked[0])
 
@@ -203,22 +203,22 @@ class Driver:
         """Hand on the news of a node."""
         call, record.call = record.call, None
         try:
-            turned = self._cluster.result(call)
-            if turned.version != self._reads.version:
-                raise CodeMissingError(f"has version {turned.version} of rltui")
+            fetched = self._cluster.result(call)
+            if fetched.version != self._reads.version:
+                raise CodeMissingError(f"has version {fetched.version} of rltui")
         except ClusterError as error:
             if not (isinstance(error, CodeMissingError) and self._ship()):
                 self._fail(record, str(error))
             return
-        for news in turned.news:
+        for news in fetched.news:
             if news.ended:
                 record.channels.discard(news.channel)
             self.say(news)
-        if turned.places is not None:
-            self._note_places(record, turned.places)
-            record.clock.measured(record.called_at, self._clock.now(), turned.clock)
+        if fetched.places is not None:
+            self._note_places(record, fetched.places)
+            record.clock.measured(record.called_at, self._clock.now(), fetched.clock)
             ahead_s = record.clock.ahead_s
-            facts = NodeFacts(record.node, len(record.seen), ahead_s, turned.memory_bytes)
+            facts = NodeFacts(record.node, len(record.seen), ahead_s, fetched.memory_bytes)
             if facts != record.facts:
                 record.facts = facts
                 self.say(facts)
@@ -236,7 +236,7 @@ class Driver:
                 number = self._numbers[key] = len(self._places)
                 label = "" if place.shared else self._label(record)
                 self._places.append(_PlaceRecord(place, label))
-                self.say(Placed(place, label))
+                self.say(NewPlace(place, label))
             if self._places[number].reader in ("", record.node.id) and number not in record.told:
                 self._assign(number, record)
 

@@ -58,7 +58,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class Wanted:
     """How the nodes read."""
 
     logdirs: tuple[str, ...]
@@ -74,7 +74,7 @@ class Opening:
 
     address: str
     """Of the cluster: ``auto``, or HOST:PORT of its Ray Client server."""
-    reads: Reads
+    reads: Wanted
     places: tuple[tuple[Place, str], ...] = ()
     """The known places in the order of their numbers, with their labels."""
 
@@ -112,7 +112,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class NewPlace:
     """A place, whose number is that of those before plus one."""
 
     place: Place
@@ -202,7 +202,7 @@ class Alive:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class NodeNews:
     """The result of one call for news."""
 
     news: tuple[FromPlace, ...]

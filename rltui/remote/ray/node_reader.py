@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rltui.core.errors import RltuiError
 from rltui.formats import ALL_FORMATS, Belonging
-from rltui.remote.ray.message import FromPlace, Place, Reads, Search, Searched, ToPlace, Turned
+from rltui.remote.ray.message import FromPlace, NodeNews, Place, Search, Searched, ToPlace, Wanted
 from rltui.remote.stream import Stream
 from rltui.remote.wire import WireError
 from rltui.remote.wire.messages import State
@@ -49,15 +49,15 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class NodeReader:
-    """Lives in a process of its own on the node."""
+    """Serves the streams of one node; Ray starts a process for it."""
 
-    def __init__(self, reads: Reads) -> None:
+    def __init__(self, reads: Wanted) -> None:
         self._reads = reads
         self._news = threading.Event()
         self._returned = 0.0
         self._channels: dict[int, Channel] = {}
 
-    def turn(self, patience_s: float, *, looks: bool) -> Turned:
+    def fetch_news(self, patience_s: float, *, looks: bool) -> NodeNews:
         """The news of all channels, and of the places if it ``looks``, else it waits so long for
         news."""
         begun = time.time()
@@ -68,7 +68,7 @@ class NodeReader:
             time.sleep(max(0.0, self._returned + _GATHER_S - time.monotonic()))
             news = self._fetched()
         self._returned = time.monotonic()
-        return Turned(news, places, __version__, (begun, time.time()), _resident())
+        return NodeNews(news, places, __version__, (begun, time.time()), _resident())
 
     def aside(self, asked: ToPlace | Search) -> Searched | None:
         """Do something else, while a turn waits for news."""
@@ -110,7 +110,7 @@ class NodeReader:
 class Channel:
     """A stream in threads of its own: a place that hangs holds up no other one."""
 
-    def __init__(self, number: int, place: Place, reads: Reads, news: threading.Event) -> None:
+    def __init__(self, number: int, place: Place, reads: Wanted, news: threading.Event) -> None:
         """``news`` is set when :meth:`fetch` has some."""
         self._number = number
         self._news = news
@@ -169,7 +169,7 @@ class Channel:
         self._news.set()
 
 
-def _searched(number: int, place: Place, reads: Reads) -> Searched:
+def _searched(number: int, place: Place, reads: Wanted) -> Searched:
     """The runs of a place, without reading them."""
     reader = Reader([place.path], ends=reads.ends)
     try:

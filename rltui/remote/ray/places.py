@@ -15,17 +15,17 @@ from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.core.text import clean
 from rltui.files.trouble import READABLE
-from rltui.remote.conversation import Conversation, Event, LinkLostError, Paths, clock_note
+from rltui.remote.conversation import Conversation, Event, Paths, StreamError, clock_note
 from rltui.remote.ray.message import (
     Alive,
     Assigned,
     ChannelLost,
     Failed,
     FromPlace,
+    NewPlace,
     NodeFacts,
     NodeTrouble,
     Place,
-    Placed,
     Searched,
     ToPlace,
 )
@@ -45,7 +45,7 @@ UNREACHABLE = "the cluster cannot be reached"
 
 
 class PlacePaths(Paths):
-    """Names of a place: paths and runs begin with what people call its node."""
+    """Those of a place: paths and runs begin with what people call its node."""
 
     def __init__(self, authority: str, place: Place, label: str) -> None:
         """``label``: the name of the node; empty where none owns the place."""
@@ -91,13 +91,13 @@ class Channel:
         self._opens = False
 
     def receive(self) -> bytes:
-        """The bytes that come next. Raises LinkLostError."""
+        """The bytes that come next. Raises StreamError."""
         try:
             news = self.came.get(timeout=_PATIENCE_S)
         except Empty:
-            raise LinkLostError("its node does not answer") from None
+            raise StreamError("its node does not answer") from None
         if isinstance(news, ChannelLost):
-            raise LinkLostError(news.why)
+            raise StreamError(news.why)
         if news.ended:
             self.came.put(ChannelLost(self.number, "its reader ended"))
         return news.data
@@ -196,7 +196,7 @@ class Places:
             return self._heard(message)
         if isinstance(message, ChannelLost):
             self._lose(message)
-        elif isinstance(message, Placed):
+        elif isinstance(message, NewPlace):
             paths = PlacePaths(self._authority, message.place, message.label)
             self.places.append(PlaceState(message.place, paths))
         elif isinstance(message, Assigned):
@@ -251,7 +251,7 @@ class Places:
                 else:
                     self._note(place, event)
             place.far = place.talk.state
-        except (LinkLostError, SourceError) as error:
+        except (StreamError, SourceError) as error:
             failure = str(error)
         if failure and not place.ended:
             place.talk, place.failure = None, failure
@@ -360,7 +360,7 @@ class Places:
         return None
 
     def connected(self, number: int) -> Conversation:
-        """Another conversation about a place, after a search. Raises LinkLostError, SourceError."""
+        """Another conversation about a place, after a search. Raises StreamError, SourceError."""
         place = self.places[number]
         channel = Channel(next(self._numbers), number, self._send)
         self._rereads[channel.number] = channel

@@ -14,7 +14,7 @@ from rltui.core.errors import SourceError, UnreachableError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.remote.ray.driver_process import DriverProcess, LostError
-from rltui.remote.ray.message import Looked, Opening, Reads, Search
+from rltui.remote.ray.message import Looked, Opening, Search, Wanted
 from rltui.remote.ray.places import UNREACHABLE, Places
 from rltui.remote.ray.survey import ClusterFacts, cluster_facts
 from rltui.remote.rereading import Rereading, StreamedReader
@@ -49,7 +49,7 @@ class RayReader(StreamedReader):
         self._logdirs = tuple(logdirs)
         self._wishes = wishes
         places = tuple("" if p.place == "/" else p.place for p in logdirs)
-        self._reads = Reads(places, __version__, wishes.ends)
+        self._reads = Wanted(places, __version__, wishes.ends)
         self._places = Places(logdirs[0].authority, wishes, self._send)
         self._rereading: dict[int, Rereading] = {}
         """By the numbers of places."""

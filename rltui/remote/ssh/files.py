@@ -19,8 +19,8 @@ from rltui.core.batch import Note
 from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.remote.status import RemoteEntry, RemoteStatus, remote_status
-from rltui.remote.conversation import Conversation, LinkLostError
-from rltui.remote.ssh.link import SshLink, SshPaths
+from rltui.remote.conversation import Conversation, StreamError
+from rltui.remote.ssh.link import SshPaths, SshProcess
 from rltui.remote.wire.messages import MOST_READ, Answer, Question, Sort, What
 from rltui.remote.wishes import Wishes
 
@@ -145,15 +145,15 @@ class SshFiles:
                 if self._talk is not None:
                     try:
                         found = list(self._answers(self._talk, questions))
-                    except LinkLostError:
+                    except StreamError:
                         self._hang_up()  # nobody had asked for a while, or it was lost
                         if self._closes != closes:
                             raise
                 if found is None:
-                    link, wishes = SshLink(self._command), Wishes(clock=self._clock)
+                    link, wishes = SshProcess(self._command), Wishes(clock=self._clock)
                     self._talk = Conversation(link, 1, wishes, partial(SshPaths, [self._root]))
                     found = list(self._answers(self._talk, questions))
-            except LinkLostError as error:
+            except StreamError as error:
                 self._hang_up()
                 self._refused_at, self._why = now, str(error)
                 raise OSError(errno.EHOSTUNREACH, self._why) from None
@@ -161,7 +161,7 @@ class SshFiles:
         return found
 
     def _answers(self, talk: Conversation, questions: Sequence[Question]) -> Iterator[_Answered]:
-        """The answers, in order. Raises LinkLostError."""
+        """The answers, in order. Raises StreamError."""
         talk.send(*questions)
         missing, end = len(questions), self._clock.monotonic() + _PATIENCE_S
         while True:
@@ -172,7 +172,7 @@ class SshFiles:
                     if not missing:
                         return
             if self._clock.monotonic() > end:
-                raise LinkLostError("it does not answer")
+                raise StreamError("it does not answer")
 
     def _hang_up(self) -> None:
         talk, self._talk = self._talk, None

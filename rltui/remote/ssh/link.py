@@ -15,7 +15,7 @@ from pathlib import Path
 from rltui.core.address import SSH, RemotePath
 from rltui.core.errors import UsageError
 from rltui.core.text import clean, clean_bytes
-from rltui.remote.conversation import LinkLostError, Paths
+from rltui.remote.conversation import Paths, StreamError
 
 #: Seconds without a sign of life after which the connection counts as lost.
 SILENCE_S = 45.0
@@ -32,11 +32,11 @@ _OPTIONS = (
 _AUTHORITY = re.compile(r"(?:([\w.+@%-]+)@)?(?:\[([0-9a-fA-F:.%\w]+)\]|([\w.-]+))(?::(\d{1,5}))?")
 
 
-class SshLink:
+class SshProcess:
     """A :class:`~rltui.remote.conversation.Transport`: runs a command that connects."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        """Raises LinkLostError where the command cannot be run."""
+        """Raises StreamError where the command cannot be run."""
         try:
             self._process = subprocess.Popen(
                 command,
@@ -47,7 +47,7 @@ class SshLink:
                 start_new_session=True,  # it has no terminal: nobody is asked for a password
             )
         except OSError as error:
-            raise LinkLostError(f"{command[0]} cannot be run: {error.strerror}") from None
+            raise StreamError(f"{command[0]} cannot be run: {error.strerror}") from None
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -67,10 +67,10 @@ class SshLink:
 
     def receive(self) -> bytes:
         """What arrives next on standard output; nothing where that is on standard error. Raises
-        LinkLostError."""
+        StreamError."""
         ready = self._selector.select(SILENCE_S)
         if not ready:
-            raise LinkLostError("it does not answer")
+            raise StreamError("it does not answer")
         for key, _ in ready:
             data = os.read(key.fd, _PIECE)
             if key.fileobj is self._err:
@@ -103,7 +103,7 @@ class SshLink:
             with suppress(OSError):
                 pipe.close()
 
-    def _ended(self) -> LinkLostError:
+    def _ended(self) -> StreamError:
         try:
             code = self._process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:
@@ -114,7 +114,7 @@ class SshLink:
                 self._said += os.read(self._err.fileno(), _MOST_SAID)
         lines = [line for raw in self._said.splitlines() if (line := clean_bytes(raw).strip())]
         missing = code == _NO_COMMAND or (code == _NO_VERB and b"'stream'" in self._said)
-        return LinkLostError(lines[-1] if lines else "the connection has ended", missing=missing)
+        return StreamError(lines[-1] if lines else "the connection has ended", missing=missing)
 
 
 def ssh_command(authority: str, places: Sequence[str], environ: Mapping[str, str]) -> list[str]:

@@ -21,10 +21,10 @@ from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.files.disk import offer
 from rltui.files.trouble import Notes, Trouble
-from rltui.remote.conversation import Conversation, LinkLostError, Paths, clock_note
+from rltui.remote.conversation import Conversation, Paths, StreamError, clock_note
 from rltui.remote.rereading import ReadFiles, Rereading, StreamedReader
 from rltui.remote.ssh.files import SshFiles
-from rltui.remote.ssh.link import SshLink, SshPaths, ssh_command
+from rltui.remote.ssh.link import SshPaths, SshProcess, ssh_command
 from rltui.remote.wire.messages import Again, State
 from rltui.remote.wishes import NotInstalledError, Wishes
 from rltui.sources.discovery.run_files import EMPTY
@@ -79,7 +79,7 @@ class SshReader(StreamedReader):
         self._tried = True
         try:
             self._connected()
-        except LinkLostError as error:
+        except StreamError as error:
             if error.missing:
                 raise NotInstalledError(f"there is no rltui on {self._host}: {error}") from None
             self._outage.begin(str(error))
@@ -101,7 +101,7 @@ class SshReader(StreamedReader):
             try:
                 for batch in self._connected().read(follow=False):
                     yield self._received(batch)
-            except LinkLostError as error:
+            except StreamError as error:
                 self._outage.begin(str(error))
             finally:
                 self._hang_up()
@@ -120,7 +120,7 @@ class SshReader(StreamedReader):
         return bool(self._outage.message)
 
     def _connected_again(self) -> Conversation:
-        """Another connection, after a search. Raises LinkLostError and SourceError."""
+        """Another connection, after a search. Raises StreamError and SourceError."""
         talk = self._conversation(replace(self._wishes, choose=None), State())
         try:
             talk.search(self._files.known)
@@ -157,7 +157,7 @@ class SshReader(StreamedReader):
                     for batch in talk.read(follow=True):
                         if not self._queue.put(self._received(batch)):
                             break
-                except LinkLostError as error:
+                except StreamError as error:
                     if not self._stopping.is_set():
                         self._outage.begin(str(error))
                 except SourceError as error:
@@ -219,17 +219,17 @@ class SshReader(StreamedReader):
     # -- the connection -----------------------------------------------------------------------
 
     def _conversation(self, wishes: Wishes, state: State) -> Conversation:
-        """Raises LinkLostError where the command cannot be run."""
+        """Raises StreamError where the command cannot be run."""
         paths_of = partial(SshPaths, self._logdirs)
-        return Conversation(SshLink(self._command), len(self._logdirs), wishes, paths_of, state)
+        return Conversation(SshProcess(self._command), len(self._logdirs), wishes, paths_of, state)
 
     def _connected(self) -> Conversation:
-        """The connection, after a search. Raises LinkLostError, and SourceError for bad paths."""
+        """The connection, after a search. Raises StreamError, and SourceError for bad paths."""
         if self._talk is not None:
             return self._talk
         with self._opening:
             if self._stopping.is_set():
-                raise LinkLostError("stopped")
+                raise StreamError("stopped")
             talk = self._talk = self._conversation(self._wishes, self._last)
             self._searching = True
         try:
@@ -258,7 +258,7 @@ class SshReader(StreamedReader):
 
 
 class Outage:
-    """Of one host."""
+    """Since when one host cannot be reached, and why."""
 
     def __init__(self, wishes: Wishes) -> None:
         self._clock = wishes.clock

@@ -178,15 +178,13 @@ class FollowLoop:
             while True:
                 if not self._backlog:
                     self.listening.set()
-                self._step(self._wait())
+                # wait until something is due
+                now, names = self._clock.monotonic(), self._wake_ups.names_changed
+                due = min(self._schedule.next_due(now), self._search.pause(now, reported=names))
+                pause = 0 if self._backlog else due
+                self._step(self._wake_ups.wait(pause, names_changed=names))
         finally:
             self._notifier.stop()
-
-    def _wait(self) -> set[Path]:
-        """Wait until something is due; the keys of the feeds that changed."""
-        now, reported = self._clock.monotonic(), self._wake_ups.names_changed
-        pause = min(self._schedule.next_due(now), self._search.pause(now, reported=reported))
-        return self._wake_ups.wait(0 if self._backlog else pause, names_changed=reported)
 
     def _step(self, changed: Collection[Path]) -> None:
         """Do what is due, and go on with the backlog."""

@@ -46,8 +46,9 @@ class PipeReader:
         self._thread = threading.Thread(target=self._run, name="rltui-pipe", daemon=True)
         self._thread.start()
 
-    def read(self, budget_bytes: int, *, wait: bool) -> tuple[bytes, bool, bool]:
-        """Bytes, whether there are more, and whether that was the last of all.
+    def read(self, budget_bytes: int, *, wait: bool) -> tuple[bytes, bool, bool, int]:
+        """Bytes, whether there are more, whether that was the last of all, and how many were
+        dropped since the last call, because nobody read them.
 
         ``wait``: block until something comes or the pipe ends.
         """
@@ -56,13 +57,8 @@ class PipeReader:
                 self._lock.wait_for(lambda: bool(self._bytes) or self._ended)
             taken = bytes(self._bytes[:budget_bytes])
             del self._bytes[:budget_bytes]
-            return taken, bool(self._bytes), self._ended and not self._bytes
-
-    def newly_dropped(self) -> int:
-        """Number of bytes dropped since the last call, because nobody took them."""
-        with self._lock:
             dropped, self._dropped = self._dropped, 0
-            return dropped
+            return taken, bool(self._bytes), self._ended and not self._bytes, dropped
 
     def _run(self) -> None:
         piece = b"..."
@@ -118,8 +114,7 @@ class StdinFeed(Feed):
         if self.ended:
             return None
 
-        data, more, self.ended = self._pipe.read(budget_bytes, wait=self.wait)
-        dropped = self._pipe.newly_dropped()
+        data, more, self.ended, dropped = self._pipe.read(budget_bytes, wait=self.wait)
         new = bool(data) or self.ended or not self._begun or more != self._more
         # whoever waits wants all of it: there is more until the writer closes the pipe
         self._advance(more=more or (self.wait and not self.ended))

@@ -9,8 +9,8 @@ Metrics of logged models are not read: MLflow keeps those of the training in ``m
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from sqlite3 import Connection, Cursor
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class MlflowTables(RunTables):
 
     row_bytes = _ROW_BYTES
 
-    def table(self, connection: sqlite3.Connection) -> Table | None:
+    def table(self, connection: Connection) -> Table | None:
         """The table of metrics; databases of before MLflow 1.0 have no step and no is_nan."""
         columns = columns_of(connection, "metrics")
         needed = {"key", "value", "timestamp", "run_uuid"}
@@ -49,12 +49,7 @@ class MlflowTables(RunTables):
                 index = '"{}"'.format(name.decode().replace('"', '""'))
         return Table("metrics", "run_uuid", f"key, {value}, timestamp, {step}", index)
 
-    def listed(
-        self,
-        connection: sqlite3.Connection,
-        table: Table,
-        project: str,  # noqa: ARG002
-    ) -> list[TrackedRun]:
+    def listed(self, connection: Connection, table: Table, project: str) -> list[TrackedRun]:  # noqa: ARG002
         """Active runs of active experiments, called ``experiment/run``."""
         latest = "latest_metrics" if columns_of(connection, "latest_metrics") else table.name
         query = f"SELECT run_uuid, max(timestamp) FROM {latest} GROUP BY run_uuid"
@@ -77,9 +72,7 @@ class MlflowTables(RunTables):
                 runs.append(TrackedRun(part_of(run), "/".join(s for s in shown if s), 0, when))
         return runs
 
-    def states(
-        self, connection: sqlite3.Connection, runs: Collection[bytes]
-    ) -> Mapping[bytes, Hashable]:
+    def states(self, connection: Connection, runs: Collection[bytes]) -> Mapping[bytes, Hashable]:
         """Status and life cycle of each run."""
         states: dict[bytes, Hashable] = {}
         for marks, some in in_chunks(runs, "CAST(? AS TEXT)"):
@@ -91,7 +84,7 @@ class MlflowTables(RunTables):
             states.update((raw_of(uuid), tuple(rest)) for uuid, *rest in found)
         return states
 
-    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> RunFacts:  # noqa: ARG002
+    def facts(self, connection: Connection, table: Table, run: bytes) -> RunFacts:  # noqa: ARG002
         """Whether the run is there and active, its parameters, and how it ended."""
         query = "SELECT status, lifecycle_stage FROM runs WHERE run_uuid = CAST(? AS TEXT)"
         row = connection.execute(query, (run,)).fetchone()
@@ -122,7 +115,7 @@ class _Values:
         self._tags: list[str] = []
         self._notes = NoteBook()
 
-    def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:  # noqa: ARG002
+    def fetch(self, cursor: Cursor, budget_bytes: int) -> tuple[list[Row], int]:  # noqa: ARG002
         """All rows: the caller asks for no more than the budget allows, and they are small."""
         rows = cursor.fetchall()
         return rows, len(rows) * _ROW_BYTES

@@ -10,20 +10,20 @@ rows by id, some at a time: no poll goes through rows of other runs, and none tw
 beyond its last one are searched. Each poll is one short connection.
 
 Rows may vanish (``mlflow gc``), move to new ids (``mlflow db upgrade``, a renamed run of
-trackio), or be those of another database that took the place of the file. So the last row that
-each follower has taken is looked up again: where one is missing, every follower checks whether
-its own last row is still the same, and starts over if not.
+trackio), or be those of another database that took the place of the file. So the newest row, and
+the last one that each follower has taken, are looked up again: where one is missing or another
+one, every follower checks whether its own last row is still the same, and starts over if not.
 """
 
 from __future__ import annotations
 
 import errno
 import math
-import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from sqlite3 import Connection, Cursor, DatabaseError
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote, unquote_to_bytes
 from weakref import WeakSet, WeakValueDictionary
@@ -119,7 +119,7 @@ class RowDecoder(Protocol):
     row_bytes: int
     """Bytes of one of its rows, estimated; at least one."""
 
-    def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:
+    def fetch(self, cursor: Cursor, budget_bytes: int) -> tuple[list[Row], int]:
         """The next rows of the cursor, about ``budget_bytes`` of them, and their bytes."""
 
     def decode(self, rows: Sequence[Row]) -> Decoded:
@@ -136,36 +136,27 @@ class RunTables(ABC):
         self._followed: WeakValueDictionary[Path, StoreChanges] = WeakValueDictionary()
 
     @abstractmethod
-    def table(self, connection: sqlite3.Connection) -> Table | None:
+    def table(self, connection: Connection) -> Table | None:
         """The table of the rows, or None when the database is no such store."""
 
     @abstractmethod
     def decoder(self) -> RowDecoder:
         """A fresh decoder for one run."""
 
-    def listed(
-        self,
-        connection: sqlite3.Connection,  # noqa: ARG002
-        table: Table,  # noqa: ARG002
-        project: str,  # noqa: ARG002
-    ) -> list[TrackedRun]:
+    def listed(self, connection: Connection, table: Table, project: str) -> list[TrackedRun]:  # noqa: ARG002
         """All runs that have rows, oldest first, names not yet made unique, without a size;
         ``project`` is the name of the file."""
         return []
 
-    def states(
-        self,
-        connection: sqlite3.Connection,  # noqa: ARG002
-        runs: Collection[bytes],  # noqa: ARG002
-    ) -> Mapping[bytes, Hashable]:
+    def states(self, connection: Connection, runs: Collection[bytes]) -> Mapping[bytes, Hashable]:  # noqa: ARG002
         """A value for each run that changes when its facts may have changed without a row."""
         return {}
 
-    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> RunFacts:  # noqa: ARG002
+    def facts(self, connection: Connection, table: Table, run: bytes) -> RunFacts:  # noqa: ARG002
         """What the store says about a run now."""
         return RunFacts()
 
-    def listed_parts(self, connection: sqlite3.Connection, table: Table) -> Collection[str]:
+    def listed_parts(self, connection: Connection, table: Table) -> Collection[str]:
         """The parts of the runs that :meth:`listed` would return."""
         return [run.part for run in self.listed(connection, table, "")]
 
@@ -211,10 +202,14 @@ class StoreState(NamedTuple):
     table: Table
     last: int
     """Highest row id; 0 when there is none."""
+    newest: Row | None
+    """The row of that id, with its run."""
     states: Mapping[bytes, Hashable]
     """See :meth:`RunTables.states`."""
     touched: Collection[bytes]
     """Runs of which something has changed since the state before."""
+    rewritten: bool = True
+    """Whether rows have moved or vanished since then, so that ids may be those of other rows."""
 
 
 class StoreChanges:
@@ -229,41 +224,39 @@ class StoreChanges:
         self.modified = 0.0
         """When the file, or its -wal, was written last, as of the last check."""
         self.trouble = Trouble()
-        self._clock = clock
+        self.clock = clock
         self._stamp: Stamp = ()
         """As of the last look that ended well."""
         self._seen: Stamp = ()
         self._again = math.inf
 
-    def waits(self) -> bool:
-        """Whether it could not be read a moment ago, and is not to be tried yet."""
-        return self.trouble.waits(self._clock.monotonic())
-
     def changed(self) -> bool:
         """Whether the store must be examined again. Raises OSError."""
         self._seen = stamp_of(self.path)
-        return self._seen != self._stamp or self._clock.monotonic() >= self._again
+        return self._seen != self._stamp or self.clock.monotonic() >= self._again
 
-    def examined(self, connection: sqlite3.Connection) -> StoreState:
+    def examined(self, connection: Connection) -> StoreState:
         """The state of the store now. Raises UnreadableError and sqlite3.Error."""
         table = self.tables.table(connection)
         if table is None:
             raise UnreadableError(errno.EINVAL, "has no table of metrics any more", str(self.path))
         before, runs = self.state, {f.run for f in self.followers}
         (last,) = connection.execute(f"SELECT max(rowid) FROM {table.name}").fetchone()
-        state = StoreState(table, last or 0, self.tables.states(connection, runs), runs)
+        states, newest = self.tables.states(connection, runs), _row_of(connection, table, last)
+        state = StoreState(table, last or 0, newest, states, runs)
         same_file = self._seen[:2] == self._stamp[:2]
         if before is None or not same_file or state.last < before.last:
             return state
-        if not self._holds_anchors(connection, table):
+        newest = _row_of(connection, table, before.last)
+        if newest != before.newest or not self._holds_anchors(connection, table):
             return state
 
         touched = {run for run in runs if state.states.get(run) != before.states.get(run)}
         query = f"SELECT DISTINCT +{table.run} FROM {table.name} WHERE rowid > ?"
         touched |= {raw_of(run) for (run,) in connection.execute(query, (before.last,))}
-        return state._replace(touched=touched)
+        return state._replace(touched=touched, rewritten=False)
 
-    def _holds_anchors(self, connection: sqlite3.Connection, table: Table) -> bool:
+    def _holds_anchors(self, connection: Connection, table: Table) -> bool:
         """Whether the last row that each follower has taken is still one of its run."""
         anchors = {f.progress.anchor[0]: f.run for f in self.followers if f.progress.anchor}
         for marks, numbers in in_chunks(anchors):
@@ -276,16 +269,17 @@ class StoreChanges:
     def accept(self, state: StoreState) -> Notes:
         """Take over what a connection that ended well has found; returns what to report."""
         for follower in self.followers:
-            follower.touched = follower.touched or follower.run in state.touched
+            follower.touched |= follower.run in state.touched
+            follower.rewritten |= state.rewritten
         fresh = self._seen != self._stamp
         self.state, self._stamp, self.modified = state, self._seen, written_at(self._seen)
-        self._again = second_look(self._clock, self.modified) if fresh else math.inf
+        self._again = second_look(self.clock, self.modified) if fresh else math.inf
         return self.trouble.over()
 
     def fail(self, error: OSError) -> Notes:
         """The store cannot be read; returns what to report, to the first follower that notices."""
         self._stamp = ()
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         if error.errno == errno.EAGAIN:  # that somebody writes is no trouble
             self.trouble.postpone(now)
             return ()
@@ -307,13 +301,25 @@ class Progress:
     taken: int = 0
     """Rows that were taken."""
     last: int = 0
-    """The id of the last one of them, be it damaged."""
+    """Id of the last row that was taken or left out as damaged."""
     anchor: Row | None = None
-    """The last one of them that could be read."""
+    """The last row that was taken."""
     restarted: bool = False
     """Whether this connection has found other rows than those before."""
     damaged: int = 0
     """Rows that this connection has left out."""
+
+
+def _row_of(connection: Connection, table: Table, number: int | None) -> Row | None:
+    """The row of an id, with its run; None when there is none or its page is damaged."""
+    query = f"SELECT rowid, {table.columns}, {table.run} FROM {table.name} WHERE rowid = ?"
+    try:
+        found: Row | None = connection.execute(query, (number,)).fetchone()
+    except DatabaseError as error:
+        if not is_damage(error):
+            raise
+        return None
+    return found
 
 
 class RowFollower:
@@ -325,6 +331,8 @@ class RowFollower:
         self.modified = 0.0
         self.touched = True
         """Whether something of the run has changed since it was looked at."""
+        self.rewritten = False
+        """Whether rows of the store have moved or vanished since then."""
         self._store = store
         self._decoder: RowDecoder = store.tables.decoder()
         self.progress = Progress()
@@ -334,7 +342,7 @@ class RowFollower:
 
     def poll(self, budget_bytes: int) -> Followed:
         store, before = self._store, self.progress
-        if store.waits():
+        if store.trouble.waits(store.clock.monotonic()):
             return _NOTHING
         try:
             changed = store.changed()
@@ -356,7 +364,8 @@ class RowFollower:
     def _taken(self, known: RunFacts, rows: list[Row], notes: Notes) -> Followed:
         """What a connection that ended well has found, with the facts that were not ``known``."""
         progress, store, facts = self.progress, self._store, self.progress.facts
-        there, self._there, self.touched = self._there, facts.exists, False
+        there, self._there = self._there, facts.exists
+        self.touched = self.rewritten = False
         if not self._there:
             notes += ((Level.WATCH, _REMOVED),) if there else ()
             return Followed(gone=True, notes=notes, changed=bool(notes))
@@ -379,21 +388,15 @@ class RowFollower:
     # -- with a connection: nothing of this object changes ----------------------------------
 
     def _find(
-        self, connection: sqlite3.Connection, *, examine: bool, budget: int
+        self, connection: Connection, *, examine: bool, budget: int
     ) -> tuple[StoreState, Progress, list[Row]]:
         """The state of the store, how far the run has been read then, and its next rows."""
         state = self._store.examined(connection) if examine else self._store.state
         assert state is not None
         progress, table = replace(self.progress, restarted=False, damaged=0), state.table
         if self.touched or (examine and self.run in state.touched):
-            progress.facts = self._store.tables.facts(connection, table, self.run)
-            progress.unlisted = progress.facts.exists
-            anchor = progress.anchor
-            if not progress.facts.exists:
-                progress.ids = _NO_IDS
-            elif anchor and not self._is_there(connection, table, anchor):
-                progress.restarted, progress.anchor = True, None
-                progress.ids, progress.last, progress.taken = _NO_IDS, 0, 0
+            rewritten = self.rewritten or (examine and state.rewritten)
+            self._renew(connection, table, progress, rewritten)
 
         count = max(1, budget // self._decoder.row_bytes)
         if progress.unlisted and len(progress.ids) < count:
@@ -411,17 +414,25 @@ class RowFollower:
         progress.anchor = rows[-1] if rows else progress.anchor
         return state, progress, rows
 
-    def _is_there(self, connection: sqlite3.Connection, table: Table, row: Row) -> bool:
-        """Whether a row is still the same one; one whose page is damaged now may be."""
-        try:
-            return bool(row == self._select(connection, table, [row[0]]).fetchone())
-        except sqlite3.DatabaseError as error:
-            if is_damage(error):
-                return True
-            raise
+    def _renew(
+        self, connection: Connection, table: Table, progress: Progress, rewritten: bool
+    ) -> None:
+        """Forget what is not so any more of a run that has changed."""
+        progress.facts = self._store.tables.facts(connection, table, self.run)
+        progress.unlisted = progress.facts.exists
+        anchor = progress.anchor
+        found = _row_of(connection, table, anchor[0]) if anchor else None
+        if not progress.facts.exists:
+            progress.ids = _NO_IDS
+        elif anchor and (found is None or found[:-1] != anchor or raw_of(found[-1]) != self.run):
+            progress.restarted, progress.anchor = True, None
+            progress.ids, progress.last, progress.taken = _NO_IDS, 0, 0
+        elif rewritten:
+            # ids beyond the anchor may have been given again to other rows
+            progress.ids, progress.last = _NO_IDS, anchor[0] if anchor else 0
 
     def _search(
-        self, connection: sqlite3.Connection, table: Table, after: int, last: int
+        self, connection: Connection, table: Table, after: int, last: int
     ) -> tuple[IntArray, bool]:
         """Ids of rows of the run beyond ``after``, in order, and whether there may be more."""
         few = bool(after) and last - after <= _FEW_NEW
@@ -433,7 +444,7 @@ class RowFollower:
         return ids, way is not _BY_RUN and len(ids) >= _MOST_LISTED
 
     def _fetch(
-        self, connection: sqlite3.Connection, table: Table, ids: list[int], budget: int
+        self, connection: Connection, table: Table, ids: list[int], budget: int
     ) -> tuple[list[Row], int, bool]:
         """The rows of these ids (ascending), how many in damaged pages were left out, and whether
         all were read: the budget may end before, but never without a row."""
@@ -447,7 +458,7 @@ class RowFollower:
             try:
                 cursor = self._select(connection, table, piece)
                 found, spent = self._decoder.fetch(cursor, max(1, left))
-            except sqlite3.DatabaseError as error:
+            except DatabaseError as error:
                 if not is_damage(error):
                     raise
                 if len(piece) > _DAMAGED_ROWS:
@@ -463,9 +474,7 @@ class RowFollower:
                 return rows, damaged, False
         return rows, damaged, True
 
-    def _select(
-        self, connection: sqlite3.Connection, table: Table, ids: Sequence[int]
-    ) -> sqlite3.Cursor:
+    def _select(self, connection: Connection, table: Table, ids: Sequence[int]) -> Cursor:
         """The rows of the run among these ids (ascending), in order."""
         where = f"+{table.run} = CAST(? AS TEXT) AND rowid"
         select = f"SELECT rowid, {table.columns} FROM {table.name} WHERE {where}"

@@ -11,12 +11,12 @@ place of rows (``inbox/*/*.jsonl``) is not read: trackio moves it into the datab
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
+from sqlite3 import Connection, Cursor
 from typing import Any
 
 import numpy as np
@@ -60,16 +60,14 @@ class TrackioTables(RunTables):
         rows, system = super().follow, self._system.follow
         return _WithSystem(partial(rows, path, part, clock), partial(system, path, part, clock))
 
-    def table(self, connection: sqlite3.Connection) -> Table | None:
+    def table(self, connection: Connection) -> Table | None:
         """The table of metrics, in which a run is its id or, in old databases, its name."""
         columns = columns_of(connection, "metrics")
         if not columns >= _NEEDED:
             return None
         return Table("metrics", _run_column(columns), f"timestamp, step, {_METRICS}")
 
-    def listed(
-        self, connection: sqlite3.Connection, table: Table, project: str
-    ) -> list[TrackedRun]:
+    def listed(self, connection: Connection, table: Table, project: str) -> list[TrackedRun]:
         """All runs, called ``project/run``."""
         where = f"FROM metrics WHERE {table.run} = CAST(? AS TEXT)"
         found: list[tuple[float, TrackedRun]] = []
@@ -82,13 +80,11 @@ class TrackioTables(RunTables):
             found.append((begun, TrackedRun(part_of(run), shown, 0, written)))
         return [run for _, run in sorted(found, key=lambda item: item[0])]
 
-    def listed_parts(self, connection: sqlite3.Connection, table: Table) -> Collection[str]:
+    def listed_parts(self, connection: Connection, table: Table) -> Collection[str]:
         """All of them: runs without rows are not in the table."""
         return list(map(part_of, _runs(connection, table)))
 
-    def states(
-        self, connection: sqlite3.Connection, runs: Collection[bytes]
-    ) -> Mapping[bytes, Hashable]:
+    def states(self, connection: Connection, runs: Collection[bytes]) -> Mapping[bytes, Hashable]:
         """The rows of settings: a changed one is written as a new row."""
         key = _settings_key(connection)
         states: dict[bytes, Hashable] = {}
@@ -97,7 +93,7 @@ class TrackioTables(RunTables):
             states.update((raw_of(run), number) for run, number in connection.execute(query, some))
         return states
 
-    def facts(self, connection: sqlite3.Connection, table: Table, run: bytes) -> RunFacts:
+    def facts(self, connection: Connection, table: Table, run: bytes) -> RunFacts:
         """Whether the run has rows, and its settings without those of trackio itself, which begin
         with an underscore. How it has ended is not recorded."""
         query = f"SELECT 1 FROM metrics WHERE {table.run} = CAST(? AS TEXT) LIMIT 1"
@@ -124,7 +120,7 @@ class _SystemTable(RunTables):
 
     row_bytes = _ROW_BYTES
 
-    def table(self, connection: sqlite3.Connection) -> Table | None:
+    def table(self, connection: Connection) -> Table | None:
         """The table of system metrics. Old databases have none, and get it when a newer trackio
         opens them: until then the rows of run NULL, of which there are none, take its place."""
         columns = columns_of(connection, "system_metrics")
@@ -140,7 +136,7 @@ def _run_column(columns: Collection[str]) -> str:
     return "run_id" if "run_id" in columns else "run_name"
 
 
-def _runs(connection: sqlite3.Connection, table: Table) -> list[bytes]:
+def _runs(connection: Connection, table: Table) -> list[bytes]:
     """Different values of the column of runs; hops from one to the next in its index, since
     ``DISTINCT`` would go through all rows."""
     hop = f"SELECT min({table.run}) FROM metrics WHERE {table.run} > CAST(? AS TEXT)"
@@ -152,7 +148,7 @@ def _runs(connection: sqlite3.Connection, table: Table) -> list[bytes]:
     return runs
 
 
-def _settings_key(connection: sqlite3.Connection) -> str:
+def _settings_key(connection: Connection) -> str:
     """The column that names the run of a row of settings; empty when there are no settings."""
     columns = columns_of(connection, "configs")
     return _run_column(columns) if "config" in columns else ""
@@ -204,7 +200,7 @@ class _Rows:
         self._points: list[tuple[int, float, list[Any]]] = []
         """(step, wall time, values) of the newest rows, all with the same keys."""
 
-    def fetch(self, cursor: sqlite3.Cursor, budget_bytes: int) -> tuple[list[Row], int]:
+    def fetch(self, cursor: Cursor, budget_bytes: int) -> tuple[list[Row], int]:
         """Rows until their JSON takes more than the budget."""
         rows: list[Row] = []
         spent = 0
@@ -295,10 +291,8 @@ class _WithSystem:
         system = self._system.poll(budget_bytes)
         if system.restarted:  # what was read is not there any more: read all from the start
             self._start_over(self._make[0]())
-            fresh = self._rows.poll(budget_bytes)
-            self._add_steps(fresh.decoded)
-            notes = system.notes + fresh.notes
-            return replace(fresh, more=True, restarted=True, notes=notes, changed=True)
+            notes = rows.notes + system.notes
+            return Followed(more=True, restarted=True, notes=notes, changed=True)
 
         if not system.decoded.records:  # trouble with the store as a whole is reported by the rows
             return replace(rows, more=True) if system.more else rows

@@ -43,7 +43,7 @@ class Prompt(Input):
         assert isinstance(status, Status)
         if event.key == "backspace" and not self.value:
             event.prevent_default()
-            self.post_message(Status.Left())
+            status.leave()
         elif status.editing == "command" and event.key in ("tab", "up", "down"):
             event.prevent_default()
             event.stop()
@@ -62,19 +62,12 @@ class Status(Horizontal):
     class Filtered(Message):
         """The filter changed."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
     class Entered(Message):
         """A command was entered."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
-
-    class Left(Message):
-        """The line is to be left without an effect."""
 
     def __init__(self, keys: Callable[[int], Line], note: Callable[[], str] = str) -> None:
         """``keys`` draws the footer at a width; ``note`` says what the filter left."""
@@ -185,7 +178,7 @@ class Status(Horizontal):
 
     def _set_filter(self, text: str) -> None:
         self.filter = clean(text)
-        self.post_message(self.Filtered(text))
+        self.post_message(self.Filtered())
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -201,7 +194,3 @@ class Status(Horizontal):
         if command:
             self._history.add(event.value)
             self.post_message(self.Entered(event.value))
-
-    def on_status_left(self, event: Left) -> None:
-        event.stop()
-        self.leave()

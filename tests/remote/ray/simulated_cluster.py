@@ -11,11 +11,11 @@ from pathlib import Path
 from rltui.remote.ray.message import (
     ClusterError,
     Node,
-    Reads,
+    NodeNews,
     Search,
     Searched,
     ToPlace,
-    Turned,
+    Wanted,
 )
 from rltui.remote.ray.node_reader import NodeReader
 from tests.clock import ManualClock
@@ -37,7 +37,7 @@ class Call:
     looks: bool = False
     aside: ToPlace | Search | None = None
     done: bool = False
-    result: Turned | Searched | None = None
+    result: NodeNews | Searched | None = None
 
 
 @dataclass
@@ -61,13 +61,13 @@ class SimulatedCluster:
     def nodes(self) -> dict[str, Node]:
         return {id_: Node(id_, self.names.get(id_, id_)) for id_ in self.roots}
 
-    def actor(self, node: Node, cls: type[NodeReader], reads: Reads) -> Actor:
+    def actor(self, node: Node, cls: type[NodeReader], reads: Wanted) -> Actor:
         root = self.roots[node.id]
         reads = replace(reads, logdirs=tuple(f"{root}{p}" for p in reads.logdirs))
         self.actors.append(Actor(node.id, cls(reads)))
         return self.actors[-1]
 
-    def turn(self, actor: Actor, patience_s: float, *, looks: bool) -> Call:
+    def fetch_news(self, actor: Actor, patience_s: float, *, looks: bool) -> Call:
         return Call(actor, looks)
 
     def aside(self, actor: Actor, asked: ToPlace | Search) -> Call:
@@ -91,14 +91,14 @@ class SimulatedCluster:
             self.kill(call.actor)
         return [call]
 
-    def _done(self, call: Call) -> Turned | Searched | None:
+    def _done(self, call: Call) -> NodeNews | Searched | None:
         if call.aside is not None:
             return call.actor.reader.aside(call.aside)
-        turned = call.actor.reader.turn(_NEWS_S, looks=call.looks)
+        fetched = call.actor.reader.fetch_news(_NEWS_S, looks=call.looks)
         now = self.clock.now() + self.ahead.get(call.actor.node, 0.0)
-        return replace(turned, clock=(now, now))
+        return replace(fetched, clock=(now, now))
 
-    def result(self, call: Call) -> Turned | Searched | None:
+    def result(self, call: Call) -> NodeNews | Searched | None:
         if not (call.done and self._works(call.actor)):
             raise ClusterError("its reader ended")
         return call.result

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from rltui.remote.ray import node_reader
-from rltui.remote.ray.message import FromPlace, Reads, ToPlace
+from rltui.remote.ray.message import FromPlace, ToPlace, Wanted
 from rltui.remote.ray.node_reader import NodeReader
 from rltui.version import __version__
 
-READS = Reads(("/none",), __version__)
+READS = Wanted(("/none",), __version__)
 
 
 class Time:
@@ -70,9 +70,9 @@ def test_news_are_gathered_only_where_calls_would_be_too_many(
     reader = a_reader(time, quiet_s)
     ends = []
     for _ in range(4):
-        turned = reader.turn(5.0, looks=False)
-        assert len(turned.news) == 1
-        assert turned.clock[1] == 1.7e9 + time.now
+        fetched = reader.fetch_news(5.0, looks=False)
+        assert len(fetched.news) == 1
+        assert fetched.clock[1] == 1.7e9 + time.now
         ends.append(time.now)
     assert [b - a for a, b in pairwise(ends)] == pytest.approx([between_s] * 3)
 
@@ -80,13 +80,13 @@ def test_news_are_gathered_only_where_calls_would_be_too_many(
 def test_a_place_that_is_not_read_here_is_no_error(time: Time) -> None:
     reader = NodeReader(READS)
     assert reader.aside(ToPlace(0, 3, b"garbage")) is None
-    assert not reader.turn(0.0, looks=False).news
+    assert not reader.fetch_news(0.0, looks=False).news
 
 
 def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "round").symlink_to("round")
     (tmp_path / "runs").mkdir()
     paths = f"{tmp_path}/round", "/~nobody-has-this-name/runs", f"{tmp_path}/runs"
-    turned = NodeReader(replace(READS, logdirs=paths)).turn(0.0, looks=True)
-    assert turned.places is not None
-    assert [place.logdir for place in turned.places] == [2]
+    fetched = NodeReader(replace(READS, logdirs=paths)).fetch_news(0.0, looks=True)
+    assert fetched.places is not None
+    assert [place.logdir for place in fetched.places] == [2]

@@ -12,7 +12,7 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.remote import Wishes, open_reader
 from rltui.remote.ray import reader
-from rltui.remote.ray.message import Assigned, Node, NodeFacts, NodeTrouble, Place, Placed
+from rltui.remote.ray.message import Assigned, NewPlace, Node, NodeFacts, NodeTrouble, Place
 from rltui.remote.ray.places import PlacePaths, Places
 
 WORKER = f"worker-{'ab12' * 14}-01000000-4711"
@@ -52,7 +52,7 @@ def places_of(*messages: object) -> Places:
 
 def test_trouble_of_nodes_and_directories_is_noted() -> None:
     left = "n1 has left the cluster"
-    places = places_of(Placed(a_place(), "n1"), Assigned(0, "7"), Assigned(0, "", left))
+    places = places_of(NewPlace(a_place(), "n1"), Assigned(0, "7"), Assigned(0, "", left))
     places.receive(NodeTrouble("n2", "its reader ended"))
     assert [n.message for n in places.notes] == ["its reader ended", left]
     assert places.unread == {0}

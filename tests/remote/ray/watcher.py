@@ -11,7 +11,7 @@ from pathlib import Path
 from rltui.core.batch import Batch, RunKey
 from rltui.remote import Wishes
 from rltui.remote.ray.driver import Driver
-from rltui.remote.ray.message import ClusterError, Opening, Reads
+from rltui.remote.ray.message import ClusterError, Opening, Wanted
 from rltui.remote.ray.places import Places
 from rltui.remote.rereading import Rereading
 from rltui.sources.follow.schedule import Choose, Intervals
@@ -19,7 +19,7 @@ from rltui.store import RunData, Store
 from rltui.version import __version__
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 
-READS = Reads(("/runs",), __version__)
+READS = Wanted(("/runs",), __version__)
 FAST = Intervals(0.01, 0.02, 0.05)
 FOUND = {"n1/a": 10, "n1/b": 10, "n2/a": 10, "n2/c": 10}
 _PATIENCE_S = 20.0

@@ -12,8 +12,8 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from rltui.core.block import Block
+from rltui.remote.wire.batches import pack_columns, unpack_columns
 from rltui.remote.wire.codec import WireError
-from rltui.remote.wire.columns import pack_columns, unpack_columns
 
 #: What logs hold: printed numbers, whole ones, what a float32 gives, and the odd ones.
 VALUES = (

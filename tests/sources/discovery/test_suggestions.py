@@ -118,13 +118,6 @@ def test_where_mlflow_writes(here: Path, tmp_path: Path, uri: str) -> None:
     assert item.path == tmp_path / "there"
 
 
-def test_one_place_under_two_names_is_one_suggestion(here: Path, tmp_path: Path) -> None:
-    events(here / "runs" / "x")
-    (tmp_path / "link").symlink_to(here / "runs", target_is_directory=True)
-    found = suggested(here, TENSORBOARD_DIR=str(tmp_path / "link"), WANDB_DIR="runs")
-    assert len(found) == 1
-
-
 def test_a_directory_that_adds_nothing_to_one_inside_it_is_left_out(here: Path) -> None:
     events(here / "runs" / "x")
     assert paths(suggested(here)) == [here / "runs"]
@@ -204,18 +197,6 @@ def test_files_are_opened_up_to_a_bound(here: Path, monkeypatch: pytest.MonkeyPa
         jsonl(here / f"d{i}" / "x.jsonl")
     monkeypatch.setattr(suggestions, "MOST_OPENED", 5)
     assert look(here) == (5, True)
-
-
-def test_of_many_alike_files_only_a_few_are_opened(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for i in range(30):
-        jsonl(here / f"exp{i}.jsonl")
-    opened = []
-    real = os.open
-    monkeypatch.setattr(os, "open", lambda p, *a, **k: (opened.append(p), real(p, *a, **k))[1])
-    assert look(here) == (30, False)
-    assert len(opened) == 4
 
 
 # -- processes -----------------------------------------------------------------------------

@@ -99,20 +99,6 @@ def test_files_that_wait(tmp_path: Path) -> None:
     assert [(b.source.order, b.waiting) for b in again] == [(0, 1), (3, 0)]
 
 
-def test_files_that_are_not_read(tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").touch()
-    (tmp_path / "y.jsonl").touch()
-    reader = Reader([tmp_path])
-    list(reader.read_all())
-    assert [(n.path.name, n.message) for n in reader.state.unclaimed] == [
-        ("x.jsonl", "empty so far"),
-        ("y.jsonl", "empty so far"),
-    ]
-    (tmp_path / "x.jsonl").write_text('{"step": 1, "loss": 1}\n')
-    assert len(list(reader.read_all())) == 1
-    assert [n.path.name for n in reader.state.unclaimed] == ["y.jsonl"]
-
-
 # -- threaded ---------------------------------------------------------------------------------
 
 

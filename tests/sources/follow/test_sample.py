@@ -117,18 +117,6 @@ def test_steps_longer_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
         assert sum(p[1] == step for p in got) == 150
 
 
-def test_holes_and_noise_do_no_harm() -> None:
-    data = bytearray(events(800))
-    whole = full(bytes(data))
-    data[100_000:400_000] = bytes(300_000)
-    data[500_000:600_000] = random.Random(1).randbytes(100_000)
-    got = points(look(bytes(data)))
-    assert got < whole
-    noise = look(random.Random(2).randbytes(200_000))
-    assert not noise
-    assert not look(random.Random(2).randbytes(200_000), 1)
-
-
 def test_small_files_are_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "events.out.tfevents.1.x"
     path.write_bytes(events(3))

@@ -123,16 +123,6 @@ def test_without_pyarrow_it_says_what_is_missing(
     assert only(tmp_path).load(1).note == f"Parquet needs pyarrow: {to_add('pyarrow')}"
 
 
-@pytest.mark.parametrize("name", ["1.jsonl", "1.parquet", "samples_1.table.json"])
-@pytest.mark.parametrize("content", [b"", b"\x00\xff{", b"[1, 2]\n", b"{}\n", b'{"a": 1}\n'])
-def test_what_holds_no_samples_is_a_note(tmp_path: Path, name: str, content: bytes) -> None:
-    pytest.importorskip("pyarrow")
-    (tmp_path / name).write_bytes(content)
-    table = only(tmp_path).load(1)
-    assert table.rows == ()
-    assert table.note
-
-
 def test_a_file_that_goes_is_an_error_that_is_caught(tmp_path: Path) -> None:
     path = write(tmp_path / "1.jsonl", verl_row(1))
     found = only(tmp_path)

@@ -90,7 +90,7 @@ def insert(step: int, run: str = "r") -> str:
     )
 
 
-def beside(path: Path) -> set[str]:
+def names_around(path: Path) -> set[str]:
     return {p.name for p in path.parent.iterdir()}
 
 
@@ -157,16 +157,16 @@ def test_rows_that_are_only_in_the_wal_are_read(tmp_path: Path) -> None:
         for step in range(2, 6):
             assert other.do(insert(step)) == "done"
             tick(Path(f"{store.path}-wal"))
-            before = beside(store.path)
+            before = names_around(store.path)
             polls += read_all(follower)
-            assert beside(store.path) == before
+            assert names_around(store.path) == before
         other.do("PRAGMA wal_checkpoint(TRUNCATE)")
         polls += read_all(follower)
         other.do(insert(6))
         tick(Path(f"{store.path}-wal"))
         polls += read_all(follower)
     polls += read_all(follower)
-    assert beside(store.path) == {"proj.db"}
+    assert names_around(store.path) == {"proj.db"}
     assert [s for s, _ in values_of(*polls)["a"]] == [1, 2, 3, 4, 5, 6]
     assert not texts_of(*polls)
 
@@ -176,13 +176,13 @@ def test_the_wal_of_a_killed_writer_is_read(tmp_path: Path) -> None:
     store.log("r", [(1, {"a": 1.0})])
     with other_process(store.path, kill=True) as other:
         assert other.do(insert(2)) == "done"
-    assert beside(store.path) == {"proj.db", "proj.db-wal", "proj.db-shm"}
+    assert names_around(store.path) == {"proj.db", "proj.db-wal", "proj.db-shm"}
     times = {p.name: p.stat().st_mtime_ns for p in tmp_path.iterdir()}
     assert len(values_of(*read_all(follow(store)))["a"]) == 2
     assert {p.name: p.stat().st_mtime_ns for p in tmp_path.iterdir()} == times
     Path(f"{store.path}-shm").unlink()  # as in a copy of a live database
     assert len(values_of(*read_all(follow(store)))["a"]) == 2
-    assert beside(store.path) == {"proj.db", "proj.db-wal"}
+    assert names_around(store.path) == {"proj.db", "proj.db-wal"}
 
 
 def test_a_write_in_that_moment_is_no_trouble(
@@ -232,10 +232,10 @@ def test_a_hot_journal_is_left_to_its_program(tmp_path: Path) -> None:
         other.do("BEGIN EXCLUSIVE")
         other.do("UPDATE metrics SET value = 5")
     assert Path(f"{store.path}-journal").exists()
-    names = beside(store.path)
+    names = names_around(store.path)
     (poll,) = read_all(follower)
     assert texts_of(poll) == ["was left in the middle of a write; its own program must open it"]
-    assert beside(store.path) == names
+    assert names_around(store.path) == names
 
 
 @pytest.mark.parametrize("content", [b"", b"SQLite", b"\0" * 5000, b"loss,step\n1,2\n"])

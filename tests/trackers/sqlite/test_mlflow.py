@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from rltui.trackers import TRACKERS
+from rltui.trackers import TRACKERS, Followed
 from tests.places import FIXTURES
 from tests.trackers.store import (
     BUDGET,
@@ -95,26 +96,6 @@ def test_a_deleted_run_is_gone_and_a_restored_one_goes_on(tmp_path: Path) -> Non
     assert polls[-1].changed
     assert not polls[-1].gone
     assert values_of(*polls) == {"a": [(1, 1.0), (2, 2.0)]}
-
-
-def test_row_ids_that_are_given_again_lose_nothing(tmp_path: Path) -> None:
-    """``mlflow gc`` deletes the newest rows; the next ones of other runs get their ids."""
-    store = MlflowDatabase(tmp_path)
-    store.log("keep", [(s, {"a": float(s)}) for s in range(5)])
-    store.log("drop", [(s, {"a": -1.0}) for s in range(5)])
-    tracker = tracker_of(store)
-    keep, drop = (tracker.follow(store.path, name) for name in ("keep", "drop"))
-    polls = read_all(keep)
-    read_all(drop)
-    store.do(
-        "DELETE FROM metrics WHERE run_uuid = 'drop'",
-        "DELETE FROM runs WHERE run_uuid = 'drop'",
-    )
-    store.log("keep", [(s, {"a": float(s)}) for s in range(5, 20)])
-    assert drop.poll(BUDGET).gone
-    polls += read_all(keep)
-    assert not any(p.restarted for p in polls)
-    assert values_of(*polls)["a"] == [(s, float(s)) for s in range(20)]
 
 
 def test_row_ids_that_move_restart_the_run(tmp_path: Path) -> None:
@@ -218,3 +199,31 @@ def test_no_look_goes_through_rows_of_other_runs(tmp_path: Path, index: str | No
     assert [row[3].split(" (")[0] for row in plan] == [
         f"SEARCH metrics USING COVERING INDEX {index or 'i'}"
     ]
+
+
+@pytest.mark.parametrize("seed", [5, 16, 62])
+def test_no_row_is_lost_or_doubled_while_others_are_deleted(tmp_path: Path, seed: int) -> None:
+    """Runs lose all rows, ids are given again, tables are made anew, some rows are not read yet."""
+    rng, store = random.Random(seed), MlflowDatabase(tmp_path)
+    runs = ("x", "y", "z")
+    followers = {run: tracker_of(store).follow(store.path, run) for run in runs}
+    polls: dict[str, list[Followed]] = {run: [] for run in runs}
+    for step in range(0, 8000, 400):
+        run = rng.choice(runs)
+        new = range(step, step + rng.choice((1, 50, 400)))
+        store.log(run, [(number, {"a": float(number)}) for number in new])
+        if rng.random() < 0.3:
+            store.do(f"DELETE FROM metrics WHERE run_uuid = '{rng.choice(runs)}'")
+        if rng.random() < 0.1:
+            store.do(
+                "CREATE TABLE copied AS SELECT * FROM metrics",
+                "DROP TABLE metrics",
+                "ALTER TABLE copied RENAME TO metrics",
+            )
+        for run in rng.sample(runs, 2):
+            polls[run].append(followers[run].poll(rng.choice((1, 5000, BUDGET))))
+    for run in runs:
+        polls[run] += read_all(followers[run])
+        kept = values_of(*read_all(tracker_of(store).follow(store.path, run)))
+        if kept:
+            assert sorted(values_of(*polls[run])["a"]) == sorted(kept["a"])
