@@ -93,8 +93,7 @@ class RunFinder:
         self._waits, self._partial, self._absent = waits, partial or waits, absent
         self._walker = Walker(formats, trackers, options or Options(), ends, stopped)
         naming = [f.name for f in formats if f.names_run]
-        others = [f.name for f in formats if not f.names_run]
-        kinds = [*naming, *(t.name for t in trackers), *others]
+        kinds = [*naming, *(t.name for t in trackers), *(f.name for f in formats)]
         self._rank = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
         self._orders: dict[RunKey, dict[Path, int]] = {}
         self._names: dict[tuple[int, str], str] = {}

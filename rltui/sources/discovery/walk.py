@@ -329,7 +329,7 @@ class Walk:
         forms = [f for f in walker.formats if f.claims_name(name)]
         trackers = [t for t in walker.trackers if t.claims_name(name)]
         if not forms and not trackers:
-            if self.knows_strangers and not is_remote(path):
+            if self.knows_strangers:
                 self._stranger(directory, path, entry)
             return
 
@@ -338,6 +338,9 @@ class Walk:
             self.tree.refused_count += not all(f.common for f in forms)
             return
 
+        if is_remote(path) and not forms:
+            self.tree.refuse(path, _ELSEWHERE)
+            return
         status = entry.stat()
         if stat.S_ISREG(status.st_mode) and not self._was_seen(status):
             self._log_or_store(Found(directory, path, status, forms), trackers)
@@ -354,8 +357,7 @@ class Walk:
             self._file(found)
         else:
             names = " or ".join(t.name for t in trackers)
-            damaged = f"is no database of {names}, or damaged"
-            self.tree.refuse(path, damaged if here else _ELSEWHERE)
+            self.tree.refuse(path, f"is no database of {names}, or damaged")
 
     def _stranger(self, directory: Directory, path: Path, entry: Entry) -> None:
         """A file whose name says nothing: a log if it plainly is one. What cannot be read is
@@ -363,7 +365,7 @@ class Walk:
         forms = [f for f in self._walker.formats if f.may_have_name(entry.name)]
         kind = directory.path, _suffix(entry.name)
         spent = self._strangers.total() >= MOST_STRANGERS
-        if spent or self._strangers[kind] >= MOST_ALIKE_STRANGERS or not forms:
+        if spent or self._strangers[kind] >= MOST_ALIKE_STRANGERS or not forms or is_remote(path):
             return
 
         form = None

@@ -181,8 +181,7 @@ class FollowLoop:
                 # wait until something is due
                 now, names = self._clock.monotonic(), self._wake_ups.names_changed
                 due = min(self._schedule.next_due(now), self._search.pause(now, reported=names))
-                pause = 0 if self._backlog else due
-                self._step(self._wake_ups.wait(pause, names_changed=names))
+                self._step(self._wake_ups.wait(0 if self._backlog else due, names_changed=names))
         finally:
             self._notifier.stop()
 
