@@ -16,7 +16,7 @@ from rltui.core.yaml_document import nearest
 from rltui.draw.line import ACCENT, MUTED, TEXT, Line, Token, fit_line, style, with_ground
 from rltui.draw.view import View
 
-#: Screens on which a key can work; a tab of findings has keys of its own.
+#: Screens on which a key can work; the Findings tab has keys of its own.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
 #: Runs side by side.
 COMPARISON = "comparison"
@@ -62,7 +62,7 @@ _ROUTES = {
 }
 #: The digits that open a place; the keys of tabs cannot be remapped.
 _DIGITS = {LIST: "2-8", TIMING: "6", FINDINGS: "9"}
-#: The same from a screen where the keys of a run do not work, whatever the place.
+#: Screen where the keys of a run do not work -> the same, whatever the target.
 _WAY_OUT = {
     RUNS: ("in a run", "enter"),
     COMPARISON: ("one screen back", "back"),
@@ -72,7 +72,7 @@ _WAY_OUT = {
     LOG: ("once this is closed", "close"),
     SETTINGS: ("once this is closed", "close"),
 }
-#: Between two places that are closer than others.
+#: (from, to) of neighbouring places -> the same.
 _SHORTCUTS = {
     (GRID, LIST): ("in the table", "table"),
     (RUNS, COMPARISON): _ROUTES[COMPARISON],
@@ -329,7 +329,7 @@ def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") ->
 
 
 def filter_line(text: str, width: int, right: str) -> Line:
-    """A filter that stays in force after it was typed."""
+    """The status line that shows the filter in force, and ``right`` at the right end."""
     line: Line = [(" /", ACCENT), (text, style(Token.STRONG))]
     gap = width - sum(cell_width(t) for t, _ in line) - cell_width(right) - 1
     if gap > 0:
@@ -354,7 +354,7 @@ def elsewhere(pressed: str, place: str, table: Iterable[Key]) -> str:
 
 
 def covered(action: str, place: str, table: Iterable[Key]) -> str:
-    """What the key of ``action`` does once ``place`` is left: "e (explain the selection) works
+    """Words for a key that works only after ``place`` is closed: "e (explain the selection) works
     once this is closed: press q first"."""
     table = tuple(table)
     key = next(k for k in table if k.action == action)

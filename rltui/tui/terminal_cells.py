@@ -103,14 +103,14 @@ class _Row:
 
 
 class TerminalCells:
-    """The picture of a terminal. It writes nothing itself."""
+    """The cells that a terminal shows. It writes nothing itself."""
 
     def __init__(self, color_system: ColorSystem) -> None:
         self._color_system = color_system
         self._rows: list[_Row] = []
 
     def forget(self) -> None:
-        """Nothing is known about what the terminal shows: whatever comes next is written."""
+        """Forget what the terminal shows, so that whatever comes next is written."""
         self._rows.clear()
 
     def show(self, rows: Iterable[tuple[int, Iterable[tuple[int, Strip]]]]) -> str:

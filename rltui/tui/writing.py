@@ -20,7 +20,7 @@ from rltui.session import RunView
 from rltui.tui.shell import ShellApp
 
 _ENDINGS = (".svg", ".txt", ".csv")
-#: Characters of a name that need no quoting anywhere.
+#: Characters that may need quoting in the name of a file.
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -64,7 +64,7 @@ def default_name(words: Iterable[str], logdirs: Sequence[Path] = ()) -> str:
 
 
 def _directories(logdirs: Iterable[Path]) -> list[Path]:
-    """Where logs are: the directory of a file."""
+    """The directories of logs: of a file the one that it lies in."""
     return [p.parent if p.is_file() else p for p in logdirs]
 
 
