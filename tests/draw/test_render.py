@@ -12,16 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from rltui.core.level import Level
-from rltui.draw.chart.render import (
-    LOG_REFUSED,
-    Bar,
-    Chart,
-    ChartMark,
-    Curve,
-    Limit,
-    render,
-    smooth,
-)
+from rltui.draw.chart.render import LOG_REFUSED, Bar, Chart, ChartMark, Curve, Limit, render, smooth
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import Line, Style, Token, line_width, plain, style
 from tests.bytecodes import bytecodes
@@ -83,9 +74,8 @@ no learning signal         ✖━━━━━━━━━━━━━━━━�
 
 
 def test_golden_ascii() -> None:
-    chart = entropy(
-        bars=[Bar("entropy collapse", BAD, 31)], marks=[ChartMark(20, "v"), ChartMark(40, "v")]
-    )
+    marks = [ChartMark(x, "v") for x in (20, 40)]
+    chart = entropy(bars=[Bar("entropy collapse", BAD, 31)], marks=marks)
     lines = render(chart, 60, 12, ASCII)
     assert text(lines) == GOLDEN_ASCII.strip("\n")
 

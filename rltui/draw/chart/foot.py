@@ -250,7 +250,7 @@ def strip_lines(
     ]
 
 
-class _LegendEntry(NamedTuple):
+class _Label(NamedTuple):
     """An entry of the legend."""
 
     sample: str
@@ -302,9 +302,7 @@ def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphS
     return [fit_line(x, width, ellipsis=glyphs.ellipsis) for x in shown]
 
 
-def _cut(
-    items: Sequence[_LegendEntry], room: int, count: int, glyphs: GlyphSet
-) -> list[_LegendEntry]:
+def _cut(items: Sequence[_Label], room: int, count: int, glyphs: GlyphSet) -> list[_Label]:
     """The items with names that are short enough for all to have a place, if that can be."""
     in_line = -(-len(items) // count)
     lines = [i.label for i in items if not i.is_band]
@@ -315,7 +313,7 @@ def _cut(
     return [i if i.is_band else i._replace(label=next(names)) for i in items]
 
 
-def _items(chart: Chart, glyphs: GlyphSet, *, notes: bool = True) -> list[_LegendEntry]:
+def _items(chart: Chart, glyphs: GlyphSet, *, notes: bool = True) -> list[_Label]:
     """What has a name: the curve and the overlays."""
     token = chart.curve.token if chart.curve.known else Token.MUTED
     found = [(chart.label, chart.note, token, chart.curve.sign, "*", False)]
@@ -331,16 +329,14 @@ def _items(chart: Chart, glyphs: GlyphSet, *, notes: bool = True) -> list[_Legen
         else:
             sample = f"{glyphs.bar} {sign} " if sign else f"{glyphs.bar} "
         text = " ".join(glyphs.text(safe(t)) for t in (label, note if notes else "") if t)
-        items.append(_LegendEntry(sample, style(token), text, is_band))
+        items.append(_Label(sample, style(token), text, is_band))
 
     return items
 
 
-def _rows(
-    items: Sequence[_LegendEntry], room: int, count: int
-) -> tuple[list[list[_LegendEntry]], int]:
+def _rows(items: Sequence[_Label], room: int, count: int) -> tuple[list[list[_Label]], int]:
     """The items in ``count`` lines of ``room`` cells, and how many have no place."""
-    rows: list[list[_LegendEntry]] = [[] for _ in range(count)]
+    rows: list[list[_Label]] = [[] for _ in range(count)]
     row, used = 0, 0
     for n, item in enumerate(items):
         more = len(items) - n - 1
