@@ -41,7 +41,7 @@ from rltui.draw.theme import load_theme
 from rltui.draw.view import View
 from rltui.output.text_report import verdict_line
 from rltui.pages.picker.lines import PathDisplay, suggestions_text
-from rltui.session import RunView, Session
+from rltui.session import Session
 from rltui.sources.discovery.suggestions import LogdirFinder
 from rltui.tui.keys import keys_of
 
@@ -59,9 +59,18 @@ _STEPS = 400
 
 def watch(options: argparse.Namespace) -> int:
     """Run the app until the user leaves."""
-    if not options.logdirs and not has_terminal():
-        return _list_suggestions()
-    return departing(partial(_until_left, options), sys.stderr, debugged=options.debug)
+    if options.logdirs or has_terminal():
+        return departing(partial(_until_left, options), sys.stderr, debugged=options.debug)
+
+    # there is no terminal to choose on: name on standard error what could be watched
+    paths = _path_display()
+    suggestions = LogdirFinder(paths.directory, os.environ, paths.home).find()
+    tell(
+        "usage: rltui watch LOGDIR...\n"
+        "rltui: name a LOGDIR: there is no terminal to choose one on. This was found:\n"
+        + suggestions_text(suggestions, paths, SystemClock().now())
+    )
+    return Exit.USAGE
 
 
 def _until_left(options: argparse.Namespace, departure: Departure) -> int:
@@ -132,18 +141,6 @@ def _path_display() -> PathDisplay:
     with suppress(RuntimeError):
         home = Path.home()
     return PathDisplay(directory, home)
-
-
-def _list_suggestions() -> int:
-    """Without a terminal: what could be watched, on standard error."""
-    paths = _path_display()
-    suggestions = LogdirFinder(paths.directory, os.environ, paths.home).find()
-    tell(
-        "usage: rltui watch LOGDIR...\n"
-        "rltui: name a LOGDIR: there is no terminal to choose one on. This was found:\n"
-        + suggestions_text(suggestions, paths, SystemClock().now())
-    )
-    return Exit.USAGE
 
 
 def _pick(config: Config, departure: Departure, before: Path | None) -> tuple[int, Path | None]:
@@ -240,27 +237,23 @@ def _replay(options: argparse.Namespace, departure: Departure) -> int:
         session = open_session(options, config)
         session.read_all()
         from rltui.tui.playback import ReplayStart  # Textual, for who has a terminal
-    run = _only_run(session)
-    if run is None:
-        return nothing_readable(options, session)
-    first, to = run.points.first_step or 0, options.to
-    playing = to is None or options.speed is not None
-    session.replay.goto(run, first if playing else to)
-    session.replay.judge()
-
-    return show(session, config, departure, ReplayStart(options.speed or REPLAY_SPEED, to, playing))
-
-
-def _only_run(session: Session) -> RunView | None:
-    """The run to replay, None when there is none that can be. Raises UsageError for several."""
     runs = [r for r in session.runs() if r.points.last_step is not None]
+    if not runs:
+        return nothing_readable(options, session)
     if len(runs) > 1:
         names = ", ".join(r.name for r in runs[:_MOST_NAMES])
         more = ", ..." if len(runs) > _MOST_NAMES else ""
         raise UsageError(
             f"replay shows one run, and there are {len(runs)}: choose with --run ({names}{more})"
         )
-    return runs[0] if runs else None
+
+    (run,) = runs
+    first, to = run.points.first_step or 0, options.to
+    playing = to is None or options.speed is not None
+    session.replay.goto(run, first if playing else to)
+    session.replay.judge()
+
+    return show(session, config, departure, ReplayStart(options.speed or REPLAY_SPEED, to, playing))
 
 
 def demo(options: argparse.Namespace) -> int:
@@ -272,9 +265,6 @@ def demo(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace, departure: Departure) -> int:
-    from rltui.commands.watch import show  # more than a list needs
-    from rltui.session import Session  # more than a list needs
-
     config = open_config(options)
     with tempfile.TemporaryDirectory(prefix="rltui-demo-") as directory:
         logdir = Path(directory) / "demo"

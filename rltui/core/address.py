@@ -21,19 +21,8 @@ SSH, RAY, AUTO = "ssh", "ray", "auto"
 _WEB = ("http", "https")
 #: Protocols that are written with two slashes: no host is called like them.
 _PROTOCOLS = (
-    *_WEB,
-    SSH,
-    RAY,
-    "sftp",
-    "s3",
-    "s3a",
-    "gs",
-    "gcs",
-    "az",
-    "abfs",
-    "abfss",
-    "hdfs",
-    "hf",
+    *(*_WEB, SSH, RAY, "sftp", "s3", "s3a", "gs", "gcs"),
+    *("az", "abfs", "abfss", "hdfs", "hf"),
 )
 #: What gives away a query that lets its bearer in.
 _SECRET = re.compile(r"sig|token|key|credential|secret|passw|auth|access", re.IGNORECASE)
@@ -124,7 +113,11 @@ def parse_logdir(text: str) -> Path:
 
         return Path(urlsplit(text).path)
     host = _HOST_PATH.fullmatch(text)
-    if (url is None and host is None) or _exists(text):
+    try:
+        exists = os.path.lexists(text)
+    except ValueError:  # a NUL
+        exists = False
+    if (url is None and host is None) or exists:
         return Path(text)
     if url is None:
         assert host is not None
@@ -138,13 +131,6 @@ def parse_logdir(text: str) -> Path:
     authority, _, path = rest.partition("/")
     _check(scheme, authority, text)
     return RemotePath(f"{scheme}:", authority or (AUTO if scheme == RAY else ""), path.lstrip("/"))
-
-
-def _exists(text: str) -> bool:
-    try:
-        return os.path.lexists(text)
-    except ValueError:  # a NUL
-        return False
 
 
 def _check(scheme: str, authority: str, text: str) -> None:
