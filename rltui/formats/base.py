@@ -272,12 +272,7 @@ class NoteBook:
         self._new: list[DecoderNote] = []
 
     def add(
-        self,
-        offset: int,
-        kind: str,
-        detail: str = "",
-        level: Level = Level.WATCH,
-        times: int = 1,
+        self, offset: int, kind: str, detail: str = "", level: Level = Level.WATCH, times: int = 1
     ) -> None:
         """Add a note; ``kind`` is its message, and notes are counted by kind. ``times``: how
         often it happened, first at ``offset``."""

@@ -42,6 +42,7 @@ MOST_SETTINGS = 5000
 _MAX_DEPTH = 16
 _MAX_CHARS = 1000
 _MAX_ITEMS = 100
+Settings = dict[str, object]
 _LISTS = (list, tuple, set, frozenset)
 #: Bits of an integer that is written in decimal.
 _MAX_BITS = 1024
@@ -128,24 +129,20 @@ def word_of(text: str) -> float | None:
     return _WORDS.get(text)
 
 
-def flat_settings(document: Mapping[Any, object], joint: str = ".") -> dict[str, object]:
+def flat_settings(document: Mapping[Any, object], joint: str = ".") -> Settings:
     """Name -> number, bool, text or None of a nested document, in its order. A list of plain
     values is one text; one of objects is numbered.
 
     >>> flat_settings({"actor": {"optim": {"lr": 1e-6}, "loads": ["model", 2]}})
     {'actor.optim.lr': 1e-06, 'actor.loads': '[model, 2]'}
     """
-    found: dict[str, object] = {}
+    found: Settings = {}
     _collect(document.items(), "", joint, 0, found)
     return found
 
 
 def _collect(
-    pairs: Iterable[tuple[object, object]],
-    prefix: str,
-    joint: str,
-    depth: int,
-    found: dict[str, object],
+    pairs: Iterable[tuple[object, object]], prefix: str, joint: str, depth: int, found: Settings
 ) -> None:
     for key, value in pairs:
         if len(found) >= MOST_SETTINGS:

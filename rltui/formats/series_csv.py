@@ -98,8 +98,8 @@ def _are_counted(rows: Sequence[Sequence[float | None]]) -> bool:
 def _counts_epochs(rows: Sequence[Sequence[float | None]]) -> bool:
     """Whether rows begin with an epoch that counts from 0 or 1, and a step that rises."""
     table = np.array(rows, np.float64)
-    epochs, rises = table[:, 0], np.diff(table, axis=0)
-    counts = epochs[0] in (0, 1) and ((rises[:, 0] == 0) | (rises[:, 0] == 1)).all()
+    rises = np.diff(table, axis=0)
+    counts = table[0, 0] in (0, 1) and np.isin(rises[:, 0], (0, 1)).all()
     return bool(len(rows) >= _LEAST and counts and (rises[:, 1] > 0).all())
 
 

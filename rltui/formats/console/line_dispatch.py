@@ -66,6 +66,7 @@ class LineDispatch:
         marked = marked_lines(text, known)
         marked.append((size, ()))
         opened = [dialect for dialect in known if dialect.open]
+        chosen: dict[tuple[int, ...], list[Dialect]] = {}
 
         # line by line where a dialect is open, else only the lines with markers
         at = nth = 0
@@ -80,12 +81,13 @@ class LineDispatch:
 
             end = text.find(b"\n", at)
             count, rows.stamp = rows.count, prefixes.get(at, b"")
-            self._line(text[at:end], opened, [known[number] for number in numbers])
+            dialects = chosen.get(numbers)
+            if dialects is None:
+                dialects = chosen[numbers] = [known[number] for number in numbers]
+            if self._line(text[at:end], opened, dialects) or opened:
+                opened = [dialect for dialect in self._dialects if dialect.open]
             if rows.count > count:
                 last = end
-            fresh = [number for number in numbers if known[number].open]
-            if opened or fresh:
-                opened = [dialect for dialect in self._dialects if dialect.open]
             at = end + 1
         return last
 
@@ -103,21 +105,27 @@ class LineDispatch:
                 if self._rows.count > count:
                     self._find(dialect)
 
-    def _line(self, line: bytes, opened: list[Dialect], marked: list[Dialect]) -> None:
+    def _line(self, line: bytes, opened: list[Dialect], marked: list[Dialect]) -> bool:
         """Pass a line to the open dialects, and to those with a marker in it until one takes it;
-        an open one that guesses waits whether a surer one does."""
+        an open one that guesses waits whether a surer one does. Returns whether one of those with
+        a marker wants the next lines."""
         for dialect in opened:
             if dialect.rank is not Rank.GUESS:
                 self._pass(dialect, dialect.follow, line)
 
+        opens = False
         for dialect in marked:
-            fresh = dialect not in opened or not dialect.open or dialect.rank is Rank.GUESS
-            if fresh and self._pass(dialect, dialect.read, line):
-                return
+            if dialect in opened and dialect.open and dialect.rank is not Rank.GUESS:
+                continue
+            taken = self._pass(dialect, dialect.read, line)
+            opens = opens or dialect.open
+            if taken:
+                return opens
 
         for dialect in opened:
             if dialect.rank is Rank.GUESS and dialect not in marked:
                 self._pass(dialect, dialect.follow, line)
+        return opens
 
     def _pass(self, dialect: Dialect, read: Callable[[bytes], bool | None], line: bytes) -> bool:
         """Pass a line to a dialect; returns whether it takes it for itself."""

@@ -78,10 +78,7 @@ class Columns:
 
 
 def columns_of(
-    names: Sequence[str],
-    step_keys: Sequence[str],
-    file_name: str = "",
-    step: int | None = None,
+    names: Sequence[str], step_keys: Sequence[str], file_name: str = "", step: int | None = None
 ) -> Columns:
     """The columns of a table with this header; ``step`` is that of a plain table, -1 for none,
     when its rows have shown it."""
