@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from rltui.commands.verbs import HELP_VERB, MAIN, VERBS, Option
 from rltui.core.installation import shipped
@@ -101,8 +102,19 @@ def _bash() -> str:
         for words in filter(None, known)
     )
 
-    # what completes values, each with the options that take them; without a word readline
-    # completes paths
+    return _BASH % {
+        "skipped": "|".join(c for o in MAIN for c in o.choices),
+        "commands": "|".join(names),
+        "values": "\n".join(_bash_values(taken)),
+        "options": "\n".join(options),
+        "words": " ".join(names),
+        "operands": "\n".join(operands),
+    }
+
+
+def _bash_values(taken: Mapping[str, Iterable[Option]]) -> Iterator[str]:
+    """What completes values, each with the options that take them; without a word readline
+    completes paths."""
     values: dict[str, list[str]] = {}
     for name, known in taken.items():
         for option in (o for o in known if o.value):
@@ -114,17 +126,8 @@ def _bash() -> str:
                 action = "compopt +o bashdefault +o default 2>/dev/null; return"
             values.setdefault(action, []).extend(f"{name}:{n}" for n in option.names)
 
-    return _BASH % {
-        "skipped": "|".join(c for o in MAIN for c in o.choices),
-        "commands": "|".join(names),
-        "values": "\n".join(
-            f"        {'|'.join(where)})\n            {action} ;;"
-            for action, where in values.items()
-        ),
-        "options": "\n".join(options),
-        "words": " ".join(names),
-        "operands": "\n".join(operands),
-    }
+    for action, where in values.items():
+        yield f"        {'|'.join(where)})\n            {action} ;;"
 
 
 # -- zsh -----------------------------------------------------------------------------------

@@ -68,6 +68,7 @@ class DebugLog:
         threading.excepthook = self._thread_failed
         faulthandler.enable(self._file)
         faulthandler.register(signal.SIGUSR1, self._file)
+
         _logger.info("rltui %s, Python %s", __version__, platform.python_version())
         _logger.info("%s", platform.platform())
         _logger.info("command: rltui %s", shlex.join(self._arguments))

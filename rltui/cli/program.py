@@ -135,6 +135,7 @@ def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
             option = word.partition("=")[0]
             if option.startswith("--") and " " not in word and option not in known:
                 child.error(f"no option {option}{did_you_mean(_nearest(option, known))}")
+
     options, surplus = parser.parse_known_args(words)
     if surplus:
         (child or parser).error(f"unexpected argument {surplus[0]!r}")
@@ -187,11 +188,13 @@ def run(arguments: Sequence[str]) -> int:
     # core, and the garbage collector would scan the imported modules over and over.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(20_000, 20, 20)
+
     words = spelled_out(arguments, (*NAMES, "help"))
     options = parse(build_parser(needed_verbs(words)), words)
     options.arguments = arguments
     choose_colour(options.color, os.environ)
     options.debug_log = _debug_log(arguments) if options.debug else None
+
     with options.debug_log or nullcontext():
         return _guarded(options)
 

@@ -121,6 +121,7 @@ def judged(share: Share) -> list[CheckedRun]:
                 f"{file.path}: is not on the host {socket.gethostname()}; --ray needs paths "
                 "that all nodes see (ray:///PATH reads what lies on each node)"
             )
+
     collected = gc.isenabled()
     gc.disable()  # what is read is needed to the end: nothing is garbage
     try:
@@ -212,11 +213,13 @@ def in_processes(
                 workers[connection] = process
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
         for connection, item in zip(workers, items, strict=True):
             with suppress(OSError):  # it has ended, which its result says
                 connection.send((function, item))
         for item in here:
             yield function(item)
+
         waiting = set(workers)
         while waiting:
             ready = wait(list(waiting))

@@ -118,6 +118,7 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
         *(path, step_keys), inotify=config.watch.inotify, remote_s=config.watch.remote_s
     )
     cluster = facts.cluster
+
     return {
         "path": str(path),
         "error": facts.error or None,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 from rltui.catalogue import load_catalogue
@@ -19,7 +18,7 @@ from rltui.core.every_error import every_error
 from rltui.core.text import clean
 from rltui.core.yaml_document import Node, read_document
 from rltui.draw.theme import load_theme
-from rltui.health.cases import run_cases
+from rltui.health.cases import CaseResult, run_cases
 from rltui.health.rules import load_rules, read_rules
 from rltui.session.judging import open_rules
 from rltui.session.meaning import open_catalogue
@@ -36,21 +35,11 @@ _KINDS = {
 
 def lint(options: argparse.Namespace) -> int:
     """Print every error of the named documents, or of the user's."""
-    documents: Mapping[Path, str | None] = own_documents(options.config)
-    if options.files:
-        for path in options.files:
-            if not path.exists():
-                raise UsageError(f"no such file: {path}")
-        found = (_yaml(path) if path.is_dir() else [path] for path in options.files)
-        documents = dict.fromkeys(chain.from_iterable(found))
-
+    documents = _named(options.files) if options.files else own_documents(options.config)
     lines = [line for path, kind in documents.items() for line in errors_in(path, kind)]
     said = [_count(len(documents), "document")]
     if options.run_cases and not lines:
-        # without FILE the cases of the shipped rules, too
-        own = [p for p, k in documents.items() if (k or _kind(read_document(p))) == "rules"]
-        rules = (r for r in load_rules(own) if not options.files or r.path in own)
-        results = run_cases(rules)
+        results = _case_results(options, documents)
         said.append(_count(len(results), "case"))
         lines += [
             f"{c.path}:{c.line}: {c.rule}, case {c.case!r}: {c.message}"
@@ -75,6 +64,17 @@ def own_documents(given: Path | None) -> dict[Path, str | None]:
     documents: dict[Path, str | None] = dict.fromkeys(others)
     known = config.is_file() or given is not None
     return {config: "config", **documents} if known else documents
+
+
+def _named(files: Iterable[Path]) -> dict[Path, str | None]:
+    """The documents that the user names. Raises UsageError for a path that does not exist."""
+    found: list[Path] = []
+    for path in files:
+        if not path.exists():
+            raise UsageError(f"no such file: {path}")
+        found += _yaml(path) if path.is_dir() else [path]
+
+    return dict.fromkeys(found)
 
 
 def _yaml(folder: Path) -> list[Path]:
@@ -129,3 +129,12 @@ _READERS: dict[str, Callable[[Path], object]] = {
     "rules": lambda path: read_rules(path, frozenset(load_catalogue().metrics)),
     "theme": load_theme,
 }
+
+
+def _case_results(
+    options: argparse.Namespace, documents: Mapping[Path, str | None]
+) -> list[CaseResult]:
+    """The results of the cases of rules: those of the documents; without FILE the shipped ones,
+    too."""
+    own = [p for p, k in documents.items() if (k or _kind(read_document(p))) == "rules"]
+    return run_cases(r for r in load_rules(own) if not options.files or r.path in own)

@@ -58,6 +58,7 @@ def load_config(
     if named_by_variable and not location.is_file():
         raise UsageError(f"RLTUI_CONFIG: no such file: {location}")
     config = Config()
+
     try:
         readable = location.is_file() and os.access(location, os.R_OK)
     except OSError:
@@ -65,6 +66,7 @@ def load_config(
     if path is not None or named_by_variable or readable:
         config = replace(_from_document(read_document(location)), path=location)
     config = replace(config, dirs=config_dirs(path, environ))
+
     return _with_flags(_with_environment(config, environ), flags)
 
 

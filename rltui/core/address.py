@@ -117,6 +117,7 @@ def parse_logdir(text: str) -> Path:
         exists = os.path.lexists(text)
     except ValueError:  # a NUL
         exists = False
+
     if (url is None and host is None) or exists:
         return Path(text)
     if url is None:
@@ -127,6 +128,7 @@ def parse_logdir(text: str) -> Path:
             raise UsageError(f"{clean(text)}: no address; did you mean {clean(meant)}?")
         below = path if path.startswith(("/", "~")) else f"~/{path}"
         return RemotePath(f"{SSH}:", host[1], below.lstrip("/"))
+
     scheme, rest = url[1].lower(), url[2]
     authority, _, path = rest.partition("/")
     _check(scheme, authority, text)

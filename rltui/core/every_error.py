@@ -45,6 +45,7 @@ def every_error(path: Path, read: Callable[[], object]) -> list[RltuiError]:
             break
         except RltuiError as raised:
             error = raised
+
         if not isinstance(error, DocumentError) or error.path != path:
             return [*sorted(found, key=_place_of), error]
         if not document.is_consequence(error):

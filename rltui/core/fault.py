@@ -63,6 +63,7 @@ def reported(error: Exception, what: str) -> Fault:
     name = f"{crc32(f'{type(error).__name__}|{place}'.encode()):08x}.txt"
     report: Path | None = state_directory(os.environ) / "faults" / name
     assert report is not None
+
     if not report.exists():
         head = f"rltui {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
         lines = "".join(traceback.format_exception(error)).split("\n")

@@ -249,6 +249,7 @@ def parse_document(text: str, path: Path) -> Node:
 
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loader = loader_class(text)
+
     try:
         if sum(map(text.count, _OPENERS)) > _MAX_OPENED:
             _check_depth(text, path, loader_class)

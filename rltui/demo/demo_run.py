@@ -79,9 +79,11 @@ class DemoRun:
             raise UsageError(message, hint=nearest(scenario, SCENARIOS))
         if total_steps < 1:
             raise UsageError("a demo run has at least one step")
+
         self.scenario = SCENARIOS[scenario]
         if self.scenario.runs:
             raise UsageError(f"{scenario!r} stands for several runs")
+
         self.total_steps = total_steps
         self._seed = seed
         self.directory = directory
@@ -159,6 +161,7 @@ class DemoRun:
             write_settings(self.directory, lr=lr, seed=self._seed, total_steps=self.total_steps)
         if self.scenario.trainer == "verl" and step % VALIDATE_EVERY == 0:
             write_samples(self.directory, step, row, self._seed)
+
         step *= self._rows.stride
         self._newest.append((step, row))
         wall = max(wall, self._wall + _BETWEEN_RECORDS)
