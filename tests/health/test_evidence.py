@@ -157,14 +157,14 @@ def pieces(rng: np.random.Generator) -> FloatArray:
 
 
 NAN = math.nan
-RULES = [r for r in load_rules() if r.id == "nan"]
+NAN_RULES = [r for r in load_rules() if r.id == "nan"]
 
 
 def report(tag: str, values: list[float]) -> Report:
     import numpy as np
 
     run, _, recognition = case_run({tag: np.array(values)})
-    return Engine(RULES).evaluate(run, {tag: unknown_tag(tag)}, recognition, 0.0)
+    return Engine(NAN_RULES).evaluate(run, {tag: unknown_tag(tag)}, recognition, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,6 @@ def test_every_tag_is_named_once() -> None:
     run, infos, known = case_run({"loss.total": values, "custom/score": values})
     infos["custom/score"] = unknown_tag("custom/score")
     assert isinstance(known, Recognition)
-    (finding,) = Engine(RULES).evaluate(run, infos, known, 0.0).findings
+    (finding,) = Engine(NAN_RULES).evaluate(run, infos, known, 0.0).findings
     assert (finding.level, finding.tag) == (Level.BAD, "loss.total")
     assert finding.evidence.others == ("custom/score",)
