@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.errors import DocumentError, RltuiError
 from rltui.core.yaml_document import Node, edited
@@ -60,8 +60,7 @@ def _place_of(error: DocumentError) -> tuple[int, int]:
     return error.line or 0, error.column or 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """A node of the newest reading. It is kept, so that no other has its identity."""
 
     node: Node
