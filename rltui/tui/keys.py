@@ -285,6 +285,7 @@ def keys_of(config: Config) -> tuple[Key, ...]:
         if key.keys:
             table.append(key)
     key_map(table)
+
     return tuple(table)
 
 
@@ -325,6 +326,7 @@ def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") ->
         line.append((f" {word}", TEXT))
     if right:
         line = [*fit_line(line, width - cell_width(right) - 1), (fit(right, width), MUTED)]
+
     return with_ground(fit_line(line, width), Token.RAISED)
 
 

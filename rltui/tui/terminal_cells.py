@@ -146,6 +146,7 @@ class TerminalCells:
                 if cells[x] not in (_UNKNOWN, _RIGHT_HALF):
                     wide = cells[x + 1 : x + 2] == [_RIGHT_HALF]
                     out.cluster(y, x, cells[x], 1 + wide, self._rows[y].inks[x])
+
         return out.text()
 
     def _put(self, row: _Row, strips: Iterable[tuple[int, Strip]]) -> list[int]:
@@ -243,6 +244,7 @@ def split_clusters(text: str) -> tuple[tuple[str, int], ...]:
             out.append((char, width))
     if sum(width for _, width in out) != cell_len(text):
         raise UnknownContentError(text)
+
     return tuple(out)
 
 

@@ -104,6 +104,7 @@ def textual_theme(theme: Theme) -> TextualTheme:
     known = {t: c for t, c in theme.colours.items() if c != DEFAULT}
     grounds = dict.fromkeys((Token.BG, Token.RAISED, Token.SEL), ground)
     colours = {**dict.fromkeys(Token, ink), **grounds, **known}
+
     return TextualTheme(
         name=theme.name,
         primary=colours[Token.ACCENT],

@@ -48,6 +48,7 @@ def write_screen(
     with target_file(path) as file:
         for part in _content(shell, rows, path.suffix, data):
             file.write(part)
+
     return f"wrote {clean(str(path))}"
 
 

@@ -87,6 +87,7 @@ def axis_lines(
     head = " " * (span.left - 1) + glyphs.corner if span.left else ""
     tail = " " * (span.width - span.left - span.cells)
     upper: Line = [(head, RULE), ("".join(rule), RULE), (tail, TEXT)]
+
     return [[s for s in upper if s[0]], texts_at(span.width, placed)]
 
 
@@ -175,6 +176,7 @@ def label_width(
         share = (max(group[0].since, x0) - x0) / (x1 - x0) if x1 > x0 else 0.0
         if share < 1:
             needed = max(needed, math.ceil((name - share * room) / (1 - share)))
+
     return max(least, min(needed, _NAMES_MOST, int(width * _NAMES_SHARE)) - 1)
 
 
@@ -244,6 +246,7 @@ def strip_lines(
     view: Line = [(glyphs.rule * begin, RULE), (glyphs.bar * (stop - begin), ACCENT)]
     view.append((glyphs.rule * (span.cells - stop), RULE))
     margin = (" " * span.left, TEXT)
+
     return [
         [margin, *spark, (" run", MUTED)],
         [margin, *(part for part in view if part[0]), (" view", MUTED)],
