@@ -16,7 +16,7 @@ from rltui.session.meaning import open_catalogue
 from tests.places import ROOT
 
 #: Imported only when a command needs them: they cost start-up time and memory.
-HEAVY = {"textual", "rich", "plotext", "tensorboard"}
+HEAVY = {"textual", "rich", "plotext", "watchdog", "tensorboard"}
 
 
 def python(code: str) -> str:

@@ -33,9 +33,10 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level, worst
 from rltui.core.text import clean
 from rltui.files.disk import check_target, target_file
-from rltui.output.text_report import painter
+from rltui.output.text_report import check_text, event_text, painter, status_line
 from rltui.session import Session
 from rltui.session.event import Event, Watcher, turns
+from rltui.sources.discovery.logdir import similar_to
 
 if TYPE_CHECKING:
     from rltui.config import HooksConfig
@@ -170,12 +171,9 @@ def _document(options: argparse.Namespace, session: Session) -> str:
 
         return openmetrics(session, options.metrics)
     if options.format == "line":
-        from rltui.output.text_report import status_line  # one form of four
-
         return status_line(session) + "\n"
     if not any(r.is_readable for r in session.runs()):
         return ""  # what is missing is written to standard error
-    from rltui.output.text_report import check_text  # one form of four
 
     return _painted(options, check_text(session))
 
@@ -229,7 +227,6 @@ def _follow(options: argparse.Namespace) -> int:
 def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
     """Wait until one of the paths exists, if they are of this machine and none does; say so."""
     from rltui.pages.runs.lines import absent_words  # seldom awaited
-    from rltui.sources.discovery.logdir import similar_to  # seldom awaited
 
     if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
         return
@@ -244,7 +241,6 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
     """Print changes until interrupted, or until all input has ended; on standard error, what got
     out of reach, and what can be reached again."""
     from rltui.output.json_document import event_line, event_message  # not for a verdict in text
-    from rltui.output.text_report import event_text  # not for a verdict in another form
     from rltui.session.hook import open_hook  # only who follows has one
 
     paint = painter(wants_colour(sys.stdout, os.environ))

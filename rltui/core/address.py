@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path, PosixPath
+from urllib.parse import urlsplit
 
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
@@ -121,8 +122,6 @@ def parse_logdir(text: str) -> Path:
         raise UsageError("the path is empty; the directory where you are is '.'")
     url = _URL.fullmatch(text)
     if url is not None and url[1].lower() == "file":
-        from urllib.parse import urlsplit  # large, and seldom needed
-
         return Path(urlsplit(text).path)
     host = _HOST_PATH.fullmatch(text)
     if (url is None and host is None) or _exists(text):

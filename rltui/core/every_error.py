@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.errors import DocumentError, RltuiError
 from rltui.core.yaml_document import Node, edited
@@ -65,8 +65,7 @@ def _in_order(errors: list[DocumentError]) -> list[DocumentError]:
     return sorted(errors, key=lambda e: (e.line or 0, e.column or 0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """A node of the newest reading. It is kept, so that no other has its identity."""
 
     node: Node

@@ -12,8 +12,8 @@ import platform
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 from rltui.core.errors import RltuiError
@@ -27,8 +27,7 @@ NOT_SHOWN = "could not be shown"
 _KEPT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What went wrong, for people."""
 
     what: str
