@@ -1,8 +1,8 @@
 """The command line: exit codes, errors to standard error.
 
 ``program`` builds the parser and runs a command, ``completion`` and ``manual`` write the scripts of
-the shells and the manual page, ``debug_log`` writes the log of ``--debug``. Nothing is imported that
-the command does not need: a status bar asks every few seconds.
+the shells and the manual page, ``debug_log`` what ``--debug`` logs. Nothing is imported that the
+command does not need: a status bar asks every few seconds.
 """
 
 from __future__ import annotations
