@@ -127,6 +127,7 @@ def _judged(options: argparse.Namespace) -> tuple[int, str]:
     config = open_config(options)
     # a mistake beside a pipe is told now, not when the training is over
     session = open_session(options, config, partial=not is_piped(options))
+
     count = _process_count(options, session)
     if count > 1 or options.ray:
         from rltui.commands.check_jobs import divided  # processes are seldom worth their start
@@ -137,6 +138,7 @@ def _judged(options: argparse.Namespace) -> tuple[int, str]:
             report_trouble(session)
             code = _with_missing(_code_of(options, found.level), session)
             return with_faults(code, found.faults), text
+
     session.read_all()
     text = _document(options, session)
     return with_faults(_code(options, session), session.faults), text

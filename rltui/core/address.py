@@ -24,18 +24,8 @@ _STREAMED = (SSH, RAY)
 _WEB = ("http", "https")
 #: Protocols that are written with two slashes: no host is called like them.
 _PROTOCOLS = (
-    *_WEB,
-    *_STREAMED,
-    "sftp",
-    "s3",
-    "s3a",
-    "gs",
-    "gcs",
-    "az",
-    "abfs",
-    "abfss",
-    "hdfs",
-    "hf",
+    *(*_WEB, *_STREAMED, "sftp", "s3", "s3a", "gs", "gcs"),
+    *("az", "abfs", "abfss", "hdfs", "hf"),
 )
 #: What gives away a query that lets its bearer in.
 _SECRET = re.compile(r"sig|token|key|credential|secret|passw|auth|access", re.IGNORECASE)
@@ -124,7 +114,12 @@ def parse_logdir(text: str) -> Path:
     if url is not None and url[1].lower() == "file":
         return Path(urlsplit(text).path)
     host = _HOST_PATH.fullmatch(text)
-    if (url is None and host is None) or _exists(text):
+    try:
+        exists = os.path.lexists(text)
+    except ValueError:  # a NUL
+        exists = False
+
+    if (url is None and host is None) or exists:
         return Path(text)
     if url is None:
         assert host is not None
@@ -134,17 +129,11 @@ def parse_logdir(text: str) -> Path:
             raise UsageError(f"{clean(text)}: no address; did you mean {clean(meant)}?")
         below = path if path.startswith(("/", "~")) else f"~/{path}"
         return RemotePath(f"{SSH}:", host[1], below.lstrip("/"))
+
     scheme, rest = url[1].lower(), url[2]
     authority, _, path = rest.partition("/")
     _check(scheme, authority, text)
     return RemotePath(f"{scheme}:", authority or (AUTO if scheme == RAY else ""), path.lstrip("/"))
-
-
-def _exists(text: str) -> bool:
-    try:
-        return os.path.lexists(text)
-    except ValueError:  # a NUL
-        return False
 
 
 def _check(scheme: str, authority: str, text: str) -> None:
