@@ -19,10 +19,12 @@ PIPE, PIPE_NAME = Path("-"), "standard input"
 #: Parts of a RemotePath: scheme with a colon, authority (host, bucket; may hold user and port),
 #: path. Where :data:`AUTO` is the authority, Ray finds the cluster.
 SSH, RAY, AUTO = "ssh", "ray", "auto"
+#: Schemes of logs that an rltui reads where they are.
+_STREAMED = (SSH, RAY)
 _WEB = ("http", "https")
 #: Protocols that are written with two slashes: no host is called like them.
 _PROTOCOLS = (
-    *(*_WEB, SSH, RAY, "sftp", "s3", "s3a", "gs", "gcs"),
+    *(*_WEB, *_STREAMED, "sftp", "s3", "s3a", "gs", "gcs"),
     *("az", "abfs", "abfss", "hdfs", "hf"),
 )
 #: What gives away a query that lets its bearer in.
@@ -92,7 +94,7 @@ def is_remote(path: Path) -> bool:
 
 def is_streamed(path: Path) -> bool:
     """Whether a path is read where it is, by an rltui there: nothing else of it can be read."""
-    return isinstance(path, RemotePath) and path.scheme in (SSH, RAY)
+    return isinstance(path, RemotePath) and path.scheme in _STREAMED
 
 
 def identity(path: Path) -> str:

@@ -62,15 +62,12 @@ _ROUTES = {
 }
 #: The digits that open a place; the keys of tabs cannot be remapped.
 _DIGITS = {LIST: "2-8", TIMING: "6", FINDINGS: "9"}
-#: Screen where the keys of a run do not work -> the same, whatever the target.
+#: Screen where the keys of a run do not work -> the same, whatever the target; screens of that kind
+#: that are missing here are one screen back.
 _WAY_OUT = {
     RUNS: ("in a run", "enter"),
-    COMPARISON: ("one screen back", "back"),
-    SAMPLES: ("one screen back", "back"),
     PICKER: ("once a log is open", "enter"),
-    OVERLAY: ("once this is closed", "close"),
-    LOG: ("once this is closed", "close"),
-    SETTINGS: ("once this is closed", "close"),
+    **dict.fromkeys(_OVERLAYS, ("once this is closed", "close")),
 }
 #: (from, to) of neighbouring places -> the same.
 _SHORTCUTS = {
@@ -365,7 +362,8 @@ def covered(action: str, place: str, table: Iterable[Key]) -> str:
 
 def _route(place: str, target: str, table: Iterable[Key]) -> str:
     """How to get from ``place`` to ``target``, with the key if one does it."""
-    words, action = _SHORTCUTS.get((place, target)) or _WAY_OUT.get(place) or _ROUTES[target]
+    way_out = _ROUTES[target] if place in _RUN else _WAY_OUT.get(place, ("one screen back", "back"))
+    words, action = _SHORTCUTS.get((place, target), way_out)
     if action == "tab":
         return f"{words}: press {_DIGITS[target]} first"
     name = next((_shown(k) for k in table if k.action == action), "")
