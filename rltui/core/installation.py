@@ -9,7 +9,6 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -88,6 +87,8 @@ def _value(entry: str, key: str) -> str:
 
 def packages() -> dict[str, Any]:
     """Versions of what rltui requires, which extras are installed, and how others are added."""
+    from importlib import metadata  # not before the first paint: it takes long to import
+
     try:
         required = metadata.requires("rltui") or []
     except metadata.PackageNotFoundError:  # run from a checkout
