@@ -6,6 +6,6 @@ nodes of a cluster run ``stream``, and a ``conversation`` with each brings what 
 """
 
 from rltui.remote.opening import open_reader
-from rltui.remote.wishes import Wishes
+from rltui.remote.reader_options import ReaderOptions
 
-__all__ = ["Wishes", "open_reader"]
+__all__ = ["ReaderOptions", "open_reader"]

@@ -11,6 +11,7 @@ from typing import Protocol
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
+from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.wire import (
     BatchDecoder,
     BatchEncoder,
@@ -37,7 +38,6 @@ from rltui.remote.wire.messages import (
     kind_of,
     message_in,
 )
-from rltui.remote.wishes import Wishes
 from rltui.sources.follow.resume import HandedOver
 from rltui.sources.follow.schedule import Intervals
 
@@ -122,7 +122,7 @@ class Conversation:
         self,
         transport: Transport,
         logdirs: int,
-        wishes: Wishes,
+        options: ReaderOptions,
         paths_of: Callable[[Sequence[Path]], Paths],
         state: State | None = None,
     ) -> None:
@@ -130,7 +130,7 @@ class Conversation:
         there; ``state`` is what the far side said before."""
         self._transport = transport
         self._logdirs = logdirs
-        self._wishes = wishes
+        self._options = options
         self._paths_of = paths_of
         self._reader = FrameReader()
         self._writer = FrameWriter(transport.send)
@@ -143,7 +143,7 @@ class Conversation:
         """None until the far side has introduced itself."""
         self.state = state or State()
         """As of now, with the paths of here."""
-        self.ahead_s = 0.0
+        self.clock_offset_s = 0.0
         """Seconds by which the clock of the other side is ahead."""
 
     # -- sending ------------------------------------------------------------------------------
@@ -157,11 +157,11 @@ class Conversation:
     def request(self, known: HandedOver, *, chooses: bool) -> None:
         """Have the far side search for runs; ``known`` is what has come of them before. It
         ``chooses`` among them: :class:`Found` is to be answered then."""
-        batches, wishes = list(known), self._wishes
-        watch = wishes.watch
+        batches, options = list(known), self._options
+        watch = options.watch
         intervals = Intervals(watch.fast_s, watch.slow_s, watch.rescan_s, watch.inotify)
-        keys = tuple(wishes.step_keys or ())
-        request = Request(keys, wishes.verify, wishes.waits, chooses, intervals, len(batches))
+        keys = tuple(options.step_keys or ())
+        request = Request(keys, options.verify, options.waits, chooses, intervals, len(batches))
         self._writer.put(Frame(Kind.REQUEST, dump(request)))
         encoder = BatchEncoder()
         for batch in batches:
@@ -201,7 +201,7 @@ class Conversation:
             if len(message.logdirs) != self._logdirs:
                 raise WireError("the number of logdirs is wrong")
             self.paths = self._paths_of(message.logdirs)
-            self.ahead_s = message.now - self._wishes.clock.now()
+            self.clock_offset_s = message.now - self._options.clock.now()
         elif isinstance(message, State):
             self._renew_state(message)
         elif isinstance(message, Error):
@@ -244,7 +244,7 @@ class Conversation:
     def search(self, known: HandedOver) -> None:
         """Have the far side search, and choose at once what to read. Raises StreamError, and
         SourceError for a path that is missing or no log."""
-        self.request(known, chooses=self._wishes.choose is not None)
+        self.request(known, chooses=self._options.choose is not None)
         while True:
             for event in self.arriving():
                 if event is Kind.SCANNED:
@@ -279,7 +279,7 @@ class Conversation:
     def _answer(self, event: object) -> None:
         """Say which of the runs that were found are to be read."""
         if isinstance(event, Found):
-            choose = self._wishes.choose
+            choose = self._options.choose
             chosen = set(choose(event.runs)) if choose is not None else set()
             self.choose([n for n, key in enumerate(event.runs) if key in chosen])
 

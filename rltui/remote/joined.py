@@ -18,7 +18,7 @@ from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.files.remote.store import needs
-from rltui.remote.wishes import NotInstalledError, Wishes
+from rltui.remote.reader_options import NotInstalledError, ReaderOptions
 from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, Reading
 
 #: Hosts that are connected to at the same time.
@@ -27,7 +27,7 @@ _MOST_AT_ONCE = 32
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 1.0, 30.0
 
 
-class Part:
+class GroupReader:
     """A reader of some of the logdirs, whose numbers it does not know.
 
     Its first search is done by the caller, or in a thread once it is started. What cannot be
@@ -39,29 +39,29 @@ class Part:
         scheme: str,
         logdirs: Sequence[Path],
         numbers: Sequence[int],
-        wishes: Wishes,
-        opens: Callable[[str, Sequence[Path], Wishes], Reading],
+        options: ReaderOptions,
+        opens: Callable[[str, Sequence[Path], ReaderOptions], Reading],
     ) -> None:
         """``scheme``: how they are reached; ``numbers``: those of the logdirs among all; ``opens``
         gives a reader. Raises UsageError."""
         self._opens = opens
         self._logdirs = tuple(logdirs)
         self._numbers = tuple(numbers)
-        choose, wants = wishes.choose, wishes.wants
+        choose, wants = options.choose, options.wants
 
         def chosen(keys: Collection[RunKey]) -> Collection[RunKey]:
             assert choose is not None
             wanted = choose([self.outer(key) for key in keys])
             return {self.inner(key) for key in wanted if self.holds(key)}
 
-        self._wishes = replace(
-            wishes,
+        self._options = replace(
+            options,
             choose=choose and chosen,
             wants=None if wants is None else lambda key: wants(self.outer(key)),
         )
         self._instead: dict[Path, Path] = {}
         """The address by which a logdir is read, where that is another one -> the logdir."""
-        self.reader = opens(scheme, self._logdirs, self._wishes)
+        self.reader = opens(scheme, self._logdirs, self._options)
         self.on_batch: Callable[[], None] | None = None
         """Called in a thread when it has something, or has failed."""
         self.reader.on_batch = self._news
@@ -114,7 +114,7 @@ class Part:
                 f"{to_add(*needs('sftp'))}"
             )
 
-        self.reader = self._opens("", paths, self._wishes)
+        self.reader = self._opens("", paths, self._options)
         self.reader.on_batch = self._news
         self._instead = dict(zip(paths, self._logdirs, strict=True))
 
@@ -220,14 +220,14 @@ class Part:
 
 
 class JoinedReader:
-    """A :class:`Reading` of several parts, which take turns."""
+    """A :class:`Reading` of several groups, which take turns."""
 
     def __init__(
-        self, parts: Iterable[Part], *, partial: bool = False, later: bool = False
+        self, groups: Iterable[GroupReader], *, partial: bool = False, later: bool = False
     ) -> None:
         """``partial``: what cannot be searched is noted, as long as something can, and searched
         again; ``later``: all searching is done in threads, once they are started."""
-        self._parts = tuple(parts)
+        self._groups = tuple(groups)
         self._partial = partial
         self._later = later
         self._settled = not later
@@ -237,8 +237,8 @@ class JoinedReader:
         self._next = 0
         self._came = threading.Event()
         self.on_batch: Callable[[], None] | None = None
-        for part in self._parts:
-            part.on_batch = self._news
+        for group in self._groups:
+            group.on_batch = self._news
 
     def _news(self) -> None:
         self._came.set()
@@ -247,13 +247,13 @@ class JoinedReader:
             call()
 
     def scan(self) -> None:
-        """Search for runs, in all parts at once. Raises SourceError for a path that is missing or
+        """Search for runs, in all groups at once. Raises SourceError for a path that is missing or
         no log, and UnreachableError where no host can be reached."""
         if self._later:
             return
-        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._parts))) as pool:
+        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._groups))) as pool:
             try:
-                for error in pool.map(Part.scan, self._parts):
+                for error in pool.map(GroupReader.scan, self._groups):
                     if not (self._partial or error is None or _is_away(error)):
                         raise error
             except BaseException:
@@ -265,13 +265,13 @@ class JoinedReader:
     @property
     def _nothing(self) -> SourceError | None:
         """Why nothing can be read at all, a bad path before a host out of reach."""
-        errors = [e for part in self._parts if (e := part.failed) is not None]
-        return min(errors, key=_is_away) if len(errors) == len(self._parts) else None
+        errors = [e for group in self._groups if (e := group.failed) is not None]
+        return min(errors, key=_is_away) if len(errors) == len(self._groups) else None
 
     def read_all(self) -> Iterator[Batch]:
-        """Every source to its end, part by part. Raises SourceError if each of them fails."""
-        for part in self._parts:
-            yield from part.read_all()
+        """Every source to its end, group by group. Raises SourceError if each of them fails."""
+        for group in self._groups:
+            yield from group.read_all()
         if (error := self._nothing) is not None:
             raise error
 
@@ -279,40 +279,40 @@ class JoinedReader:
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> Iterator[Batch] | None:
         """What was read of a run, once more; None when that cannot be had again."""
-        part = next(p for p in self._parts if p.holds(key))
-        found = part.reader.read_again(part.inner(key), sources, generations)
+        group = next(p for p in self._groups if p.holds(key))
+        found = group.reader.read_again(group.inner(key), sources, generations)
         if isinstance(found, Arriving):
-            return found.changed(part.named)
-        return None if found is None else map(part.named, found)
+            return found.changed(group.named)
+        return None if found is None else map(group.named, found)
 
     def rereadable(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> bool | None:
         """Whether all of a run can be read again; None while that is being asked."""
-        part = next(p for p in self._parts if p.holds(key))
-        return part.reader.rereadable(part.inner(key), sources, generations)
+        group = next(p for p in self._groups if p.holds(key))
+        return group.reader.rereadable(group.inner(key), sources, generations)
 
     def start(self) -> None:
-        """Begin to read, each part in a thread. Raises SourceError for bad paths."""
-        for part in self._parts:
-            part.start()
+        """Begin to read, each group in a thread. Raises SourceError for bad paths."""
+        for group in self._groups:
+            group.start()
 
     def stop(self) -> None:
         """End the threads, all at once: each may wait for a host for seconds."""
-        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._parts))) as pool:
-            list(pool.map(Part.stop, self._parts))
+        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._groups))) as pool:
+            list(pool.map(GroupReader.stop, self._groups))
 
     def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
-        """Batches that are there, oldest first within a part. Raises what broke a thread, once,
+        """Batches that are there, oldest first within a group. Raises what broke a thread, once,
         and SourceError when nothing can be read, once that is known."""
         self._came.clear()
         self._settle()
         found: list[Batch] = []
-        for _ in self._parts:
-            part = self._parts[self._next]
-            self._next = (self._next + 1) % len(self._parts)
+        for _ in self._groups:
+            group = self._groups[self._next]
+            self._next = (self._next + 1) % len(self._groups)
             try:
-                found += part.drain(max_batches - len(found))
+                found += group.drain(max_batches - len(found))
             except Exception as error:  # noqa: BLE001 - raised after what the others have
                 self._errors.append(error)
             if len(found) >= max_batches:
@@ -325,10 +325,10 @@ class JoinedReader:
     def _settle(self) -> None:
         """When all searches are over for the first time: whether there is anything to read, or may
         be on a host out of reach."""
-        if self._settled or not all(part.tried for part in self._parts):
+        if self._settled or not all(group.tried for group in self._groups):
             return
         self._settled, error = True, self._nothing
-        if error is not None and not any(p.failed and _is_away(p.failed) for p in self._parts):
+        if error is not None and not any(p.failed and _is_away(p.failed) for p in self._groups):
             self._errors.append(error)
 
     def wait(self, timeout: float) -> bool:
@@ -336,7 +336,7 @@ class JoinedReader:
         end = monotonic() + timeout
         while True:
             self._settle()
-            if self._errors or any(p.error or p.reader.wait(0) for p in self._parts):
+            if self._errors or any(p.error or p.reader.wait(0) for p in self._groups):
                 return True
             if not self._came.wait(max(0.0, end - monotonic())):
                 return False
@@ -344,18 +344,18 @@ class JoinedReader:
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known)."""
-        each = [part.reader.progress() for part in self._parts]
+        each = [group.reader.progress() for group in self._groups]
         return sum(read for read, _ in each), sum(known for _, known in each)
 
     @property
     def ended(self) -> bool:
         """Whether nothing can come any more."""
-        return all(part.reader.ended for part in self._parts)
+        return all(group.reader.ended for group in self._groups)
 
     @property
     def state(self) -> ReaderState:
-        """That of all parts."""
-        states = [part.state for part in self._parts]
+        """That of all groups."""
+        states = [group.state for group in self._groups]
 
         def all_of(name: str) -> Any:
             return chain.from_iterable(getattr(state, name) for state in states)

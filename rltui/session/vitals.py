@@ -50,7 +50,7 @@ class _Writers:
 
 
 @dataclass(slots=True)
-class _Wish:
+class _Inspection:
     """What a look is to find out about one run, and what it has found."""
 
     key: RunKey
@@ -84,7 +84,7 @@ class Vitals:
         self._clock = clock
         self._tell = tell
         self._known: dict[RunKey, _Writers] = {}
-        self._found: SimpleQueue[list[_Wish]] = SimpleQueue()
+        self._found: SimpleQueue[list[_Inspection]] = SimpleQueue()
         self._looking = False
         self._not_before = 0.0
 
@@ -118,49 +118,53 @@ class Vitals:
         told = False
         while not self._found.empty():
             self._looking = False
-            for wish in self._found.get():
-                view = self._views.get(wish.key)
+            for inspection in self._found.get():
+                view = self._views.get(inspection.key)
                 if view is None or view.progress is None:
                     continue
-                news = wish.silent and bool(wish.files)
-                news = news or (wish.facts is not None and wish.facts != view.facts)
-                view.facts = wish.facts or view.facts
-                if wish.files:
+                news = inspection.silent and bool(inspection.files)
+                news = news or (inspection.facts is not None and inspection.facts != view.facts)
+                view.facts = inspection.facts or view.facts
+                if inspection.files:
                     known = self._known[view.key]
-                    known.seen_held |= {path for path, hold in wish.holds.items() if hold.held}
-                    held = _held(view, wish, known.seen_held)
+                    known.seen_held |= {
+                        path for path, hold in inspection.holds.items() if hold.held
+                    }
+                    held = _held(view, inspection, known.seen_held)
                     known.pause_s = min(_LONGEST_S, 2 * known.pause_s) if held else _PAUSE_S
                     known.again_at = self._clock.monotonic() + known.pause_s
-                    if wish.silent:
-                        view.progress = replace(view.progress, look=Look(wish.written_at, held))
+                    if inspection.silent:
+                        view.progress = replace(
+                            view.progress, look=Look(inspection.written_at, held)
+                        )
                 if news:
                     self._tell(view)
                     told = True
 
         return told
 
-    def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Wish]:
+    def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Inspection]:
         """What is to be looked at; while it ``rests``, only what has just fallen silent."""
-        found: list[_Wish] = []
+        found: list[_Inspection] = []
         for view in runs:
             progress, data = view.progress, view.data
             if progress is None or progress.gone or data.files.reading:
                 continue
             if not (is_remote(data.path) or data.path == PIPE):
                 found += self._due_of(view, progress, now, rests=rests)
-        if any(wish.facts_from for wish in found):
+        if any(inspection.facts_from for inspection in found):
             self._name_folders(found)
 
         return found
 
-    def _name_folders(self, looks: list[_Wish]) -> None:
+    def _name_folders(self, looks: list[_Inspection]) -> None:
         """Say in which directories facts may lie beside the logs: those that hold one run only."""
         above = {key: self._folders_of(view) for key, view in self._views.items()}
         runs_in = Counter((key.logdir, p) for key, paths in above.items() for p in paths)
-        for wish in looks:
-            if wish.facts_from is not None:
-                alone = (p for p in above[wish.key] if runs_in[wish.key.logdir, p] == 1)
-                wish.facts_from[1].extend(alone)
+        for inspection in looks:
+            if inspection.facts_from is not None:
+                alone = (p for p in above[inspection.key] if runs_in[inspection.key.logdir, p] == 1)
+                inspection.facts_from[1].extend(alone)
 
     def _folders_of(self, view: RunView) -> list[Path]:
         """The directories above the path of a run, up to the logdir, the nearest first."""
@@ -169,7 +173,7 @@ class Vitals:
 
     def _due_of(
         self, view: RunView, progress: Progress, now: float, *, rests: bool
-    ) -> Iterator[_Wish]:
+    ) -> Iterator[_Inspection]:
         known = self._known.setdefault(view.key, _Writers())
         silent = progress.silent(self._clock.now())
         fresh = silent and not progress.is_looked_at
@@ -183,40 +187,42 @@ class Vitals:
         beside = fresh or not (known.facts_read or progress.total_steps)
         if looks or beside:
             known.facts_read = True
-            yield self._wish(view, known, silent=silent, looks=looks, beside=beside)
+            yield self._inspection(view, known, silent=silent, looks=looks, beside=beside)
 
-    def _wish(
+    def _inspection(
         self, view: RunView, known: _Writers, *, silent: bool, looks: bool, beside: bool
-    ) -> _Wish:
+    ) -> _Inspection:
         files = view.data.files.by_path
         kinds = {p: f.source.format for p, f in files.items() if looks and not f.gone}
         if looks and not silent:
             known.files = frozenset(kinds)
         place: tuple[Path, list[Path]] | None = (view.data.path, []) if beside else None
         written_at = None if view.progress is None else view.progress.written_at
-        return _Wish(view.key, written_at, kinds, silent, place)
+        return _Inspection(view.key, written_at, kinds, silent, place)
 
-    def _look(self, looks: list[_Wish]) -> None:
+    def _look(self, looks: list[_Inspection]) -> None:
         """Look, on any thread. Where it fails nothing is found: that must not end what reads the
         logs."""
-        files = {path: kind for wish in looks for path, kind in wish.files.items()}
+        files = {path: kind for inspection in looks for path, kind in inspection.files.items()}
         try:
             with contained():
                 holds, beside = look(files) if files else {}, FactFiles(self._plan)
                 found = [
                     replace(
-                        wish,
-                        holds={path: holds[path] for path in wish.files if path in holds},
-                        facts=None if wish.facts_from is None else beside.read(*wish.facts_from),
+                        inspection,
+                        holds={path: holds[path] for path in inspection.files if path in holds},
+                        facts=None
+                        if inspection.facts_from is None
+                        else beside.read(*inspection.facts_from),
                     )
-                    for wish in looks
+                    for inspection in looks
                 ]
         except OSError:
             found = looks
         self._found.put(found)
 
 
-def _held(view: RunView, look: _Wish, seen_held: set[Path]) -> bool | None:
+def _held(view: RunView, look: _Inspection, seen_held: set[Path]) -> bool | None:
     """Whether a process writes a run; None where that cannot be told. That nobody does is told by
     the file that the training wrote last, or about then."""
     holds = look.holds

@@ -92,7 +92,7 @@ class Lineage:
     @property
     def tags(self) -> list[str]:
         """The tags, in the order in which they were first seen."""
-        return list(dict.fromkeys(t for b in self.branches for t in b.reaches))
+        return list(dict.fromkeys(t for b in self.branches for t in b.spans))
 
     def has(self, tag: str) -> bool:
         """Whether it has any point of the tag."""
@@ -337,8 +337,8 @@ class Lineage:
 
     def _end_of(self, path: Path, tag: str) -> int:
         """Highest step of a tag in a file."""
-        reaches = (b.reaches.get(tag) for b in self.branches_of(path))
-        return max((r.last for r in reaches if r is not None), default=_NOWHERE)
+        spans = (b.spans.get(tag) for b in self.branches_of(path))
+        return max((r.last for r in spans if r is not None), default=_NOWHERE)
 
 
 def _pieces(branch: Branch, tag: str) -> list[Points]:

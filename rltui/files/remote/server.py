@@ -164,7 +164,7 @@ class RemoteServer:
                 if method != "cat_file":
                     self._fs.invalidate_cache()
                 calls = [(self.name_of(path) + ending, options) for path, options in asked]
-                answers = _answers(self._fs, method, calls)
+                answers = _results(self._fs, method, calls)
             except Exception as error:  # noqa: BLE001 - each package has errors of its own
                 answers = [error]
             found = [translated(a) if isinstance(a, Exception) else a for a in answers]
@@ -197,7 +197,7 @@ class RemoteServer:
             self._fs = None  # a connection that broke does not come back
 
 
-def _answers(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
+def _results(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
     """The results of calls of a method, or exceptions in their place."""
     if fs.async_impl and len(calls) > 1:
         from fsspec.asyn import sync  # of an extra
@@ -217,13 +217,13 @@ def _answers(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) 
     found: list[Any] = []
     for name, options in calls:
         try:
-            found.append(getattr(fs, method)(name, **options, **_not_ahead(fs, method)))
+            found.append(getattr(fs, method)(name, **options, **_without_read_ahead(fs, method)))
         except Exception as error:  # noqa: BLE001, PERF203 - each package has errors of its own
             found.append(error)
     return found
 
 
-def _not_ahead(fs: Any, method: str) -> dict[str, Any]:
+def _without_read_ahead(fs: Any, method: str) -> dict[str, Any]:
     """Options by which what follows a range is not read, too, where reading opens the file."""
     from fsspec import AbstractFileSystem  # of an extra
 

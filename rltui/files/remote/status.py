@@ -134,14 +134,14 @@ def _time_of(info: Mapping[str, Any]) -> int:
     return int(seconds * 1e9) if math.isfinite(seconds) and abs(seconds) < 1e11 else 0
 
 
-def top_of(path: Path, known: Mapping[Path, Answer]) -> Path:
+def top_of(path: Path, known: Mapping[Path, CachedLookup]) -> Path:
     """The uppermost of the directories above a path that were listed."""
     while path.parent in known and path.parent != path:
         path = path.parent
     return path
 
 
-def below(top: Path, known: Mapping[Path, Answer]) -> list[Path]:
+def below(top: Path, known: Mapping[Path, CachedLookup]) -> list[Path]:
     """The directories that were listed, from ``top`` down."""
     found, at = [top], 0
     while at < len(found):
@@ -151,7 +151,7 @@ def below(top: Path, known: Mapping[Path, Answer]) -> list[Path]:
     return found
 
 
-def pages_of(top: Path, known: Mapping[Path, Answer]) -> int | None:
+def pages_of(top: Path, known: Mapping[Path, CachedLookup]) -> int | None:
     """About how many pages a listing of a whole tree takes; None where some of it has not been
     listed, and may hold any number of objects."""
     count = 0
@@ -186,7 +186,7 @@ def names_by_directory(
 
 
 @dataclass(slots=True)
-class Answer:
+class CachedLookup:
     """Names of a directory, or the status of one file under the name ``""``."""
 
     found: dict[str, RemoteStatus] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class Answer:
 
     def renewed(
         self, found: dict[str, RemoteStatus], error: OSError | None, now: float, wall: float
-    ) -> Answer:
+    ) -> CachedLookup:
         """The answer at ``now``; ``wall``: seconds since the epoch."""
         changed = self.changed
         found = {name: _dated(s, self.found.get(name), wall) for name, s in found.items()}
@@ -217,7 +217,7 @@ class Answer:
         elif type(error) is not type(self.error) or next(stamps) != next(stamps):
             changed = now
 
-        return Answer(found, error, now, changed, self.used)
+        return CachedLookup(found, error, now, changed, self.used)
 
 
 def _dated(status: RemoteStatus, before: RemoteStatus | None, wall: float) -> RemoteStatus:

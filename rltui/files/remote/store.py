@@ -32,7 +32,7 @@ from rltui.files.remote.status import (
     FLAT,
     MOST_PAUSE_S,
     UNKNOWN,
-    Answer,
+    CachedLookup,
     RemoteEntry,
     RemoteStatus,
     Stamp,
@@ -76,8 +76,8 @@ class RemoteStore:
         self.pace_s = PACE_S
         """Seconds between two listings of a directory that changes."""
         self._server = server
-        self._directories: dict[Path, Answer] = {}
-        self._files: dict[Path, Answer] = {}
+        self._directories: dict[Path, CachedLookup] = {}
+        self._files: dict[Path, CachedLookup] = {}
         self._beginnings: OrderedDict[Path, tuple[RemoteStatus, bytes]] = OrderedDict()
         """First bytes of files, kept for a while: formats ask for them in turn, and all of a small
         file is read next."""
@@ -283,7 +283,7 @@ class RemoteStore:
 
         return self._answer(self._files, path, look_up).found[""]
 
-    def _answer(self, known: dict[Path, Answer], path: Path, ask: AskAll) -> Answer:
+    def _answer(self, known: dict[Path, CachedLookup], path: Path, ask: AskAll) -> CachedLookup:
         """What is known of a path, or what the server says if it is time to ask: then about all
         others whose time has come, too."""
         answer, now = known.get(path), self.monotonic()
@@ -300,7 +300,9 @@ class RemoteStore:
 
         return answer
 
-    def _renew_due(self, known: dict[Path, Answer], path: Path, ask: AskAll, now: float) -> None:
+    def _renew_due(
+        self, known: dict[Path, CachedLookup], path: Path, ask: AskAll, now: float
+    ) -> None:
         before = known.get(path)
         if before is not None and now < before.due(self.pace_s):
             return  # another thread has asked
@@ -340,13 +342,13 @@ class RemoteStore:
         flat = isinstance(top, RemotePath) and top.scheme in FLAT
         return pages_of(top, self._directories) if flat and top in self._directories else None
 
-    def _renew(self, known: dict[Path, Answer], paths: Sequence[Path], ask: AskAll) -> None:
+    def _renew(self, known: dict[Path, CachedLookup], paths: Sequence[Path], ask: AskAll) -> None:
         """Ask about some paths. Raises StoreError."""
         self._search_cost += sum(p not in known for p in paths)
         answers = ask(paths)
         now, wall = self.monotonic(), self._server.clock.now()
         for path, found in zip(paths, answers, strict=True):
-            before = known.get(path) or Answer()
+            before = known.get(path) or CachedLookup()
             error, names = (found, {}) if isinstance(found, OSError) else (None, found)
             known[path] = before.renewed(names, error, now, wall)
 

@@ -22,7 +22,7 @@ _MARK_BYTES, _HEAD_BYTES = 64, 1024
 #: Bytes of a range at most: what follows is kept in memory until it is wanted.
 _RANGE_BYTES = 8 << 20
 #: Ranges from one comparison of the beginning to the next.
-_HEAD_TURN = 100
+_HEAD_EVERY = 100
 _NOTHING = Polled()
 
 
@@ -49,16 +49,16 @@ class RemoteTail:
         self._whole = whole
         self._quiet = whole or rewritten
         self._stamp: Stamp | None = None
-        """Of the file when it had been read to its end, or as far as ``_ahead`` goes."""
+        """Of the file when it had been read to its end, or as far as ``_prefetched`` goes."""
         self._reading: Stamp | None = None
         """Of the file when it was read last."""
         self._retry = -math.inf
         """When to ask again (monotonic) after a failure."""
-        self._ahead = b""
+        self._prefetched = b""
         """Bytes that were read behind ``offset``."""
         self._head = b""
         self._mark = b""
-        self._turn = 0
+        self._ranges_read = 0
         self._trouble = Trouble()
         self._store.follow(path, 0, None)
 
@@ -70,7 +70,7 @@ class RemoteTail:
     def still(self) -> bool:
         """Whether the file is unchanged since the last poll, as far as is known; the directory
         is listed again when it is time for that."""
-        if self._stamp is None or self._ahead:
+        if self._stamp is None or self._prefetched:
             return False
         try:
             return self._store.status(self.path).stamp == self._stamp
@@ -94,8 +94,8 @@ class RemoteTail:
         status = self._store.status(self.path)
         if not stat.S_ISREG(status.st_mode):
             return self._failed("is no longer a file")
-        if self._ahead and (status.stamp == self._stamp or not self._whole):
-            return self._took(self._ahead, budget_bytes, status, False, ())
+        if self._prefetched and (status.stamp == self._stamp or not self._whole):
+            return self._took(self._prefetched, budget_bytes, status, False, ())
         if status.stamp == self._stamp or self._store.monotonic() < self._retry:
             return _NOTHING
         return self._read_on(status, budget_bytes)
@@ -134,9 +134,9 @@ class RemoteTail:
 
     def _same_beginning(self, status: RemoteStatus) -> bool:
         """Whether the file begins as before; compared rarely where it only seems to have grown."""
-        self._turn += 1
+        self._ranges_read += 1
         grew = status.st_size > self.offset
-        if (grew and self._turn % _HEAD_TURN) or self.offset <= _MARK_BYTES:
+        if (grew and self._ranges_read % _HEAD_EVERY) or self.offset <= _MARK_BYTES:
             return True
         return self._store.read(self.path, 0, len(self._head)) == self._head
 
@@ -144,7 +144,7 @@ class RemoteTail:
         self, data: bytes, budget_bytes: int, status: RemoteStatus, restarted: bool, notes: Notes
     ) -> Polled:
         """Hand over a piece of ``data``, which begins at the offset, and keep the rest."""
-        piece, self._ahead = data[:budget_bytes], data[budget_bytes:]
+        piece, self._prefetched = data[:budget_bytes], data[budget_bytes:]
         if len(self._head) < _HEAD_BYTES:
             self._head += piece[: _HEAD_BYTES - len(self._head)]
         self._mark = (self._mark + piece[-_MARK_BYTES:])[-_MARK_BYTES:]
@@ -154,7 +154,7 @@ class RemoteTail:
             self.modified = self._store.local_time(status.st_mtime)
         more = self.offset < status.st_size
         self._reading = status.stamp
-        self._stamp = status.stamp if self._ahead or not more else None
+        self._stamp = status.stamp if self._prefetched or not more else None
         self._retry = -math.inf if piece else self._store.monotonic() + self._store.pace_s
         begin = 0 if self._whole else self.offset - len(self._mark)
         self._store.follow(self.path, begin, self._stamp)

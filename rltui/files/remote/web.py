@@ -63,8 +63,8 @@ class BoundedWeb(HTTPFileSystem):  # type: ignore[misc]
         """Whether it sent a whole file where a range was asked for."""
         super().__init__(**options, get_client=self._client)
 
-    async def _client(self, **options: Any) -> Session:
-        return Session(self, options)
+    async def _client(self, **options: Any) -> BoundedSession:
+        return BoundedSession(self, options)
 
 
 class Resolver(aiohttp.ThreadedResolver):  # type: ignore[misc]
@@ -109,7 +109,7 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-class Session:
+class BoundedSession:
     """What fsspec asks: as a session of aiohttp, which has no such bounds. Used in its loop."""
 
     def __init__(self, web: BoundedWeb, options: dict[str, Any]) -> None:
@@ -121,16 +121,16 @@ class Session:
         self._others: dict[bool, aiohttp.ClientSession] = {}
         """For servers where it leads to; strict ones for those that public servers name."""
 
-    def get(self, url: URL, **options: Any) -> _Asked:
+    def get(self, url: URL, **options: Any) -> _PendingRequest:
         """GET, redirects followed."""
-        return _Asked(self, "GET", url, options)
+        return _PendingRequest(self, "GET", url, options)
 
-    def head(self, url: URL, **options: Any) -> _Asked:
+    def head(self, url: URL, **options: Any) -> _PendingRequest:
         """HEAD, redirects followed."""
-        return _Asked(self, "HEAD", url, options)
+        return _PendingRequest(self, "HEAD", url, options)
 
     @property
-    def _connector(self) -> Session:
+    def _connector(self) -> BoundedSession:
         """What fsspec closes when its loop is gone."""
         return self
 
@@ -144,7 +144,7 @@ class Session:
         for session in (self._own, *self._others.values()):
             await session.close()
 
-    async def answer(self, method: str, url: URL | str, options: dict[str, Any]) -> Answer:
+    async def answer(self, method: str, url: URL | str, options: dict[str, Any]) -> Response:
         """The answer at the end of all redirects. Raises OSError and errors of aiohttp."""
         options.pop("allow_redirects", None)
         at = start = URL(url)
@@ -165,7 +165,7 @@ class Session:
                 raise StoreError(errno.ETIMEDOUT, f"no answer for {QUIET_S:g} s") from None
             target = got.headers.get("Location") if got.status in _REDIRECTS else None
             if target is None:
-                return Answer(got, self.web, str(url))
+                return Response(got, self.web, str(url))
             got.close()
             strict = strict or self._is_public(at)
             try:
@@ -216,21 +216,23 @@ def _session(resolver: Resolver, options: dict[str, Any]) -> aiohttp.ClientSessi
     return aiohttp.ClientSession(**given)
 
 
-class _Asked:
+class _PendingRequest:
     """A request that was not made yet: awaited, or entered."""
 
-    def __init__(self, session: Session, method: str, url: URL, options: dict[str, Any]) -> None:
+    def __init__(
+        self, session: BoundedSession, method: str, url: URL, options: dict[str, Any]
+    ) -> None:
         self._asked = session, method, url, options
-        self._answer: Answer | None = None
+        self._answer: Response | None = None
 
-    async def _ask(self) -> Answer:
+    async def _ask(self) -> Response:
         session, method, url, options = self._asked
         return await session.answer(method, url, options)
 
-    def __await__(self) -> Generator[Any, None, Answer]:
+    def __await__(self) -> Generator[Any, None, Response]:
         return self._ask().__await__()
 
-    async def __aenter__(self) -> Answer:
+    async def __aenter__(self) -> Response:
         self._answer = await self._ask()
         return self._answer
 
@@ -239,7 +241,7 @@ class _Asked:
             await self._answer.__aexit__()
 
 
-class Answer:
+class Response:
     """What a server answers; its body is read when it is wanted, as far as it is."""
 
     def __init__(self, got: aiohttp.ClientResponse, web: BoundedWeb, name: str) -> None:
@@ -247,7 +249,7 @@ class Answer:
         self.status, self.headers, self.url = got.status, got.headers, got.url
         self.raise_for_status = got.raise_for_status
 
-    async def __aenter__(self) -> Answer:
+    async def __aenter__(self) -> Response:
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -106,7 +106,7 @@ class Cluster:
             "num_cpus": 0,
             "scheduling_strategy": where,
             "max_restarts": 0,
-            "max_concurrency": 2,  # a turn, and something aside
+            "max_concurrency": 2,  # fetch_news and handle
         }
         return ray.remote(cls).options(**options).remote(*arguments)
 
@@ -114,9 +114,9 @@ class Cluster:
         """Begin a call of the actor's ``fetch_news``."""
         return actor.fetch_news.remote(patience_s, looks=looks)
 
-    def aside(self, actor: Any, asked: ToPlace | Search) -> Any:
-        """Begin a call of the actor's ``aside``."""
-        return actor.aside.remote(asked)
+    def handle(self, actor: Any, asked: ToPlace | Search) -> Any:
+        """Begin a call of the actor's ``handle``."""
+        return actor.handle.remote(asked)
 
     def function(self, function: Any, num_cpus: float = 1.0) -> Any:
         """A remote function."""

@@ -54,7 +54,7 @@ class ClockOffset:
     """
 
     def __init__(self) -> None:
-        self.ahead_s = (-math.inf, math.inf)
+        self.bounds_s = (-math.inf, math.inf)
         """Seconds by which it is ahead, at least and at most."""
 
     def measured(self, sent: float, received: float, there: tuple[float, float]) -> None:
@@ -64,8 +64,8 @@ class ClockOffset:
         least, most = ended - received, begun - sent
         if least > most:
             return  # one of the clocks was set meanwhile
-        narrowed = max(least, self.ahead_s[0]), min(most, self.ahead_s[1])
-        self.ahead_s = narrowed if narrowed[0] <= narrowed[1] else (least, most)
+        narrowed = max(least, self.bounds_s[0]), min(most, self.bounds_s[1])
+        self.bounds_s = narrowed if narrowed[0] <= narrowed[1] else (least, most)
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class _NodeRecord:
     called_at: float = 0.0
     """Time when that began, seconds since the epoch."""
     asked: deque[ToPlace | Search] = field(default_factory=deque)
-    aside: Any = None
+    request: Any = None
     """The call for the first of these, while news are waited for."""
     clock: ClockOffset = field(default_factory=ClockOffset)
     facts: NodeFacts | None = None
@@ -176,16 +176,16 @@ class Driver:
                 record.called_at = self._clock.now()
                 patience_s = 0.0 if looks else _PATIENCE_S
                 record.call = self._cluster.fetch_news(record.actor, patience_s, looks=looks)
-            if record.aside is None and record.asked and record.actor is not None:
-                record.aside = self._cluster.aside(record.actor, record.asked[0])
+            if record.request is None and record.asked and record.actor is not None:
+                record.request = self._cluster.handle(record.actor, record.asked[0])
 
         calls = {r.call: r for r in self._nodes.values() if r.call is not None}
-        asides = {r.aside: r for r in self._nodes.values() if r.aside is not None}
-        for call in self._cluster.wait([*calls, *asides], _WAIT_S):
+        requests = {r.request: r for r in self._nodes.values() if r.request is not None}
+        for call in self._cluster.wait([*calls, *requests], _WAIT_S):
             if call in calls:
                 self._returned(calls[call])
             else:
-                self._returned_aside(asides[call])
+                self._handled(requests[call])
         if now - self._spoke_at >= _ALIVE_S:
             self.say(Alive())
 
@@ -217,8 +217,8 @@ class Driver:
         if fetched.places is not None:
             self._note_places(record, fetched.places)
             record.clock.measured(record.called_at, self._clock.now(), fetched.clock)
-            ahead_s = record.clock.ahead_s
-            facts = NodeFacts(record.node, len(record.seen), ahead_s, fetched.memory_bytes)
+            clock_offset_s = record.clock.bounds_s
+            facts = NodeFacts(record.node, len(record.seen), clock_offset_s, fetched.memory_bytes)
             if facts != record.facts:
                 record.facts = facts
                 self.say(facts)
@@ -240,8 +240,8 @@ class Driver:
             if self._places[number].reader in ("", record.node.id) and number not in record.told:
                 self._assign(number, record)
 
-    def _returned_aside(self, record: _NodeRecord) -> None:
-        call, record.aside = record.aside, None
+    def _handled(self, record: _NodeRecord) -> None:
+        call, record.request = record.request, None
         asked = record.asked.popleft()
         try:
             found = self._cluster.result(call)
@@ -318,7 +318,7 @@ class Driver:
         record.told.clear()
 
     def _end_channels(self, record: _NodeRecord, why: str) -> None:
-        asked, record.asked, record.aside = record.asked, deque(), None
+        asked, record.asked, record.request = record.asked, deque(), None
         for channel in record.channels:
             self.say(ChannelLost(channel, f"{record.node.name}: {why}"))
         record.channels.clear()

@@ -164,7 +164,7 @@ class NodeFacts:
     node: Node
     places: int
     """Places that it has, whoever reads them."""
-    ahead_s: tuple[float, float]
+    clock_offset_s: tuple[float, float]
     """Its clock is ahead of the one here by at least and at most so many seconds."""
     memory_bytes: int
 

@@ -70,7 +70,7 @@ class NodeReader:
         self._returned = time.monotonic()
         return NodeNews(news, places, __version__, (begun, time.time()), _resident())
 
-    def aside(self, asked: ToPlace | Search) -> Searched | None:
+    def handle(self, asked: ToPlace | Search) -> Searched | None:
         """Do something else, while a turn waits for news."""
         if isinstance(asked, Search):
             return None if asked.at is None else _searched(asked.place, asked.at, self._reads)

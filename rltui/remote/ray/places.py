@@ -29,10 +29,10 @@ from rltui.remote.ray.message import (
     Searched,
     ToPlace,
 )
+from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.rereading import ReadFiles
 from rltui.remote.wire import Kind
 from rltui.remote.wire.messages import Again, Found, Read, State
-from rltui.remote.wishes import Wishes
 
 #: Name of the output of a worker, by its id, job and process id: too long to be read.
 _WORKER = re.compile(r"\bworker-([0-9a-f]{4})[0-9a-f]{52}-([0-9a-f]{8})-(\d+)")
@@ -151,10 +151,12 @@ class Places:
     """Turns the messages of the driver into batches and notes. Used by one thread, read by
     others."""
 
-    def __init__(self, authority: str, wishes: Wishes, send: Callable[[object], bool]) -> None:
+    def __init__(
+        self, authority: str, options: ReaderOptions, send: Callable[[object], bool]
+    ) -> None:
         """``send`` gives the driver a message; False where there is none."""
         self._authority = authority
-        self._wishes = wishes
+        self._options = options
         self._send = send
         self.places: list[PlaceState] = []
         """In the order of their numbers."""
@@ -231,8 +233,8 @@ class Places:
         """Begin a conversation with the node that reads a place, from what is known."""
         channel = Channel(next(self._numbers), number, self._send)
         place.channel = channel.number
-        place.talk = Conversation(channel, 1, self._wishes, lambda _: place.paths, place.far)
-        place.talk.request(place.files.known, chooses=self._wishes.choose is not None)
+        place.talk = Conversation(channel, 1, self._options, lambda _: place.paths, place.far)
+        place.talk.request(place.files.known, chooses=self._options.choose is not None)
 
     def _heard(self, news: FromPlace) -> Iterator[Batch]:
         """What the bytes of a channel say."""
@@ -279,7 +281,7 @@ class Places:
             place.ended = True
 
     def _wants(self, key: RunKey) -> bool:
-        return self._wishes.choose is None or key in self._wanted
+        return self._options.choose is None or key in self._wanted
 
     @property
     def _follows(self) -> bool:
@@ -322,7 +324,7 @@ class Places:
     def _choose(self, *, whatever: bool = False) -> None:
         """Choose what to read, as soon as no search of a node is awaited, or ``whatever``; and
         tell the nodes."""
-        choose = self._wishes.choose
+        choose = self._options.choose
         if not self._complete:
             searched = [p.found is not None for p in self.places if not p.wrong]
             self._complete = any(searched) if whatever else all(searched)
@@ -364,8 +366,8 @@ class Places:
         place = self.places[number]
         channel = Channel(next(self._numbers), number, self._send)
         self._rereads[channel.number] = channel
-        wishes = replace(self._wishes, choose=None)
-        talk = Conversation(channel, 1, wishes, lambda _: place.paths)
+        options = replace(self._options, choose=None)
+        talk = Conversation(channel, 1, options, lambda _: place.paths)
         talk.search(place.files.known)
         return talk
 
@@ -402,7 +404,7 @@ class Places:
         for facts in self.nodes.copy().values():
             node = facts.node.name
             if not self.trouble.get(node):
-                found += clock_note(self._path_of(node), clean(node), *facts.ahead_s)
+                found += clock_note(self._path_of(node), clean(node), *facts.clock_offset_s)
         for place in self.places:
             found += place.far.notes or ()
         for place in self.places:

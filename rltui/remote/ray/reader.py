@@ -17,9 +17,9 @@ from rltui.remote.ray.driver_process import DriverProcess, LostError
 from rltui.remote.ray.message import Looked, Opening, Search, Wanted
 from rltui.remote.ray.places import UNREACHABLE, Places
 from rltui.remote.ray.survey import ClusterFacts, cluster_facts
+from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.rereading import Rereading, StreamedReader
 from rltui.remote.wire.messages import Again
-from rltui.remote.wishes import Wishes
 from rltui.sources.follow.queued import BatchQueue, ReaderState
 from rltui.version import __version__
 
@@ -41,16 +41,16 @@ class _EndError(Exception):
 class RayReader(StreamedReader):
     """A :class:`~rltui.sources.follow.queued.Reading` of the logdirs on one cluster."""
 
-    def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
+    def __init__(self, logdirs: Sequence[RemotePath], options: ReaderOptions) -> None:
         """Raises UsageError where Ray is not installed."""
         if find_spec("ray") is None:
             raise UsageError(f"{logdirs[0]}: needs ray: {to_add('ray[client]')}")
         super().__init__(BatchQueue(), "rltui-ray")
         self._logdirs = tuple(logdirs)
-        self._wishes = wishes
+        self._options = options
         places = tuple("" if p.place == "/" else p.place for p in logdirs)
-        self._reads = Wanted(places, __version__, wishes.ends)
-        self._places = Places(logdirs[0].authority, wishes, self._send)
+        self._reads = Wanted(places, __version__, options.ends)
+        self._places = Places(logdirs[0].authority, options, self._send)
         self._rereading: dict[int, Rereading] = {}
         """By the numbers of places."""
         self._driver: DriverProcess | None = None
@@ -75,7 +75,7 @@ class RayReader(StreamedReader):
             self._drop_driver()
             raise UnreachableError(f"{self._logdirs[0]}: {error}") from None
         missing = self._missing
-        if missing and not (self._wishes.partial and len(missing) < len(self._logdirs)):
+        if missing and not (self._options.partial and len(missing) < len(self._logdirs)):
             self._drop_driver()
             raise SourceError(f"{missing[0]}: {_MISSING}")
 
@@ -165,7 +165,7 @@ class RayReader(StreamedReader):
         number, wanted = found
         if number not in self._rereading:
             connect = partial(self._places.connected, number)
-            self._rereading[number] = Rereading(connect, self._queue.tell, self._wishes.clock)
+            self._rereading[number] = Rereading(connect, self._queue.tell, self._options.clock)
         return self._rereading[number], wanted
 
     @property

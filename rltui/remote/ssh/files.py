@@ -20,9 +20,9 @@ from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.remote.status import RemoteEntry, RemoteStatus, remote_status
 from rltui.remote.conversation import Conversation, StreamError
-from rltui.remote.ssh.link import SshPaths, SshProcess
+from rltui.remote.reader_options import ReaderOptions
+from rltui.remote.ssh.connection import SshPaths, SshProcess
 from rltui.remote.wire.messages import MOST_READ, Answer, Question, Sort, What
-from rltui.remote.wishes import Wishes
 
 #: Seconds until an answer must have come, and until a host that did not answer is asked again.
 _PATIENCE_S, _PAUSE_S = 60.0, 5.0
@@ -144,15 +144,15 @@ class SshFiles:
             try:
                 if self._talk is not None:
                     try:
-                        found = list(self._answers(self._talk, questions))
+                        found = list(self._exchange(self._talk, questions))
                     except StreamError:
                         self._hang_up()  # nobody had asked for a while, or it was lost
                         if self._closes != closes:
                             raise
                 if found is None:
-                    link, wishes = SshProcess(self._command), Wishes(clock=self._clock)
-                    self._talk = Conversation(link, 1, wishes, partial(SshPaths, [self._root]))
-                    found = list(self._answers(self._talk, questions))
+                    link, options = SshProcess(self._command), ReaderOptions(clock=self._clock)
+                    self._talk = Conversation(link, 1, options, partial(SshPaths, [self._root]))
+                    found = list(self._exchange(self._talk, questions))
             except StreamError as error:
                 self._hang_up()
                 self._refused_at, self._why = now, str(error)
@@ -160,7 +160,7 @@ class SshFiles:
             self._refused_at, self._why = None, ""
         return found
 
-    def _answers(self, talk: Conversation, questions: Sequence[Question]) -> Iterator[_Answered]:
+    def _exchange(self, talk: Conversation, questions: Sequence[Question]) -> Iterator[_Answered]:
         """The answers, in order. Raises StreamError."""
         talk.send(*questions)
         missing, end = len(questions), self._clock.monotonic() + _PATIENCE_S

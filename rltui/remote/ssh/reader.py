@@ -22,11 +22,11 @@ from rltui.core.level import Level
 from rltui.files.disk import offer
 from rltui.files.trouble import Notes, Trouble
 from rltui.remote.conversation import Conversation, Paths, StreamError, clock_note
+from rltui.remote.reader_options import NotInstalledError, ReaderOptions
 from rltui.remote.rereading import ReadFiles, Rereading, StreamedReader
+from rltui.remote.ssh.connection import SshPaths, SshProcess, ssh_command
 from rltui.remote.ssh.files import SshFiles
-from rltui.remote.ssh.link import SshPaths, SshProcess, ssh_command
 from rltui.remote.wire.messages import Again, State
-from rltui.remote.wishes import NotInstalledError, Wishes
 from rltui.sources.discovery.run_files import EMPTY
 from rltui.sources.follow.queued import BatchQueue, ReaderState
 
@@ -41,27 +41,27 @@ _NOTED_S = 10.0
 class SshReader(StreamedReader):
     """A :class:`~rltui.sources.follow.queued.Reading` of one host."""
 
-    def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
+    def __init__(self, logdirs: Sequence[RemotePath], options: ReaderOptions) -> None:
         """Raises UsageError for what is not a host."""
         self._logdirs = tuple(logdirs)
         self._host = logdirs[0].authority
         super().__init__(BatchQueue(), f"rltui-ssh-{self._host}")
         self._command = ssh_command(self._host, [p.place for p in logdirs], os.environ)
         # an empty file is then no error there, but one missing path does not hide the others
-        partial = wishes.partial and len(logdirs) > 1
-        self._wishes = replace(wishes, waits=True) if partial else wishes
-        self._waits = wishes.waits
+        partial = options.partial and len(logdirs) > 1
+        self._options = replace(options, waits=True) if partial else options
+        self._waits = options.waits
         self._files = ReadFiles()
         root = RemotePath(*logdirs[0].parts[:2])
-        self._store = SshFiles(root, ssh_command(self._host, ["~"], os.environ), wishes.clock)
+        self._store = SshFiles(root, ssh_command(self._host, ["~"], os.environ), options.clock)
         offer(root, self._store)
-        self._rereading = Rereading(self._connected_again, self._queue.tell, wishes.clock)
-        self._outage = Outage(wishes)
+        self._rereading = Rereading(self._connected_again, self._queue.tell, options.clock)
+        self._outage = Outage(options)
         self._talk: Conversation | None = None
         self._last = State()
         """What the far side said last, before the present connection."""
         self._paths: Paths
-        self._ahead_s = 0.0
+        self._clock_offset_s = 0.0
         """Seconds by which the host's clock is ahead."""
         self._tried = False
         """Whether it was searched, with whatever success."""
@@ -121,7 +121,7 @@ class SshReader(StreamedReader):
 
     def _connected_again(self) -> Conversation:
         """Another connection, after a search. Raises StreamError and SourceError."""
-        talk = self._conversation(replace(self._wishes, choose=None), State())
+        talk = self._conversation(replace(self._options, choose=None), State())
         try:
             talk.search(self._files.known)
         except BaseException:
@@ -196,8 +196,11 @@ class SshReader(StreamedReader):
             first = Note(self._logdirs[0], None, Level.WATCH, lost)
             notes = (first, *(n for n in notes if n.path != first.path))
         else:
-            ahead_s = self._ahead_s
-            notes = (*clock_note(self._logdirs[0], self._host, ahead_s, ahead_s), *notes)
+            clock_offset_s = self._clock_offset_s
+            notes = (
+                *clock_note(self._logdirs[0], self._host, clock_offset_s, clock_offset_s),
+                *notes,
+            )
         return ReaderState(
             notes=notes,
             unread=() if lost else self._unread(far),
@@ -218,10 +221,10 @@ class SshReader(StreamedReader):
 
     # -- the connection -----------------------------------------------------------------------
 
-    def _conversation(self, wishes: Wishes, state: State) -> Conversation:
+    def _conversation(self, options: ReaderOptions, state: State) -> Conversation:
         """Raises StreamError where the command cannot be run."""
         paths_of = partial(SshPaths, self._logdirs)
-        return Conversation(SshProcess(self._command), len(self._logdirs), wishes, paths_of, state)
+        return Conversation(SshProcess(self._command), len(self._logdirs), options, paths_of, state)
 
     def _connected(self) -> Conversation:
         """The connection, after a search. Raises StreamError, and SourceError for bad paths."""
@@ -230,7 +233,7 @@ class SshReader(StreamedReader):
         with self._opening:
             if self._stopping.is_set():
                 raise StreamError("stopped")
-            talk = self._talk = self._conversation(self._wishes, self._last)
+            talk = self._talk = self._conversation(self._options, self._last)
             self._searching = True
         try:
             talk.search(self._files.known)
@@ -240,7 +243,7 @@ class SshReader(StreamedReader):
         finally:
             self._searching = False
         assert talk.paths is not None
-        self._paths, self._ahead_s = talk.paths, talk.ahead_s
+        self._paths, self._clock_offset_s = talk.paths, talk.clock_offset_s
         self._note_runs(self._outage.end())
         return talk
 
@@ -260,8 +263,8 @@ class SshReader(StreamedReader):
 class Outage:
     """Since when one host cannot be reached, and why."""
 
-    def __init__(self, wishes: Wishes) -> None:
-        self._clock = wishes.clock
+    def __init__(self, options: ReaderOptions) -> None:
+        self._clock = options.clock
         self._trouble = Trouble()
         self._began = 0.0
         self.since: float | None = None

@@ -62,7 +62,7 @@ _Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _FileRecord:
     """What stays the same from batch to batch of a file; sent once, with the next number."""
 
     run: RunKey
@@ -79,7 +79,7 @@ class _File:
 
 
 @dataclass(frozen=True, slots=True)
-class _Item:
+class _ItemRecord:
     """A block, whose columns follow the record, or a restart."""
 
     rows: Annotated[int, Bounds(0, 1 << 28)] = 0
@@ -93,13 +93,13 @@ class _Item:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class _BatchRecord:
     """Of a batch, whose names its fields have; a frame of kind PART has items and texts alone."""
 
     file: Annotated[int, Bounds(0, _MOST_FILES)] = 0
     at: tuple[int, int, int, float] = (0, 0, 0, 0.0)
     """Size, offset, records and modification time of the file."""
-    about: _File | None = None
+    about: _FileRecord | None = None
     items: Annotated[tuple[object, ...], Bounds(0, 1 << 24)] = ()
     texts: tuple[TextPoint, ...] = ()
     hparams: dict[str, object] = field(default_factory=dict)
@@ -117,8 +117,8 @@ class _Record:
     finished: bool = False
 
 
-_FILE_FIELDS = tuple(f.name for f in fields(_File))
-_SHARED = tuple(f.name for f in fields(_Record)[5:])
+_FILE_FIELDS = tuple(f.name for f in fields(_FileRecord))
+_SHARED = tuple(f.name for f in fields(_BatchRecord)[5:])
 
 
 class BatchEncoder:
@@ -128,24 +128,24 @@ class BatchEncoder:
     def __init__(self) -> None:
         self._tables: dict[tuple[str, ...], int] = {}
         self._room = Room()
-        self._files: dict[_File, int] = {}
+        self._files: dict[_FileRecord, int] = {}
 
     def frames(self, batch: Batch) -> Iterator[Frame]:
         """The frames of a batch: parts, if it is large, and its end. A note says what was left
         out because no frame can hold it."""
         missing: dict[str, None] = {}
-        part = _Part()
+        builder = _FrameBuilder()
         for name, head, columns in self._content(batch, missing):
-            if part.size and part.size + ITEM_BYTES + len(head) + len(columns) > PART_BYTES:
-                yield part.frame(Kind.PART, {})
-                part = _Part()
-            part.add(name, head, columns)
+            if builder.size and builder.size + ITEM_BYTES + len(head) + len(columns) > PART_BYTES:
+                yield builder.frame(Kind.PART, {})
+                builder = _FrameBuilder()
+            builder.add(name, head, columns)
         record = self._record(batch)
         _leave_out(record, batch, missing)
-        end = part.frame(Kind.BATCH, record)
+        end = builder.frame(Kind.BATCH, record)
         if len(end.record) + len(end.columns) > MOST_PAYLOAD:
-            yield part.frame(Kind.PART, {})
-            end = _Part().frame(Kind.BATCH, record)
+            yield builder.frame(Kind.PART, {})
+            end = _FrameBuilder().frame(Kind.BATCH, record)
         yield end
 
     def _content(
@@ -183,15 +183,15 @@ class BatchEncoder:
     def _record(self, batch: Batch) -> dict[str, object]:
         source = batch.source
         known = {name: getattr(source, name) for name in _FILE_FIELDS[2:]}
-        file = _File(batch.run, batch.run_path, **known)
+        file = _FileRecord(batch.run, batch.run_path, **known)
         new = file not in self._files
         number = self._files.setdefault(file, len(self._files))
         at = source.size, source.offset, source.records, source.modified
         shared = {name: getattr(batch, name) for name in _SHARED}
-        return record_of(_Record(number, at, file if new else None, **shared))
+        return record_of(_BatchRecord(number, at, file if new else None, **shared))
 
 
-class _Part:
+class _FrameBuilder:
     """What goes into one frame."""
 
     def __init__(self) -> None:
@@ -252,7 +252,7 @@ class BatchDecoder:
         self._logdirs = logdirs
         self._tables: list[tuple[str, ...]] = []
         self._room = Room()
-        self._files: list[_File] = []
+        self._files: list[_FileRecord] = []
         self._file_bytes = 0
         self._items: list[Block | Restart] = []
         self._texts: list[TextPoint] = []
@@ -260,7 +260,7 @@ class BatchDecoder:
 
     def batch_of(self, frame: Frame) -> Batch | None:
         """The batch that a frame of kind BATCH completes; None for a PART. Raises WireError."""
-        found = message_of(_Record, load_json(frame.record))
+        found = message_of(_BatchRecord, load_json(frame.record))
         columns = memoryview(frame.columns)
         for about in found.items:
             item, used = self._item(about, columns)
@@ -290,7 +290,7 @@ class BatchDecoder:
     def _item(self, record: Any, columns: memoryview) -> tuple[Block | Restart, int]:
         if not isinstance(record, dict):
             raise WireError("an item is not an object")
-        about = message_of(_Item, record)
+        about = message_of(_ItemRecord, record)
         if about.restart is not None:
             return Restart(about.restart), 0
         tags = about.tags
@@ -305,7 +305,7 @@ class BatchDecoder:
         shape = about.rows, about.absent, about.narrow, about.digits
         return unpack_columns(tags, columns, *shape)
 
-    def _file(self, record: _Record) -> _File:
+    def _file(self, record: _BatchRecord) -> _FileRecord:
         """The file that a record is about."""
         file = record.about
         if file is not None:

@@ -16,7 +16,7 @@ class NotInstalledError(SourceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ReaderOptions:
     """What a session asks of its reader, wherever the logs are."""
 
     clock: Clock = field(default_factory=SystemClock)
