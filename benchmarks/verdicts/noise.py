@@ -24,7 +24,7 @@ from benchmarks.machine import table
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.detectors.signal import Rows
-from rltui.health.episodes import spans
+from rltui.health.judge import spans
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules
 

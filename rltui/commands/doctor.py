@@ -68,6 +68,7 @@ def doctor(options: argparse.Namespace) -> int:
         return Exit.USAGE
     if any(not d["runs"] for d in logdirs):
         return Exit.NOTHING
+
     return Exit.OK
 
 

@@ -58,6 +58,7 @@ def snapshot(options: argparse.Namespace) -> int:
         emit(_report(options, session, compares=compares))
     if not readable:
         return nothing_readable(options, session)
+
     return with_faults(Exit.OK, session.faults)
 
 

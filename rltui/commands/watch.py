@@ -1,7 +1,4 @@
-"""``rltui watch``: the live app; without a path, a list of logs to choose from.
-
-Also ``rltui replay``, which shows a run from its logs as if it were live.
-"""
+"""``rltui watch``: the live app; without a path, a list of logs to choose from."""
 
 from __future__ import annotations
 
@@ -10,16 +7,14 @@ import gc
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rltui.commands.command import Exit, nothing_readable, open_config, open_session
+from rltui.commands.command import Exit, open_config, open_session
 from rltui.commands.departure import Departure, departing, say_last
-from rltui.commands.standard_output import emit, tell
 from rltui.commands.terminal import (
     has_colours,
     has_terminal,
@@ -31,18 +26,11 @@ from rltui.commands.terminal import (
     need_terminal,
     take_pipe,
 )
-from rltui.commands.verbs import REPLAY_SPEED
 from rltui.config import Config
-from rltui.core.clock import SystemClock
-from rltui.core.errors import UsageError
 from rltui.core.text import cell_width, clean, fit
-from rltui.demo import SCENARIOS, DemoWriter, demo_runs
 from rltui.draw.theme import load_theme
 from rltui.draw.view import View
-from rltui.output.text_report import verdict_line
-from rltui.pages.picker.lines import PathDisplay, suggestions_text
-from rltui.session import RunView, Session
-from rltui.sources.discovery.suggestions import LogdirFinder
+from rltui.session import Session
 from rltui.tui.keys import keys_of
 
 if TYPE_CHECKING:
@@ -51,16 +39,14 @@ if TYPE_CHECKING:
 
 #: The thread that writes to the terminal, and the one that reads, get their turn this soon.
 _SWITCH_S = 0.001
-#: Names of runs in a message.
-_MOST_NAMES = 5
-#: Steps of a whole run.
-_STEPS = 400
 
 
 def watch(options: argparse.Namespace) -> int:
     """Run the app until the user leaves."""
     if not options.logdirs and not has_terminal():
-        return _list_suggestions()
+        from rltui.commands.pick import list_suggestions  # nobody waits for it with a LOGDIR
+
+        return list_suggestions()
     return departing(partial(_until_left, options), sys.stderr, debugged=options.debug)
 
 
@@ -73,11 +59,13 @@ def _until_left(options: argparse.Namespace, departure: Departure) -> int:
         return _watch(_opened(options, config), config, departure, remembers=True)[0]
 
     # the user picks and watches by turns; there is one session at a time
+    from rltui.commands.pick import pick  # nobody waits for it with a LOGDIR
+
     chosen: Path | None = None
     while True:
-        code, chosen = _pick(config, departure, chosen)
+        chosen, app_code = pick(_look(config), mouse_of(config), departure, chosen)
         if chosen is None:
-            return code
+            return _code_of(app_code)
         options.logdirs = [chosen]
         code, back = _watch(
             _opened(options, config), config, departure, from_picker=True, remembers=True
@@ -124,41 +112,6 @@ def _watch_pipe(options: argparse.Namespace, departure: Departure) -> int:
         return show(open_session(options, config), config, departure)
 
 
-def _path_display() -> PathDisplay:
-    """The working directory and the home directory, as far as there are any."""
-    directory = home = None
-    with suppress(OSError):
-        directory = Path.cwd()
-    with suppress(RuntimeError):
-        home = Path.home()
-    return PathDisplay(directory, home)
-
-
-def _list_suggestions() -> int:
-    """Without a terminal: what could be watched, on standard error."""
-    paths = _path_display()
-    suggestions = LogdirFinder(paths.directory, os.environ, paths.home).find()
-    tell(
-        "usage: rltui watch LOGDIR...\n"
-        "rltui: name a LOGDIR: there is no terminal to choose one on. This was found:\n"
-        + suggestions_text(suggestions, paths, SystemClock().now())
-    )
-    return Exit.USAGE
-
-
-def _pick(config: Config, departure: Departure, before: Path | None) -> tuple[int, Path | None]:
-    """Exit code, and the path that the user chose on a screen; None when they left it.
-    ``before`` is what they chose the last time: the cursor is there."""
-    from rltui.pages.picker.screen import PickerApp  # Textual, for who has a terminal
-
-    paths = _path_display()
-    finder = LogdirFinder(paths.directory, os.environ, paths.home)
-    app = PickerApp(finder.find, paths, SystemClock(), _look(config), before)
-    with departure.ending_by(app.exit):
-        chosen = app.run(mouse=mouse_of(config))
-    return _code_of(app.return_code), None if departure.code else chosen
-
-
 def show(
     session: Session, config: Config, departure: Departure, replay: ReplayStart | None = None
 ) -> int:
@@ -190,6 +143,8 @@ def _watch(
     sys.setswitchinterval(_SWITCH_S)
 
     def last_line() -> str:
+        from rltui.output.text_report import verdict_line  # only the end needs it
+
         return verdict_line(session) + "\n"
 
     def rescue() -> str:
@@ -202,6 +157,7 @@ def _watch(
             say_last(last_line())
     if app.failure is not None and not departure.code:
         raise app.failure
+
     return _code_of(app.return_code), back and not departure.code
 
 
@@ -223,68 +179,3 @@ def _look(config: Config) -> Look:
     theme = load_theme(config.view.theme, config.theme_dirs)
 
     return Look(view, theme, keys_of(config), config.theme_dirs)
-
-
-# -- replay --------------------------------------------------------------------------------
-
-
-def replay(options: argparse.Namespace) -> int:
-    """Run the app over a run that grows as it did."""
-    return departing(partial(_replay, options), sys.stderr, debugged=options.debug)
-
-
-def _replay(options: argparse.Namespace, departure: Departure) -> int:
-    need_terminal("replay")
-    config = open_config(options)
-    with reading(", ".join(map(str, options.logdirs))):
-        session = open_session(options, config)
-        session.read_all()
-        from rltui.tui.playback import ReplayStart  # Textual, for who has a terminal
-    run = _only_run(session)
-    if run is None:
-        return nothing_readable(options, session)
-    first, to = run.points.first_step or 0, options.to
-    playing = to is None or options.speed is not None
-    session.replay.goto(run, first if playing else to)
-    session.replay.judge()
-
-    return show(session, config, departure, ReplayStart(options.speed or REPLAY_SPEED, to, playing))
-
-
-def _only_run(session: Session) -> RunView | None:
-    """The run to replay, None when there is none that can be. Raises UsageError for several."""
-    runs = [r for r in session.runs() if r.points.last_step is not None]
-    if len(runs) > 1:
-        names = ", ".join(r.name for r in runs[:_MOST_NAMES])
-        more = ", ..." if len(runs) > _MOST_NAMES else ""
-        raise UsageError(
-            f"replay shows one run, and there are {len(runs)}: choose with --run ({names}{more})"
-        )
-    return runs[0] if runs else None
-
-
-def demo(options: argparse.Namespace) -> int:
-    """Watch a made-up run, or list those that there are."""
-    if options.list:
-        emit("".join(f"{s.id:18} {s.summary}\n" for s in SCENARIOS.values()))
-        return Exit.OK
-    return departing(partial(_demo, options), sys.stderr, debugged=options.debug)
-
-
-def _demo(options: argparse.Namespace, departure: Departure) -> int:
-    from rltui.commands.watch import show  # more than a list needs
-    from rltui.session import Session  # more than a list needs
-
-    config = open_config(options)
-    with tempfile.TemporaryDirectory(prefix="rltui-demo-") as directory:
-        logdir = Path(directory) / "demo"
-        runs = demo_runs(logdir, options.scenario, _STEPS)
-        history = SCENARIOS[options.scenario].history
-        need_terminal("demo")
-        for run in runs:
-            run.write_history(history)
-        with ExitStack() as stack:
-            for writer in [DemoWriter(run) for run in runs]:
-                stack.callback(writer.stop)
-                writer.start(options.speed)
-            return show(Session([logdir], config), config, departure)

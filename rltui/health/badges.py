@@ -107,6 +107,7 @@ def within_range(info: TagInfo, judgement: Judgement) -> Judgement:
 
     low, high = inside(judgement.low, top), inside(judgement.high, top)
     bad_low, bad_high = inside(judgement.bad_low, top), inside(judgement.bad_high, top)
+
     return replace(
         judgement,
         low=low,

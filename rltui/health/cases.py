@@ -91,7 +91,7 @@ def _difference(case: Case, findings: tuple[Finding, ...]) -> str:
     broken = [f.error for f in findings if f.error is not None]
     if broken:
         return f"the rule broke: {broken[0]}"
-    level = max(Level.OK, worst(_worst_level(f) for f in findings))
+    level = max(Level.OK, worst(f.evidence.worst or f.level for f in findings))
     if level is not case.expect:
         return f"expected {case.expect.word}, found {level.word}"
     if case.since is not None and case.since not in {f.since_step for f in findings}:
@@ -101,10 +101,6 @@ def _difference(case: Case, findings: tuple[Finding, ...]) -> str:
         return f"expected it {'over' if case.resolved else 'firing'} at the end"
 
     return ""
-
-
-def _worst_level(finding: Finding) -> Level:
-    return finding.evidence.worst or finding.level
 
 
 def case_run(

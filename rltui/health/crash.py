@@ -147,6 +147,7 @@ def exit_status(
         return found
     if found is not None and found.kind is not ExitKind.FINISHED:
         return found
+
     return _from_code(exit_code, known)
 
 

@@ -17,7 +17,7 @@ from rltui.catalogue.model import TagInfo, counterpart
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.medians import median
-from rltui.health.detectors.reference import COMPARED_ROWS
+from rltui.health.detectors.pairs import COMPARED_ROWS
 from rltui.health.detectors.windows import rolling_extreme, rolling_median
 from rltui.store import RunData, Series
 

@@ -53,7 +53,10 @@ def make_report(
 
     ``vital``: metric keys whose moves are worth naming beside a finding.
     """
-    findings = _sorted([*_findings(answers, run.off_axis), *_broken(answers)])
+    findings = [*_findings(answers, run.off_axis), *_broken(answers)]
+    # firing before resolved, bad before watch, newest first
+    newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
+    findings.sort(key=lambda f: (f.state is not FindingState.FIRING, -f.level, -newest[id(f)]))
     tags = _with_doubts(run, infos, _judgements(infos, answers))
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
@@ -127,18 +130,6 @@ def _diagnosed(
     found = [f for f in findings if f.tag not in elsewhere]
 
     return diagnose(found, Facts(run, own, vital, judged))
-
-
-def _sorted(findings: Iterable[Finding]) -> list[Finding]:
-    """Firing before resolved, bad before watch, newest first."""
-    return sorted(
-        findings,
-        key=lambda f: (
-            f.state is not FindingState.FIRING,
-            -f.level,
-            -(f.since_step if f.since_step is not None else -1),
-        ),
-    )
 
 
 def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:

@@ -20,7 +20,6 @@ from rltui.health.detectors import (  # noqa: F401
     outcome,
     pace,
     pairs,
-    reference,
     sequential,
     stillness,
     trend,

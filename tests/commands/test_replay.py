@@ -25,7 +25,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
         session.stop()
         return 0
 
-    monkeypatch.setattr("rltui.commands.watch.need_terminal", lambda _: None)
+    monkeypatch.setattr("rltui.commands.replay.need_terminal", lambda _: None)
     monkeypatch.setattr(watch, "show", show)
     return seen
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rltui.catalogue.model import TagInfo, counterpart
 from rltui.core.level import Direction
 from rltui.health.cases import case_run
-from rltui.health.detectors.reference import off_course
+from rltui.health.detectors.pairs import off_course
 from rltui.health.detectors.signal import Rows
 from rltui.health.reference import Alignment, Reference
 from rltui.store import RunData

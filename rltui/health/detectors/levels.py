@@ -87,6 +87,7 @@ def outside(
     beyond[: max(0, after)] = False
     raw = np.where(below, x <= low, x >= high)
     n = rows.count
+
     return Signal(
         beyond=beyond,
         statistic=middle,
@@ -136,6 +137,7 @@ def grown(
         second = rows.others.get("second", constant(rows.count, np.nan))
         known = np.where(np.isfinite(second), second, 0.0)
         beyond &= rolling_median(known, window) >= least_second
+
     return Signal(
         beyond=beyond,
         statistic=middle,
@@ -214,6 +216,7 @@ def spike(
     held, origin = latched(enough, rows.median(3), 0.5 * limit)
     base = usual[origin]
     first = first_true_within(hit, within)
+
     return Signal(
         beyond=held,
         statistic=_ratio(x, base),

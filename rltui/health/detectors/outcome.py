@@ -85,6 +85,7 @@ def tied_to_length(
         look = following
     with np.errstate(invalid="ignore"):
         beyond = moved & (np.abs(tied) >= correlation) & (gained >= gain)
+
     return Signal(
         beyond=beyond,
         statistic=np.abs(tied),
@@ -174,6 +175,7 @@ def stuck_score(
     best = np.maximum.accumulate(rows.x) if n else rows.x
     need = np.where(best > 0, least_rows, max(least_rows, zero_rows))
     beyond = (best - first < gain) & (best < ceiling) & (np.arange(1, n + 1) >= need)
+
     return Signal(
         beyond=beyond,
         statistic=best - first,

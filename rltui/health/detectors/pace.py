@@ -91,6 +91,7 @@ def share_grown(
     middle, start = rolling_median(part, window), start_median(part, early)
     way = np.minimum(rise, np.maximum(least_rise, headroom * (1.0 - start)))
     limit = np.maximum(share, start + way)
+
     return Signal(
         beyond=middle >= limit,
         statistic=middle,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rltui.health.detectors.extent import Extent
 from rltui.health.detectors.windows import rolling_count, rolling_extreme, rolling_median
-from rltui.health.episodes import spans
+from rltui.health.judge import spans
 
 _EXTENTS = st.builds(
     lambda least, more, share: Extent(least + more, share, least),

@@ -17,7 +17,7 @@ from rltui.health.detectors.windows import (
     start_median,
 )
 from rltui.health.engine import Engine
-from rltui.health.episodes import spans
+from rltui.health.judge import spans
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules
 

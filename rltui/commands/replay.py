@@ -1,0 +1,84 @@
+"""``rltui replay`` and ``rltui demo``: the app over runs that are not live, or not real."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from rltui.commands.command import Exit, nothing_readable, open_config, open_session
+from rltui.commands.departure import Departure, departing
+from rltui.commands.standard_output import emit
+from rltui.commands.terminal import need_terminal
+from rltui.commands.verbs import REPLAY_SPEED
+from rltui.commands.watch import reading, show
+from rltui.core.errors import UsageError
+from rltui.demo import SCENARIOS, DemoWriter, demo_runs
+from rltui.session import RunView, Session
+
+#: Names of runs in a message.
+_MOST_NAMES = 5
+#: Steps of a whole demo run.
+_STEPS = 400
+
+
+def replay(options: argparse.Namespace) -> int:
+    """Run the app over a run that grows as it did."""
+    return departing(partial(_replay, options), sys.stderr, debugged=options.debug)
+
+
+def _replay(options: argparse.Namespace, departure: Departure) -> int:
+    need_terminal("replay")
+    config = open_config(options)
+    with reading(", ".join(map(str, options.logdirs))):
+        session = open_session(options, config)
+        session.read_all()
+        from rltui.tui.playback import ReplayStart  # slow: the line above covers it
+    run = _only_run(session)
+    if run is None:
+        return nothing_readable(options, session)
+    first, to = run.points.first_step or 0, options.to
+    playing = to is None or options.speed is not None
+    session.replay.goto(run, first if playing else to)
+    session.replay.judge()
+
+    return show(session, config, departure, ReplayStart(options.speed or REPLAY_SPEED, to, playing))
+
+
+def _only_run(session: Session) -> RunView | None:
+    """The run to replay, None when there is none that can be. Raises UsageError for several."""
+    runs = [r for r in session.runs() if r.points.last_step is not None]
+    if len(runs) > 1:
+        names = ", ".join(r.name for r in runs[:_MOST_NAMES])
+        more = ", ..." if len(runs) > _MOST_NAMES else ""
+        raise UsageError(
+            f"replay shows one run, and there are {len(runs)}: choose with --run ({names}{more})"
+        )
+    return runs[0] if runs else None
+
+
+def demo(options: argparse.Namespace) -> int:
+    """Watch a made-up run, or list those that there are."""
+    if options.list:
+        emit("".join(f"{s.id:18} {s.summary}\n" for s in SCENARIOS.values()))
+        return Exit.OK
+    return departing(partial(_demo, options), sys.stderr, debugged=options.debug)
+
+
+def _demo(options: argparse.Namespace, departure: Departure) -> int:
+    config = open_config(options)
+    with tempfile.TemporaryDirectory(prefix="rltui-demo-") as directory:
+        logdir = Path(directory) / "demo"
+        runs = demo_runs(logdir, options.scenario, _STEPS)
+        history = SCENARIOS[options.scenario].history
+        need_terminal("demo")
+        for run in runs:
+            run.write_history(history)
+        with ExitStack() as stack:
+            for writer in [DemoWriter(run) for run in runs]:
+                stack.callback(writer.stop)
+                writer.start(options.speed)
+            return show(Session([logdir], config), config, departure)
