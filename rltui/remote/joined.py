@@ -28,10 +28,10 @@ _LEAST_PAUSE_S, _MOST_PAUSE_S = 1.0, 30.0
 
 
 class GroupReader:
-    """A reader of some of the logdirs, whose numbers it does not know.
+    """Reads one group of logdirs: those on one host, or all that this process can open.
 
-    Its first search is done by the caller, or in a thread once it is started. What cannot be
-    searched then is searched again and again, if the session goes on without it.
+    The caller does the first search; otherwise the thread that :meth:`start` begins does. That
+    thread repeats a search that failed until it succeeds.
     """
 
     def __init__(
@@ -42,8 +42,8 @@ class GroupReader:
         options: ReaderOptions,
         opens: Callable[[str, Sequence[Path], ReaderOptions], Reading],
     ) -> None:
-        """``scheme``: how they are reached; ``numbers``: those of the logdirs among all; ``opens``
-        gives a reader. Raises UsageError."""
+        """``scheme``: of the addresses; ``numbers``: positions of these logdirs among all of the
+        session; ``opens`` returns a reader. Raises UsageError."""
         self._opens = opens
         self._logdirs = tuple(logdirs)
         self._numbers = tuple(numbers)
@@ -60,26 +60,26 @@ class GroupReader:
             wants=None if wants is None else lambda key: wants(self.outer(key)),
         )
         self._instead: dict[Path, Path] = {}
-        """The address by which a logdir is read, where that is another one -> the logdir."""
+        """SFTP address -> the logdir that is read by it."""
         self.reader = opens(scheme, self._logdirs, self._options)
         self.on_batch: Callable[[], None] | None = None
-        """Called in a thread when it has something, or has failed."""
+        """Called in a thread when a batch or an error has arrived."""
         self.reader.on_batch = self._news
         self.error: Exception | None = None
-        """Why it gave up in its thread, until somebody takes it."""
+        """What ended the search thread; :meth:`drain` raises it once."""
         self.failed: SourceError | None = None
         """Why the newest search failed."""
         self._searched = False
         """Whether a search has succeeded."""
         self.tried = False
-        """Whether a search is over, with whatever success."""
+        """Whether a search has ended, successfully or not."""
         self._stopped = threading.Event()
         self._lock = threading.Lock()
 
     # -- searching ----------------------------------------------------------------------------
 
     def scan(self) -> SourceError | None:
-        """Search; returns why that is not possible, which is noted, too."""
+        """Search for runs; return the error, also kept in :attr:`failed`, instead of raising it."""
         try:
             try:
                 self.reader.scan()
@@ -98,7 +98,7 @@ class GroupReader:
         return self.failed
 
     def _use_sftp(self) -> None:
-        """Read a host without rltui otherwise. Raises SourceError where that is not possible."""
+        """Switch to SFTP, for a host without rltui. Raises SourceError if SFTP cannot be used."""
         host, paths = "", []
         for path in self._logdirs:
             assert isinstance(path, RemotePath)
@@ -119,8 +119,8 @@ class GroupReader:
         self._instead = dict(zip(paths, self._logdirs, strict=True))
 
     def start(self) -> None:
-        """Begin to read, in a thread, which searches before where that was not done or failed,
-        until it succeeds. Raises SourceError for bad paths."""
+        """Start reading in a thread, which first searches if no search has succeeded yet. Raises
+        SourceError for bad paths."""
         self._stopped.clear()
         if self._searched:
             self.reader.start()
@@ -158,7 +158,8 @@ class GroupReader:
     # -- reading ------------------------------------------------------------------------------
 
     def read_all(self) -> Iterator[Batch]:
-        """Every source to its end; nothing of what cannot be searched. What ends it is noted."""
+        """Read every source to its end; yields nothing if the search failed. An error that ends
+        reading is kept in :attr:`failed`."""
         if self.failed is not None and not isinstance(self.failed, UnreachableError):
             return
         try:
@@ -168,7 +169,7 @@ class GroupReader:
             self.failed = UnreachableError(str(error))
 
     def drain(self, max_batches: int) -> list[Batch]:
-        """Batches that are there, oldest first. Raises what broke a thread, once."""
+        """Return batches that have arrived, oldest first. Raises the error of a thread, once."""
         error, self.error = self.error, None
         if error is not None:
             raise error
@@ -176,8 +177,7 @@ class GroupReader:
 
     @property
     def state(self) -> ReaderState:
-        """That of its reader, with the logdirs in place of what that reads instead; and what is
-        wrong with its search."""
+        """State of the reader plus search errors, with logdirs in place of SFTP addresses."""
         own, named = self.reader.state, self._instead
         found = replace(
             own,
@@ -220,18 +220,18 @@ class GroupReader:
 
 
 class JoinedReader:
-    """A :class:`Reading` of several groups, which take turns."""
+    """A :class:`Reading` of several groups, drained round-robin."""
 
     def __init__(
         self, groups: Iterable[GroupReader], *, partial: bool = False, later: bool = False
     ) -> None:
-        """``partial``: what cannot be searched is noted, as long as something can, and searched
-        again; ``later``: all searching is done in threads, once they are started."""
+        """``partial``: a failed search becomes a note and is repeated, as long as another group
+        can be searched; ``later``: searches run in threads, after :meth:`start`."""
         self._groups = tuple(groups)
         self._partial = partial
         self._later = later
         self._settled = not later
-        """Whether it is known that something can be read."""
+        """Whether all first searches have ended, or :meth:`scan` does them."""
         self._errors: list[Exception] = []
         """What broke threads; raised one by one when there are no batches."""
         self._next = 0
@@ -257,19 +257,19 @@ class JoinedReader:
                     if not (self._partial or error is None or _is_away(error)):
                         raise error
             except BaseException:
-                self.stop()  # whoever still waits for a host
+                self.stop()  # wakes searches that still wait for a host
                 raise
         if (error := self._nothing) is not None:
             raise error
 
     @property
     def _nothing(self) -> SourceError | None:
-        """Why nothing can be read at all, a bad path before a host out of reach."""
+        """The error to raise when every group has failed: a bad path before a host out of reach."""
         errors = [e for group in self._groups if (e := group.failed) is not None]
         return min(errors, key=_is_away) if len(errors) == len(self._groups) else None
 
     def read_all(self) -> Iterator[Batch]:
-        """Every source to its end, group by group. Raises SourceError if each of them fails."""
+        """Read every source to its end, group by group. Raises SourceError if all groups fail."""
         for group in self._groups:
             yield from group.read_all()
         if (error := self._nothing) is not None:
@@ -278,7 +278,7 @@ class JoinedReader:
     def read_again(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> Iterator[Batch] | None:
-        """What was read of a run, once more; None when that cannot be had again."""
+        """Read again what was read of a run; None where the files no longer hold it."""
         group = next(p for p in self._groups if p.holds(key))
         found = group.reader.read_again(group.inner(key), sources, generations)
         if isinstance(found, Arriving):
@@ -288,7 +288,7 @@ class JoinedReader:
     def rereadable(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> bool | None:
-        """Whether all of a run can be read again; None while that is being asked."""
+        """Whether all of a run can be read again; None until its host has answered."""
         group = next(p for p in self._groups if p.holds(key))
         return group.reader.rereadable(group.inner(key), sources, generations)
 
@@ -323,8 +323,8 @@ class JoinedReader:
         return found
 
     def _settle(self) -> None:
-        """When all searches are over for the first time: whether there is anything to read, or may
-        be on a host out of reach."""
+        """Once all first searches have ended: queue an error if all failed, unless a host that was
+        out of reach may still have something to read."""
         if self._settled or not all(group.tried for group in self._groups):
             return
         self._settled, error = True, self._nothing
@@ -340,7 +340,7 @@ class JoinedReader:
                 return True
             if not self._came.wait(max(0.0, end - monotonic())):
                 return False
-            self._came.clear()  # it may be about a batch that was drained meanwhile
+            self._came.clear()  # the batch may have been drained meanwhile
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known)."""
@@ -354,7 +354,7 @@ class JoinedReader:
 
     @property
     def state(self) -> ReaderState:
-        """That of all groups."""
+        """States of all groups, joined."""
         states = [group.state for group in self._groups]
 
         def all_of(name: str) -> Any:

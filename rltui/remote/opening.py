@@ -34,8 +34,8 @@ def open_reader(logdirs: Sequence[Path], options: ReaderOptions) -> Reading:
 
 
 def _host(logdir: Path, later: bool) -> tuple[str, str]:
-    """What the logdirs of one reader have in common, and how it is reached. ``later``: each server
-    is searched by itself."""
+    """(scheme, host) that the logdirs of one reader share. ``later``: each server of fsspec gets a
+    reader of its own, too."""
     if not isinstance(logdir, RemotePath):
         return "", ""
     if logdir.scheme in (SSH, RAY):

@@ -1,8 +1,8 @@
-"""What is known of runs beside their logs: who writes them, what lies next to them.
+"""Finds out what logs do not say: whether a process still writes a run, what files near it hold.
 
-A look at all processes is taken for many runs at once: when runs fall silent, and once while they
-are live, since only a writer that was seen to have its file open is certain to keep it open. Looks
-are rare, and on a thread of their own while runs are watched: a disk may hang.
+One pass over all processes inspects many runs: those that have fallen silent, and each run once
+while it is live, since only a writer that was seen to hold its file open can be expected to keep it
+open. Inspections are rare, and in a thread while runs are watched, since a disk may hang.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ from rltui.session.run import RunView
 from rltui.sources.discovery.processes import Hold, look
 from rltui.sources.side_files.settings_files import FactFiles, Facts
 
-#: Seconds between two looks, but for runs that have just fallen silent; of a run that a process
-#: holds the next one waits twice as long each time, at most this long.
+#: Seconds between two inspections, except of runs that have just fallen silent; doubled each time
+#: for a run that a process holds open, up to the second.
 _PAUSE_S, _LONGEST_S = 5.0, 80.0
-#: A look takes some hundredths of a second: so long is waited for its thread, seconds.
+#: Longest wait for the thread, seconds: an inspection usually takes some hundredths of one.
 _PATIENCE_S = 0.25
-#: Event files are written this late (torch.utils.tensorboard.SummaryWriter, flush_secs), so that
-#: the newest of them is of the training that wrote another log so much later.
+#: Event files lag other logs of the same training by up to this (flush_secs of
+#: torch.utils.tensorboard.SummaryWriter).
 _FLUSH_S = 120.0
 
 
 @dataclass(slots=True)
 class _Writers:
-    """What is known of who writes one run."""
+    """What is known about the processes that write one run."""
 
     files: frozenset[Path] = frozenset()
-    """That were looked at while it was live."""
+    """Files inspected while the run was live."""
     seen_held: set[Path] = field(default_factory=set)
-    """Those of them that a process had open."""
+    """Those of ``files`` that a process had open."""
     facts_read: bool = False
-    """Whether the files beside its logs were read."""
+    """Whether the files next to its logs were read."""
     again_at: float = 0.0
-    """When the next look at a run that is held is due, monotonic seconds."""
+    """When a run that is held open is inspected next, monotonic seconds."""
     pause_s: float = _PAUSE_S
 
 
 @dataclass(slots=True)
 class _Inspection:
-    """What a look is to find out about one run, and what it has found."""
+    """What to find out about one run, and what was found."""
 
     key: RunKey
     written_at: float | None
     files: Mapping[Path, str]
-    """Path -> name of the format; empty where nobody needs to know who writes it."""
+    """Path -> name of the format; empty where the writers need not be found."""
     silent: bool
     """Whether the run has fallen silent."""
     facts_from: tuple[Path, list[Path]] | None
-    """Where facts lie beside the logs, see :meth:`FactFiles.read`; None where they are known."""
+    """Arguments of :meth:`FactFiles.read`; None where the facts are known."""
     holds: Mapping[Path, Hold] = field(default_factory=dict)
     facts: Facts | None = None
 
@@ -77,7 +77,7 @@ class Vitals:
         tell: Callable[[RunView], None],
     ) -> None:
         """``plan``: names of hyperparameters that may hold the planned steps; ``tell`` is called
-        for each run of which more is known now."""
+        for each run about which an inspection has found something new."""
         self._plan = plan
         self._logdirs = logdirs
         self._views = views
@@ -89,8 +89,8 @@ class Vitals:
         self._not_before = 0.0
 
     def renew(self, runs: Iterable[RunView], *, live: bool) -> bool:
-        """Take in what a look has found, and take the next one if it is due, on a thread while
-        runs are ``live``; returns whether more is known of any run."""
+        """Apply what inspections found, and begin the next one if it is due, in a thread if
+        ``live``; returns whether anything is new."""
         news = self._learn()
         now = self._clock.monotonic()
         looks = [] if self._looking else self._due(runs, now, rests=live and now < self._not_before)
@@ -114,7 +114,7 @@ class Vitals:
         return self._learn() or news
 
     def _learn(self) -> bool:
-        """Note what was seen of the runs; returns whether that may change what is said of any."""
+        """Apply what inspections found; returns whether that may change what is shown."""
         told = False
         while not self._found.empty():
             self._looking = False
@@ -144,7 +144,7 @@ class Vitals:
         return told
 
     def _due(self, runs: Iterable[RunView], now: float, *, rests: bool) -> list[_Inspection]:
-        """What is to be looked at; while it ``rests``, only what has just fallen silent."""
+        """The inspections that are due; if ``rests``, only of runs that have just fallen silent."""
         found: list[_Inspection] = []
         for view in runs:
             progress, data = view.progress, view.data
@@ -158,18 +158,18 @@ class Vitals:
         return found
 
     def _name_folders(self, looks: list[_Inspection]) -> None:
-        """Say in which directories facts may lie beside the logs: those that hold one run only."""
-        above = {key: self._folders_of(view) for key, view in self._views.items()}
+        """Add to ``looks`` the directories that may hold facts: from the path of a run up to the
+        logdir, the nearest first, those that hold no other run."""
+        above: dict[RunKey, list[Path]] = {}
+        for key, view in self._views.items():
+            path, logdir = view.data.path, self._logdirs[key.logdir]
+            above[key] = list(path.parents)[: max(0, len(path.parts) - len(logdir.parts))]
+
         runs_in = Counter((key.logdir, p) for key, paths in above.items() for p in paths)
         for inspection in looks:
             if inspection.facts_from is not None:
                 alone = (p for p in above[inspection.key] if runs_in[inspection.key.logdir, p] == 1)
                 inspection.facts_from[1].extend(alone)
-
-    def _folders_of(self, view: RunView) -> list[Path]:
-        """The directories above the path of a run, up to the logdir, the nearest first."""
-        path, logdir = view.data.path, self._logdirs[view.key.logdir]
-        return list(path.parents)[: max(0, len(path.parts) - len(logdir.parts))]
 
     def _due_of(
         self, view: RunView, progress: Progress, now: float, *, rests: bool
@@ -184,21 +184,23 @@ class Vitals:
         paths = view.data.files.by_path.keys()
         first = progress.state is RunState.LIVE and not known.files >= paths
         looks = (fresh or again) if silent else first
-        beside = fresh or not (known.facts_read or progress.total_steps)
-        if looks or beside:
-            known.facts_read = True
-            yield self._inspection(view, known, silent=silent, looks=looks, beside=beside)
+        needs_facts = fresh or not (known.facts_read or progress.total_steps)
+        if not (looks or needs_facts):
+            return
+
+        known.facts_read = True
+        yield self._inspection(view, known, silent=silent, looks=looks, needs_facts=needs_facts)
 
     def _inspection(
-        self, view: RunView, known: _Writers, *, silent: bool, looks: bool, beside: bool
+        self, view: RunView, known: _Writers, *, silent: bool, looks: bool, needs_facts: bool
     ) -> _Inspection:
         files = view.data.files.by_path
         kinds = {p: f.source.format for p, f in files.items() if looks and not f.gone}
         if looks and not silent:
             known.files = frozenset(kinds)
-        place: tuple[Path, list[Path]] | None = (view.data.path, []) if beside else None
+        facts_from: tuple[Path, list[Path]] | None = (view.data.path, []) if needs_facts else None
         written_at = None if view.progress is None else view.progress.written_at
-        return _Inspection(view.key, written_at, kinds, silent, place)
+        return _Inspection(view.key, written_at, kinds, silent, facts_from)
 
     def _look(self, looks: list[_Inspection]) -> None:
         """Look, on any thread. Where it fails nothing is found: that must not end what reads the
@@ -206,14 +208,14 @@ class Vitals:
         files = {path: kind for inspection in looks for path, kind in inspection.files.items()}
         try:
             with contained():
-                holds, beside = look(files) if files else {}, FactFiles(self._plan)
+                holds, fact_files = look(files) if files else {}, FactFiles(self._plan)
                 found = [
                     replace(
                         inspection,
                         holds={path: holds[path] for path in inspection.files if path in holds},
                         facts=None
                         if inspection.facts_from is None
-                        else beside.read(*inspection.facts_from),
+                        else fact_files.read(*inspection.facts_from),
                     )
                     for inspection in looks
                 ]

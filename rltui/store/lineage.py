@@ -160,8 +160,7 @@ class Lineage:
         return {t for b in (*dropped, *freed) for t in b.columns}
 
     def _free_copies_of(self, gone: set[Path]) -> list[Branch]:
-        """Forget which files are copies of some that have other points now; returns the branches
-        of these copies."""
+        """Files with an original in ``gone`` are no longer copies; returns their branches."""
         freed = {copy for copy, original in self.copies.items() if original in gone}
         self.copies = {c: o for c, o in self.copies.items() if c not in freed}
         self.freed |= freed

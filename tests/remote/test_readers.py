@@ -34,14 +34,9 @@ def readers(
     groups: Sequence[Sequence[tuple[int, Path]]], options: ReaderOptions | None = None
 ) -> JoinedReader:
     """A reader for each group of numbered logdirs."""
+    options = options or ReaderOptions()
     return JoinedReader(
-        GroupReader(
-            "",
-            [path for _, path in group],
-            [n for n, _ in group],
-            options or ReaderOptions(),
-            open_one,
-        )
+        GroupReader("", [p for _, p in group], [n for n, _ in group], options, open_one)
         for group in groups
     )
 
@@ -142,10 +137,7 @@ class BrokenReader(Reader):
 
 
 def with_broken(good: Path, bad: Path) -> JoinedReader:
-    groups = []
-    for number, (path, kind) in enumerate(((good, Reader), (bad, BrokenReader))):
-        groups.append(group_of(number, path, kind))
-    return JoinedReader(groups)
+    return JoinedReader([group_of(0, good), group_of(1, bad, BrokenReader)])
 
 
 def test_batches_are_handed_over_before_the_error_of_another_part(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """Of the head, as the cluster calls it; that of the command line where it does not say."""
+        """Address of the head as the cluster reports it, else that of the command line."""
         with suppress(Exception):
             return clean(str(ray.get_runtime_context().gcs_address)) or self._named
         return self._named
@@ -77,7 +77,7 @@ class Cluster:
         return str(ray.__version__)
 
     def ship_code(self) -> bool:
-        """Connect anew such that Ray copies rltui to the nodes; False if it has done so."""
+        """Reconnect so that Ray copies rltui to the nodes; False if done before."""
         if self._ships:
             return False
         self._ships = True
@@ -127,7 +127,7 @@ class Cluster:
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def wait(self, calls: Sequence[Any], timeout_s: float) -> list[Any]:
-        """Those of the calls under way that have ended, at least one unless time is over."""
+        """The calls that have ended: at least one, unless ``timeout_s`` passes first."""
         if not calls:
             time.sleep(timeout_s)
             return []

@@ -18,7 +18,7 @@ from rltui.remote.ray.message import Looked, Opening, Search, Wanted
 from rltui.remote.ray.places import UNREACHABLE, Places
 from rltui.remote.ray.survey import ClusterFacts, cluster_facts
 from rltui.remote.reader_options import ReaderOptions
-from rltui.remote.rereading import Rereading, StreamedReader
+from rltui.remote.rereading import EndError, Rereading, StreamedReader
 from rltui.remote.wire.messages import Again
 from rltui.sources.follow.queued import BatchQueue, ReaderState
 from rltui.version import __version__
@@ -32,10 +32,6 @@ _RETRY_S, _MOST_RETRY_S = 1.0, 30.0
 #: How often a driver is started again when files are read once.
 _MOST_FAILURES = 3
 _MISSING = "no node of the cluster has this path"
-
-
-class _EndError(Exception):
-    """All has been read once."""
 
 
 class RayReader(StreamedReader):
@@ -57,10 +53,10 @@ class RayReader(StreamedReader):
         self._connected = False
         """Whether the cluster has answered."""
         self._looked: Looked | None = None
-        """Set when every node has been searched."""
+        """The driver's report once every node has been searched."""
         self._follows = True
         self._over = False
-        """Whether all has been read once; runs may still be read again."""
+        """Whether :meth:`read_all` has ended; runs may still be read again."""
 
     # -- once ---------------------------------------------------------------------------------
 
@@ -80,21 +76,21 @@ class RayReader(StreamedReader):
             raise SourceError(f"{missing[0]}: {_MISSING}")
 
     def read_all(self) -> Iterator[Batch]:
-        """Every file of every node to its end. The driver stays: a run may be read again."""
+        """Read every file of every node to its end. The driver stays: runs may be read again."""
         self._follows = False
         self.start()
         try:
             while True:
                 self._queue.wait(None)
                 yield from self._queue.drain()
-        except _EndError:
+        except EndError:
             pass
         failures = self._places.failures
         if failures and not self._places.run_count:
             raise SourceError(failures[0])
 
     def survey(self) -> ClusterFacts:
-        """What every node has; no log is read. Raises UnreachableError."""
+        """List what every node has without reading any log. Raises UnreachableError."""
         places = self._places
         try:
             driver = self._start_driver()
@@ -144,10 +140,11 @@ class RayReader(StreamedReader):
             failures += 1
 
     def _serve_one(self) -> bool:
-        """Queue what the driver says next; False when the thread is to end. Raises LostError."""
+        """Queue the batches of the next message; False when the thread is to end. Raises
+        LostError."""
         if not (self._follows or self._over) and self._places.ended:
             self._over = True
-            self._queue.fail(_EndError())
+            self._queue.fail(EndError())
         driver = self._driver
         return driver is not None and self._put(self._places.receive(driver.receive()))
 
@@ -175,7 +172,7 @@ class RayReader(StreamedReader):
     # -- driver -------------------------------------------------------------------------------
 
     def _send(self, message: object) -> bool:
-        """Say something to the driver; False where there is none."""
+        """Send a message to the driver; False where none runs."""
         driver = self._driver
         try:
             if driver is not None:
@@ -220,7 +217,7 @@ class RayReader(StreamedReader):
 
     @property
     def state(self) -> ReaderState:
-        """How the logdirs are doing; of the runs of one node nothing is known."""
+        """State of the logdirs, over all nodes."""
         places = self._places
         missing = self._missing if self._looked else ()
         return ReaderState(

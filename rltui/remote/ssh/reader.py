@@ -1,8 +1,8 @@
 """Reads the logdirs of one host through ``ssh HOST rltui stream``.
 
-The far side finds, reads and decodes; batches arrive here. When the connection is lost, its runs
-get a note, and it is tried again and again: the far side is sent what has arrived of each file and
-goes on from there, so that nothing is lost and nothing comes twice.
+The far side finds, reads and decodes logs and sends batches. When the connection is lost, its runs
+get a note and the reader reconnects: it tells the far side how much of each file has arrived, so
+that no point is lost and none comes twice.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SshReader(StreamedReader):
         self._host = logdirs[0].authority
         super().__init__(BatchQueue(), f"rltui-ssh-{self._host}")
         self._command = ssh_command(self._host, [p.place for p in logdirs], os.environ)
-        # an empty file is then no error there, but one missing path does not hide the others
+        # the far side then reports missing paths as notes, and the other logdirs are still read
         partial = options.partial and len(logdirs) > 1
         self._options = replace(options, waits=True) if partial else options
         self._waits = options.waits
@@ -59,16 +59,16 @@ class SshReader(StreamedReader):
         self._outage = Outage(options)
         self._talk: Conversation | None = None
         self._last = State()
-        """What the far side said last, before the present connection."""
+        """Newest state of the connection before the present one."""
         self._paths: Paths
         self._clock_offset_s = 0.0
-        """Seconds by which the host's clock is ahead."""
+        """Seconds by which the host's clock is ahead of the local one."""
         self._tried = False
-        """Whether it was searched, with whatever success."""
+        """Whether :meth:`scan` was called."""
         self._opening = threading.Lock()
         """Held while a connection is made, which :meth:`stop` then ends."""
         self._searching = False
-        """Whether a thread, not necessarily that of the caller, waits for a search."""
+        """Whether some thread waits for a search."""
 
     # -- once ---------------------------------------------------------------------------------
 
@@ -93,8 +93,7 @@ class SshReader(StreamedReader):
             raise SourceError(f"{self._host}: {text}") from None
 
     def read_all(self) -> Iterator[Batch]:
-        """Every source to its end. What cannot be had because the connection is lost, and lost
-        again, is noted."""
+        """Read every source to its end. If the connection is lost several times, a note says so."""
         if not self._tried:
             self.scan()
         for attempt in range(_ATTEMPTS):
@@ -189,7 +188,7 @@ class SshReader(StreamedReader):
 
     @property
     def state(self) -> ReaderState:
-        """That of the far side, and whether it can be reached."""
+        """State of the far side, and whether it can be reached."""
         far, talk, lost = self._far_state, self._talk, self._outage.message
         notes, unclaimed = far.notes or (), far.unclaimed or ()
         if lost:
@@ -261,20 +260,20 @@ class SshReader(StreamedReader):
 
 
 class Outage:
-    """Since when one host cannot be reached, and why."""
+    """Tracks since when and why one host cannot be reached."""
 
     def __init__(self, options: ReaderOptions) -> None:
         self._clock = options.clock
         self._trouble = Trouble()
         self._began = 0.0
         self.since: float | None = None
-        """When it was found to be out of reach, seconds since the epoch; None while it is not."""
+        """When the outage was noticed, seconds since the epoch; None while there is none."""
         self.message = ""
-        """Why it cannot be reached, and since when; empty while it can. Stands behind a path,
-        which names the host."""
+        """Why and since when the host cannot be reached; empty while it can. The path that a note
+        shows before it names the host."""
 
     def begin(self, why: str, what: str = "not reachable") -> None:
-        """An attempt has failed."""
+        """Note a failed attempt."""
         if self.since is None:
             self.since = self._clock.now()
             self._began = self._clock.monotonic()
@@ -282,13 +281,13 @@ class Outage:
         self.message = f"{what} since {at}: {why}"
 
     def for_runs(self) -> Notes:
-        """What its runs are to be noted about an outage that lasts, once."""
+        """Notes for the runs of the host, once per outage, when it has lasted long enough."""
         lasted = self._clock.monotonic() - self._began
         if self.since is None or lasted < _NOTED_S or self._trouble.message:
             return ()
         return self._trouble.failed(self.message)
 
     def end(self) -> Notes:
-        """It can be reached again; returns what its runs are to be noted."""
+        """End the outage; returns notes for the runs of the host."""
         self.since, self.message = None, ""
         return self._trouble.over()
