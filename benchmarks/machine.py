@@ -17,6 +17,7 @@ _PACKAGES = [
     "numpy",
     "orjson",
     "textual",
+    "watchdog",
     "tensorboard",
     "tensorboard-data-server",
     "tbparse",

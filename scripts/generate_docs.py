@@ -221,7 +221,7 @@ def diagnoses_page(catalogue: Catalogue) -> str:
             names = " or ".join(titles) or ", ".join(f"`{k}`" for k in check.metrics)
             lines.append(f"- {'check first' if check.first else 'then'}: {names}: {check.ask}")
         lines += ["", f"Usual causes: {symptom.causes}. {symptom.advice}"]
-        rules = ", ".join(f"`{s}`" for s in dict.fromkeys(s.rule for s in symptom.found))
+        rules = ", ".join(f"`{s}`" for s in dict.fromkeys(s.rule for s in symptom.found if s.rule))
         shown = f"Shown by {rules}. " if rules else ""
         lines += ["", f"{shown}Source: {symptom.source}."]
     return "\n".join(lines) + "\n"

@@ -27,7 +27,7 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "framing": ("rltui/formats/tfevents/framing.py", ("tests/formats/test_framing.py",)),
     "lineage": (
         "rltui/store/lineage.py",
-        ("tests/store/test_lineage.py", "tests/store/test_copies.py"),
+        ("tests/store/test_continuation.py", "tests/store/test_copies.py"),
     ),
     "engine": (
         "rltui/health/engine.py",

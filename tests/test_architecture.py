@@ -16,7 +16,7 @@ from rltui.session.meaning import open_catalogue
 from tests.places import ROOT
 
 #: Imported only when a command needs them: they cost start-up time and memory.
-HEAVY = {"textual", "rich", "plotext", "tensorboard"}
+HEAVY = {"textual", "rich", "plotext", "watchdog", "tensorboard"}
 
 
 def python(code: str) -> str:
@@ -39,16 +39,16 @@ def loaded_after(code: str) -> set[str]:
     return set(python(f"{code}\n{report}").splitlines()[-1].split())
 
 
-def test_session_brings_no_toolkit() -> None:
-    assert not loaded_after("import rltui.session") & HEAVY
-
-
 @pytest.mark.parametrize(
-    "module", ["rltui", "rltui.cli", "rltui.config", "rltui.core.yaml_document"]
+    "modules",
+    [
+        "rltui, rltui.cli, rltui.config, rltui.core.yaml_document",
+        "rltui.session, rltui.demo, rltui.draw, rltui.facts, rltui.output",
+    ],
 )
-def test_light_modules_bring_nothing_heavy(module: str) -> None:
-    loaded = loaded_after(f"import {module}")
-    assert not loaded & (HEAVY | {"numpy", "yaml", "orjson"})
+def test_modules_bring_nothing_heavy(modules: str) -> None:
+    loaded = loaded_after(f"import {modules}")
+    assert not loaded & (HEAVY if "session" in modules else HEAVY | {"numpy", "yaml", "orjson"})
 
 
 @pytest.mark.parametrize("arguments", [["check", "--help"], ["--help"], ["--version"]])
@@ -65,29 +65,6 @@ assert not code, code
     assert not loaded_after(code) & (HEAVY | {"numpy", "yaml", "orjson"})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "modules"),
-    [
-        (["check", "--help"], set()),
-        (["explain", "kl.old_new"], {"reports"}),
-        (["--version"], set()),
-    ],
-)
-def test_a_command_brings_only_its_module(arguments: list[str], modules: set[str]) -> None:
-    code = f"""
-import sys
-from rltui.cli import main
-try:
-    main({arguments!r})
-except SystemExit:
-    pass
-from rltui.commands.verbs import VERBS
-print()
-print(*(v.module for v in VERBS if "rltui.commands." + v.module in sys.modules))
-"""
-    assert set(python(code).splitlines()[-1].split()) == modules
-
-
 def test_a_kept_line_brings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     log = ROOT / "tests" / "fixtures" / "labelled" / "verl"
@@ -99,11 +76,6 @@ def test_a_kept_line_brings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     large = {"typing", "argparse", "re", "enum", "pathlib", "collections", "contextlib"}
     bare = loaded_after("pass")
     assert not (loaded - bare) & (HEAVY | large)
-
-
-@pytest.mark.parametrize("module", ["rltui.demo", "rltui.draw", "rltui.facts", "rltui.output"])
-def test_floor_5_brings_no_toolkit(module: str) -> None:
-    assert not loaded_after(f"import {module}") & HEAVY
 
 
 def test_only_the_catalogue_names_metrics() -> None:

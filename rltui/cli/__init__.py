@@ -1,7 +1,7 @@
 """The command line: exit codes, errors to standard error.
 
-``program`` runs a command, ``parser`` holds the argument tree, ``synopsis`` what it says to
-``completion`` and ``manual``, ``debug_log`` what ``--debug`` writes. Nothing is imported that the
+``program`` parses the arguments and runs a command, ``completion`` and ``manual`` write what shells
+and ``man`` show of the verbs, ``debug_log`` what ``--debug`` writes. Nothing is imported that the
 command does not need: a status bar asks every few seconds.
 """
 

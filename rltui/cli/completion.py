@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rltui.commands.verbs import HELP_VERB, MAIN, VERBS, Option
 from rltui.core.installation import shipped
@@ -105,31 +105,29 @@ def _bash() -> str:
     return _BASH % {
         "skipped": "|".join(c for o in MAIN for c in o.choices),
         "commands": "|".join(names),
-        "values": _bash_values(taken),
+        "values": "\n".join(_bash_values(taken)),
         "options": "\n".join(options),
         "words": " ".join(names),
         "operands": "\n".join(operands),
     }
 
 
-def _bash_values(taken: Mapping[str, Iterable[Option]]) -> str:
-    """What completes values, each with the options that take them."""
+def _bash_values(taken: Mapping[str, Iterable[Option]]) -> Iterator[str]:
+    """What completes values, each with the options that take them; without a word readline
+    completes paths."""
     values: dict[str, list[str]] = {}
-    for name, options in taken.items():
-        for option in options:
-            if option.value:
-                where = values.setdefault(_bash_value(option), [])
-                where += [f"{name}:{n}" for n in option.names]
-    return "\n".join(
-        f"        {'|'.join(where)})\n            {action} ;;" for action, where in values.items()
-    )
+    for name, known in taken.items():
+        for option in (o for o in known if o.value):
+            if words := " ".join(known_values(option)):
+                action = f"COMPREPLY=($(compgen -W '{words}' -- \"$current\")); return"
+            elif option.is_path:
+                action = "return"
+            else:
+                action = "compopt +o bashdefault +o default 2>/dev/null; return"
+            values.setdefault(action, []).extend(f"{name}:{n}" for n in option.names)
 
-
-def _bash_value(option: Option) -> str:
-    """What completes the value of an option; without a word readline completes paths."""
-    if words := " ".join(known_values(option)):
-        return f"COMPREPLY=($(compgen -W '{words}' -- \"$current\")); return"
-    return "return" if option.is_path else "compopt +o bashdefault +o default 2>/dev/null; return"
+    for action, where in values.items():
+        yield f"        {'|'.join(where)})\n            {action} ;;"
 
 
 # -- zsh -----------------------------------------------------------------------------------

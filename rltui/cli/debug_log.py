@@ -68,7 +68,17 @@ class DebugLog:
         threading.excepthook = self._thread_failed
         faulthandler.enable(self._file)
         faulthandler.register(signal.SIGUSR1, self._file)
-        self._describe(os.environ)
+
+        _logger.info("rltui %s, Python %s", __version__, platform.python_version())
+        _logger.info("%s", platform.platform())
+        _logger.info("command: rltui %s", shlex.join(self._arguments))
+        _logger.info("packages: %s", _pairs(packages()["packages"]))
+        known = {
+            k: "..." if k.upper().startswith(_SECRET) else v
+            for k, v in os.environ.items()
+            if k in _VARIABLES or k.startswith("RLTUI_")
+        }
+        _logger.info("environment: %s", _pairs(known))
 
         return self
 
@@ -104,18 +114,6 @@ class DebugLog:
     def failed(self, error: BaseException) -> None:
         """Write the traceback of an internal error."""
         _logger.error("internal error", exc_info=error)
-
-    def _describe(self, environ: Mapping[str, str]) -> None:
-        _logger.info("rltui %s, Python %s", __version__, platform.python_version())
-        _logger.info("%s", platform.platform())
-        _logger.info("command: rltui %s", shlex.join(self._arguments))
-        _logger.info("packages: %s", _pairs(packages()["packages"]))
-        known = {
-            k: "..." if k.upper().startswith(_SECRET) else v
-            for k, v in environ.items()
-            if k in _VARIABLES or k.startswith("RLTUI_")
-        }
-        _logger.info("environment: %s", _pairs(known))
 
     def _thread_failed(self, failure: threading.ExceptHookArgs) -> None:
         name = failure.thread.name if failure.thread else "?"

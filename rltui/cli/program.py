@@ -128,7 +128,14 @@ def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
     name = next((w for w in words[_after_common(words) :] if not w.startswith("-")), "")
     child = parser.commands.get(name)
     if child is not None:
-        _check_options(words, child, parser)
+        # the first option that the command does not have; argparse would first ask for what else
+        # is missing
+        known = {*child._option_string_actions, *parser._option_string_actions}
+        for word in takewhile(lambda w: w != "--", words):
+            option = word.partition("=")[0]
+            if option.startswith("--") and " " not in word and option not in known:
+                child.error(f"no option {option}{did_you_mean(_nearest(option, known))}")
+
     options, surplus = parser.parse_known_args(words)
     if surplus:
         (child or parser).error(f"unexpected argument {surplus[0]!r}")
@@ -143,16 +150,6 @@ def needed_verbs(words: Sequence[str]) -> Sequence[Verb]:
     if rest and rest[0] in NAMES:
         return (VERBS[NAMES.index(rest[0])],)
     return () if rest == ["--version"] else VERBS
-
-
-def _check_options(words: Iterable[str], child: Parser, parser: Parser) -> None:
-    """Exit at the first option that the command does not have. argparse would first ask for what
-    else is missing."""
-    known = {*child._option_string_actions, *parser._option_string_actions}
-    for word in takewhile(lambda w: w != "--", words):
-        name = word.partition("=")[0]
-        if name.startswith("--") and " " not in word and name not in known:
-            child.error(f"no option {name}{did_you_mean(_nearest(name, known))}")
 
 
 def _nearest(word: str, known: Iterable[str]) -> str | None:
@@ -191,11 +188,13 @@ def run(arguments: Sequence[str]) -> int:
     # core, and the garbage collector would scan the imported modules over and over.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(20_000, 20, 20)
+
     words = spelled_out(arguments, (*NAMES, "help"))
     options = parse(build_parser(needed_verbs(words)), words)
     options.arguments = arguments
     choose_colour(options.color, os.environ)
     options.debug_log = _debug_log(arguments) if options.debug else None
+
     with options.debug_log or nullcontext():
         return _guarded(options)
 

@@ -33,9 +33,10 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level, worst
 from rltui.core.text import clean
 from rltui.files.disk import check_target, target_file
-from rltui.output.text_report import painter
+from rltui.output.text_report import check_text, event_text, painter, status_line
 from rltui.session import Session
 from rltui.session.event import Event, Watcher, updates
+from rltui.sources.discovery.logdir import similar_to
 
 if TYPE_CHECKING:
     from rltui.config import HooksConfig
@@ -126,6 +127,7 @@ def _judged(options: argparse.Namespace) -> tuple[int, str]:
     config = open_config(options)
     # a mistake beside a pipe is told now, not when the training is over
     session = open_session(options, config, partial=not is_piped(options))
+
     count = _process_count(options, session)
     if count > 1 or options.ray:
         from rltui.commands.check_jobs import divided  # processes are seldom worth their start
@@ -136,6 +138,7 @@ def _judged(options: argparse.Namespace) -> tuple[int, str]:
             report_trouble(session)
             code = _with_missing(_code_of(options, found.level), session)
             return with_faults(code, found.faults), text
+
     session.read_all()
     text = _document(options, session)
     return with_faults(_code(options, session), session.faults), text
@@ -170,12 +173,9 @@ def _document(options: argparse.Namespace, session: Session) -> str:
 
         return openmetrics(session, options.metrics)
     if options.format == "line":
-        from rltui.output.text_report import status_line  # one form of four
-
         return status_line(session) + "\n"
     if not any(r.is_readable for r in session.runs()):
         return ""  # what is missing is written to standard error
-    from rltui.output.text_report import check_text  # one form of four
 
     return _painted(options, check_text(session))
 
@@ -229,7 +229,6 @@ def _follow(options: argparse.Namespace) -> int:
 def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
     """Wait until one of the paths exists, if they are of this machine and none does; say so."""
     from rltui.pages.runs.lines import absent_words  # seldom awaited
-    from rltui.sources.discovery.logdir import similar_to  # seldom awaited
 
     if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
         return
@@ -244,7 +243,6 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
     """Print changes until interrupted, or until all input has ended; on standard error, what got
     out of reach, and what can be reached again."""
     from rltui.output.json_document import event_line, event_message  # not for a verdict in text
-    from rltui.output.text_report import event_text  # not for a verdict in another form
     from rltui.session.hook import open_hook  # only who follows has one
 
     paint = painter(wants_colour(sys.stdout, os.environ))

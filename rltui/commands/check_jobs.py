@@ -15,7 +15,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -115,8 +115,13 @@ def _size(run: RunFiles) -> int:
 def judged(share: Share) -> list[CheckedRun]:
     """The runs of a share, read to their end. Raises SourceError if this host has not their
     files."""
-    if share.elsewhere:
-        _need_files(share)
+    for file in (file for run in share.runs for file in run.files if share.elsewhere):
+        if not file.path.exists():
+            raise SourceError(
+                f"{file.path}: is not on the host {socket.gethostname()}; --ray needs paths "
+                "that all nodes see (ray:///PATH reads what lies on each node)"
+            )
+
     collected = gc.isenabled()
     gc.disable()  # what is read is needed to the end: nothing is garbage
     try:
@@ -136,16 +141,6 @@ def _checked(run: Any, *, json: bool) -> CheckedRun:
     entry = run_entry(run)
     faults = tuple(fault.text for fault in run.faults.values())
     return replace(found, badge="", standing="", lines=(), faults=faults, entry=entry)
-
-
-def _need_files(share: Share) -> None:
-    for run in share.runs:
-        for file in run.files:
-            if not file.path.exists():
-                raise SourceError(
-                    f"{file.path}: is not on the host {socket.gethostname()}; --ray needs paths "
-                    "that all nodes see (ray:///PATH reads what lies on each node)"
-                )
 
 
 class Judged:
@@ -191,11 +186,8 @@ def _read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
     return MappingProxyType(items)
 
 
-def _reduced(mapping: MappingProxyType[Any, Any]) -> tuple[Any, tuple[dict[Any, Any]]]:
-    return _read_only, (dict(mapping),)
-
-
-copyreg.pickle(MappingProxyType, _reduced)  # part of a configuration
+# part of a configuration
+copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 # -- processes -----------------------------------------------------------------------------
@@ -213,15 +205,21 @@ def in_processes(
     """
     workers: dict[Connection, SpawnProcess] = {}
     try:
-        with _interrupts_blocked():
+        # Ctrl+c is for this process, which ends the others: they inherit that it is blocked
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
             for _ in items:
                 connection, process = _started()
                 workers[connection] = process
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
         for connection, item in zip(workers, items, strict=True):
             with suppress(OSError):  # it has ended, which its result says
                 connection.send((function, item))
         for item in here:
             yield function(item)
+
         waiting = set(workers)
         while waiting:
             ready = wait(list(waiting))
@@ -254,16 +252,6 @@ def _result(connection: Connection) -> Any:
     if error:
         raise RltuiError(error) if expected else RuntimeError(error)
     return result
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Ctrl+c is for this process, which ends the others: they inherit that it is blocked."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _work(connection: Connection) -> None:

@@ -68,7 +68,8 @@ class Departure:
     def __init__(self, output: TextIO, *, debugged: bool = False) -> None:
         """``output`` is the stream without which the verb is of no use."""
         self._signals = [n for n in _SIGNALS if not (debugged and n == signal.SIGUSR1)]
-        self._code = 0
+        self.code = 0
+        """128 + the signal that ended the verb; 0 when none did."""
         self._interrupted = False
         """Whether SystemExit was raised: anywhere, such as in the middle of an import."""
         self._output = _descriptor(output)
@@ -83,11 +84,6 @@ class Departure:
         self._wakeup = -1
         self._stderr = sys.__stderr__
         self._thread = threading.Thread(target=self._watch, name="rltui-departure", daemon=True)
-
-    @property
-    def code(self) -> int:
-        """128 + the signal that ended the verb; 0 when none did."""
-        return self._code
 
     def __enter__(self) -> Departure:
         self._pipe = os.pipe()
@@ -106,9 +102,9 @@ class Departure:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        if self._code == 0 and self._is_gone():
+        if self.code == 0 and self._is_gone():
             self._depart(signal.SIGHUP)
-        if self._code:
+        if self.code:
             # The process ends: the thread, the handlers and the output stay, and what failed
             # because the terminal is gone, or in consequence of SystemExit, is no error.
             _silence()
@@ -143,20 +139,20 @@ class Departure:
             yield
         finally:
             self._exit_app = None
-            if not self._code:
+            if not self.code:
                 self._rescue = str
                 _replace_stderr(self._stderr)
 
     def _leave(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal."""
         del frame
-        if self._code or not self._counts(number):
+        if self.code or not self._counts(number):
             return
         self._depart(number)
         if self._exit_app is None:
             self._interrupted = True
-            raise SystemExit(self._code)
-        exit_app = partial(self._exit_app, return_code=self._code)
+            raise SystemExit(self.code)
+        exit_app = partial(self._exit_app, return_code=self.code)
         loop = None
         if "asyncio" in sys.modules:
             with contextlib.suppress(RuntimeError):  # not running yet, or no more
@@ -168,7 +164,7 @@ class Departure:
 
     def _depart(self, number: int) -> None:
         """From now on the verb ends."""
-        self._code = 128 + number
+        self.code = 128 + number
         for other in _JOB_CONTROL:
             signal.signal(other, _ignored)
         with contextlib.suppress(OSError):  # for a hang-up that was noticed without a signal
@@ -202,13 +198,10 @@ class Departure:
                     return
                 for number in _SIGNALS:
                     if number in numbers and self._counts(number):
-                        self._end(128 + number)
-
-    def _end(self, code: int) -> None:
-        """Give an orderly end its time; it does not come back."""
-        time.sleep(GRACE_S)
-        _within(_FORCE_S, self._force)
-        os._exit(code)
+                        # an orderly end has its time
+                        time.sleep(GRACE_S)
+                        _within(_FORCE_S, self._force)
+                        os._exit(128 + number)
 
     def _force(self) -> None:
         """What is left to do for a process whose main thread is stuck."""

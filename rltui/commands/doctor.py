@@ -109,10 +109,16 @@ def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, A
 
 
 def _logdir(path: Path, config: Config) -> dict[str, Any]:
+    try:
+        catalogue = load_catalogue(config.dialect_dirs)
+    except RltuiError:  # reported with the configuration
+        catalogue = load_catalogue()
+    step_keys = (*words().step_keys, *catalogue.step_keys())
     facts = logdir_facts(
-        *(path, _step_keys(config)), inotify=config.watch.inotify, remote_s=config.watch.remote_s
+        *(path, step_keys), inotify=config.watch.inotify, remote_s=config.watch.remote_s
     )
     cluster = facts.cluster
+
     return {
         "path": str(path),
         "error": facts.error or None,
@@ -147,11 +153,3 @@ def _logdir(path: Path, config: Config) -> dict[str, Any]:
             "bytes_received": cluster.received,
         },
     }
-
-
-def _step_keys(config: Config) -> tuple[str, ...]:
-    try:
-        catalogue = load_catalogue(config.dialect_dirs)
-    except RltuiError:  # reported with the configuration
-        catalogue = load_catalogue()
-    return (*words().step_keys, *catalogue.step_keys())

@@ -58,12 +58,14 @@ def export(options: argparse.Namespace) -> int:
     with kept_open(0):
         session = open_session(options)
         session.read_all(judge=False)
+
     runs = [r for r in session.runs() if r.data.tags]
     if not runs:
         session.finish()  # the verdict says why a job died
         return nothing_readable(options, session)
     tags = _chosen(runs, options.tags) if options.tags else None
     report_notes((n for n in session.troubles() if n.level >= Level.WATCH), _MOST_NOTES)
+
     rows = export_rows(zip(export_names(session, runs), runs, strict=True), tags)
     if target is None:
         emitted(lambda out: _write(rows, form, out.buffer, spreadsheet=options.spreadsheet))

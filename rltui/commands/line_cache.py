@@ -44,7 +44,12 @@ class LineCache:
             directory = os.getcwd()  # noqa: PTH109 - pathlib is large
         except OSError:
             directory = ""
-        settings = sorted((k, v) for k, v in environ.items() if _counts(k))
+        settings = sorted(
+            (name, value)
+            for name, value in environ.items()
+            if name in _VARIABLES
+            or (name.startswith(_PREFIX) and not name.upper().startswith(_SECRET))
+        )
         self._asked = repr((directory, *arguments, settings))
         name = f"{zlib.crc32(self._asked.encode('utf-8', 'surrogateescape')):08x}"
         usable = directory and os.path.isabs(home)  # noqa: PTH117
@@ -75,20 +80,10 @@ class LineCache:
             with open(part, "wb") as file:  # noqa: PTH123
                 file.write(content)
             os.replace(part, self._path)  # noqa: PTH105
-            self._remove_old()
+            oldest = time.time() - _KEPT_S
+            with os.scandir(self._directory) as entries:
+                for entry in entries:
+                    if entry.stat(follow_symlinks=False).st_mtime < oldest:
+                        os.unlink(entry.path)  # noqa: PTH108
         except OSError:
             pass
-
-    def _remove_old(self) -> None:
-        oldest = time.time() - _KEPT_S
-        with os.scandir(self._directory) as entries:
-            for entry in entries:
-                if entry.stat(follow_symlinks=False).st_mtime < oldest:
-                    os.unlink(entry.path)  # noqa: PTH108
-
-
-def _counts(variable: str) -> bool:
-    """Whether the line may depend on a variable."""
-    if variable.startswith(_PREFIX):
-        return not variable.upper().startswith(_SECRET)
-    return variable in _VARIABLES

@@ -73,6 +73,7 @@ def _named(files: Iterable[Path]) -> dict[Path, str | None]:
         if not path.exists():
             raise UsageError(f"no such file: {path}")
         found += _yaml(path) if path.is_dir() else [path]
+
     return dict.fromkeys(found)
 
 

@@ -17,7 +17,7 @@ from rltui.commands.verbs import REPLAY_SPEED
 from rltui.commands.watch import reading, show
 from rltui.core.errors import UsageError
 from rltui.demo import SCENARIOS, DemoWriter, demo_runs
-from rltui.session import RunView, Session
+from rltui.session import Session
 
 #: Names of runs in a message.
 _MOST_NAMES = 5
@@ -37,27 +37,24 @@ def _replay(options: argparse.Namespace, departure: Departure) -> int:
         session = open_session(options, config)
         session.read_all()
         from rltui.tui.playback import ReplayStart  # slow: the line above covers it
-    run = _only_run(session)
-    if run is None:
-        return nothing_readable(options, session)
-    first, to = run.points.first_step or 0, options.to
-    playing = to is None or options.speed is not None
-    session.replay.goto(run, first if playing else to)
-    session.replay.judge()
 
-    return show(session, config, departure, ReplayStart(options.speed or REPLAY_SPEED, to, playing))
-
-
-def _only_run(session: Session) -> RunView | None:
-    """The run to replay, None when there is none that can be. Raises UsageError for several."""
     runs = [r for r in session.runs() if r.points.last_step is not None]
+    if not runs:
+        return nothing_readable(options, session)
     if len(runs) > 1:
         names = ", ".join(r.name for r in runs[:_MOST_NAMES])
         more = ", ..." if len(runs) > _MOST_NAMES else ""
         raise UsageError(
             f"replay shows one run, and there are {len(runs)}: choose with --run ({names}{more})"
         )
-    return runs[0] if runs else None
+
+    (run,) = runs
+    first, to = run.points.first_step or 0, options.to
+    playing = to is None or options.speed is not None
+    session.replay.goto(run, first if playing else to)
+    session.replay.judge()
+
+    return show(session, config, departure, ReplayStart(options.speed or REPLAY_SPEED, to, playing))
 
 
 def demo(options: argparse.Namespace) -> int:

@@ -45,6 +45,7 @@ def snapshot(options: argparse.Namespace) -> int:
     target = None if options.svg is None else check_target(options.svg, options.logdirs)
     session = open_session(options)
     session.read_all()
+
     readable = any(r.is_readable for r in session.runs())
     if options.json:
         emit(dump(snapshot_document(session)))
@@ -83,6 +84,7 @@ def plot(options: argparse.Namespace) -> int:
     runs = [r for r in session.runs() if r.infos]
     if not runs:
         return nothing_readable(options, session)
+
     if options.compare:
         runs = compared(runs, options.compare)
     colour = wants_colour(sys.stdout, os.environ)
@@ -90,6 +92,7 @@ def plot(options: argparse.Namespace) -> int:
     width, height = options.size or (terminal.columns, max(12, terminal.lines * 2 // 3))
     groups = None if options.group_by is None else grouping_named(runs, options.group_by)
     shape = PlotOptions(width, height, options.smooth, options.log, options.x, colour, groups)
+
     charts = []
     for name in names:
         tags = find_tags(runs, name)

@@ -58,18 +58,16 @@ def load_config(
     if named_by_variable and not location.is_file():
         raise UsageError(f"RLTUI_CONFIG: no such file: {location}")
     config = Config()
-    if path is not None or named_by_variable or _readable(location):
+
+    try:
+        readable = location.is_file() and os.access(location, os.R_OK)
+    except OSError:
+        readable = False
+    if path is not None or named_by_variable or readable:
         config = replace(_from_document(read_document(location)), path=location)
     config = replace(config, dirs=config_dirs(path, environ))
+
     return _with_flags(_with_environment(config, environ), flags)
-
-
-def _readable(location: Path) -> bool:
-    """Whether the default file exists and is readable."""
-    try:
-        return location.is_file() and os.access(location, os.R_OK)
-    except OSError:
-        return False
 
 
 def config_path(path: Path | None, environ: Mapping[str, str]) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path, PosixPath
+from urllib.parse import urlsplit
 
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
@@ -18,22 +19,13 @@ PIPE, PIPE_NAME = Path("-"), "standard input"
 #: Parts of a RemotePath: scheme with a colon, authority (host, bucket; may hold user and port),
 #: path. Where :data:`AUTO` is the authority, Ray finds the cluster.
 SSH, RAY, AUTO = "ssh", "ray", "auto"
+#: Schemes of logs that an rltui reads where they are.
+_STREAMED = (SSH, RAY)
 _WEB = ("http", "https")
 #: Protocols that are written with two slashes: no host is called like them.
 _PROTOCOLS = (
-    *_WEB,
-    SSH,
-    RAY,
-    "sftp",
-    "s3",
-    "s3a",
-    "gs",
-    "gcs",
-    "az",
-    "abfs",
-    "abfss",
-    "hdfs",
-    "hf",
+    *(*_WEB, *_STREAMED, "sftp", "s3", "s3a", "gs", "gcs"),
+    *("az", "abfs", "abfss", "hdfs", "hf"),
 )
 #: What gives away a query that lets its bearer in.
 _SECRET = re.compile(r"sig|token|key|credential|secret|passw|auth|access", re.IGNORECASE)
@@ -102,7 +94,7 @@ def is_remote(path: Path) -> bool:
 
 def is_streamed(path: Path) -> bool:
     """Whether a path is read where it is, by an rltui there: nothing else of it can be read."""
-    return isinstance(path, RemotePath) and path.scheme in (SSH, RAY)
+    return isinstance(path, RemotePath) and path.scheme in _STREAMED
 
 
 def identity(path: Path) -> str:
@@ -120,11 +112,14 @@ def parse_logdir(text: str) -> Path:
         raise UsageError("the path is empty; the directory where you are is '.'")
     url = _URL.fullmatch(text)
     if url is not None and url[1].lower() == "file":
-        from urllib.parse import urlsplit  # large, and seldom needed
-
         return Path(urlsplit(text).path)
     host = _HOST_PATH.fullmatch(text)
-    if (url is None and host is None) or _exists(text):
+    try:
+        exists = os.path.lexists(text)
+    except ValueError:  # a NUL
+        exists = False
+
+    if (url is None and host is None) or exists:
         return Path(text)
     if url is None:
         assert host is not None
@@ -134,17 +129,11 @@ def parse_logdir(text: str) -> Path:
             raise UsageError(f"{clean(text)}: no address; did you mean {clean(meant)}?")
         below = path if path.startswith(("/", "~")) else f"~/{path}"
         return RemotePath(f"{SSH}:", host[1], below.lstrip("/"))
+
     scheme, rest = url[1].lower(), url[2]
     authority, _, path = rest.partition("/")
     _check(scheme, authority, text)
     return RemotePath(f"{scheme}:", authority or (AUTO if scheme == RAY else ""), path.lstrip("/"))
-
-
-def _exists(text: str) -> bool:
-    try:
-        return os.path.lexists(text)
-    except ValueError:  # a NUL
-        return False
 
 
 def _check(scheme: str, authority: str, text: str) -> None:

@@ -21,8 +21,7 @@ class RunKey(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A problem with a file: something skipped, corrupt or vanished.
 
     ``offset`` is the byte position in the file, None for the file as a whole.
@@ -34,8 +33,7 @@ class Note:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+class Restart(NamedTuple):
     """The writer of this file starts again at ``step`` (SessionLog START).
 
     Points of the run at or beyond ``step`` that were logged before it are superseded.
@@ -44,8 +42,7 @@ class Restart:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class TextPoint:
+class TextPoint(NamedTuple):
     """A text that a run logged (sample, hyperparameter table)."""
 
     tag: str
@@ -54,8 +51,7 @@ class TextPoint:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class LogTail:
+class LogTail(NamedTuple):
     """The last lines of a console log, cleaned, oldest first."""
 
     lines: tuple[str, ...]
@@ -75,8 +71,7 @@ class Joined(Enum):
     """Nothing contradicts it; its points must confirm it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceInfo:
+class SourceInfo(NamedTuple):
     """The state of one log file of a run after the newest batch."""
 
     path: Path

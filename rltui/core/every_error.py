@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.errors import DocumentError, RltuiError
 from rltui.core.yaml_document import Node, edited
@@ -39,34 +39,28 @@ def every_error(path: Path, read: Callable[[], object]) -> list[RltuiError]:
     document = _Document(path)
     found: list[DocumentError] = []
     for _ in range(4 * MOST):
-        error = _raised(document, read)
-        if error is None:
+        try:
+            with edited(document.edit):
+                read()
             break
+        except RltuiError as raised:
+            error = raised
+
         if not isinstance(error, DocumentError) or error.path != path:
-            return [*_in_order(found), error]
+            return [*sorted(found, key=_place_of), error]
         if not document.is_consequence(error):
             found.append(error)
         if not document.repair(error) or len(found) == MOST:
             break
 
-    return [*_in_order(found)]
+    return [*sorted(found, key=_place_of)]
 
 
-def _raised(document: _Document, read: Callable[[], object]) -> RltuiError | None:
-    try:
-        with edited(document.edit):
-            read()
-    except RltuiError as error:
-        return error
-    return None
+def _place_of(error: DocumentError) -> tuple[int, int]:
+    return error.line or 0, error.column or 0
 
 
-def _in_order(errors: list[DocumentError]) -> list[DocumentError]:
-    return sorted(errors, key=lambda e: (e.line or 0, e.column or 0))
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """A node of the newest reading. It is kept, so that no other has its identity."""
 
     node: Node

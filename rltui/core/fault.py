@@ -12,8 +12,8 @@ import platform
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 from rltui.core.errors import RltuiError
@@ -27,8 +27,7 @@ NOT_SHOWN = "could not be shown"
 _KEPT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What went wrong, for people."""
 
     what: str
@@ -63,19 +62,16 @@ def reported(error: Exception, what: str) -> Fault:
     name = f"{crc32(f'{type(error).__name__}|{place}'.encode()):08x}.txt"
     report: Path | None = state_directory(os.environ) / "faults" / name
     assert report is not None
+
     if not report.exists():
-        report = _written(report, "".join(traceback.format_exception(error)))
+        head = f"rltui {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+        lines = "".join(traceback.format_exception(error)).split("\n")
+        try:
+            write_private(report, head + "\n".join(map(clean, lines)))
+            kept = sorted(report.parent.glob("*.txt"), key=lambda p: p.stat().st_mtime)
+            for old in kept[:-_KEPT]:
+                old.unlink(missing_ok=True)
+        except OSError:
+            report = None
 
     return Fault(what, clean(f"{type(error).__name__}: {error}")[:200], report)
-
-
-def _written(report: Path, trace: str) -> Path | None:
-    head = f"rltui {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
-    try:
-        write_private(report, head + "\n".join(map(clean, trace.split("\n"))))
-        kept = sorted(report.parent.glob("*.txt"), key=lambda p: p.stat().st_mtime)
-        for old in kept[:-_KEPT]:
-            old.unlink(missing_ok=True)
-    except OSError:
-        return None
-    return report

@@ -9,6 +9,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -87,8 +88,6 @@ def _value(entry: str, key: str) -> str:
 
 def packages() -> dict[str, Any]:
     """Versions of what rltui requires, which extras are installed, and how others are added."""
-    from importlib import metadata  # large: only reports need it
-
     try:
         required = metadata.requires("rltui") or []
     except metadata.PackageNotFoundError:  # run from a checkout

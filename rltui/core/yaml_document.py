@@ -20,12 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import (
-    Any,
-    NamedTuple,
-    NoReturn,
-    TypeVar,
-)
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from rltui.core.errors import DocumentError
 from rltui.core.installation import shipped
@@ -188,13 +183,6 @@ def edited(edit: Edit) -> Iterator[None]:
         _EDIT.reset(token)
 
 
-def _edited(root: Node) -> Node:
-    edit = _EDIT.get()
-    if edit is not None:
-        edit(root)
-    return root
-
-
 def nearest(word: str, options: Iterable[str]) -> str | None:
     """The option most similar to ``word``, or None when none is close."""
     import difflib  # loaded after a mistake only
@@ -261,13 +249,15 @@ def parse_document(text: str, path: Path) -> Node:
 
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loader = loader_class(text)
+
     try:
         if sum(map(text.count, _OPENERS)) > _MAX_OPENED:
             _check_depth(text, path, loader_class)
-        root = loader.get_single_node()
-        if root is None:
-            return _edited(Node({}, path, 1, 1))
-        return _edited(_Converter(loader, path).convert(root, 0))
+        found = loader.get_single_node()
+        root = Node({}, path, 1, 1) if found is None else _Converter(loader, path).convert(found, 0)
+        if edit := _EDIT.get():
+            edit(root)
+        return root
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = f"not valid YAML: {error.problem or error.context}"

@@ -22,7 +22,7 @@ from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
 from rltui.demo.course import MAX_RESPONSE
-from rltui.demo.scenario import SCENARIOS, rows_of
+from rltui.demo.scenario import SCENARIOS, Rows
 from rltui.demo.verl_tags import KL_COEF, RESPONSES, SAMPLES_PER_PROMPT, VALIDATE_EVERY, Row
 
 #: Seconds between two records; verl writes one record per value.
@@ -79,9 +79,11 @@ class DemoRun:
             raise UsageError(message, hint=nearest(scenario, SCENARIOS))
         if total_steps < 1:
             raise UsageError("a demo run has at least one step")
+
         self.scenario = SCENARIOS[scenario]
         if self.scenario.runs:
             raise UsageError(f"{scenario!r} stands for several runs")
+
         self.total_steps = total_steps
         self._seed = seed
         self.directory = directory
@@ -91,7 +93,7 @@ class DemoRun:
         self._clock = clock or SystemClock()
         ends = self.scenario.onset_of(total_steps) if self.scenario.ending else None
         self._last = total_steps if ends is None else ends
-        self._rows = rows_of(self.scenario, seed, total_steps)
+        self._rows = Rows(self.scenario, seed, total_steps)
         self._newest: deque[tuple[int, Row]] = deque(maxlen=_CONSOLE_ROWS)
         self._wall = -math.inf
         self._next: Row = self._rows.make(0)
@@ -153,9 +155,13 @@ class DemoRun:
         from tensorboard.compat.proto import event_pb2, summary_pb2  # heavy
 
         if self._writer is None:
-            self._writer = _open_writer(self.directory, wall)
-        if self.scenario.trainer == "verl":
-            self._write_beside(step, row)
+            self._open_writer(wall)
+        if self.scenario.trainer == "verl" and step == 0:
+            lr = self.scenario.lr
+            write_settings(self.directory, lr=lr, seed=self._seed, total_steps=self.total_steps)
+        if self.scenario.trainer == "verl" and step % VALIDATE_EVERY == 0:
+            write_samples(self.directory, step, row, self._seed)
+
         step *= self._rows.stride
         self._newest.append((step, row))
         wall = max(wall, self._wall + _BETWEEN_RECORDS)
@@ -167,12 +173,17 @@ class DemoRun:
             event = event_pb2.Event(wall_time=self._wall, step=step, summary=summary)
             self._writer.write(event.SerializeToString())
 
-    def _write_beside(self, step: int, row: Row) -> None:
-        if step == 0:
-            lr = self.scenario.lr
-            write_settings(self.directory, lr=lr, seed=self._seed, total_steps=self.total_steps)
-        if step % VALIDATE_EVERY == 0:
-            write_samples(self.directory, step, row, self._seed)
+    def _open_writer(self, wall: float) -> None:
+        """Open a writer of records; TensorBoard's own for events takes a lock for each, and three
+        times as long."""
+        from tensorboard.compat.proto import event_pb2  # heavy
+        from tensorboard.summary.writer.record_writer import RecordWriter  # heavy
+
+        self.directory.mkdir(parents=True, exist_ok=True)
+        name = f"events.out.tfevents.{int(wall):010d}.{socket.gethostname()}.{os.getpid()}.0"
+        self._writer = RecordWriter((self.directory / name).open("xb"))
+        version = event_pb2.Event(wall_time=wall, file_version="brain.Event:2")
+        self._writer.write(version.SerializeToString())
 
     def _flush(self) -> None:
         if self._writer is not None:
@@ -192,20 +203,6 @@ def demo_runs(
         DemoRun(logdir / name, part, seed, total_steps, clock=clock)
         for name, part, seed in found.runs
     ]
-
-
-def _open_writer(directory: Path, wall: float) -> Any:
-    """Writer of records; TensorBoard's own for events takes a lock for each, and three times as
-    long."""
-    from tensorboard.compat.proto import event_pb2  # heavy
-    from tensorboard.summary.writer.record_writer import RecordWriter  # heavy
-
-    directory.mkdir(parents=True, exist_ok=True)
-    name = f"events.out.tfevents.{int(wall):010d}.{socket.gethostname()}.{os.getpid()}.0"
-    writer = RecordWriter((directory / name).open("xb"))
-    version = event_pb2.Event(wall_time=wall, file_version="brain.Event:2")
-    writer.write(version.SerializeToString())
-    return writer
 
 
 class DemoWriter:
@@ -316,7 +313,8 @@ def _sample(step: int, row: Mapping[str, float], rng: np.random.Generator) -> di
     elif float(rng.random()) < row.get("response_length/clip_ratio", 0.0):
         output, right = f"Let me check again: {a} × {b} = {a * b}. " * 40, False
     else:
-        output = _worked(a, b, c, sign, said)
+        last = f"{a * b} {'-' if sign > 0 else '+'} {c}"
+        output = f"First, {a} × {b} = {a * b}.\nThen {last} = {said}.\n#### {said}"
 
     return {
         "input": f"user\n{question}\nassistant\n",
@@ -325,11 +323,6 @@ def _sample(step: int, row: Mapping[str, float], rng: np.random.Generator) -> di
         "score": float(right),
         "step": step,
     }
-
-
-def _worked(a: int, b: int, c: int, sign: int, said: int) -> str:
-    last = f"{a * b} {'-' if sign > 0 else '+'} {c}"
-    return f"First, {a} × {b} = {a * b}.\nThen {last} = {said}.\n#### {said}"
 
 
 def write_crash(directory: Path, rows: Iterable[tuple[int, Mapping[str, float]]]) -> None:

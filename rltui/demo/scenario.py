@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Protocol
 
 import numpy as np
 
@@ -35,8 +34,12 @@ from rltui.demo.verl_tags import (
     validation_row,
 )
 
-#: (row, progress, failing, noise) -> tags; see :mod:`rltui.demo.verl_tags`.
-_MakeRow = Callable[[int, float, float, np.random.Generator], Row]
+#: Trainers whose rows follow from the step alone: (row, progress, failing, noise) -> tags, and the
+#: steps from row to row. See :mod:`rltui.demo.verl_tags`.
+_TRAINERS: Mapping[str, tuple[Callable[[int, float, float, np.random.Generator], Row], int]] = {
+    "sb3": (ppo_row, SB3_STRIDE),
+    "trl": (dpo_row, TRL_STRIDE),
+}
 
 
 # fmt: off
@@ -112,65 +115,30 @@ _ALL = (
 SCENARIOS: Mapping[str, Scenario] = MappingProxyType({s.id: s for s in _ALL})
 
 
-class Rows(Protocol):
-    """Rows of one run, requested in order from 0."""
+class Rows:
+    """Rows of one run of a scenario, requested in order from 0 to ``total``."""
 
-    stride: int
-    """Steps that are logged from row to row."""
+    def __init__(self, scenario: Scenario, seed: int, total: int) -> None:
+        make, self.stride = _TRAINERS.get(scenario.trainer, (None, 1))
+        """Steps that are logged from row to row."""
+        self._make = make
+        self._course = Course(scenario, seed, total)
+        self._onset = scenario.onset_of(total)
+        self._stretch = USUAL_STEPS / total
+        self._rng = np.random.default_rng([seed, 2 if make is None else 3])
 
     def make(self, row: int) -> Row:
         """The tags of a row and their values; none when nothing is logged."""
-        ...
-
-    def seconds(self, row: Row) -> float:
-        """How long it took."""
-        ...
-
-
-def rows_of(scenario: Scenario, seed: int, total: int) -> Rows:
-    """The rows 0 to ``total`` of a scenario."""
-    if scenario.trainer == "sb3":
-        return _Simple(scenario, seed, total, ppo_row, SB3_STRIDE)
-    if scenario.trainer == "trl":
-        return _Simple(scenario, seed, total, dpo_row, TRL_STRIDE)
-    return _Grpo(scenario, seed, total)
-
-
-class _Grpo:
-    """verl: row 0 is the validation before the first step."""
-
-    stride = 1
-
-    def __init__(self, scenario: Scenario, seed: int, total: int) -> None:
-        self._course = Course(scenario, seed, total)
-        self._rng = np.random.default_rng([seed, 2])
-
-    def make(self, row: int) -> Row:
-        state = self._course.at(row)
-        return step_row(state, self._rng) if row else validation_row(state, self._rng)
-
-    def seconds(self, row: Row) -> float:
-        return row.get("timing_s/step", 0.0)
-
-
-class _Simple:
-    """A trainer whose rows follow from the step alone; it logs nothing at step 0."""
-
-    def __init__(
-        self, scenario: Scenario, seed: int, total: int, make_row: _MakeRow, stride: int
-    ) -> None:
-        self.stride = stride
-        self._onset = scenario.onset_of(total)
-        self._stretch = USUAL_STEPS / total
-        self._make_row = make_row
-        self._rng = np.random.default_rng([seed, 3])
-
-    def make(self, row: int) -> Row:
+        if self._make is None:
+            # row 0 of verl is the validation before the first step
+            state = self._course.at(row)
+            return step_row(state, self._rng) if row else validation_row(state, self._rng)
         if row == 0:
             return {}
+
         since = 0 if self._onset is None else max(0, row - self._onset)
-        stretch = self._stretch
-        return self._make_row(row, row * stretch, since * stretch, self._rng)
+        return self._make(row, row * self._stretch, since * self._stretch, self._rng)
 
     def seconds(self, row: Row) -> float:
-        return 1.0 if row else 0.0
+        """How long a row took."""
+        return row.get("timing_s/step", 0.0) if self._make is None else float(bool(row))

@@ -25,8 +25,8 @@ import os
 import re
 import stat
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
@@ -67,8 +67,7 @@ _LEAST_INNER = bytes(64)
 _NONZERO = re.compile(rb"[^\0]")
 
 
-@dataclass(frozen=True, slots=True)
-class Polled:
+class Polled(NamedTuple):
     """What one poll brought."""
 
     data: bytes = b""

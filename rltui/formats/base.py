@@ -38,8 +38,7 @@ class Options:
     """Names of the step in a row of a text log, best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecoderNote:
+class DecoderNote(NamedTuple):
     """Something that could not be read; ``offset`` in bytes from the start of the file."""
 
     offset: int

@@ -182,7 +182,7 @@ class LastLine(Decoder):
         decoded = last.then(closed)
         if not any(isinstance(i, Block) for i in decoded.items):
             # the program may just be writing it: no reason to worry
-            return Decoded(notes=tuple(replace(n, level=Level.OK) for n in decoded.notes))
+            return Decoded(notes=tuple(n._replace(level=Level.OK) for n in decoded.notes))
 
         self._given, self._ended = _Given(decoded, closed=bool(closed.items)), True
         return decoded

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from rltui.core.yaml_document import Table, shipped_table
 
@@ -39,8 +39,7 @@ _WORDLESS = re.compile(r"[^a-z0-9]+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """The content of the document; the comments there say what each part is for."""
 
     counters: Mapping[bytes, int]

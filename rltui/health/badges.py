@@ -71,7 +71,9 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     reason = _below_chance(info, now) or _no_signal(info, series)
     if not reason and info.direction is Direction.UP and _is_gain(info):
         recent = series.values[-1 - _BEFORE :].astype(np.float64)
-        reason = _lost_gain(_thinned(series) * info.sign, now, recent * info.sign)
+        thinned = series.values[_places(series.count)].astype(np.float64)
+        thinned = thinned[np.isfinite(thinned)]
+        reason = _lost_gain(thinned * info.sign, now, recent * info.sign)
 
     return reason
 
@@ -144,11 +146,6 @@ def vanished(info: TagInfo, series: Series, until: int | None = None) -> float |
     share = median(now) / usual if usual > 0 else 1.0
 
     return share if share <= _doubts().vanished else None
-
-
-def _thinned(series: Series) -> FloatArray:
-    values = series.values[_places(series.count)].astype(np.float64)
-    return values[np.isfinite(values)]
 
 
 @lru_cache(maxsize=16)

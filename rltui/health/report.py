@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from rltui.catalogue.model import Range, TagInfo
+from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level, worst
 from rltui.health.badges import doubt, too_few, within_range
 from rltui.health.diagnoses import Facts, diagnose, story_order
@@ -15,7 +15,6 @@ from rltui.health.judge import Outcome
 from rltui.health.model import (
     Diagnosed,
     Evidence,
-    FewRows,
     Finding,
     FindingState,
     Judgement,
@@ -61,12 +60,18 @@ def make_report(
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
-    few = too_few(_most_rows(run, infos))
+    rows = _most_rows(run, infos)
+    few = too_few(rows)
     if few is not None:
-        tags = {tag: _unticked(judgement, few) for tag, judgement in tags.items()}
+        tags = {tag: _unticked(judgement, rows) for tag, judgement in tags.items()}
     unblamed = {tag: tags.get(tag, _NOT_JUDGED) for tag in diagnosed.blamed}
     tags = with_blame(tags, diagnosed)
-    calm = Level.OK if few is None and _praised(answers) else Level.UNKNOWN
+    # a rule has judged more than that numbers which nobody knows are finite
+    praised = any(
+        answer.outcome is not None and answer.outcome.judged and not task.variant.remaining
+        for task, answer in _each(answers)
+    )
+    calm = Level.OK if few is None and praised else Level.UNKNOWN
     level = worst(f.level for f in findings if f.state is FindingState.FIRING)
     return Report(
         run=run.key,
@@ -83,15 +88,6 @@ def make_report(
     )
 
 
-def _most_rows(run: RunData, tags: Iterable[str]) -> int:
-    """Points of the tag that has most; no series is built that cannot be that one."""
-    most = 0
-    for tag in tags:
-        if run.table.logged(tag) > most:
-            most = max(most, run.count(tag))
-    return most
-
-
 def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str, Judgement]:
     """The judgements, with the level of its story for each setting that is blamed."""
     out = dict(tags)
@@ -101,19 +97,19 @@ def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str,
     return out
 
 
-def _unticked(judgement: Judgement, few: FewRows) -> Judgement:
+def _most_rows(run: RunData, tags: Iterable[str]) -> int:
+    """Points of the tag that has most; no series is built that cannot be that one."""
+    most = 0
+    for tag in tags:
+        most = max(most, run.count(tag) if run.table.logged(tag) > most else 0)
+    return most
+
+
+def _unticked(judgement: Judgement, rows: int) -> Judgement:
     if judgement.level is not Level.OK:
         return judgement
-    rows = "1 row" if few.rows == 1 else f"{few.rows} rows"
-    return replace(judgement, level=Level.UNKNOWN, doubt=f"only {rows}: too few to judge")
-
-
-def _praised(answers: Answers) -> bool:
-    """Whether a rule judged more than that numbers which nobody knows are finite."""
-    return any(
-        answer.outcome is not None and answer.outcome.judged and not task.variant.remaining
-        for task, answer in _each(answers)
-    )
+    words = f"only {rows} row{'s' * (rows != 1)}: too few to judge"
+    return replace(judgement, level=Level.UNKNOWN, doubt=words)
 
 
 def _diagnosed(
@@ -146,7 +142,7 @@ def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:
         merged = _merge(found)
         firing = [f for f in merged if f.state is FindingState.FIRING]
         over = [f for f in merged if f.state is not FindingState.FIRING]
-        over.sort(key=lambda f: (-f.level, -_rows(f), -(f.since_step or 0)))
+        over.sort(key=lambda f: (-f.level, -f.evidence.row.get("rows", 0), -(f.since_step or 0)))
         kept = [*firing, *over[:OVER_LISTED]]
         kept += [f for f in over[OVER_LISTED:] if f is merged[0]]
         if len(merged) > 1:
@@ -154,11 +150,6 @@ def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:
         out.extend(kept)
 
     return out
-
-
-def _rows(finding: Finding) -> float:
-    rows = finding.evidence.row.get("rows")
-    return float(rows) if isinstance(rows, (int, float)) else 0.0
 
 
 def _merge(found: list[Finding]) -> list[Finding]:
@@ -233,7 +224,10 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
         tags[tag] = _with_level(tags[tag], new) if tag in tags else new
     for tag, info in infos.items():
         if tag not in tags and info.healthy is not None:
-            tags[tag] = _documented(info, info.healthy)
+            # the documentation gives a range: no rule judges it, so it has no badge
+            low, high = info.healthy
+            values = {"low": low, "high": high}
+            tags[tag] = Judgement(Level.UNKNOWN, *info.logged_limits(low, high), values=values)
 
     return tags
 
@@ -266,13 +260,6 @@ def _both(old: Judgement, new: Judgement) -> Judgement:
     chosen = new if better else old
     pending = chosen.level is Level.OK and (old.pending or new.pending)
     return replace(chosen, rules=tuple(dict.fromkeys(old.rules + new.rules)), pending=pending)
-
-
-def _documented(info: TagInfo, healthy: Range) -> Judgement:
-    """A range that the metric's documentation gives: no rule judges it, so it has no badge."""
-    low, high = healthy.low, healthy.high
-    limits = info.logged_limits(low, high)
-    return Judgement(Level.UNKNOWN, *limits, values={"low": low, "high": high})
 
 
 def category_levels(

@@ -102,7 +102,7 @@ class Paths(ABC):
         for there in (path, run_path):
             if there not in self._here:
                 self._here[there] = self.translated(there)
-        source = replace(batch.source, path=self._here[path])
+        source = batch.source._replace(path=self._here[path])
         notes = self.notes(batch.notes)
         key, run_path = self.key(batch.run), self._here[run_path]
         return replace(batch, run=key, source=source, run_path=run_path, notes=notes)
@@ -110,7 +110,7 @@ class Paths(ABC):
     def notes(self, notes: Sequence[Note]) -> tuple[Note, ...]:
         """Notes with local paths, which are not cached: there may be any number of them."""
         return tuple(
-            replace(note, path=self._here.get(note.path) or self.translated(note.path))
+            note._replace(path=self._here.get(note.path) or self.translated(note.path))
             for note in notes
         )
 

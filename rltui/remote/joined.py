@@ -181,7 +181,7 @@ class GroupReader:
         own, named = self.reader.state, self._instead
         found = replace(
             own,
-            unread=tuple(replace(n, path=named.get(n.path, n.path)) for n in own.unread),
+            unread=tuple(n._replace(path=named.get(n.path, n.path)) for n in own.unread),
             out_of_reach={named.get(p, p): since for p, since in own.out_of_reach.items()},
             instead={here: there for there, here in named.items()},
             searching=() if self.tried else self._logdirs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rltui.core.address import RAY, SSH, RemotePath, is_remote
+from rltui.core.address import RAY, SSH, RemotePath, is_remote, is_streamed
 from rltui.core.errors import UsageError
 from rltui.remote.reader_options import ReaderOptions
 from rltui.sources.follow.queued import Reading
@@ -38,7 +38,7 @@ def _host(logdir: Path, later: bool) -> tuple[str, str]:
     reader of its own, too."""
     if not isinstance(logdir, RemotePath):
         return "", ""
-    if logdir.scheme in (SSH, RAY):
+    if is_streamed(logdir):
         return logdir.scheme, logdir.authority
     return "", f"{logdir.scheme}://{logdir.authority}" if later else ""
 

@@ -11,14 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from rltui.core.level import Level
 from rltui.formats.base import Decoded
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedRun:
+class TrackedRun(NamedTuple):
     """One run of a store."""
 
     part: str

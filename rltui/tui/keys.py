@@ -62,15 +62,12 @@ _ROUTES = {
 }
 #: The digits that open a place; the keys of tabs cannot be remapped.
 _DIGITS = {LIST: "2-8", TIMING: "6", FINDINGS: "9"}
-#: The same from a screen where the keys of a run do not work, whatever the place.
+#: The same from a screen where the keys of a run do not work, whatever the place; from all others
+#: of that kind it is one screen back.
 _WAY_OUT = {
     RUNS: ("in a run", "enter"),
-    COMPARISON: ("one screen back", "back"),
-    SAMPLES: ("one screen back", "back"),
     PICKER: ("once a log is open", "enter"),
-    OVERLAY: ("once this is closed", "close"),
-    LOG: ("once this is closed", "close"),
-    SETTINGS: ("once this is closed", "close"),
+    **dict.fromkeys(_OVERLAYS, ("once this is closed", "close")),
 }
 #: Between two places that are closer than others.
 _SHORTCUTS = {
@@ -363,7 +360,8 @@ def covered(action: str, place: str, table: Iterable[Key]) -> str:
 
 def _route(place: str, target: str, table: Iterable[Key]) -> str:
     """How to get from ``place`` to ``target``, with the key if one does it."""
-    words, action = _SHORTCUTS.get((place, target)) or _WAY_OUT.get(place) or _ROUTES[target]
+    way_out = _ROUTES[target] if place in _RUN else _WAY_OUT.get(place, ("one screen back", "back"))
+    words, action = _SHORTCUTS.get((place, target), way_out)
     if action == "tab":
         return f"{words}: press {_DIGITS[target]} first"
     name = next((_shown(k) for k in table if k.action == action), "")

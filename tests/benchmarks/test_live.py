@@ -34,14 +34,6 @@ def test_a_program_and_its_screen(tmp_path: Path) -> None:
             program.until(lambda text: "never" in text, 0.05)
 
 
-def test_the_end_of_a_program_is_reported(tmp_path: Path) -> None:
-    with (
-        Program([sys.executable, "-c", ""], quiet_home(tmp_path)) as program,
-        pytest.raises(RuntimeError, match="the program ended"),
-    ):
-        program.until(lambda text: "never" in text, 20)
-
-
 def test_the_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

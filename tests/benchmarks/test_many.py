@@ -8,16 +8,6 @@ import pytest
 
 from benchmarks import many
 from benchmarks.data import NAME
-from rltui.session import Session
-
-
-def test_the_runs_can_be_read(tmp_path: Path) -> None:
-    session = Session([many.make_runs(tmp_path / "runs", 3)])
-    session.scan()
-    session.read_all(judge=False)
-    runs = session.runs()
-    assert [len(r.data.tags) for r in runs] == [20, 20, 20]
-    assert [r.data.last_step for r in runs] == [49, 49, 49]
 
 
 def test_logs_that_grow_are_restored(tmp_path: Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import data, machine
-from benchmarks.read import Result, cost_table, cpu_table, measure, ratio_table, report
+from benchmarks import data
+from benchmarks.read import cost_table, cpu_table, measure, ratio_table, report
 from rltui.sources import Reader
 from tests.formats import encode
 
@@ -44,13 +43,6 @@ def test_records_are_those_of_an_ordinary_writer() -> None:
     assert encode.reference(content)["t"] == found["t"][:1]
 
 
-def test_a_step_can_be_appended() -> None:
-    file = io.BytesIO(b"")
-    kinds = [data.scalar("a"), data.scalar("b")]
-    assert data.append_step(file, kinds, 7, 1.78e9, 0.5) == len(file.getvalue())
-    assert {t: p[0][0] for t, p in encode.reference(file.getvalue()).items()} == {"a": 7, "b": 7}
-
-
 def test_rounds_and_tables(tmp_path: Path) -> None:
     made = [data.make(tmp_path, name, 0.002) for name in ("c", "j20")]
     chosen = ["rltui", "rltui, store", "orjson.loads", "read()"]
@@ -65,22 +57,3 @@ def test_rounds_and_tables(tmp_path: Path) -> None:
     text = report(results, None, "c j20")
     assert "nan" not in text
     assert "no C compiler" in text
-
-
-def test_failures_are_reported(tmp_path: Path) -> None:
-    made = data.make(tmp_path, "c", 0.002)
-    assert "tbparse failed on set c: gone" in report(
-        [Result(made, failed={"tbparse": "gone"})], None, ""
-    )
-
-
-def test_numbers_and_percentiles() -> None:
-    assert [machine.short(v) for v in (1234.5, 12.345, 0.012345, float("nan"))] == [
-        "1,234",
-        "12.3",
-        "0.0123",
-        "",
-    ]
-    assert machine.percentile(range(100), 0.95) == 95
-    assert machine.percentile([3.0], 0.95) == 3
-    assert machine.describe()[0].startswith("- Machine: ")

@@ -31,18 +31,6 @@ def test_accidents_lose_no_count(tmp_path: Path) -> None:
     assert 0 < points_in(tmp_path / "logs") <= 8 * 60 * 50
 
 
-def test_accidents_may_follow_at_once_and_every_directory_comes_back(tmp_path: Path) -> None:
-    (tmp_path / "away").mkdir()
-    trainings = [Training(tmp_path / "logs", number) for number in range(8)]
-    for _ in range(20):
-        for training in trainings:
-            training.accident()
-    for training in trainings:
-        training.come_back()
-    assert len(list((tmp_path / "logs").glob("run_???"))) == 8
-    assert not any((tmp_path / "away").glob("run_???"))
-
-
 def test_slope() -> None:
     samples = [Sample(1000 * n, 100 + 8 * 1000 * n / 2**20, 10, 3) for n in range(20)]
     assert slope(samples) == pytest.approx(8, rel=1e-6)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.verdicts.labels import Failure, Label, judged_rules, read_labels
-from benchmarks.verdicts.leave_out import FACTORS, Answers, choose, scaled
+from benchmarks.verdicts.leave_out import FACTORS, Answers, choose
 from benchmarks.verdicts.noise import RESULT
 from benchmarks.verdicts.peer import score_peer
 from benchmarks.verdicts.replay import Judge, Said
@@ -58,15 +58,6 @@ def test_the_prefixes_end_with_the_whole_run() -> None:
     assert cuts(0.3) == (0.3, 0.6, 1.0)
 
 
-def test_a_finer_grid_never_appears_later(judge: Judge) -> None:
-    (label,) = [x for x in LABELS if x.name == "verl/grpo_lr_nan"]
-    known = judged_rules(LABELS)
-    coarse, fine = (score(label, judge, known, grid=g) for g in (0.2, 0.04))
-    assert fine.prefixes == 25
-    assert fine.delays.keys() == coarse.delays.keys()
-    assert all(fine.delays[rule] <= late for rule, late in coarse.delays.items())
-
-
 def test_a_run_appears_later_by_prefixes(judge: Judge) -> None:
     (label,) = [x for x in LABELS if x.name == "verl/grpo_lr_nan"]
     scored = score(label, judge, judged_rules(LABELS))
@@ -86,14 +77,6 @@ def test_the_factor_with_most_hits_less_alarms_is_chosen() -> None:
     low = answers({0.5: {"a"}, 0.7: {"a"}}, {0.5: {"a": True}})
     assert choose([low]) == {"a": 0.7}
     assert choose([answers({f: {"a"} for f in FACTORS}, {})]) == {"a": 1.0}
-
-
-def test_scaling_changes_limits_and_no_rows(judge: Judge) -> None:
-    (rule,) = [r for r in judge.rules if r.id == "clipfrac_high"]
-    for before, after in zip(rule.variants, scaled(rule, 2.0).variants, strict=True):
-        for level, given in before.levels.items():
-            assert after.levels[level]["high"] == 2.0 * given["high"]
-            assert after.levels[level]["window"] == given["window"]
 
 
 def test_a_peer_is_read_generously(tmp_path: Path) -> None:

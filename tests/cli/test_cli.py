@@ -137,35 +137,6 @@ def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert main(["check", str(tmp_path)]) == 130
 
 
-def start(arguments: list[str], **options: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-        [sys.executable, "-X", "utf8", "-W", "error", "-m", "rltui", *arguments],
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": ""},
-        **options,
-    )
-
-
-def test_a_reader_that_leaves_is_no_error() -> None:
-    read, write = os.pipe()
-    os.close(read)
-    process = start(["explain"], stdout=write)
-    os.close(write)
-    _, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (0, b"")
-
-
-def test_the_exit_code_survives_a_reader_that_leaves(tmp_path: Path) -> None:
-    read, write = os.pipe()
-    os.close(read)
-    process = start(["explain", "no-such-name-at-all"], stdout=write)
-    os.close(write)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert b"unknown name" in err
-
-
 #: Several commands in one process, whose start costs more than they; between them a NUL.
 _RUNS_ALL = """
 import json, sys
@@ -242,20 +213,3 @@ def test_watch_needs_a_terminal_and_names_the_other_way(
     assert out == ""
     assert "needs a terminal" in err
     assert "rltui snapshot" in err
-
-
-def test_nothing_heavy_is_imported_before_the_command_is_known() -> None:
-    code = (
-        "import sys;"
-        "from rltui.cli.program import build_parser; build_parser();"
-        "print([m for m in ('textual','numpy','plotext','yaml','tensorboard') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert done.stdout.strip() == "[]"

@@ -108,11 +108,6 @@ def test_bash_splits_words_at_equal_signs() -> None:
     assert bash("rltui check --fail-on = b") == {"rltui check --fail-on = b": ["bad"]}
 
 
-def test_bash_completes_options_of_watch_after_a_path() -> None:
-    need("bash")
-    assert bash("rltui runs/ --the") == {"rltui runs/ --the": ["--theme"]}
-
-
 def test_bash_leaves_paths_to_readline() -> None:
     """It quotes them; where a value is no path, it is told to offer none."""
     need("bash")
@@ -137,16 +132,6 @@ def test_fish_offers_commands_options_and_choices(tmp_path: Path) -> None:
     own = {"rltui --color n": found.pop("rltui --color n")}
     assert {k: v for k, v in CASES.items() if k not in own} == found
     assert "never" in own["rltui --color n"]
-
-
-def test_fish_describes_options_but_not_each_value(tmp_path: Path) -> None:
-    need("fish")
-    (tmp_path / "rltui.fish").write_text(completion_script("fish"))
-    ask = "source rltui.fish; complete -C 'rltui check --format '; complete -C 'rltui help sn'"
-    values = output("fish", "--no-config", "-c", ask).splitlines()
-    assert values == ["json", "line", "openmetrics", "text", "snapshot"]
-    ask = "source rltui.fish; complete -C 'rltui check --form'"
-    assert "what is printed" in output("fish", "--no-config", "-c", ask)
 
 
 def test_fish_offers_paths(tmp_path: Path) -> None:

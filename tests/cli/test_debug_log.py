@@ -144,14 +144,6 @@ def test_libraries_do_not_write_what_they_say_at_debug(tmp_path: Path) -> None:
     assert "connected" in text
 
 
-def test_all_is_as_before_when_it_ends(tmp_path: Path) -> None:
-    root = logging.getLogger()
-    before = sys.stderr, threading.excepthook, root.level, list(root.handlers)
-    with DebugLog([], tmp_path):
-        assert sys.stderr is not before[0]
-    assert (sys.stderr, threading.excepthook, root.level, list(root.handlers)) == before
-
-
 def test_the_newest_logs_are_kept(tmp_path: Path) -> None:
     for n in range(15):
         (tmp_path / f"20200101-0000{n:02}-1.log").write_text("")

@@ -68,12 +68,6 @@ def test_the_parser_of_one_command_says_what_that_of_all_says(
     assert said(needed_verbs(words)) == said(VERBS)
 
 
-def test_what_follows_two_dashes_is_no_option() -> None:
-    parser = build_parser()
-    found = parse(parser, ["explain", "--", "--loss"])
-    assert found.name == "--loss"
-
-
 def test_options_of_every_command_stand_before_it_or_after_it() -> None:
     parser = build_parser()
     for command in VERBS:
@@ -110,3 +104,18 @@ def test_help_fits_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) 
         shown, _, example = cli(*name.split(), "--help").out.partition("\nexample:")
         assert max(map(len, shown.splitlines())) <= 80
         assert bool(example) is bool(name)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(f"plot . x --size={size}" for size in ("19x5", "20x4", "1001x10", "10x1001", "axb")),
+        *(f"plot . x --smooth={weight}" for weight in ("1", "-0.1", "nan", "x")),
+        *(f"replay . --speed={speed}" for speed in ("0", "-1", "nan", "1e9", "x")),
+        "check . --fail-on awful",
+    ],
+)
+def test_values_out_of_range_are_wrong_usage(cli: Cli, words: str) -> None:
+    result = cli(*words.split())
+    assert (result.code, result.out) == (2, "")
+    assert words.rsplit(maxsplit=1)[-1].lstrip("-").partition("=")[0] in result.err

@@ -11,14 +11,9 @@ from typing import Any
 
 import pytest
 
-from rltui.core.text import cell_width
-from rltui.draw.view import View
-from rltui.session import Session
-from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags
 from tests.formats.encode import event, header, simple
-from tests.pages.parts import assert_harmless, parts_of_session
 
 READERS = ("check", "snapshot", "plot")
 
@@ -69,10 +64,6 @@ def test_a_named_file_that_is_not_understood(
         assert f"{name}: " in result.err
         assert words in result.err
         assert result.err.count("\n") == 1
-
-
-def test_one_wrong_path_among_good_ones(cli: Cli, well: Path, tmp_path: Path) -> None:
-    assert cli("check", well, tmp_path / "gone").code == 2
 
 
 @pytest.mark.parametrize("name", ["\0", "x" * 5000, "a/" * 3000])
@@ -174,169 +165,35 @@ def test_jsonl_with_broken_lines(cli: Cli, tmp_path: Path) -> None:
 # -- documents -----------------------------------------------------------------------------
 
 
-def wrong(cli: Cli, well: Path, config: Path, *more: str) -> str:
-    result = cli("check", well, "--config", config, *more)
-    assert (result.code, result.out) == (2, "")
-    assert "Traceback" not in result.err
-    return result.err
-
-
+# -- harmful text --------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("text", "place", "words"),
+    ("verb", "name", "text", "words"),
     [
-        ("vieww:\n  theme: dark\n", "1:1", ["unknown key 'vieww'", "did you mean 'view'?"]),
-        ("view:\n  themee: dark\n", "2:3", ["unknown key 'themee'", "did you mean 'theme'?"]),
-        ("view:\n  marker: braile\n", "2:11", ["braile", "did you mean 'braille'?"]),
-        ("view: [\n", "2:1", ["not valid YAML"]),
-        ("view:\n  smooth: 7\n", "2:11", ["at most"]),
-        ("rules:\n  mute: [entropy_colapse]\n", "2:10", ["did you mean 'entropy_collapse'?"]),
-        (
-            "metrics:\n  entropy:\n    category: aktor\n",
-            "3:15",
-            ["unknown category", "did you mean 'actor'?"],
-        ),
+        ("check", "config.yaml", "vieww:\n  theme: x\n", ":1:1: unknown key 'vieww'; did you mean"),
+        ("check", "config.yaml", "rules: {mute: [entropy_colapse]}\n", "'entropy_collapse'?"),
+        ("check", "config.yaml", "metrics: {entropy: {category: aktor}}\n", "mean 'actor'?"),
+        ("check", "dialects/mine.yaml", "id: mine\ntitel: Mine\n", "did you mean 'title'?"),
+        ("check", "rules/mine.yaml", "rules:\n  - idd: mine\n    title: Mine\n", ""),
+        ("watch", "themes/mine.yaml", "name: mine\ncolors: {}\n", ""),
+        ("watch", "config.yaml", "keys: {qiut: [q]}\n", ":1:8: "),
     ],
 )
-def test_a_broken_config_says_where(
-    cli: Cli, well: Path, tmp_path: Path, text: str, place: str, words: list[str]
+def test_a_broken_document_says_where(
+    cli: Cli,
+    well: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+    name: str,
+    text: str,
+    words: str,
 ) -> None:
-    config = tmp_path / "config.yaml"
-    config.write_text(text)
-    err = wrong(cli, well, config)
-    assert f"{config}:{place}: " in err
-    assert all(w in err for w in words), err
-
-
-def test_a_config_that_is_not_there(cli: Cli, well: Path, tmp_path: Path) -> None:
-    assert "no.yaml: cannot be read" in wrong(cli, well, tmp_path / "no.yaml")
-
-
-def test_a_broken_dialect_says_where(cli: Cli, well: Path, tmp_path: Path) -> None:
-    config, dialects = tmp_path / "config.yaml", tmp_path / "dialects"
-    config.write_text("")
-    dialects.mkdir()
-    (dialects / "mine.yaml").write_text("id: mine\ntitel: Mine\n")
-    err = wrong(cli, well, config)
-    assert f"{dialects / 'mine.yaml'}:" in err
-    assert "did you mean 'title'?" in err
-
-
-def test_a_broken_rule_says_where(cli: Cli, well: Path, tmp_path: Path) -> None:
-    config, rules = tmp_path / "config.yaml", tmp_path / "rules"
-    config.write_text("")
-    rules.mkdir()
-    (rules / "mine.yaml").write_text("rules:\n  - idd: mine\n    title: Mine\n")
-    err = wrong(cli, well, config)
-    assert f"{rules / 'mine.yaml'}:" in err
-
-
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pretend that standard input and output are a terminal."""
     monkeypatch.setattr("rltui.commands.watch.need_terminal", lambda _: None)
-
-
-@pytest.mark.usefixtures("terminal")
-def test_an_unknown_theme_names_the_nearest(cli: Cli, well: Path) -> None:
-    result = cli("watch", well, "--theme", "drak")
-    assert (result.code, result.out) == (2, "")
-    assert "did you mean 'dark'?" in result.err
-
-
-@pytest.mark.usefixtures("terminal")
-def test_a_broken_theme_says_where(cli: Cli, well: Path, tmp_path: Path) -> None:
-    config, themes = tmp_path / "config.yaml", tmp_path / "themes"
-    config.write_text("view:\n  theme: mine\n")
-    themes.mkdir()
-    (themes / "mine.yaml").write_text("name: mine\ncolors: {}\n")
-    result = cli("watch", well, "--config", config)
-    assert (result.code, result.out) == (2, "")
-    assert f"{themes / 'mine.yaml'}:" in result.err
-
-
-@pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize("text", ["keys:\n  qiut: [q]\n"])
-def test_wrong_keys_in_the_config_are_reported(
-    cli: Cli, well: Path, tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr("rltui.pages.app.RltuiApp.run", lambda self, **_: None)
-    config = tmp_path / "config.yaml"
-    config.write_text(text)
-    result = cli("watch", well, "--config", config)
-    assert result.code == 2
-    assert f"{config}:" in result.err
-
-
-# -- harmful text --------------------------------------------------------------------------
-
-EVIL = (
-    "[red]x[/red]",
-    "\x1b[31mred\x1b[0m",
-    "\x1b]0;title\x07",
-    "a\nb\rc\td\x00e",
-    "../../../etc/passwd",
-    "🔥 loss 🚀 👩‍👩‍👧",
-    "\u202egnp.exe",
-    "\u2028line",
-    "\x9b31m",
-    "t" * 10_240,
-)
-
-
-@pytest.fixture
-def evil(tmp_path: Path) -> Path:
-    """Runs whose tags and names try to control the terminal."""
-    logdir = tmp_path / "evil"
-    values = {tag: [float(i + n) for i in range(12)] for n, tag in enumerate(EVIL)}
-    write_jsonl(logdir / "tags.jsonl", values)
-    write_jsonl(logdir / "[b]x\x1b[31m\n" / "🔥.jsonl", {"actor/entropy": [0.9] * 9})
-    data = [event(s, 1.7e9 + s, *[simple(t.encode(), 1.0) for t in EVIL]) for s in range(1, 9)]
-    (logdir / "tb").mkdir()
-    (logdir / "tb" / "events.out.tfevents.1.h\x1b").write_bytes(
-        header() + b"".join(data) + b"\xff" * 50
-    )
-    return logdir
-
-
-def harmless(text: str) -> bool:
-    return all(c.isprintable() or c == "\n" for c in text)
-
-
-def test_no_command_prints_what_a_log_wants(cli: Cli, evil: Path) -> None:
-    for command in (
-        ["check", evil],
-        ["check", evil, "--json"],
-        ["snapshot", evil],
-        ["snapshot", evil, "--json"],
-        ["plot", evil, "*", "--size", "40x8"],
-        ["plot", evil, "*", "--size", "200x50"],
-        ["plot", evil, "*red*"],
-    ):
-        result = cli(*command)
-        assert result.code == 0, command
-        assert harmless(result.out), command
-        assert harmless(result.err), command
-
-
-def test_markup_is_shown_as_it_is(cli: Cli, evil: Path) -> None:
-    assert "[red]x[/red]" in cli("snapshot", evil, "--run", "tags").out
-
-
-def test_charts_of_odd_tags_keep_their_width(cli: Cli, evil: Path) -> None:
-    out = cli("plot", evil, "*", "--size", "40x8").out
-    assert max(cell_width(x) for x in out.splitlines()) <= 40
-
-
-@pytest.fixture
-def evil_session(evil: Path) -> Session:
-    session = Session([evil], clock=ManualClock())
-    session.scan()
-    session.read_all()
-    return session
-
-
-def test_no_screen_shows_what_a_log_wants(evil_session: Session) -> None:
-    view = View()
-    for width, height in ((24, 6), (80, 24), (160, 45)):
-        for lines in parts_of_session(evil_session, view, width, height):
-            assert_harmless(lines, width, view)
+    config, document = well.parent / "config.yaml", well.parent / name
+    config.write_text("view: {theme: mine}\n" if verb == "watch" else "")
+    document.parent.mkdir(exist_ok=True)
+    document.write_text(text)
+    result = cli(verb, well, "--config", config)
+    assert (result.code, result.out) == (2, "")
+    assert f"{document}:" in result.err
+    assert words in result.err

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,8 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
-from urllib.parse import urlsplit
+from typing import IO
 
 import pytest
 
@@ -24,7 +21,6 @@ from rltui.commands.terminal import has_terminal, in_browser
 
 ROOT = Path(__file__).parents[2]
 LOGDIR = ROOT / "tests" / "fixtures" / "labelled" / "verl"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_S = 60.0
 DRIVER = "textual.drivers.web_driver:WebDriver"
 
@@ -114,26 +110,6 @@ def test_another_driver_is_no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not has_terminal()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["/nope"], "browser.py: /nope: no such file or directory\n"),
-        (["https://host/runs?sig=x"], "browser.py: https://host/runs: a signature or token"),
-        ([str(LOGDIR), "http"], "rltui in a browser: "),
-        ([], "rltui in a browser: "),
-    ],
-)
-def test_the_example_says_what_is_wrong_before_it_serves(arguments: list[str], said: str) -> None:
-    pytest.importorskip("textual_serve", reason="the extra 'web' is not installed")
-    example = [sys.executable, str(ROOT / "examples/browser.py"), *arguments]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        example, env=environ, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(said)
-
-
 # -- examples/browser.py -------------------------------------------------------------------
 
 
@@ -189,98 +165,3 @@ def test_the_server_ends_when_nobody_reads_it(tmp_path: Path) -> None:
 
     with example(tmp_path) as (server, address):
         assert asyncio.run(leave(server, address)) == 0
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
-def test_in_a_browser(tmp_path: Path) -> None:
-    """The first key counts without a click, and nothing comes from elsewhere."""
-    with example(tmp_path) as (_, address):
-        asked, picture = asyncio.run(_visit(address, tmp_path / "profile"))
-        assert any(url.endswith("textual.js") for url in asked)
-        place = address.partition("//")[2].partition("/")[0]
-        assert [url for url in asked if urlsplit(url).netloc != place] == []
-        assert picture.startswith(b"\x89PNG")
-        assert len(picture) > 50_000  # an empty terminal has 12,000
-
-
-#: Resolves once an element has a class.
-_HAS = """new Promise(done => {{
-    const there = () => document.querySelector("{0}") && done(true);
-    new MutationObserver(there).observe(document, {{attributes: true, subtree: true}});
-    there();
-}})"""
-
-
-async def _visit(address: str, profile: Path) -> tuple[list[str], bytes]:
-    """Look at the page, and press q: what the browser asked for, and what it showed before."""
-    import aiohttp  # comes with textual-serve
-
-    browser = await asyncio.create_subprocess_exec(
-        str(CHROMIUM),
-        *("--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0"),
-        *("--disable-background-networking", "--window-size=1200,700"),
-        *(f"--user-data-dir={profile}", "about:blank"),
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        assert browser.stderr is not None
-        line = b""
-        while b"DevTools listening on" not in line:
-            line = await asyncio.wait_for(browser.stderr.readline(), PATIENCE_S)
-            assert line, "the browser has ended"
-        debugger = line.decode().split(":")[-1].split("/")[0]
-        async with aiohttp.ClientSession() as http:
-            async with http.get(f"http://127.0.0.1:{debugger}/json") as answer:
-                page = next(p for p in await answer.json() if p["type"] == "page")
-            async with http.ws_connect(page["webSocketDebuggerUrl"], max_msg_size=0) as wire:
-                return await asyncio.wait_for(_used(Page(wire), address), PATIENCE_S)
-    finally:
-        browser.terminate()
-        await browser.wait()
-
-
-async def _used(page: Page, address: str) -> tuple[list[str], bytes]:
-    await page.do("Network.enable")
-    await page.do("Page.enable")
-    await page.do("Page.navigate", url=address)
-    await page.until("Page.loadEventFired")
-    await page.do("Runtime.evaluate", expression=_HAS.format("body.-first-byte"), awaitPromise=True)
-    picture = b""
-    while len(picture) <= 50_000:  # it paints after that
-        shot = await page.do("Page.captureScreenshot")
-        picture = base64.b64decode(shot["data"])
-    key = {"key": "q", "text": "q", "code": "KeyQ", "windowsVirtualKeyCode": 81}
-    await page.do("Input.dispatchKeyEvent", type="keyDown", **key)
-    await page.do("Input.dispatchKeyEvent", type="keyUp", **key)
-    await page.do("Runtime.evaluate", expression=_HAS.format("body.-closed"), awaitPromise=True)
-    return page.asked, picture
-
-
-class Page:
-    """A page of Chromium by its debugging protocol."""
-
-    def __init__(self, wire: Any) -> None:
-        self._wire, self._number = wire, 0
-        self._seen: list[str] = []
-        self.asked: list[str] = []
-        """The addresses that were asked for."""
-
-    async def do(self, method: str, **parameters: object) -> dict[str, Any]:
-        self._number += 1
-        await self._wire.send_json({"id": self._number, "method": method, "params": parameters})
-        while (message := await self._next()).get("id") != self._number:
-            pass
-        assert "error" not in message, message
-        found: dict[str, Any] = message["result"]
-        return found
-
-    async def until(self, event: str) -> None:
-        while event not in self._seen:
-            await self._next()
-
-    async def _next(self) -> dict[str, Any]:
-        message: dict[str, Any] = await self._wire.receive_json()
-        self._seen.append(message.get("method", ""))
-        if self._seen[-1] == "Network.requestWillBeSent":
-            self.asked.append(message["params"]["request"]["url"])
-        return message

@@ -66,13 +66,6 @@ def test_json_is_that_of_one_process(logdir: Path, capsys: pytest.CaptureFixture
     assert len(document(one[1])["runs"]) > 10
 
 
-def test_text_is_that_of_one_process(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = [str(logdir), "--fail-on", "watch"]
-    one, three = (checked(capsys, *options, j) for j in ("-j1", "-j3"))
-    assert one == three
-    assert one[1].count("\n") > 20
-
-
 def test_a_glob_chooses_before_runs_are_divided(
     logdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -80,14 +73,6 @@ def test_a_glob_chooses_before_runs_are_divided(
     one, two = (document(checked(capsys, *options, j)[1]) for j in ("-j1", "-j2"))
     assert one == two
     assert [r["run"] for r in one["runs"]] == ["exp/seed1", "other/seed1"]
-
-
-def test_nothing_readable_is_reported_as_ever(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.jsonl").write_text('{"step": "x"}\n')
-    assert checked(capsys, str(tmp_path), "-j1") == checked(capsys, str(tmp_path), "-j2")
 
 
 def test_shares_survive_pickling_with_any_configuration(logdir: Path, tmp_path: Path) -> None:
@@ -138,19 +123,6 @@ def end_children(_: str) -> None:
     for process in multiprocessing.active_children():
         process.kill()
         process.join()
-
-
-def test_a_process_that_was_killed_before_it_began_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = check_jobs._started
-
-    def killed() -> tuple[Connection, SpawnProcess]:
-        connection, process = started()
-        end_children("")
-        return connection, process
-
-    monkeypatch.setattr(check_jobs, "_started", killed)
-    with pytest.raises(RuntimeError, match="ended before it had judged"):
-        list(in_processes(len, ["abc"]))
 
 
 def test_a_process_that_was_killed_with_its_work_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

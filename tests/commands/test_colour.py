@@ -86,8 +86,3 @@ def test_no_color_holds_on_a_terminal(
     assert "\x1b[" in cli(*words).out
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in cli(*words).out
-
-
-@pytest.mark.parametrize("form", ["--json", "--markdown"])
-def test_documents_have_no_colours(cli: Cli, logdir: Path, form: str) -> None:
-    assert "\x1b" not in cli("snapshot", logdir, form, "--color", "always").out

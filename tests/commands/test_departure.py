@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import select
 import signal
 import subprocess
@@ -171,11 +170,6 @@ def verb(departure):
 
 sys.exit(departing(verb, sys.stderr))
 """
-_SAYS_LAST = """
-import sys
-from rltui.commands.departure import departing, say_last
-sys.exit(departing(lambda _: say_last("a verdict\\n"), sys.stderr))
-"""
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 
@@ -191,14 +185,6 @@ def run(environ: dict[str, str]) -> Run:
 def test_what_fails_while_leaving_is_no_error(run: Run, moment: str) -> None:
     done = run([sys.executable, "-c", _FAILS_WHILE_LEAVING, moment], capture_output=True)
     assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, b"")
-
-
-def test_a_last_word_to_a_pipe_that_nobody_reads_is_no_error(run: Run) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = run([sys.executable, "-c", _SAYS_LAST], stdout=writer, stderr=subprocess.PIPE)
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (0, b"")
 
 
 # -- check --follow ------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import pytest
 from rltui.cli import main
 from rltui.commands.command import Exit
 from rltui.files.disk import Mounts
-from rltui.output.doctor_report import doctor_text
 from rltui.version import __version__
 
 ROWS = "".join(f'{{"step": {s}, "loss": {s / 9}}}\n' for s in range(1, 9))
@@ -68,18 +67,6 @@ def test_without_logdir_it_shows_installation_and_terminal(
     assert found["logdirs"] == []
     monkeypatch.setenv("NO_COLOR", "1")
     assert doctor(capsys)[1]["terminal"]["colours"] == "none"
-
-
-def test_extras_that_are_there_are_apart_from_those_that_are_missing(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    found = doctor(capsys)[1]
-    found["extras"] = {"parquet": False, "ray": False, "remote": True, "web": True}
-    found["missing"] = {"parquet": "pipx inject rltui pyarrow", "ray": "pipx inject rltui ray"}
-    shown = [line.split(maxsplit=1) for line in doctor_text(found).splitlines() if line]
-    assert ["extras", "remote, web"] in shown
-    assert ["missing", "parquet: pipx inject rltui pyarrow"] in shown
-    assert ["ray:", "pipx inject rltui ray"] in shown
 
 
 def test_runs_files_and_formats(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -192,11 +179,3 @@ def test_why_the_system_does_not_wake_the_watcher(
     config(tmp_path, "watch: {inotify: false}\n")
     assert "watch.inotify is off" in doctor(capsys, logdir)[1]["logdirs"][0]["why"]
     assert "polling: watch.inotify is off" in text(capsys, logdir)
-
-
-def test_text_of_the_log_directory_is_harmless(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "runs/a\x1b[2J.jsonl").write_text(ROWS, "utf-8")
-    assert "\x1b" not in text(capsys, tmp_path / "runs")

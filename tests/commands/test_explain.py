@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -99,13 +98,6 @@ def test_a_rule_with_thresholds_advice_and_sources(cli: Cli) -> None:
         assert word in reasons.out
 
 
-def test_the_list(cli: Cli) -> None:
-    result = cli("explain")
-    assert result.code == 0
-    sections = [x for x in result.out.splitlines() if x and not x.startswith(" ")]
-    assert sections == ["symptoms", "rules", "metrics", "frameworks"]
-
-
 @pytest.mark.parametrize("name", [None, "entropy", "actor/ppo_kl", "entropy_collapse"])
 def test_json(cli: Cli, name: str | None) -> None:
     document = json.loads(cli("explain", *([name] if name else []), "--json").out)
@@ -123,21 +115,7 @@ def test_a_name_that_nobody_knows(cli: Cli, name: str, nearest: str) -> None:
     assert f"did you mean '{nearest}'?" in result.err
 
 
-@pytest.mark.parametrize("name", ["qqqqqqqqqqqq", "nosuchthing", "\x1b[31mx"])
-def test_a_name_like_no_other_gets_no_hint(cli: Cli, name: str) -> None:
-    result = cli("explain", name)
-    assert result.code == 2
-    assert "did you mean" not in result.err
-    assert "\x1b" not in result.err
-
-
 def test_an_unknown_framework(cli: Cli) -> None:
     result = cli("explain", "loss", "--framework", "trll")
     assert result.code == 2
     assert "trl" in result.err
-
-
-def test_rules_of_the_config_are_explained(cli: Cli, tmp_path: Path) -> None:
-    config = tmp_path / "config.yaml"
-    config.write_text("rules:\n  mute: [entropy_collapse]\n")
-    assert cli("explain", "--config", config).code == 0

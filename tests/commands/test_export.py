@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +18,6 @@ from rltui.core.installation import to_add
 from rltui.files.disk import target_file
 from rltui.output.points import CHUNK, csv_lines, export_names, export_rows, json_lines
 from rltui.session import Session
-from rltui.session.judging import Judge
 from tests.builders import a_batch, a_block, a_source
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import a_session
@@ -57,26 +53,6 @@ def from_csv(text: str) -> list[Point]:
         (run, tag, int(step), float(wall) if wall else None, float(value), truth[old])
         for run, tag, step, wall, value, old in rows[1:]
     ]
-
-
-def refuse(word: str) -> float:
-    raise AssertionError(f"{word} is no JSON")
-
-
-#: Made once: ``json.loads`` makes one for each line.
-STRICT = json.JSONDecoder(parse_constant=refuse)
-
-
-def from_jsonl(text: str) -> list[Point]:
-    points = []
-    for line in text.splitlines():
-        row = STRICT.decode(line)
-        odd = row.pop("nonfinite", None)
-        assert list(row) == COLUMNS
-        assert (row["value"] is None) == (odd is not None)
-        value = row["value"] if odd is None else float(odd)
-        points.append((*list(row.values())[:4], value, row["superseded"]))
-    return points
 
 
 def of_store(session: Session) -> list[Point]:
@@ -123,13 +99,10 @@ def logs(tmp_path: Path) -> Path:
 # -- what comes out ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("form", "points_of"), [("csv", from_csv), ("jsonl", from_jsonl)])
-def test_text_holds_every_point_of_the_store(
-    cli: Cli, logs: Path, form: str, points_of: Callable[[str], list[Point]]
-) -> None:
-    result = cli("export", logs, "--format", form)
+def test_csv_holds_every_point_of_the_store(cli: Cli, logs: Path) -> None:
+    result = cli("export", logs)
     assert (result.code, result.err) == (0, "")
-    assert same(points_of(result.out), of_store(read(logs)))
+    assert same(from_csv(result.out), of_store(read(logs)))
     assert all(c.isprintable() or c == "\n" for c in result.out), "no escape of a tag"
 
 
@@ -162,13 +135,6 @@ def test_derived_series_are_not_exported(cli: Cli, well: Path) -> None:
     assert cli("export", well, "--tag", derived.pop()).code == 2
 
 
-def test_order_is_run_then_tag_as_first_seen(cli: Cli, tmp_path: Path) -> None:
-    for name in ("b", "a"):
-        write_jsonl(tmp_path / "logs" / f"{name}.jsonl", {"z": [1.0, 2.0], "a": [3.0, 4.0]})
-    points = from_csv(cli("export", tmp_path / "logs").out)
-    assert [p[:3] for p in points] == [(r, t, s) for r in "ab" for t in "za" for s in (1, 2)]
-
-
 def test_several_logdirs_are_told_apart(cli: Cli, tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_jsonl(tmp_path / name / "x.jsonl", {"loss": [1.0]})
@@ -184,14 +150,6 @@ def long_series(points: int, old: int = 0) -> Session:
         later = a_block({"loss": [0.5] * old}, first=points - old + 1)
         batches.append(a_batch(later, source=a_source("events.1", 1)))
     return a_session(*batches)
-
-
-def test_no_run_is_judged(cli: Cli, bad_logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    judged: list[object] = []
-    monkeypatch.setattr(Judge, "judge", lambda *_, **__: judged.append(1))
-    monkeypatch.setattr("rltui.session.memory._STEP", 1)
-    assert cli("export", bad_logs).out.count("\n") > 10
-    assert judged == []
 
 
 @pytest.mark.parametrize("old", [0, CHUNK + 7])
@@ -248,11 +206,6 @@ def test_an_unknown_tag_names_the_nearest(cli: Cli, bad_logs: Path, tmp_path: Pa
     assert not out.exists()
 
 
-def test_only_the_runs_that_were_asked_for(cli: Cli, bad_logs: Path) -> None:
-    points = from_csv(cli("export", bad_logs, "--run", "*/calm").out)
-    assert {p[0] for p in points} == {"b/calm"}
-
-
 def test_nothing_to_export_is_3(cli: Cli, bad_logs: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     out = tmp_path / "points.csv"
@@ -286,11 +239,6 @@ def test_the_ending_of_the_file_chooses_the_format(
         assert (tmp_path / name).read_bytes().startswith(first)
     cli("export", bad_logs, "--format", "csv", "-o", tmp_path / "y.jsonl")
     assert (tmp_path / "y.jsonl").read_bytes().startswith(b"run,")
-
-
-def test_a_file_and_standard_output_are_the_same(cli: Cli, logs: Path, tmp_path: Path) -> None:
-    cli("export", logs, "-o", tmp_path / "x.csv")
-    assert (tmp_path / "x.csv").read_text(encoding="utf-8") == cli("export", logs).out
 
 
 def test_an_address_is_no_place_to_write_to(cli: Cli, logs: Path) -> None:
@@ -387,19 +335,6 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, form: str) -> None:
     assert (process.wait(timeout=60), err) == (0, b"")
 
 
-def test_parquet_through_a_pipe(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    write_jsonl(tmp_path / "logs" / "x.jsonl", {"loss": [1.0, 2.0]})
-    done = subprocess.run(
-        [sys.executable, "-m", "rltui", "export", "--format", "parquet", str(tmp_path / "logs")],
-        cwd=ROOT,
-        capture_output=True,
-        timeout=60,
-        check=True,
-    )
-    assert parquet.read_table(io.BytesIO(done.stdout)).column("value").to_pylist() == [1.0, 2.0]
-
-
 def test_without_pyarrow_it_says_what_to_install(
     cli: Cli, bad_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -421,20 +356,6 @@ def test_parquet_is_not_printed_on_a_terminal(
 
 
 # -- real logs -----------------------------------------------------------------------------
-
-
-def every(session: Session) -> Iterator[Any]:
-    for run in session.runs():
-        for tag in run.data.tags:
-            series = run.series(tag)
-            yield from [*series.values.tolist(), *series.old_points[2].tolist()]
-
-
-def test_every_point_of_the_corpus_comes_out(cli: Cli, corpus: Path) -> None:
-    points = from_jsonl(cli("export", corpus, "--format", "jsonl").out)
-    values = list(every(read(corpus)))
-    assert len(points) == len(values) > 10_000
-    assert sorted(repr(p[4]) for p in points) == sorted(repr(float(v)) for v in values)
 
 
 def test_points_that_were_unloaded_come_out_too(

@@ -1,16 +1,15 @@
 """The real program over logs that are spoiled in every way while it watches them.
 
 ``rltui watch`` in a pseudo terminal and ``rltui check --follow --json`` run while random things
-happen to a directory of real files, on the disk and on a mount that is slow and fails. In the end
-every log is written anew, whole: both must then say what a fresh ``rltui check --json`` says, and
-what was written. What they hold open is what they held in the beginning.
+happen to a directory of real files. In the end every log is written anew, whole: both must then say
+what a fresh ``rltui check --json`` says, and what was written, and hold open what they held in the
+beginning. File systems that fail are those of ``tests/sources/test_fault_machine.py``.
 
 ``RLTUI_OUTSIDE_STEPS=2000`` goes on for longer, ``RLTUI_OUTSIDE_SEED`` takes another course.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import random
@@ -20,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ import pytest
 
 from benchmarks.terminal import Program, quiet_home
 from tests.clock import ManualClock
-from tests.commands.failing_mount import Call, FailingMount, mounted, untroubled
 from tests.sources.faulty_logs import FORMS, DiskTime, Log, Point
 from tests.sources.faulty_stores import StoreLog, Trackio
 
@@ -37,7 +35,6 @@ SEED = int(os.environ.get("RLTUI_OUTSIDE_SEED", "1"))
 TAGS = ("actor/entropy", "critic/score/mean", "response_length/mean", "actor/grad_norm")
 RUNS = ("tfevents", "jsonl", "csv", "console", "wandb", "swanlab", "trackio/proj/r")
 ROWS = 120
-Place = tuple[Path, Path, FailingMount | None]
 #: What a busy machine may take to notice everything.
 PATIENCE_S = 90.0
 
@@ -85,64 +82,35 @@ def begun(logdir: Path) -> list[TrainingMixin]:
     return logs
 
 
-class Weather:
-    """What goes wrong on a mount for a while."""
-
-    def __init__(self, call: Call, code: int, calls: int, seconds: float) -> None:
-        self._call = call
-        self._code = code
-        self._left = calls
-        self._seconds = seconds
-
-    def __call__(self, call: Call, path: Path) -> int:
-        if self._left <= 0:
-            return 0
-        self._left -= 1
-        time.sleep(self._seconds)
-        return self._code if call is self._call else 0
-
-
 class Vandal:
     """Does what happens to files."""
 
-    def __init__(self, rng: random.Random, aside: Path, mount: FailingMount | None) -> None:
+    def __init__(self, rng: random.Random, aside: Path) -> None:
         self._rng = rng
         self._aside = aside
-        self._mount = mount
         aside.mkdir()
         self._hidden: list[Path] = []
         self._moved = 0
 
     def strike(self, log: Log) -> None:
         """Let one thing happen to a log."""
-        if self._mount is not None and self._rng.random() < 0.3:
-            call = self._rng.choice((Call.OPEN, Call.READ, Call.GETATTR, Call.READDIR))
-            code = self._rng.choice((0, errno.EIO, errno.ESTALE, errno.EACCES, errno.ETIMEDOUT))
-            self._mount.trouble = Weather(call, code, self._rng.randrange(1, 60), 0.02)
         if not log.existing:
             log.begin(self._rng.randrange(40), self._rng.randrange(20))
             return
-        deeds: tuple[Callable[[Log], None], ...] = (
-            *(self._append, self._append, self._tear, self._spoil, self._cut, self._anew),
-            *(self._replace, self._rotate, self._hide),
-            *(lambda log: log.crash(), lambda log: log.recover(), lambda log: log.delete()),
+        rng, form = self._rng, log.form
+        deeds: tuple[Callable[[], object], ...] = (
+            lambda: log.append(rng.randrange(1, 8)),
+            lambda: log.append(rng.randrange(1, 8)),
+            lambda: log.tear(rng.random()),
+            lambda: log.spoil(rng.choice((form.garbage, bytes(rng.randrange(1, 9000))))),
+            lambda: log.cut(rng.randrange(4000)),
+            lambda: log.begin(rng.randrange(40), rng.randrange(30)),
+            lambda: self._replace(log),
+            lambda: self._rotate(log),
+            lambda: self._hide(log),
+            *(log.crash, log.recover, log.delete),
         )
-        self._rng.choice(deeds)(log)
-
-    def _append(self, log: Log) -> None:
-        log.append(self._rng.randrange(1, 8))
-
-    def _tear(self, log: Log) -> None:
-        log.tear(self._rng.random())
-
-    def _spoil(self, log: Log) -> None:
-        log.spoil(self._rng.choice((log.form.garbage, bytes(self._rng.randrange(1, 9000)))))
-
-    def _cut(self, log: Log) -> None:
-        log.cut(self._rng.randrange(4000))
-
-    def _anew(self, log: Log) -> None:
-        log.begin(self._rng.randrange(40), self._rng.randrange(30))
+        rng.choice(deeds)()
 
     def _replace(self, log: Log) -> None:
         if self._rng.random() < 0.5 and log.size and not log.content.headless:
@@ -177,24 +145,6 @@ class Vandal:
                 directory.rmdir()
             away.rename(directory)
         self._hidden.clear()
-
-
-@pytest.fixture(params=["disk", "mount"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Where logs are written, where they are watched, and what fails between."""
-    written = tmp_path / "logs"
-    written.mkdir()
-    if request.param == "disk":
-        yield written, written, None
-        return
-    watched = tmp_path / "mount"
-    watched.mkdir()
-    with ExitStack() as stack:
-        try:
-            mount = stack.enter_context(mounted(written, watched))
-        except OSError as problem:
-            pytest.skip(f"no file system can be mounted here: {problem}")
-        yield written, watched, mount
 
 
 @contextmanager
@@ -260,13 +210,13 @@ def waited(program: Program, reached: Any) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
-def test_what_is_shown_in_the_end_is_what_is_there(place: Place, tmp_path: Path) -> None:
-    written, logdir, mount = place
-    home = tmp_path / "home"
+def test_what_is_shown_in_the_end_is_what_is_there(tmp_path: Path) -> None:
+    logdir, home = tmp_path / "logs", tmp_path / "home"
+    logdir.mkdir()
     home.mkdir()
-    logs = begun(written)
+    logs = begun(logdir)
     rng = random.Random(SEED)
-    vandal = Vandal(rng, tmp_path / "aside", mount)
+    vandal = Vandal(rng, tmp_path / "aside")
     command = [sys.executable, "-m", "rltui", "watch", str(logdir)]
     with (
         Program(command, quiet_home(home)) as program,
@@ -281,8 +231,6 @@ def test_what_is_shown_in_the_end_is_what_is_there(place: Place, tmp_path: Path)
             vandal.restore()
             if step % 10 == 0:
                 program.run(1.0)
-        if mount is not None:
-            mount.trouble = untroubled
         for number, log in enumerate(logs):
             log.collapses = number % 2 == 0
             log.begin(0, ROWS)

@@ -101,15 +101,6 @@ def test_a_first_search_is_interrupted(disk: Disk, words: tuple[str, ...]) -> No
         assert b"Traceback" not in terminal.seen
 
 
-def test_the_picker_leaves_its_search(disk: Disk) -> None:
-    disk.slow_down()
-    with disk.run() as terminal:
-        disk.wait_busy(terminal)
-        terminal.read_until(b"\x1b[?1049h")
-        terminal.settle(0.2, 3.0)
-        assert interrupt(terminal) == 0
-
-
 @pytest.mark.parametrize(("words", "code"), [(("watch", "."), 0), (("check", "--follow", "."), 1)])
 def test_a_search_beside_the_reading_is_left(disk: Disk, words: tuple[str, ...], code: int) -> None:
     with disk.run(*words) as terminal:

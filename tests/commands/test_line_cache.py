@@ -53,12 +53,6 @@ def test_a_young_line_is_kept(tmp_path: Path) -> None:
     assert cache(tmp_path, "a").read() == (1, "✖ b\n")
 
 
-def test_a_line_of_the_future_is_not_believed(tmp_path: Path) -> None:
-    cache(tmp_path, "a").write(60, 0, "x\n")
-    aged(tmp_path, -100)
-    assert cache(tmp_path, "a").read() is None
-
-
 def test_lines_of_other_command_lines_and_directories_stay_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,16 +94,6 @@ def test_without_a_home_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.Monk
     LineCache(["a"], {}).write(60, 0, "x\n")
     assert LineCache(["a"], {}).read() is None
     assert not list(tmp_path.iterdir())
-
-
-def test_in_a_directory_that_was_removed_nothing_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    cache(tmp_path, "a").write(60, 0, "x\n")
-    assert cache(tmp_path, "a").read() is None
 
 
 def test_lines_that_nobody_asks_for_any_more_are_removed(tmp_path: Path) -> None:

@@ -137,10 +137,3 @@ def test_a_configuration_whose_rules_are_a_list_is_still_one(
     assert main(["lint", "--config", str(path)]) == 2
     first = capsys.readouterr().out.splitlines()[0]
     assert first == f"{path}:1:8: expected a mapping, found a list"
-
-
-def test_no_yaml_and_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, lines = lint(capsys, document(tmp_path, "a: [\n"))
-    assert code == 2
-    assert "not valid YAML" in lines[0]
-    assert main(["lint", str(tmp_path / "none.yaml")]) == 2

@@ -13,8 +13,7 @@ from markdown_it import MarkdownIt
 from rltui.core.text import clean
 from rltui.output.markdown import escaped, snapshot_markdown
 from rltui.output.text_report import snapshot_text
-from tests.builders import a_batch, steps
-from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.fakes import a_session, grpo_batch, grpo_clock
 
 
 def test_findings_checks_and_vital_signs() -> None:
@@ -34,14 +33,6 @@ def rendered(markdown: str) -> str:
     assert renderer.linkify is not None
     renderer.linkify.set({"fuzzy_link": False})
     return str(renderer.render(markdown))
-
-
-def test_nothing_from_a_log_becomes_markup() -> None:
-    nasty = "<b>[x](y)</b>|`#@z`"
-    batch = a_batch(steps(1, {**grpo_tags(30), nasty: [1.0] * 30}), run="a|b")
-    text = snapshot_markdown(a_session(batch))
-    assert r"a\|b" in text
-    assert "<b>" not in text
 
 
 @pytest.mark.parametrize(

@@ -77,15 +77,6 @@ def test_processes_change_nothing(cli: Cli, runs: Path, tmp_path: Path) -> None:
     assert one.code == 2
 
 
-def test_without_any_good_path_nothing_is_read(
-    cli: Cli, places: tuple[Places, Places], tmp_path: Path
-) -> None:
-    paths = [place(tmp_path / name) for place, name in zip(places, ("no", "none"), strict=True)]
-    result = cli("check", *paths)
-    assert (result.code, result.out) == (2, "")
-    assert result.err == f"rltui: {paths[0]}: no such file or directory\n"
-
-
 @pytest.mark.parametrize("verb", ["snapshot", "export"])
 def test_other_verbs_want_every_path(cli: Cli, runs: Path, tmp_path: Path, verb: str) -> None:
     result = cli(verb, runs, tmp_path / "none")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.level import Level
 from tests.commands.conftest import Cli
 
 DOCUMENT, EXPORT = "a document of rltui", "an export of rltui"
@@ -39,16 +38,3 @@ def test_a_result_is_no_log(
     assert f"{name}: is {what}, not a log" in shown
     alone = cli("check", well / name)
     assert (alone.code, alone.err) == (2, f"rltui: {well / name}: is {what}, not a log\n")
-
-
-def test_each_change_of_the_verdict_is_no_log(cli: Cli, tmp_path: Path) -> None:
-    from rltui.output.json_document import event_line
-    from rltui.session.event import Watcher
-    from tests.builders import a_batch
-    from tests.fakes import a_session
-
-    session = a_session(a_batch({"loss": [*(1 / n for n in range(1, 40)), float("nan")]}))
-    (event, *_) = Watcher(session).events()
-    assert event.finding.level is Level.BAD
-    (tmp_path / "events.jsonl").write_text(event_line(event) + "\n")
-    assert f"is {DOCUMENT}, not a log" in cli("check", tmp_path).err

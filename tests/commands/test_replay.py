@@ -92,15 +92,3 @@ def test_nothing_to_replay(
     assert main(["replay", str(tmp_path)]) == 3
     assert "no readable log" in capsys.readouterr().err
     assert not shown
-
-
-@pytest.mark.parametrize("speed", ["0", "-1", "nan", "1e9", "x"])
-def test_a_speed_that_makes_no_sense(speed: str, logs: Path) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(["replay", str(logs), "--speed", speed])
-    assert end.value.code == 2
-
-
-def test_it_needs_a_terminal(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["replay", str(logs)]) == 2
-    assert "replay needs a terminal" in capsys.readouterr().err

@@ -73,20 +73,3 @@ def test_a_storm_of_resizes_everywhere(tmp_path: Path) -> None:
                 terminal.press(b"\x1b")
                 terminal.settle(0.12, 1.0)
         leave(terminal)
-
-
-def test_the_picker_is_resized(tmp_path: Path) -> None:
-    with starting(tmp_path, (160, 45)) as terminal:
-        for size in _SIZES * 3:
-            terminal.resize(*size)
-            terminal.read(quiet_s=0.0)
-        leave(terminal)
-
-
-def test_a_terminal_that_vanishes_during_a_storm(tmp_path: Path) -> None:
-    with starting(tmp_path, (160, 45), "watch", "{logdir}") as terminal:
-        terminal.press(b"?")
-        for size in _SIZES * 5:
-            terminal.resize(*size)
-        terminal.close()
-        assert terminal.wait() == 129

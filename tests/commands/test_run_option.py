@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rltui.session import Session
-from rltui.session.session import Choice
 from tests.commands.conftest import Cli, write_jsonl
 
 
@@ -72,21 +70,3 @@ def test_a_second_run_of_one_directory_has_no_other_name(cli: Cli, tmp_path: Pat
     (tmp_path / "other.jsonl").write_text('{"step": 1, "loss": 1.0}\n')
     document = json.loads(cli("check", tmp_path, "--run", "run", "--json").out)
     assert [run["run"] for run in document["runs"]] == ["run", "run#2"]
-
-
-def test_a_live_session_hides_what_was_not_chosen(two: Path) -> None:
-    session = Session([two], choice=Choice("ppo"))
-    session.scan()
-    session.start()
-    try:
-        while not session.runs():
-            assert session.reader.wait(60)
-            session.drain()
-    finally:
-        session.stop()
-    assert [run.name for run in session.runs()] == ["ppo"]
-    assert list(session.views) == [run.key for run in session.run_list.in_order(now=True)]
-    assert session.run_count == 1
-    assert not session.naming.missed
-    session.run_list.hold()
-    assert [run.name for run in session.runs()] == ["ppo"]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rltui.core.errors import UsageError
-from rltui.output.markdown import grouping_named
 from tests.commands.conftest import Cli, write_jsonl
-from tests.fakes import a_session, grpo_batch, grpo_tags
+from tests.fakes import grpo_tags
 
 
 @pytest.fixture
@@ -52,17 +49,6 @@ def test_a_table_is_no_json(cli: Cli, sweep: Path) -> None:
     result = cli("snapshot", sweep, "--group-by", "lr")
     assert result.code == 2
     assert "can be grouped by name" in result.err
-
-
-def test_few_of_many_groupings_are_named() -> None:
-    settings = {f"setting_{n:02}": n for n in range(30)}
-    batches = [grpo_batch(60, run=f"r{n}") for n in range(4)]
-    hparams = [{k: v + n // 2 for k, v in settings.items()} for n in range(4)]
-    session = a_session(*(replace(b, hparams=h) for b, h in zip(batches, hparams, strict=True)))
-    with pytest.raises(UsageError) as error:
-        grouping_named(session.runs(), "setting_1x")
-    assert "and 22 more settings; did you mean 'setting_" in str(error.value)
-    assert str(error.value).count("setting_") < 12
 
 
 def test_nothing_to_compare(cli: Cli, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -122,11 +121,3 @@ def test_a_failure_after_the_pipe_was_taken(ends: Ends, monkeypatch: pytest.Monk
     ends.out = ends.into = -1
     for heir in heirs:
         assert heir.wait(60) == 0
-
-
-def test_a_file_needs_no_reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    started = threading.Event()
-    monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **options: started.set())
-    with (tmp_path / "log").open("w") as file:
-        piped.let_go(file.fileno())
-    assert not started.is_set()

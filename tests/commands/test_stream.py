@@ -120,11 +120,6 @@ def test_it_ends_when_nobody_reads_its_output(far: Far, logdir: Path) -> None:
     assert far.end() == 0
 
 
-def test_garbage_ends_it(far: Far) -> None:
-    far.input.write(b"rltui-stream 2\n" + b"garbage" * 100)
-    assert far.end() == 0
-
-
 def test_a_missing_path_is_reported(tmp_path: Path) -> None:
     far = Far(tmp_path / "none")
     try:

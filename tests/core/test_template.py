@@ -7,17 +7,11 @@ from pathlib import Path
 import pytest
 
 from rltui.core.errors import DocumentError
-from rltui.core.yaml_document import Field, Node, fill, parts_of, read_template
+from rltui.core.yaml_document import Node, fill, parts_of, read_template
 
 
 def _node(text: str) -> Node:
     return Node(text, Path("x.yaml"), 3, 7)
-
-
-def test_parts_keep_their_order() -> None:
-    assert parts_of("a {b}{c:%} d") == ("a ", Field("b"), Field("c", "%"), " d")
-    assert parts_of("plain") == ("plain",)
-    assert parts_of("") == ()
 
 
 def test_every_field_is_shown_by_the_caller() -> None:
@@ -44,9 +38,3 @@ def test_errors_name_the_place(text: str, message: str) -> None:
         read_template(_node(text), ("source", "n"), ("words", "full"))
     assert str(caught.value).startswith("x.yaml:3:7: ")
     assert message in str(caught.value)
-
-
-def test_a_good_template_is_returned_as_it_is() -> None:
-    assert read_template(_node("val {source:words}"), ("source",), ("words",)) == (
-        "val {source:words}"
-    )

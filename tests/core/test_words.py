@@ -9,7 +9,7 @@ import pytest
 from rltui.core.errors import DocumentError, RltuiError
 from rltui.core.installation import shipped
 from rltui.core.level import Level, worst
-from tests.builders import a_batch, a_block
+from tests.builders import a_block
 
 
 def test_levels_are_ordered_and_roll_up() -> None:
@@ -24,11 +24,6 @@ def test_block_counts_what_is_present() -> None:
     assert block.points == 3
     assert block.nbytes == 3 * 8 * 2 + 6 * 8 + 6
     assert a_block({"a": [1, 2]}).absent is None
-
-
-def test_batch_gives_its_blocks() -> None:
-    block = a_block({"a": [1]})
-    assert a_batch(block).blocks == (block,)
 
 
 def test_document_error_without_a_place() -> None:

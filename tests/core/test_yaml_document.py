@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.errors import DocumentError
-from rltui.core.yaml_document import Node, nearest, parse_document, read_document
+from rltui.core.yaml_document import Node, parse_document, read_document
 
 PATH = Path("some.yaml")
 
@@ -160,10 +160,6 @@ def test_alias_bombs_and_loops_are_stopped() -> None:
             parse(opener * 60_000)
 
 
-def test_aliases_work() -> None:
-    assert parse("a: &x {b: 1}\nc: *x\n").plain() == {"a": {"b": 1}, "c": {"b": 1}}
-
-
 @given(st.text(st.sampled_from("ab:-[]{}&*!'\"?|>%@ \n\t#,0.e\x07"), max_size=60))
 def test_any_text_is_a_document_or_an_error(text: str) -> None:
     with contextlib.suppress(DocumentError):
@@ -181,9 +177,3 @@ def test_files(tmp_path: Path) -> None:
         read_document(tmp_path)
     path.write_text("\ufeffa: größe\n", encoding="utf-8")
     assert read_document(path).plain() == {"a": "größe"}
-
-
-def test_nearest() -> None:
-    assert nearest("entrpy", ["entropy", "reward"]) == "entropy"
-    assert nearest("zzz", ["entropy", "reward"]) is None
-    assert nearest("a", []) is None

@@ -27,19 +27,6 @@ def test_settings_are_those_of_the_scenario(tmp_path: Path) -> None:
         assert found.values["trainer.total_training_steps"] == 40
 
 
-def test_samples_of_each_validation(tmp_path: Path) -> None:
-    written(tmp_path, "healthy")
-    (found,) = find_samples(tmp_path)
-    assert found.steps == [0, 10, 20, 30, 40]
-    table = found.load(40)
-    assert not table.note
-    assert {row.reward for row in table.rows} == {0.0, 1.0}
-    sample = found.read(40, table.rows[0])
-    texts = dict(sample.texts)
-    assert "How many" in texts["input"]
-    assert texts["output"].endswith(f"#### {texts['output'].rsplit(' ', 1)[1]}")
-
-
 def test_a_right_answer_is_scored_as_right(tmp_path: Path) -> None:
     written(tmp_path, "healthy")
     (found,) = find_samples(tmp_path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -64,21 +63,6 @@ def values(points: Points, tag: str) -> np.ndarray:
     return points[tag][1]
 
 
-def medians(points: Points, tag: str, window: int = 3) -> np.ndarray:
-    return np.median(np.lib.stride_tricks.sliding_window_view(values(points, tag), window), axis=1)
-
-
-def share_of_start(points: Points, tag: str) -> np.ndarray:
-    found = values(points, tag)
-    return medians(points, tag) / np.median(found[:5])
-
-
-def spike(points: Points, tag: str) -> float:
-    """Largest value against the median of the 20 before."""
-    found = values(points, tag)
-    return max(found[i] / np.median(found[i - 20 : i]) for i in range(20, len(found)))
-
-
 def test_scenarios_are_described() -> None:
     assert list(SCENARIOS)[:4] == ["healthy", "entropy-collapse", "kl-blowup", "nan"]
     for key, scenario in SCENARIOS.items():
@@ -96,67 +80,6 @@ def test_tags_are_those_of_verl(runs: Mapping[str, Points], corpus: Path) -> Non
         assert 60 <= len(points) <= 100
 
 
-def test_values_are_of_the_size_that_verl_logs(runs: Mapping[str, Points]) -> None:
-    points = runs["healthy"]
-    for tag, low, high in [
-        ("critic/score/mean", 0.1, 0.95),
-        ("actor/entropy", 0.3, 1.0),
-        ("response_length/mean", 350, 700),
-        ("response_length/max", 500, 1024),
-        ("timing_s/step", 0.6, 1.9),
-        ("perf/throughput", 5e3, 2e4),
-        ("perf/mfu/actor", 0.3, 0.5),
-        ("training/rollout_probs_diff_mean", 0, 0.005),
-        ("critic/advantages/max", 0.1, math.sqrt(7)),
-    ]:
-        assert (values(points, tag) >= low).all(), tag
-        assert (values(points, tag) <= high).all(), tag
-    for family in ("critic/score", "response_length", "prompt_length", "global_seqlen"):
-        low, mean, high = (values(points, f"{family}/{s}") for s in ("min", "mean", "max"))
-        assert (low <= mean).all(), family
-        assert (mean <= high).all(), family
-
-
-def test_validation_comes_every_ten_steps_and_before_the_first(
-    runs: Mapping[str, Points],
-) -> None:
-    points = runs["healthy"]
-    assert points["val-core/openai/gsm8k/acc/mean@4"][0].tolist() == list(range(0, 201, 10))
-    assert points["actor/entropy"][0].tolist() == list(range(1, 201))
-    assert points["timing_s/testing"][0].tolist() == list(range(10, 201, 10))
-    step = values(points, "timing_s/step")
-    assert np.median(step[9::10]) > 1.2 * np.median(step)
-
-
-@pytest.mark.parametrize("scenario", ["healthy", "entropy-collapse", "kl-blowup"])
-def test_values_are_finite(runs: Mapping[str, Points], scenario: str) -> None:
-    for tag, (_, found) in runs[scenario].items():
-        assert np.isfinite(found).all(), tag
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_healthy_run_stays_within_the_limits(tmp_path: Path, seed: int) -> None:
-    points = whole_run(tmp_path, "healthy", seed)
-    assert np.abs(medians(points, "actor/ppo_kl")).max() < 0.05
-    assert share_of_start(points, "actor/entropy").min() > 0.45
-    assert values(points, "actor/pg_clipfrac").max() < 0.05
-    norm = values(points, "actor/grad_norm")
-    assert norm.max() < 3 * np.median(norm)
-    assert norm.min() > np.median(norm) / 3
-    assert values(points, "response_length/clip_ratio").max() < 0.1
-    assert medians(points, "timing_s/step", 5).max() < 2 * medians(points, "timing_s/step", 5).min()
-    assert values(points, "rollout_corr/k3_kl").max() < 5e-4
-    kl = medians(points, "actor/kl_loss")
-    assert (kl[10:] - kl[:-10]).max() < 0.3
-    assert not any("explained_var" in tag for tag in points)
-    reward = values(points, "critic/score/mean")
-    assert reward[-20:].mean() > 1.8 * reward[:20].mean()
-    val = values(points, "val-core/openai/gsm8k/acc/mean@4")
-    assert val[-3:].mean() > 2 * val[:3].mean()
-    length = share_of_start(points, "response_length/mean")
-    assert 0.9 < length.min() < length.max() < 1.6
-
-
 @pytest.mark.parametrize("scenario", ["entropy-collapse", "kl-blowup", "nan"])
 def test_a_sick_run_is_healthy_before_its_onset(runs: Mapping[str, Points], scenario: str) -> None:
     onset = SCENARIOS[scenario].onset
@@ -164,38 +87,6 @@ def test_a_sick_run_is_healthy_before_its_onset(runs: Mapping[str, Points], scen
     for tag in ("actor/entropy", "actor/ppo_kl", "actor/grad_norm", "critic/score/mean"):
         before = values(runs[scenario], tag)[: onset - 1]
         assert before.tolist() == values(runs["healthy"], tag)[: onset - 1].tolist(), tag
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_story_of_entropy_collapse(tmp_path: Path, seed: int) -> None:
-    points = whole_run(tmp_path, "entropy-collapse", seed)
-    entropy = share_of_start(points, "actor/entropy")
-    assert entropy[:38].min() > 0.7
-    assert entropy[-1] < 0.05
-    reward = values(points, "critic/score/mean")
-    assert reward[45:70].mean() > reward[25:39].mean()
-    assert reward[-20:].mean() < reward[45:70].mean()
-    assert values(points, "actor/ppo_kl").max() < 0.05
-    val = "val-core/openai/gsm8k/acc"
-    gain = values(points, f"{val}/best@4/mean") - values(points, f"{val}/mean@4")
-    assert gain[-1] < 0.2 * gain[2]  # samples no longer differ
-    assert values(points, "actor/grad_norm")[-20:].mean() < 0.1
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_story_of_kl_blowup(tmp_path: Path, seed: int) -> None:
-    points = whole_run(tmp_path, "kl-blowup", seed)
-    lr = values(points, "actor/lr")
-    assert lr[59] == pytest.approx(100 * lr[58])
-    assert medians(points, "actor/ppo_kl")[62:].min() > 0.3
-    assert medians(points, "actor/pg_clipfrac", 5)[62:].min() > 0.3
-    assert spike(points, "actor/grad_norm") > 10
-    assert share_of_start(points, "actor/entropy")[-1] < 0.1
-    kl = medians(points, "actor/kl_loss")
-    assert (kl[10:] - kl[:-10]).max() > 2.5
-    assert values(points, "critic/score/mean")[-20:].max() < 0.1
-    assert medians(points, "response_length/clip_ratio", 9)[-1] > 0.6
-    assert values(points, "val-core/openai/gsm8k/acc/mean@4")[-1] < 0.1
 
 
 def test_story_of_nan(runs: Mapping[str, Points]) -> None:
@@ -324,7 +215,3 @@ def test_the_writer_reports_what_went_wrong(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         writer.stop()
     writer.stop()
-
-
-def test_stop_without_start(tmp_path: Path) -> None:
-    DemoWriter(DemoRun(tmp_path, "healthy", 3)).stop()

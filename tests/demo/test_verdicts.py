@@ -64,12 +64,6 @@ def test_it_shows_when_the_screen_opens(scenario, tmp_path: Path) -> None:  # ty
     assert scenario.rule in fired(run)
 
 
-def test_a_healthy_run_is_healthy_when_the_screen_opens(tmp_path: Path) -> None:
-    for name in ("healthy", "classic", "dpo", "higher-lr"):
-        (run,) = judged(tmp_path / name, name, 120, 400)
-        assert fired(run) == {}, name
-
-
 def test_each_family_of_rules_has_a_story() -> None:
     """Except those that need a reference run or tools, or repeat another one."""
     shown = {s.rule for s in SCENARIOS.values()}
@@ -88,12 +82,6 @@ def test_a_crash_says_why(tmp_path: Path) -> None:
     assert run.progress is not None
     assert run.progress.state is RunState.CRASHED
     assert run.points.last_step == 112
-
-
-def test_a_run_that_hangs_is_stalled(tmp_path: Path) -> None:
-    (run,) = judged(tmp_path / "demo", "hang", 400, 400)
-    assert run.progress is not None
-    assert run.progress.state is RunState.STALLED
 
 
 def test_a_run_that_has_ended_writes_nothing_more(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from rltui.core.errors import DocumentError, UsageError
 from rltui.draw.line import RUN_TOKENS, Token
 from rltui.draw.theme import Theme, list_themes, load_theme, rgb
 from tests.draw.colours import contrast
+from tests.places import ROOT
 
-SHIPPED = ("ansi-16", "colour-blind", "dark", "high-contrast", "light", "terminal")
-MEASURED = ("dark", "light", "high-contrast", "colour-blind")
+SHIPPED = tuple(sorted(path.stem for path in (ROOT / "themes").glob("*.yaml")))
+#: The others leave the colours to the terminal.
+MEASURED = tuple(name for name in SHIPPED if name not in ("ansi-16", "terminal"))
 TEXTS = (
     Token.MUTED, Token.TEXT, Token.STRONG, Token.ACCENT, Token.OK, Token.WATCH, Token.BAD,
 )  # fmt: skip

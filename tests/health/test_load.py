@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 
+from rltui.catalogue import load_catalogue
 from rltui.config import load_config
 from rltui.core.errors import DocumentError
 from rltui.core.level import Level
 from rltui.core.yaml_document import parse_document, read_document
 from rltui.health.cases import run_cases
-from rltui.health.rules import load_rules
+from rltui.health.limits import SettingLimits, limits_of, movement
+from rltui.health.rule import Variant
+from rltui.health.rules import load_rules, unread_reasons, why_unread
 from tests.places import ROOT
 
 GOOD = """\
@@ -189,3 +193,87 @@ def test_failed_case_reports_what_was_found(tmp_path: Path) -> None:
     (result,) = [r for r in run_cases(rules) if r.rule == "mine"]  # type: ignore[arg-type]
     assert result.message == "expected bad, found watch"
     assert result.line == 14
+
+
+# -- every metric of the catalogue is read by a rule, or it is said why none does ----------
+
+
+METRICS = load_catalogue().metrics
+#: Not the rule about numbers that are not finite, which reads everything, and not those that need a
+#: reference run.
+VARIANTS = [
+    v
+    for r in load_rules()
+    for v in r.variants
+    if not v.detector.finite_is_quiet and not v.detector.reference
+]
+REASONS = unread_reasons()
+
+
+def reads(variant: Variant, key: str) -> bool:
+    roles = [pattern for patterns in variant.roles.values() for pattern in patterns]
+    return variant.reads(key) is not None or any(fnmatchcase(key, pattern) for pattern in roles)
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_a_metric_is_read_or_waived(key: str) -> None:
+    assert any(reads(v, key) for v in VARIANTS) or why_unread(key), (
+        f"{key}: name it in a rule, or in health/data/unread.yaml with a reason"
+    )
+
+
+@pytest.mark.parametrize("pattern", [pattern for pattern, _ in REASONS])
+def test_a_reason_is_needed(pattern: str) -> None:
+    waived = [key for key in METRICS if fnmatchcase(key, pattern)]
+    assert waived, "no such metric"
+    assert not all(any(reads(v, key) for v in VARIANTS) for key in waived), "a rule reads it"
+
+
+def test_a_metric_that_nobody_knows_has_no_reason() -> None:
+    assert why_unread("no.such.metric") is None
+
+
+# -- limits that are no parameters of a rule -----------------------------------------------
+
+
+GIVEN = dict.fromkeys(SettingLimits._fields, "{value: 2, source: why}")
+
+
+def read(**changed: str) -> SettingLimits:
+    text = "\n".join(f"{name}: {entry}" for name, entry in (GIVEN | changed).items() if entry)
+    return limits_of(SettingLimits)(parse_document(text, Path("limits.yaml")))
+
+
+def test_every_limit_has_a_number_of_its_type() -> None:
+    found = read(factor="{value: 2.5, source: why}")
+    assert (found.rows_before, found.factor) == (2, 2.5)
+    assert [type(getattr(found, name)) for name in ("rows_before", "factor")] == [int, float]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("", "key 'factor' is missing"),
+        ("{value: 2}", "key 'source' is missing"),
+        ("{source: why}", "key 'value' is missing"),
+        ("{value: 2, source: ' '}", "the reason is missing"),
+        ("{value: two, source: why}", "expected a number"),
+        ("{value: 2, source: why, sourcee: why}", "unknown key 'sourcee'"),
+    ],
+    ids=["absent", "no reason", "no value", "empty reason", "text", "unknown"],
+)
+def test_a_limit_without_number_or_reason_is_refused(entry: str, message: str) -> None:
+    with pytest.raises(DocumentError, match=message):
+        read(factor=entry)
+
+
+def test_rows_are_whole_numbers() -> None:
+    with pytest.raises(DocumentError, match="a whole number"):
+        read(rows_before="{value: 2.5, source: why}")
+
+
+def test_the_shipped_limits_fit_together() -> None:
+    limits = movement()
+    assert limits.moved.usual_least <= limits.moved.usual_rows
+    assert limits.trend.band_low < 0.5 < limits.trend.band_high
+    assert limits.trend.least_rows <= limits.trend.blocks

@@ -47,7 +47,7 @@ def of(found: dict[Sample, float], name: str, **labels: str) -> list[float]:
 
 def in_run(batch: Batch, name: str, logdir: int = 0) -> Batch:
     path = Path("/logs", str(logdir), name, "log.jsonl")
-    return replace(batch, run=RunKey(logdir, name), source=replace(batch.source, path=path))
+    return replace(batch, run=RunKey(logdir, name), source=batch.source._replace(path=path))
 
 
 def test_a_run_that_is_bad() -> None:

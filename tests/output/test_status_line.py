@@ -21,7 +21,7 @@ from tests.hostile import PAYLOADS
 def run(name: str, *, sick: bool, more: dict[str, list[float]] | None = None) -> Batch:
     values = [*(1.0 / (i + 1) for i in range(30)), math.nan if sick else 0.01]
     batch = a_batch({"loss": values, **(more or {})})
-    source = replace(batch.source, path=Path("/logs", name, "log.jsonl"))
+    source = batch.source._replace(path=Path("/logs", name, "log.jsonl"))
     return replace(batch, run=RunKey(0, name), source=source)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,10 +117,10 @@ def a_log(name: str, age: float, **changes: object) -> LogFile:
 
 def test_places_come_first_then_all_runs_newest_first_and_each_once() -> None:
     logs = tuple(a_log(f"run_{n}", 10 * n) for n in range(3))
-    under = tuple(replace(x, directory=f"runs/{x.directory}") for x in logs)
+    under = tuple(x._replace(directory=f"runs/{x.directory}") for x in logs)
     places = (
         an_offer("/data/y", 1, runs=2, newest=tuple(
-            replace(x, path=Path(f"/data/y/{n}/progress.csv"), directory=f"{n}")
+            x._replace(path=Path(f"/data/y/{n}/progress.csv"), directory=f"{n}")
             for n, x in enumerate(logs[1:])
         )),
         an_offer("/home/me/proj", 5, runs=3, newest=under),
@@ -138,9 +137,9 @@ def test_it_says_how_many_of_the_runs_are_listed() -> None:
     logs = tuple(a_log(f"run_{n}", 10 * n) for n in range(3))
     runs = an_offer("/home/me/proj/runs", runs=54, newest=logs)
     assert row(listed(Suggestions((runs,), ())), "3 of 54 runs, newest first")
-    more = replace(runs, partial=True)
+    more = runs._replace(partial=True)
     assert row(listed(Suggestions((more,), ())), "3 of 54+ runs, newest first")
-    whole = replace(runs, runs=3)
+    whole = runs._replace(runs=3)
     assert row(listed(Suggestions((whole,), ())), " 3 runs, newest first")
     assert row(listed(Suggestions((whole,), ()), text="run_2"), " 1 of 3 runs, newest first")
 

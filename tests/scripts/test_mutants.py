@@ -41,8 +41,3 @@ def test_an_unfinished_run_has_no_score(stats: dict[str, int], results: str) -> 
 def test_modules_and_their_tests_exist(name: str) -> None:
     module, tests = script.MODULES[name]
     assert all((ROOT / path).exists() for path in (module, *tests))
-
-
-def test_an_unknown_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert script.main(["nothing"]) == 2
-    assert "tail" in capsys.readouterr().err

@@ -31,11 +31,3 @@ def test_measure(log: Path) -> None:
         "zorp_x": ("no metric", "other"),
         "reward_zorp": ("no metric",),
     }
-
-
-def test_each_directory_is_a_log(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert name_coverage.main(["--each", str(log.parent)]) == 0
-    out = capsys.readouterr().out
-    assert "'zorp_x' other - 'zorp x' no metric, other" in out
-    assert "of unknown origin" in out.splitlines()[-1]
-    assert "   1 unnamed 33.3 %" in out.splitlines()[-1]

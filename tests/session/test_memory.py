@@ -133,7 +133,7 @@ def test_lines_between_rows_that_wait_for_the_run_double_nothing() -> None:
     session, reader, _ = live("a", "b", "c")
     gone = next(v for v in session.runs() if v.data.unloaded)
     row = grown(gone.name, ROWS + 1, 1)
-    line = replace(row, items=(), source=replace(row.source, offset=row.source.offset + 80))
+    line = replace(row, items=(), source=row.source._replace(offset=row.source.offset + 80))
     reader.feed(row, line, grown(gone.name, ROWS + 2, 1))
     session.drain()
     steps_now = gone.series("actor/entropy").steps.tolist()

@@ -361,7 +361,7 @@ DAY = 24 * HOUR
 def copied(count: int = 20, *, at: float, every: float | None = 10.0) -> Batch:
     """Rows as :func:`rows` makes them, in a file that was written ``at`` seconds after START."""
     batch = rows(count, every=every)
-    return replace(batch, source=replace(batch.source, modified=START + at))
+    return replace(batch, source=batch.source._replace(modified=START + at))
 
 
 @pytest.mark.parametrize(
@@ -408,14 +408,14 @@ def test_output_between_two_rows_is_a_sign_of_life() -> None:
 def test_a_clock_that_is_some_minutes_off_does_not_stall_a_run() -> None:
     for off in (-600.0, 600.0):
         batch = rows(20)
-        source = replace(batch.source, modified=START + 190 + off)
+        source = batch.source._replace(modified=START + 190 + off)
         found = progress_of(replace(batch, source=source), at=190 + off)
         assert found.state is RunState.LIVE, off
 
 
 def test_times_in_the_future_are_no_times() -> None:
     batch = rows(20)
-    source = replace(batch.source, modified=START - 9 * HOUR)
+    source = batch.source._replace(modified=START - 9 * HOUR)
     assert progress_of(replace(batch, source=source), at=-5 * HOUR).state is RunState.UNKNOWN
 
 
@@ -437,14 +437,14 @@ def test_a_file_that_grows_while_it_is_watched_is_alive() -> None:
     assert state(first) is RunState.UNKNOWN
     clock.advance(20)
     assert state() is RunState.UNKNOWN
-    grown = replace(first.source, modified=clock.now(), size=first.source.size + 80)
+    grown = first.source._replace(modified=clock.now(), size=first.source.size + 80)
     chatter = replace(first, items=(), source=grown)
     assert state(chatter) is RunState.LIVE, "also without a row"
     clock.advance(50)
     assert state() is RunState.LIVE
     clock.advance(30)
     assert state() is RunState.STALLED
-    gone = replace(chatter, source=replace(grown, size=0, modified=clock.now()), gone=True)
+    gone = replace(chatter, source=grown._replace(size=0, modified=clock.now()), gone=True)
     assert state(gone) is not RunState.LIVE
 
 

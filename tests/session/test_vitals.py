@@ -134,7 +134,7 @@ def test_a_run_that_goes_on_after_all(processes: Processes) -> None:
     assert state_after(session, clock, 100) is RunState.STOPPED
     (run,) = session.runs()
     fresh = rows(1, first=21)
-    reader.feed(replace(fresh, source=replace(fresh.source, modified=clock.now())))
+    reader.feed(replace(fresh, source=fresh.source._replace(modified=clock.now())))
     session.drain()
     assert run.progress is not None
     assert (run.progress.state, rules(run)) == (RunState.LIVE, [])

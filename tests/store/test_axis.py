@@ -95,7 +95,7 @@ def test_constant_values_prove_nothing() -> None:
 
 def test_other_values_on_another_axis_are_another_training() -> None:
     other = a_block({"approxkl": RNG.standard_normal(60).tolist()})
-    source = replace(TB, joined=Joined.MAYBE, alone="tb")
+    source = TB._replace(joined=Joined.MAYBE, alone="tb")
     tens = list(range(10, 610, 10))
     store = store_of(a_batch(table(steps=tens), source=CSV), a_batch(other, source=source))
     assert len(store.runs) == 2
@@ -127,7 +127,7 @@ def test_whatever_grows_first_no_point_is_there_twice(
             end = min(60, begin + rows)
             if begin < end:
                 at[source.path.name] = end
-                records = replace(source, records=end)
+                records = source._replace(records=end)
                 store.apply(a_batch(make(begin, end), source=records))
             if look:
                 check_no_double(only(store))

@@ -160,7 +160,7 @@ async def test_logs_are_read_on_and_shown_afterwards(rich: tuple[Any, ...]) -> N
         await hand.press("colon", *"goto 30", "enter")
         source = a_source("grpo/events.0", offset=2000, size=2000)
         more = grpo_batch(5, first=61, collapse=None)
-        await hand.feed(replace(more, source=replace(source, modified=more.source.modified)))
+        await hand.feed(replace(more, source=source._replace(modified=more.source.modified)))
         assert shown_step(hand) == 30
         await hand.press("colon", *"now", "enter")
         assert hand.run.run.data.last_step == 65

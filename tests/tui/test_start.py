@@ -62,7 +62,7 @@ async def show():
 asyncio.run(show())
 """
 _LATER = (
-    "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
+    "watchdog", "plotext", "tensorboard", "numpy.ma", "importlib.metadata", "rltui.health.engine",
     "rltui.health.rules", "rltui.health.report", "rltui.health.diagnoses", "rltui.health.crash",
     "rltui.health.projection", "rltui.health.detectors.registry",
     "rltui.tui.overlay", "rltui.pages.metric.lines", "rltui.output.text_report",

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rltui.core.address import RAY, SSH, RemotePath
+from rltui.core.address import RemotePath, is_streamed
 from rltui.core.batch import Note
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
@@ -395,7 +395,7 @@ def store_of(path: Path) -> RemoteStore:
 
     Raises UsageError when what it needs is not installed, OSError when another reader has it."""
     assert isinstance(path, RemotePath)
-    if path.scheme in (SSH, RAY):
+    if is_streamed(path):
         raise OSError(errno.EREMOTE, "the logs are read on another host")
     found = _STORES.get(path.parts[:2])
     return found or connect(path, SystemClock(), PACE_S)

@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal
+from rltui.formats.jsonl.claim import texts_in
 from rltui.formats.last_line import figure_lines
 
 #: JSON files of well-known programs, none of them a log.
@@ -70,7 +71,6 @@ class JsonDocument(Format):
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """A document with hardly anything in it may become a log."""
         found = figure_lines(head)
-        from rltui.formats.jsonl.claim import texts_in  # as above
 
         if found is None or texts_in(head) or len(_COUNTED.findall(head)) < _LEAST:
             return Refusal(self.lacks, len(head) > 64)

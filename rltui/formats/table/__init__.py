@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal
+from rltui.formats.table.table_line import holds_log, refusal
 
 _SUFFIXES = (".csv", ".tsv")
 #: Texts that may be tables.
@@ -63,14 +64,11 @@ class CsvTable(Format):
         fixed = _FIXED.fullmatch(path.name) is not None
         keys = (options or Options()).step_keys
         loose = not fixed and not path.name.endswith(_SUFFIXES)
-        from rltui.formats.table.table_line import holds_log  # most logdirs have no table
 
         return holds_log(head, path.name, keys, fixed=fixed, loose=loose)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """Where columns are named like figures of a training, the line that is no row of them."""
-        from rltui.formats.table.table_line import refusal  # as above
-
         return refusal(head, options.step_keys) or super().refusal(head, options)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:

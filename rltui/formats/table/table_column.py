@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,8 +58,7 @@ class TableKind(Enum):
     """SB3's Monitor: one row per episode; the step is the sum of the lengths so far."""
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """The columns of a table, by position."""
 
     kind: TableKind

@@ -11,9 +11,9 @@ SwanHubX/SwanLab: core_python/store.)
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from struct import Struct
+from typing import NamedTuple
 from zlib import crc32
 
 from rltui.core.level import Level
@@ -34,8 +34,7 @@ _HEADER = FILE_HEADER.size
 _CHUNK = CHUNK_HEADER.size
 
 
-@dataclass(frozen=True, slots=True)
-class Framing:
+class Framing(NamedTuple):
     """The file header of a tracker."""
 
     ident: bytes

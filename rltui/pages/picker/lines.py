@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.text import cell_width, clean, fit_middle, pad, words_match
@@ -126,9 +126,9 @@ def _single_runs(place: Suggestion) -> Iterator[Suggestion]:
             path = place.path / log.directory
         if path not in done:
             done.add(path)
-            one = replace(place, path=path, runs=stored.get(path, 1), formats=(log.kind,))
-            one = replace(one, modified=log.modified, partial=False, newest=(), writers=())
-            yield replace(one, single=True, title="" if log.part else log.title)
+            one = place._replace(path=path, runs=stored.get(path, 1), formats=(log.kind,))
+            one = one._replace(modified=log.modified, partial=False, newest=(), writers=())
+            yield one._replace(single=True, title="" if log.part else log.title)
 
 
 def suggestion_entries(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
@@ -64,7 +64,7 @@ def cluster_facts(places: Places, looked: Looked, received: int) -> ClusterFacts
         here, found = place.paths, place.searched or Searched(0)
         unreadable += map(here.translated, found.unreadable)
         for run in found.runs:
-            files = tuple(replace(f, path=here.translated(f.path)) for f in run.files)
+            files = tuple(f._replace(path=here.translated(f.path)) for f in run.files)
             runs.append(RunFiles(here.key(run.key), here.translated(run.path), files))
 
     nodes = sorted(places.nodes.values(), key=lambda facts: (facts.node.name, facts.node.id))

@@ -213,7 +213,7 @@ class SshReader(StreamedReader):
         """Logdirs that the far side cannot search, with the reason."""
         failed = (n for n in far.notes or () if n.level >= Level.WATCH)
         return tuple(
-            replace(note, level=Level.WATCH)
+            note._replace(level=Level.WATCH)
             for note in (*failed, *(far.unclaimed or ()))
             if note.path in self._logdirs and not (self._waits and note.message == EMPTY)
         )

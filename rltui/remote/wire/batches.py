@@ -8,7 +8,7 @@ few digits; the bytes of each array are shuffled, all lowest bytes first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -164,7 +164,7 @@ class BatchEncoder:
         for text in batch.texts:
             if len(text.text) > MOST_TEXT:
                 missing[f"the end of a text of {len(text.text):,} characters"] = None
-            yield "texts", dump_json(plain(replace(text, text=text.text[:MOST_TEXT]))), b""
+            yield "texts", dump_json(plain(text._replace(text=text.text[:MOST_TEXT]))), b""
 
     def _with_tags(self, about: dict[str, object], tags: tuple[str, ...]) -> bytes | None:
         """The description of a block as JSON; None where it has too many tags, or too long ones."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -95,7 +95,7 @@ def _first(notes: Sequence[Note]) -> tuple[Note, ...]:
     first = tuple(notes[:MOST_NOTES])
     if len(notes) > MOST_NOTES:
         last, more = notes[MOST_NOTES], len(notes) - MOST_NOTES
-        first += (replace(last, offset=None, message=f"and {more:,} more such notes"),)
+        first += (last._replace(offset=None, message=f"and {more:,} more such notes"),)
     return first
 
 

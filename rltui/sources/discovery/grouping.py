@@ -29,7 +29,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -116,7 +116,7 @@ class Unit:
 
     def go_on(self, other: Unit, first: int, *, surely: bool) -> None:
         """Take the files of another unit in, which go on at step ``first``."""
-        self.files += [replace(f, begin=first) for f in other.files]
+        self.files += [f._replace(begin=first) for f in other.files]
         if not surely:  # the store finds the one whose values it continues
             self.joined |= {f.key: (Joined.MAYBE, other.shown_name) for f in other.files}
         elif not self.name.startswith(other.name):  # train_v2.first and train_v2_resumed
@@ -353,7 +353,7 @@ class EventPlaces:
                     continue
                 self.known[file.path] = place
             changes = self.known.get(file.path)
-            located.append(replace(file, **changes) if changes else file)
+            located.append(file._replace(**changes) if changes else file)
         return located
 
     def _place(self, file: LogFile, events: Mapping[str, list[LogFile]]) -> dict[str, Any] | None:

@@ -21,7 +21,6 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from rltui.core.address import PIPE, PIPE_NAME, is_remote
@@ -290,12 +289,12 @@ class RunFinder:
                 alone.append(single)
                 continue
             order = _number_of(self._orders[key], file.key)
-            file = replace(file, order=order, joined=Joined.SURELY, alone=single.key.name)
+            file = file._replace(order=order, joined=Joined.SURELY, alone=single.key.name)
             taken.setdefault(key, []).append(file)
 
         for run in runs:
             files = sorted((*run.files, *taken.pop(run.key, ())), key=lambda f: f.order)
-            yield replace(run, files=tuple(files))
+            yield run._replace(files=tuple(files))
 
         for key, files in taken.items():  # the directory has vanished
             yield RunFiles(key, self._paths[key], tuple(files))
@@ -387,7 +386,7 @@ class RunFinder:
         for file in sorted(files, key=_age):
             order = _number_of(known, file.key)
             why_here, alone = self._joins.get(file.key, (Joined.OWN, ""))
-            found.append(replace(file, order=order, joined=why_here, alone=alone))
+            found.append(file._replace(order=order, joined=why_here, alone=alone))
         return tuple(sorted(found, key=lambda f: f.order))
 
 

@@ -66,8 +66,7 @@ class LogWriter:
     """Program and script, cleaned: ``python train.py``, ``python -m verl.trainer.main_ppo``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(NamedTuple):
     """A process of this user."""
 
     pid: int
@@ -330,8 +329,7 @@ class OpenFiles:
 # -- who holds a log ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(NamedTuple):
     """What one look shows of a file."""
 
     held: bool | None

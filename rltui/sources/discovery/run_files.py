@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rltui.core.address import is_remote
 from rltui.core.batch import Joined, Note, RunKey
@@ -34,8 +34,7 @@ CHECKPOINT = re.compile(r"checkpoint-(\d{1,18})")
 CHECKPOINT_LOG = "trainer_state.json"
 
 
-@dataclass(frozen=True, slots=True)
-class LogFile:
+class LogFile(NamedTuple):
     """One file of a run, or one run of a tracker's store."""
 
     path: Path
@@ -87,21 +86,19 @@ class LogFile:
         """Pickle without format and tracker: another process has its own."""
         form = None if self.format is None else ALL_FORMATS.index(self.format)
         tracker = None if self.tracker is None else TRACKERS.index(self.tracker)
-        bare = replace(self, format=None, tracker=None)
-        return _restored, (form, tracker, *(getattr(bare, f.name) for f in fields(bare)))
+        bare = self._replace(format=None, tracker=None)
+        return _restored, (form, tracker, *bare)
 
 
 def _restored(form: int | None, tracker: int | None, *values: Any) -> LogFile:
     """A pickled file with the formats of this process."""
-    return replace(
-        LogFile(*values),
+    return LogFile(*values)._replace(
         format=None if form is None else ALL_FORMATS[form],
         tracker=None if tracker is None else TRACKERS[tracker],
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RunFiles:
+class RunFiles(NamedTuple):
     """One run and its files, oldest first."""
 
     key: RunKey
@@ -109,8 +106,7 @@ class RunFiles:
     files: tuple[LogFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(NamedTuple):
     """What was found."""
 
     runs: tuple[RunFiles, ...]

@@ -15,9 +15,9 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from rltui.core.clock import Clock, SystemClock
@@ -62,8 +62,7 @@ _NEWEST = 500
 MOST_ENTRIES, MOST_OPENED = 4000, 100
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(NamedTuple):
     """Something to watch."""
 
     path: Path
@@ -90,8 +89,7 @@ class Suggestion:
     """The name that a tracker gives to a single run; ``""`` where the path names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestions:
+class Suggestions(NamedTuple):
     """The result of one search."""
 
     items: tuple[Suggestion, ...]
@@ -170,7 +168,7 @@ class LogdirFinder:
         if result.runs:
             real = _real(path)
             here = self._directory is not None and _inside(real, _real(self._directory))
-            self._found[real] = replace(result, origin=clean(origin), here=here)
+            self._found[real] = result._replace(origin=clean(origin), here=here)
 
     def _quick_scan(self, path: Path, seconds: float) -> Suggestion:
         return quick_scan(self._walker, path, self._clock.monotonic, max(0.0, seconds))
@@ -227,7 +225,7 @@ class LogdirFinder:
         for key in inside:
             known = self._found[key]
             writers = tuple(sorted({*known.writers, writer}))
-            self._found[key] = replace(known, writers=writers)
+            self._found[key] = known._replace(writers=writers)
         return bool(inside)
 
 
@@ -241,7 +239,7 @@ def _merged(found: Mapping[str, Suggestion]) -> list[Suggestion]:
             continue
         runs = max(whole.runs, sum(s.runs for s in apart))
         modified = max([whole.modified, *(s.modified for s in apart)])
-        kept.append(replace(whole, runs=runs, modified=modified))
+        kept.append(whole._replace(runs=runs, modified=modified))
     return kept
 
 
@@ -376,5 +374,5 @@ class _QuickWalk(Walk):
             return forms[0] if suffix in directory.claimed else None
         if self._walker.heads.opens >= self._most_opens:
             self.partial = True
-            found = replace(found, forms=[f for f in forms if f.name_decides])
+            found = found._replace(forms=[f for f in forms if f.name_decides])
         return super()._claim(found)

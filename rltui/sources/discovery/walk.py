@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.address import is_remote
 from rltui.files.disk import Entry, Mounts, Status, expect, is_spent, listing, opened
@@ -157,8 +158,7 @@ class Directory:
     """Suffixes of files that are logs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A regular file that may be a log by its name."""
 
     directory: Directory

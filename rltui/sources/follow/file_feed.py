@@ -110,7 +110,7 @@ class FileFeed(Feed):
 
         blocks, size = found
         batch = self._batch(Decoded(self._items(blocks)))
-        return replace(batch, source=replace(batch.source, size=size), more=True, sampled=True)
+        return replace(batch, source=batch.source._replace(size=size), more=True, sampled=True)
 
     def read(self, budget_bytes: int) -> Batch | None:
         """Read what was appended."""

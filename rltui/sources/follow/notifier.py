@@ -1,4 +1,4 @@
-"""Wakes the reader as soon as Linux reports a change, by inotify(7). Other systems are only polled.
+"""Wakes the reader as soon as the system reports a change: Linux by inotify(7), others by watchdog.
 
 Single directories are watched, not what is below them: there may be a home directory or thousands
 of checkpoints below.
@@ -6,6 +6,7 @@ of checkpoints below.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import itertools
@@ -24,6 +25,8 @@ from rltui.files.disk import Mounts
 #: on old systems and grows with the memory on newer ones. A watch takes about 1 KB there.
 _SHARE, _USUAL_LIMIT, _MOST_WATCHES = 4, 8192, 100_000
 _LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
+#: The same for watchdog, which takes a thread or two for each.
+_MOST_OBSERVED = 64
 
 # bits of inotify(7)
 _MODIFY, _ATTRIBUTES, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
@@ -51,6 +54,45 @@ def most_watches(limit: Path = _LIMIT) -> int:
     return min(_MOST_WATCHES, granted // _SHARE)
 
 
+class _Observer:
+    """watchdog, on systems without inotify. Raises ImportError, OSError or RuntimeError where it
+    cannot start."""
+
+    def __init__(self, wake: Wake) -> None:
+        # needed on few systems, and it imports much
+        from watchdog.events import FileSystemEventHandler
+        from watchdog.observers import Observer  # as above
+
+        class Handler(FileSystemEventHandler):
+            def on_any_event(self, event: Any) -> None:
+                if event.event_type in ("created", "moved", "deleted"):
+                    for path in filter(None, (event.src_path, event.dest_path)):
+                        wake(os.fsdecode(path), True, event.is_directory)
+                elif event.event_type == "modified" and not event.is_directory:
+                    wake(os.fsdecode(event.src_path), False, False)
+
+        self._handler, self._observer = Handler(), Observer()
+        self._observer.start()
+
+    def update(self, watches: dict[Path, Any], wanted: Iterable[Path]) -> None:
+        """Change ``watches`` to the first of these directories that there are."""
+        wanted = list(itertools.islice(wanted, _MOST_OBSERVED))
+        for path in [p for p in watches if p not in wanted]:
+            with contextlib.suppress(OSError, RuntimeError, KeyError):
+                self._observer.unschedule(watches.pop(path))
+        for path in wanted:
+            if path not in watches:
+                with contextlib.suppress(OSError, RuntimeError, ValueError):
+                    watch = self._observer.schedule(self._handler, str(path), recursive=False)
+                    watches[path] = watch
+
+    def stop(self) -> None:
+        """Stop its threads, and wait for them."""
+        self._observer.stop()
+        if self._observer.ident != threading.get_ident():
+            self._observer.join(timeout=5)
+
+
 class Notifier:
     """Listens by one descriptor and one thread, which sleeps while nothing is written.
 
@@ -66,7 +108,8 @@ class Notifier:
         self._library: Any = None
         self._descriptor = self._stop_read = self._stop_write = -1
         self._lock = threading.RLock()
-        self._watches: dict[Path, int] = {}
+        self._observer: _Observer | None = None
+        self._watches: dict[Path, Any] = {}
         self._paths: dict[int, frozenset[Path]] = {}
         """By watch: several paths may lead to one directory."""
         self._thread: threading.Thread | None = None
@@ -83,7 +126,10 @@ class Notifier:
             self._library = ctypes.CDLL(None, use_errno=True)
             descriptor = self._library.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         except (OSError, AttributeError):  # not Linux
-            return False
+            with contextlib.suppress(ImportError, OSError, RuntimeError):
+                self._observer = _Observer(self._wake)
+            self.update(directories)
+            return bool(self._watches)
 
         if descriptor < 0:  # usually 128 instances for a user
             return False
@@ -100,6 +146,8 @@ class Notifier:
 
     def update(self, directories: Iterable[Path]) -> None:
         """Watch these directories, as many as the system grants, and no others."""
+        if self._observer is not None:
+            self._observer.update(self._watches, directories)
         if self._thread is None:
             return
 
@@ -121,6 +169,10 @@ class Notifier:
 
     def stop(self) -> None:
         """Stop listening and wait for the thread."""
+        observer, self._observer = self._observer, None
+        if observer is not None:
+            observer.stop()
+            self._watches = {}
         thread, self._thread = self._thread, None
         if thread is None:
             return

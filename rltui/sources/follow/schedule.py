@@ -13,9 +13,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.batch import Joined, Note, RunKey
 from rltui.core.clock import Clock
@@ -58,8 +59,7 @@ Choose = Callable[[Collection[RunKey]], Collection[RunKey]]
 Wants = Callable[[RunKey], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
+class Intervals(NamedTuple):
     """How often to poll, as the section ``watch`` of the configuration says."""
 
     fast_s: float = 0.25
@@ -263,7 +263,7 @@ class LogSearch:
             chosen = self._choose([run.key for run in runs])
             runs = tuple(r for r in runs if r.key in chosen or self._holds_wanted(r))
 
-        self.found = replace(found, runs=runs, refused=refused)
+        self.found = found._replace(runs=runs, refused=refused)
         return self.found
 
     def _holds_wanted(self, run: RunFiles) -> bool:

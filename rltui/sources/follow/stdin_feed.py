@@ -144,7 +144,7 @@ class StdinFeed(Feed):
         if self.ended and self.owner is None and not self.given_up:
             trouble += ((Level.WATCH, "no rows of metrics came through it"),)
         if self._skipped:
-            moved = (replace(n, offset=n.offset + self._skipped) for n in decoded.notes)
+            moved = (n._replace(offset=n.offset + self._skipped) for n in decoded.notes)
             decoded = replace(decoded, notes=tuple(moved))
         return self._batch(decoded, trouble)
 

@@ -15,12 +15,11 @@ import re
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from rltui.core.address import is_remote
 from rltui.core.installation import to_add
@@ -64,8 +63,7 @@ UNREADABLE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, Recu
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class SampleRow:
+class SampleRow(NamedTuple):
     """What a list shows of a sample; the texts stay in the file."""
 
     place: int
@@ -81,8 +79,7 @@ class SampleRow:
     """Beginning of the completion (else of the first text), cleaned, in one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """Everything of a sample, cleaned."""
 
     texts: tuple[tuple[str, str], ...]
@@ -91,8 +88,7 @@ class Sample:
     """(name, value) pairs in the order of the record."""
 
 
-@dataclass(frozen=True, slots=True)
-class SampleTable:
+class SampleTable(NamedTuple):
     """The samples of one file, without their texts."""
 
     rows: tuple[SampleRow, ...]
@@ -100,8 +96,7 @@ class SampleTable:
     """Why there is none, or not all."""
 
 
-@dataclass(frozen=True, slots=True)
-class SampleSet:
+class SampleSet(NamedTuple):
     """Files of one kind: one for each step, or one with all steps."""
 
     name: str

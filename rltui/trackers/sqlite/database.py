@@ -20,8 +20,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
 import stat
+import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -167,9 +169,6 @@ def _copy(path: Path, stack: ExitStack) -> str:
     if size > _MOST_COPIED:
         reason = "has a -wal without its -shm, and is too large to be copied"
         raise UnreadableError(errno.EFBIG, reason, str(path))
-
-    import shutil  # rarely needed
-    import tempfile  # as above
 
     before = stamp_of(path)
     copy = stack.enter_context(tempfile.TemporaryDirectory(prefix="rltui-")) + "/copy.db"

@@ -175,7 +175,7 @@ class RunTables(ABC):
             name = run.name
             while name in named:
                 name = f"{name}-{run.part[:8]}"
-            named[name] = replace(run, name=name, size=size)
+            named[name] = run._replace(name=name, size=size)
         return tuple(named.values())
 
     def parts(self, path: Path) -> frozenset[str]:

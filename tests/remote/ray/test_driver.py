@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -309,7 +308,7 @@ def test_the_store_of_a_tracker_cannot_be_read_again(cluster: SimulatedCluster) 
     with watching(cluster, follow=False) as watcher:
         watcher.until_ended()
         sources = watcher.run("n1/a").files.sources.items()
-        tracked = {p: replace(s, format="mlflow") for p, s in sources}
+        tracked = {p: s._replace(format="mlflow") for p, s in sources}
         assert watcher.places.wanted(tracked, ()) is None
 
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -54,7 +55,11 @@ class RefusesWatches:
 def test_a_system_that_grants_nothing_is_polled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: object
 ) -> None:
+    def refuses(_: object) -> None:
+        raise RuntimeError("no more threads")
+
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: library)
+    monkeypatch.setattr(module, "_Observer", refuses)
     notifier = Notifier(ignore)
     assert not notifier.start([tmp_path])
     notifier.update([tmp_path])
@@ -157,3 +162,23 @@ def test_whether_every_write_is_reported(
         assert [notifier.reports_writes_to(n) for n in names] == [local, False, False, False]
         assert not notifier.reports_writes_to(tmp_path / "run" / "below")
         assert not notifier.reports_writes_to(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("inotify", [True, False])
+def test_a_written_file_wakes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inotify: bool
+) -> None:
+    """By watchdog where there is no inotify, and no more directories than it has threads for."""
+    if not inotify:
+        monkeypatch.setattr(module, "ctypes", SimpleNamespace(CDLL=lambda *_, **__: object()))
+        monkeypatch.setattr(module, "_MOST_OBSERVED", 1)
+    other = tmp_path / "other"
+    other.mkdir()
+    woken: queue.Queue[tuple[str, bool, bool]] = queue.Queue()
+    with started(Notifier(lambda *event: woken.put(event)), [tmp_path]) as notifier:
+        assert notifier.watched == {tmp_path}
+        (tmp_path / "file").write_text("x")
+        assert woken.get(timeout=10)[0] == str(tmp_path / "file")
+        notifier.update([other, tmp_path])
+        assert notifier.watched == ({other, tmp_path} if inotify else {other})
+    assert not notifier.watched
