@@ -198,6 +198,7 @@ class GroupReader:
         if isinstance(self.failed, UnreachableError):
             lost = {p: found.out_of_reach.get(p) for p in self._logdirs}
             return replace(found, notes=notes, unread=(), out_of_reach=lost)
+
         return replace(found, notes=notes, unread=wrong)
 
     # -- keys ---------------------------------------------------------------------------------

@@ -56,6 +56,7 @@ def open_one(scheme: str, logdirs: Sequence[Path], options: ReaderOptions) -> Re
         return RayReader([p for p in logdirs if isinstance(p, RemotePath)], options)
     if scheme:
         raise UsageError(f"{scheme}: cannot be read")
+
     return Reader(
         logdirs,
         clock=options.clock,

@@ -219,6 +219,7 @@ def _results(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) 
             found.append(getattr(fs, method)(name, **options, **_without_read_ahead(fs, method)))
         except Exception as error:  # noqa: BLE001, PERF203 - each package has errors of its own
             found.append(error)
+
     return found
 
 

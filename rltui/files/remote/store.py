@@ -156,6 +156,7 @@ class RemoteStore:
             if not found.is_directory:
                 return found if found.st_size != UNKNOWN else self._looked_up(path)
             self._names(RemotePath(*path.parts[: depth + 1]))
+
         return self._looked_up(path)
 
     def entries(self, path: Path) -> list[RemoteEntry]:

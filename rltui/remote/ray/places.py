@@ -216,6 +216,7 @@ class Places:
             self.nodes[message.node.id] = message
         elif isinstance(message, Alive):
             self._choose(whatever=True)
+
         return []
 
     def _assign(self, assigned: Assigned) -> list[Batch]:

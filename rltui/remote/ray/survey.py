@@ -73,6 +73,7 @@ def cluster_facts(places: Places, looked: Looked, received: int) -> ClusterFacts
     for name, trouble in sorted(places.trouble.items()):
         if trouble and name not in names:
             hosts.append(HostFacts(clean(name), reader=False, trouble=clean(trouble)))
+
     return ClusterFacts(
         address=looked.address,
         version=looked.version,

@@ -200,6 +200,7 @@ class SshReader(StreamedReader):
                 *clock_note(self._logdirs[0], self._host, clock_offset_s, clock_offset_s),
                 *notes,
             )
+
         return ReaderState(
             notes=notes,
             unread=() if lost else self._unread(far),

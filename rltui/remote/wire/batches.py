@@ -278,6 +278,7 @@ class BatchDecoder:
         shared = {name: getattr(found, name) for name in _SHARED}
         items, texts = tuple(self._items), tuple(self._texts)
         self._items, self._texts, self._waiting = [], [], 0
+
         return Batch(file.run, file.run_path, source, items, texts, **shared)
 
     def _wait_with(self, size: int) -> None:
@@ -356,6 +357,7 @@ def pack_columns(block: Block) -> tuple[dict[str, object], bytes]:
             parts.append(_shuffled(_scaled(values, digits).T))
             values = values[:, digits < 0]
     parts.append(_shuffled(values.T))
+
     return about, b"".join(parts)
 
 
@@ -398,6 +400,7 @@ def unpack_columns(
     whole = (whole >> 1 & np.int64(2**63 - 1)) ^ -(whole & 1)
     values[:, wide[decimal]] = whole.T / 10.0 ** places[decimal]
     values[:, wide[~decimal]] = source.array("<f8", rows, int((~decimal).sum())).T
+
     return Block(tags, steps, times, values, absent), source.used
 
 

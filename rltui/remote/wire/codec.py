@@ -151,6 +151,7 @@ def _reader(hint: Any) -> _Read:  # noqa: PLR0911 - one for each sort of type
         return _settings
     if issubclass(hint, Enum):
         return _enum_reader(hint)
+
     return _row_reader(list(_fields(hint).values()), hint)
 
 
