@@ -13,7 +13,7 @@ from rltui.core.clock import SystemClock
 from rltui.pages.picker.lines import PathDisplay, suggestions_text
 from rltui.pages.picker.screen import PickerApp
 from rltui.sources.discovery.suggestions import LogdirFinder
-from rltui.tui.shell import Look
+from rltui.tui.shell import AppOptions
 
 
 def _path_display() -> PathDisplay:
@@ -39,7 +39,7 @@ def list_suggestions() -> int:
 
 
 def pick(
-    look: Look, mouse: bool, departure: Departure, before: Path | None
+    look: AppOptions, mouse: bool, departure: Departure, before: Path | None
 ) -> tuple[Path | None, int | None]:
     """The path that the user chose on a screen, None when they left it, and Textual's exit code.
     ``before`` is what they chose the last time: the cursor is there."""

@@ -35,7 +35,7 @@ from rltui.tui.keys import keys_of
 
 if TYPE_CHECKING:
     from rltui.tui.playback import ReplayStart
-    from rltui.tui.shell import Look
+    from rltui.tui.shell import AppOptions
 
 #: The thread that writes to the terminal, and the one that reads, get their turn this soon.
 _SWITCH_S = 0.001
@@ -166,9 +166,9 @@ def _code_of(app_code: int | None) -> int:
     return Exit.INTERNAL if app_code == 1 else app_code or Exit.OK
 
 
-def _look(config: Config) -> Look:
+def _look(config: Config) -> AppOptions:
     """How the app begins."""
-    from rltui.tui.shell import Look  # Textual, for who has a terminal
+    from rltui.tui.shell import AppOptions  # Textual, for who has a terminal
 
     view = View(
         config.view.x_axis,
@@ -178,4 +178,4 @@ def _look(config: Config) -> Look:
     )
     theme = load_theme(config.view.theme, config.theme_dirs)
 
-    return Look(view, theme, keys_of(config), config.theme_dirs)
+    return AppOptions(view, theme, keys_of(config), config.theme_dirs)

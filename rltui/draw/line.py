@@ -1,4 +1,4 @@
-"""Lines of styled text: all that a screen gives to a terminal.
+"""Lines of styled text, of which every screen is made.
 
 A screen is a list of lines, a line a list of spans, a span a text with a style of *tokens*
 (``bad``, ``muted``); only a theme knows which colour a token is. Span texts never contain
@@ -191,7 +191,7 @@ class Entry(Generic[Id]):
 
 
 class LazyEntries(Sequence[Entry[Id]]):
-    """Entries that are made when they are asked for: of thousands a list shows a few dozen."""
+    """Entries that are made on access: of thousands a list shows a few dozen."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ def items_of(entries: Sequence[Entry[Id]]) -> tuple[list[int], list[Id]]:
 
 
 def fixed(*lines: Line) -> Entry[Id]:
-    """Lines that the cursor skips."""
+    """An entry of lines that the cursor skips."""
     return Entry(None, lambda _: list(lines), len(lines))
 
 

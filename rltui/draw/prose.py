@@ -124,8 +124,8 @@ def paragraph(
 def fact_table(
     facts: Iterable[tuple[str, str]], width: int, names: int, look: Style = TEXT
 ) -> list[Line]:
-    """(name, text) pairs below each other, the texts wrapped beside ``names`` cells of names;
-    without those that have no text."""
+    """(name, text) pairs below each other, names in ``names`` cells and the texts wrapped right of
+    them; pairs without a text are left out."""
     lines: list[Line] = []
     for name, text in facts:
         for at, line in enumerate(paragraph(text, width - names, look)):
@@ -151,7 +151,7 @@ def note_text(note: Note, path: str) -> str:
 
 
 def troubles_in(notes: Sequence[Note]) -> list[Note]:
-    """The notes about what could not be read as it is."""
+    """The notes about files that could not be read in full."""
     return [n for n in notes if n.level >= Level.WATCH]
 
 
@@ -171,8 +171,8 @@ def trouble_line(
 
 
 def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool = False) -> Span:
-    """The number of files with such trouble, for the end of a line about something else;
-    ``short`` is the badge alone."""
+    """The number of files that could not be read in full, for the end of a line about something
+    else; ``short`` is the badge alone."""
     files, badge = len({n.path for n in notes}), glyphs.badge(Level.WATCH)
     text = badge if short else f"{badge} trouble reading {files} file{'s' * (files > 1)}"
     return text, style(Token.WATCH)
@@ -197,9 +197,8 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
 
     When one is too long, the beginning and the end that all share are dropped; what is still too
     long keeps the last part of a path, loses the words that most of the others have too, is cut in
-    the middle, or to the part in
-    which it differs from its neighbours. Where that does not suffice, a number follows its
-    beginning. Two come out equal only where ``width`` is too small for the number.
+    the middle, or to the part in which it differs from its neighbours. Where that does not suffice,
+    a number follows its beginning. Two come out equal only where ``width`` is too small for that.
     """
     if longest(names) <= width:
         return names
@@ -287,8 +286,8 @@ def _without_common(names: Sequence[str], width: int, ellipsis: str) -> tuple[st
 
 
 def _own_names(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
-    """The last part of each path that is too long, as whole as possible, behind what tells its
-    folder from the others; the names as they are where the folders are one or many."""
+    """Each path that is too long as its last part, as whole as possible, behind the part in which
+    its folder differs from the others; the names as they are for one folder or too many."""
     paths = {n: n.rsplit("/", 1) for n in names if "/" in n and cell_width(n) > width}
     folders = tuple(dict.fromkeys(folder for folder, _ in paths.values()))
     most = width - 1 - max(_FOLDER_CELLS, width // 4)
@@ -342,11 +341,11 @@ def _whole_words(common: str) -> int:
 def _window(name: str, ordered: Sequence[str], width: int, ellipsis: str) -> str:
     """The beginning of a name, and the part where it leaves the name that is most like it.
 
-    ``ordered``: all names, sorted, so that the one most like it stands beside it.
+    ``ordered``: all names, sorted, so that the one most like it is a neighbour.
     """
     at = bisect_left(ordered, name)
-    beside = [*ordered[max(0, at - 1) : at], *ordered[at + 1 : at + 2]]
-    shared = max(len(common_start((name, other))) for other in beside)
+    neighbours = [*ordered[max(0, at - 1) : at], *ordered[at + 1 : at + 2]]
+    shared = max(len(common_start((name, other))) for other in neighbours)
     if shared <= 1:
         return fit(name, width, ellipsis=ellipsis)
     head = fit(name, min(shared - 1, width // 3), ellipsis="") + ellipsis

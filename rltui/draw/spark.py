@@ -34,8 +34,8 @@ _MEDIAN_SAMPLE = 4096
 def empty_digest(
     first: float, last: float, end: float, width: int, *, narrowest: float = 0.0
 ) -> Digest:
-    """Columns of which the last ends a step after ``end``, or after ``last`` if that is later;
-    none is narrower than ``narrowest``, and what is left of the width stays blank."""
+    """A digest whose last column ends a step after the later of ``end`` and ``last``. No column
+    is narrower than ``narrowest``; the rest of the width stays blank."""
     first = float(first)
     end = max(first, float(last), float(end))
     least = math.ulp(max(abs(first), abs(end), 1.0))
@@ -159,8 +159,8 @@ class Digest:
         self._median_of = 0
 
     def extend(self, x: NDArray[np.generic], y: NDArray[np.generic], last: float) -> None:
-        """Take in the new points up to ``last``. x (n,) non-decreasing and y (n,) must begin
-        with the points of the previous call (see ``Series.epoch``)."""
+        """Add the new points up to ``last``. x (n,) non-decreasing and y (n,) must begin with the
+        points of the previous call (see ``Series.epoch``)."""
         if not self._taken:
             self._begin = self._taken = int(np.searchsorted(x, self.first, side="left"))
         end = int(np.searchsorted(x, last, side="right"))

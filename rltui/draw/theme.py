@@ -53,7 +53,7 @@ _DERIVED: dict[Token, tuple[Token, Token, float]] = {
     Token.TINT: (Token.OK, Token.BG, 0.9),
     **{band: (run, Token.BG, 0.55) for run, band in RUN_BANDS.items()},
 }
-_Entry = tuple[str, int, str]
+_Colour = tuple[str, int, str]
 _CUBE = (0, 95, 135, 175, 215, 255)
 #: What the 16 names usually look like, to find the nearest one.
 _ANSI_RGB = (
@@ -101,7 +101,7 @@ def completed(
 def _theme(
     name: str,
     dark: bool,
-    given: Mapping[Token, _Entry],
+    given: Mapping[Token, _Colour],
     ansi: bool = False,
     path: Path | None = None,
 ) -> Theme:
@@ -159,7 +159,7 @@ def _read(path: Path) -> Theme:
     table.finish()
 
     words = [t.value for t in Token]
-    given: dict[Token, _Entry] = {}
+    given: dict[Token, _Colour] = {}
     colours = colours_node.table() if colours_node else None
     for word, node in colours.pairs() if colours else ():
         if word not in words and colours:
@@ -174,7 +174,7 @@ def _read(path: Path) -> Theme:
     return _theme(name, dark, given, ansi_node.boolean() if ansi_node else False, path)
 
 
-def _entry(node: Node, token: Token) -> _Entry:
+def _entry(node: Node, token: Token) -> _Colour:
     """A colour: text, or a list of truecolour, 256-colour index and ANSI name."""
     parts = node.items() if isinstance(node.value, list) else [node]
     if not 1 <= len(parts) <= 3:
@@ -204,7 +204,7 @@ def _base_ansi(colour: str, token: Token) -> str:
     return fixed.get(token) or ANSI_COLOURS[closest]
 
 
-def _fill(given: dict[Token, _Entry], missing: list[Token], base: Theme) -> None:
+def _fill(given: dict[Token, _Colour], missing: list[Token], base: Theme) -> None:
     """Add the missing tokens: derived where the theme gives their source, else from the base."""
     own = set(given)
     for token in missing:

@@ -12,7 +12,7 @@ from rltui.facts.groups import Marked
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How things are shown. What a screen shows (cursor, filter, zoom) belongs to that screen."""
+    """How charts and lists are drawn. Cursor, filter and zoom belong to each screen."""
 
     axis: str = "step"
     """What the x axis counts: step, relative, wall or tokens."""
@@ -35,15 +35,11 @@ class View:
         """The glyphs of the chosen marker."""
         return glyph_set(self.marker, colours=self.colours)
 
-    @property
-    def state(self) -> str:
-        """Options that differ from the defaults, for the right end of the footer."""
-        return self.state_on((self.axis,))
-
-    def state_on(self, axes: Sequence[str]) -> str:
-        """The same where charts have one of ``axes``: another one leaves them on the step."""
+    def changed_options(self, axes: Sequence[str] | None = None) -> str:
+        """Options that differ from the defaults, for the right end of the footer. An axis that is
+        not among the ``axes`` of the screen leaves its charts on the step."""
         words = [f"x {self.axis}"] if self.axis != "step" else []
-        if self.axis not in axes:
+        if axes is not None and self.axis not in axes:
             words = [f"x step: no {missing_on(self.axis)}"]
         words += ["log y"] if self.log_y else []
         words += ["no outliers"] if self.outliers else []
@@ -52,5 +48,5 @@ class View:
 
 
 def missing_on(axis: str) -> str:
-    """What a log without the axis does not have."""
+    """What a log lacks that has no such axis: times or tokens."""
     return "tokens" if axis == "tokens" else "times"

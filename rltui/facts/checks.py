@@ -107,8 +107,8 @@ def _item(run: RunView, check: Check, diagnosis: Diagnosis) -> CheckItem:
 
 
 def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[int, float] | None]:
-    """The worst level of the findings of a metric while a symptom lasted, and (step, value) at its
-    worst; without a finding, at the onset. None for a value like that of now."""
+    """The worst level of the findings of a metric while a symptom lasted, and (step, value) there;
+    without a finding that of the onset. None where the value is about the same now."""
     onset, until, series = diagnosis.since_step, diagnosis.until_step, run.shown(tag)
     if onset is None or not series.count:
         return Level.UNKNOWN, None

@@ -1,7 +1,7 @@
 """Runs in a list: what it sorts, filters and counts by, and the words of their state.
 
-All of it is found again only for runs that changed: for ten thousand runs it takes a few
-milliseconds, which no key has.
+Only runs that changed are examined again: to examine ten thousand takes a few milliseconds, by
+which every key would be late.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Of some runs, for a column."""
+    """Names of some runs, and the widths that a column of them needs."""
 
     names: tuple[str, ...]
     cells: int
@@ -80,7 +80,7 @@ class Names:
 
     @classmethod
     def of(cls, listed: Sequence[ListedRun]) -> Names:
-        """Those of these runs."""
+        """Names and widths of ``listed``."""
         return cls(
             tuple(x.name for x in listed),
             max((x.cells for x in listed), default=8),
@@ -102,7 +102,7 @@ class ListedRuns:
         self.refresh(runs)
 
     def refresh(self, runs: Iterable[RunView]) -> None:
-        """Take these runs, which are all and in the order of their keys, as they are now."""
+        """Bring the list up to date: ``runs`` are all of them, in the order of their keys."""
         before, found = self._kept, dict[RunView, ListedRun]()
 
         for run in runs:
@@ -110,8 +110,7 @@ class ListedRuns:
             notes = len(run.data.files.notes)
             stamp = run.version, run.progress, run.name, run.data.loading, notes
             kept = before.get(run)
-            is_same = kept is not None and kept.stamp == stamp
-            found[run] = kept if is_same and kept is not None else _listed(run, stamp)
+            found[run] = kept if kept and kept.stamp == stamp else _listed(run, stamp)
 
         listed = list(found.values())
         if listed == list(before.values()):
@@ -251,5 +250,6 @@ def last_lines(run: RunView) -> tuple[str, ...]:
 
 
 def newest_log(run: RunView) -> Path | None:
+    """The console log that was written last; None without one."""
     data = run.data.files
     return max(data.tails, key=lambda p: data.sources[p].modified, default=None)

@@ -57,7 +57,7 @@ class Cost:
 
     @property
     def drift(self) -> float:
-        """Now over usual; NaN when one is missing or zero."""
+        """Ratio of now to usual; NaN when one is missing or usual is zero."""
         return self.now / self.usual if self.usual > 0 else np.nan
 
 

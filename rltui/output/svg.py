@@ -20,7 +20,7 @@ _CELL_W, _CELL_H, _MARGIN, _FONT = 8.4, 18, 12, 14
 _FAMILY = "DejaVu Sans Mono, Menlo, Consolas, Liberation Mono, monospace"
 #: Colours of a theme that leaves the terminal its own.
 _FG, _BG = {True: "#d0d0d0", False: "#202020"}, {True: "#101010", False: "#ffffff"}
-#: Characters that XML has not.
+#: Characters that XML does not allow.
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 

@@ -25,7 +25,7 @@ from rltui.tui.playback import Playback, ReplayStart
 from rltui.tui.pump import InputTimes, Pump
 from rltui.tui.remembered import RememberedView, SavedMark
 from rltui.tui.screen import ShellScreen
-from rltui.tui.shell import Look
+from rltui.tui.shell import AppOptions
 
 
 class RltuiApp(SessionApp, places=EVERYWHERE):
@@ -38,15 +38,15 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
     def __init__(
         self,
         session: Session,
-        look: Look,
+        options: AppOptions,
         hooks: HooksConfig | None = None,
         *,
         from_picker: bool = False,
         replay: ReplayStart | None = None,
         remembered: RememberedView | None = None,
     ) -> None:
-        super().__init__(look)
-        self._remembered = remembered or RememberedView(None, look.view)
+        super().__init__(options)
+        self._remembered = remembered or RememberedView(None, options.view)
         self.state, self.view = self._remembered.state, self._remembered.view
         session.run_list.pins.tags = (*session.run_list.pins.tags, *self.state.pins)
         self._real_logdirs = [identity(p) for p in session.logdirs]
@@ -66,7 +66,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         self._input_times = InputTimes(session.clock)
         self.failure: RltuiError | None = None
         self._replaced: set[Path] = set()
-        """Logdirs of which it was said that they are read by another address."""
+        """Logdirs of which a notice said that they are read at another address."""
         self.pump = Pump(self, session, self._show_news, self._fail, self._input_times)
         self.playback = Playback(self, session, lambda: self._show_news(False), replay)
 
@@ -101,10 +101,10 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         await super().on_event(event)
 
     def _show_news(self, new_run: bool) -> None:
-        """Have every visible screen show the present facts."""
-        self._alerts.look()
+        """Update every visible screen, and report changes of the verdict."""
+        self._alerts.report()
         self._follow_marks()
-        self._tell_replaced()
+        self._report_replaced()
         for screen in reversed(self.screen_stack):
             if isinstance(screen, ShellScreen):
                 screen.on_news()
@@ -115,8 +115,8 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         if new_run and not isinstance(self.screen, RunsScreen) and len(self.session.views) > 1:
             self.say(f"{len(self.session.views)} runs now: r lists them")
 
-    def _tell_replaced(self) -> None:
-        """Say once that logs are read in another way than was asked for, which moves more."""
+    def _report_replaced(self) -> None:
+        """Say once which hosts lack rltui, so that whole logs are copied from them."""
         instead = self.session.reader.state.instead
         found = [(p, at) for p, at in instead.items() if p not in self._replaced]
         if found:
@@ -131,7 +131,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         self.exit()
 
     def _follow_marks(self) -> None:
-        """Mark what was marked at the last start, and keep the marks on the runs that are shown."""
+        """Mark the runs that were marked at the last start, and follow runs to new views."""
         session = self.session
         marked = following(self.view.marked, session.views, self._to_mark)
         if self._to_mark:
@@ -144,7 +144,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
             self.view = replace(self.view, marked=marked)
 
     def action_pause(self) -> None:
-        """Let the view, or the replay, stand still, or go on."""
+        """Pause the view or the replay, or let it go on."""
         if self.playback.run is not None:
             self.playback.toggle()
             return
@@ -162,7 +162,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         return "  ".join(x for x in (paused, words) if x)
 
     def remember(self) -> None:
-        """Keep the view as it is for the next start."""
+        """Save the view for the next start."""
         session = self.session
         slots = self._to_mark | {m.run.key: m.slot for m in self.view.marked}
         marks = [SavedMark(slot, self._real_logdirs[k.logdir], k.name) for k, slot in slots.items()]

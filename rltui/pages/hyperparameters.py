@@ -64,7 +64,7 @@ class Settings:
 
     @property
     def head(self) -> str:
-        """What a column of it is called."""
+        """The head of its column in a comparison."""
         name = self.run.name
         return name if self.slot is None else f"{slot_sign(self.slot)} {name}"
 
@@ -129,7 +129,7 @@ def setting_lines(
 
 
 def _changed(run: RunView, text: str) -> list[tuple[str, str]]:
-    """(name, what it was and is) of what has another value since a restart."""
+    """(name, old and new value) of the hyperparameters that a restart changed."""
     rows = []
     for change in run.hyperparameters.changes():
         if words_match(f"{change.name} {change.before} {change.after}", text):
@@ -143,8 +143,8 @@ def _changed(run: RunView, text: str) -> list[tuple[str, str]]:
 def _differences(
     settings: Settings, others: Sequence[Settings], view: View, width: int, text: str
 ) -> list[Line]:
-    """What differs: one column for each run, or where these have no room, how many runs have
-    each value."""
+    """The hyperparameters that differ: one column for each run or, where these have no room, how
+    many runs have each value."""
     if not others:
         return []
     plain, every = view.glyphs.text, [settings, *others]
@@ -231,7 +231,7 @@ def _cut(text: str, cells: int, ellipsis: str) -> str:
 
 
 def _main(values: Mapping[str, object]) -> list[tuple[str, str]]:
-    """The ones that are looked at first, where they are set."""
+    """(name, value) of the most important hyperparameters that are set."""
     ranks = {n: main_rank(n) for n, v in values.items() if v is not None}
     names = sorted((n for n, rank in ranks.items() if rank >= 0), key=ranks.__getitem__)
     return [(n, value_text(values[n])) for n in names[:_MOST_MAIN]]
@@ -321,12 +321,12 @@ class HyperparametersScreen(Overlay, ReadingScreen, places=(SETTINGS,)):
         self._session = session
         self._run = run
         self._in_files: dict[RunView, FileSettings] = {}
-        """What was found in files beside the logs."""
+        """Run -> the hyperparameters in files next to its logs."""
         self._drawn: tuple[object, list[Line]] | None = None
-        """The lines, and what they were made of."""
+        """The key of the newest lines, and the lines."""
 
     def on_mount(self) -> None:
-        """Read the files beside the logs."""
+        """Read the files next to the logs."""
         session, runs = self._session, self._session.runs()
         folders = {}
         for run in self._runs():

@@ -52,7 +52,7 @@ _ORDERS: dict[str, Callable[[SampleRow], tuple[float, ...]]] = {
 _REWARD, _CHARS = 11, 8
 #: Larger figures are written with an exponent.
 _WHOLE = 1e15
-#: Cells of a pane beside which the sample is shown; below that it is shown underneath.
+#: Width from which the sample stands right of the list, else below it.
 SIDE_BY_SIDE = 100
 #: Keys that need a sample, another step and another kind.
 _OF_SAMPLES = ("up", "down", "first", "last", "half_up", "half_down", "enter", "filter",

@@ -1,4 +1,4 @@
-"""Reports changes of the verdict to who does not look at the screen: bell, terminal, hook."""
+"""Reports changes of the verdict to users who look elsewhere: bell, terminal, hook."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rltui.session.hook import open_hook
 from rltui.tui.clipboard import passed_through
 from rltui.tui.shell import ShellApp
 
-#: Seconds at the end for what is still to be handed to the hook: leaving is quick.
+#: Seconds at the end for messages that the hook has not received: leaving is quick.
 _LAST_S = 1.0
 #: Characters of a notification.
 _TEXT_CHARS = 200
@@ -27,7 +27,7 @@ _NEITHER = ("linux", "dumb", "vt")
 
 
 class Alerts:
-    """Owned by the app."""
+    """Rings the bell, shows notifications and calls the hook. Owned by the app."""
 
     def __init__(self, app: ShellApp[Any], session: Session, settings: HooksConfig) -> None:
         self._app = app
@@ -35,7 +35,7 @@ class Alerts:
         self._hook = open_hook(settings, session.clock, self._complain)
         self._least = {"watch": Level.WATCH, "bad": Level.BAD}.get(settings.terminal)
 
-    def look(self) -> None:
+    def report(self) -> None:
         """Report what changed since the last call."""
         events = [e for e in self._watcher.events() if e.is_news]
         if not events:
@@ -54,12 +54,12 @@ class Alerts:
             self._app.write_terminal(notification(event_words(loud[0]) + more, os.environ))
 
     def close(self) -> None:
-        """Hand over what is left."""
+        """Wait shortly for messages that the hook has not received yet."""
         if self._hook is not None:
             self._hook.close(_LAST_S)
 
     def _complain(self, text: str) -> None:
-        """Called on the thread of the hook; the loop may be closed already."""
+        """Show a notice. Called on the thread of the hook; the loop may be closed already."""
         with contextlib.suppress(RuntimeError):
             self._app.call_later(self._app.say, text)
 

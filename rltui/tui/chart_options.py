@@ -31,7 +31,7 @@ class ChartOptions(ShellScreen[Any]):
         raise NotImplementedError
 
     def action_axis(self) -> None:
-        """The next axis that there is something for."""
+        """Choose the next x axis that the log has data for."""
         view, axes = self.shell.view, self.axes
         index = axes.index(view.axis) if view.axis in axes else 0
         if len(axes) == 1:
@@ -82,7 +82,7 @@ class CrosshairKeys(ShellScreen[Any]):
         return steps if len(steps) else None
 
     def show_step(self, step: int) -> None:
-        """Put the crosshair of the large chart there."""
+        """Put the crosshair of the large chart at a step."""
         raise NotImplementedError
 
     def _at(self, text: str) -> None:
@@ -111,7 +111,7 @@ class CrosshairKeys(ShellScreen[Any]):
 
 
 def stepped(steps: IntArray, at: int | None, by: int) -> int:
-    """The step a hundredth of ``steps`` before or after ``at``; without it begins at an end."""
+    """The step a hundredth of ``steps`` before or after ``at``; an end of them for None."""
     if at is None:
         return int(steps[-1 if by < 0 else 0])
     stride = max(1, len(steps) // 100)

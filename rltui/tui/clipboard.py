@@ -20,7 +20,7 @@ _TMUX_S = 2.0
 
 
 def terminal_sequence(text: str, environ: Mapping[str, str]) -> str:
-    """What sets the clipboard of the terminal, through a multiplexer if there is one."""
+    """The sequence that sets the clipboard of the terminal, also through a multiplexer."""
     encoded = base64.b64encode(text.encode()).decode()
     return passed_through(f"\x1b]52;c;{encoded}\x07", environ)
 

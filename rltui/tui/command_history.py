@@ -25,7 +25,7 @@ class CommandHistory:
         """``path`` None: nothing outlives the app."""
         self._path = path
         self._entries: list[str] | None = None
-        """None until they are needed first."""
+        """None until their first use."""
         self._at = 0
         """The entry that is shown; one past the end for what the user types."""
         self._typed = ""
@@ -37,7 +37,7 @@ class CommandHistory:
 
     @property
     def entries(self) -> list[str]:
-        """The commands. Reads the file the first time; one that cannot be read has none."""
+        """The commands, read from the file on first use; none if it cannot be read."""
         if self._entries is None:
             self._entries = []
             if self._path is not None:
@@ -107,8 +107,8 @@ def matching(text: str, candidates: Iterable[str]) -> tuple[str, ...]:
 
 
 class CommandSearch(CommandPalette):
-    """Textual's search may end just after it was closed. It then finds no list to show its results
-    in, which would end the app."""
+    """Textual's palette, without an error that ends the app: a search that ends just after the
+    palette was closed finds no list for its results."""
 
     def _refresh_command_list(self, *args: Any) -> None:
         with suppress(NoMatches):

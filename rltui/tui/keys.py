@@ -16,7 +16,7 @@ from rltui.core.yaml_document import nearest
 from rltui.draw.line import ACCENT, MUTED, TEXT, Line, Token, fit_line, style, with_ground
 from rltui.draw.view import View
 
-#: Screens on which a key can work; a tab of findings has keys of its own.
+#: Screens on which a key can work; the Findings tab has keys of its own.
 RUNS, LIST, FINDINGS, METRIC = "runs", "list", "findings", "metric"
 #: Runs side by side.
 COMPARISON = "comparison"
@@ -62,14 +62,14 @@ _ROUTES = {
 }
 #: The digits that open a place; the keys of tabs cannot be remapped.
 _DIGITS = {LIST: "2-8", TIMING: "6", FINDINGS: "9"}
-#: The same from a screen where the keys of a run do not work, whatever the place; from all others
-#: of that kind it is one screen back.
+#: Screen where the keys of a run do not work -> the same, whatever the target; screens of that kind
+#: that are missing here are one screen back.
 _WAY_OUT = {
     RUNS: ("in a run", "enter"),
     PICKER: ("once a log is open", "enter"),
     **dict.fromkeys(_OVERLAYS, ("once this is closed", "close")),
 }
-#: Between two places that are closer than others.
+#: (from, to) of neighbouring places -> the same.
 _SHORTCUTS = {
     (GRID, LIST): ("in the table", "table"),
     (RUNS, COMPARISON): _ROUTES[COMPARISON],
@@ -282,6 +282,7 @@ def keys_of(config: Config) -> tuple[Key, ...]:
         if key.keys:
             table.append(key)
     key_map(table)
+
     return tuple(table)
 
 
@@ -322,11 +323,12 @@ def footer_line(keys: Sequence[Key], view: View, width: int, right: str = "") ->
         line.append((f" {word}", TEXT))
     if right:
         line = [*fit_line(line, width - cell_width(right) - 1), (fit(right, width), MUTED)]
+
     return with_ground(fit_line(line, width), Token.RAISED)
 
 
 def filter_line(text: str, width: int, right: str) -> Line:
-    """A filter that stays in force after it was typed."""
+    """The status line that shows the filter in force, and ``right`` at the right end."""
     line: Line = [(" /", ACCENT), (text, style(Token.STRONG))]
     gap = width - sum(cell_width(t) for t, _ in line) - cell_width(right) - 1
     if gap > 0:
@@ -351,7 +353,7 @@ def elsewhere(pressed: str, place: str, table: Iterable[Key]) -> str:
 
 
 def covered(action: str, place: str, table: Iterable[Key]) -> str:
-    """What the key of ``action`` does once ``place`` is left: "e (explain the selection) works
+    """Words for a key that works only after ``place`` is closed: "e (explain the selection) works
     once this is closed: press q first"."""
     table = tuple(table)
     key = next(k for k in table if k.action == action)

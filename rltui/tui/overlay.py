@@ -1,4 +1,4 @@
-"""Text over a dimmed screen: what help, explanation and log have in common, and the first two."""
+"""Text over a dimmed screen: the base of all overlays, the help and the explanation."""
 
 from __future__ import annotations
 
@@ -42,10 +42,9 @@ from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
-#: The box: cells beside the text (margins, scroll bar), cells that it has at least.
+#: The box: cells of its margins and scroll bar, and cells that it has at least.
 _FRAME, _LEAST = 4, 44
-#: Groups of keys: what only this screen has stands first, at the left; what every screen has at
-#: the right.
+#: Groups of keys at the left, which only this screen has, and at the right.
 _LEFT, _RIGHT = ("This screen", "Chart"), ("Move", "Everywhere", "Replay")
 
 
@@ -144,7 +143,7 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
         self.dismiss()
 
     def action_explain(self) -> None:
-        """Only what lies over a screen because of a key is closed by that key."""
+        """Say where the key works: it closes only the overlay that it opened."""
         self.shell.say(covered("explain", self.place, self.shell.keys))
 
     def action_tail(self) -> None:

@@ -22,7 +22,7 @@ _SLICE_S = 0.1
 
 @dataclass(frozen=True)
 class ReplayStart:
-    """How a replay begins."""
+    """Options of a replay."""
 
     speed: float = 10.0
     """Logged steps per second."""
@@ -32,7 +32,7 @@ class ReplayStart:
 
 
 class Playback:
-    """Lives on the loop of ``owner``; ``show`` paints."""
+    """Moves a replay on the event loop of ``owner``, and calls ``show`` to paint it."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Playback:
         self.playing = False
         self._timer: Timer | None = None
         self._due = 0.0
-        """Steps that the clock has earned and that are not shown yet."""
+        """Steps that are due by the clock and not shown yet, with a fraction."""
         self._last = 0.0
         self._unjudged = False
         """Whether the rest of a verdict is due."""
@@ -96,8 +96,8 @@ class Playback:
         self._show()
 
     def _judge(self, *, rest: bool = False) -> None:
-        """Show the run with what can be judged at once; the ``rest`` follows in turns with the
-        keys. Those that move the run meanwhile find it under way."""
+        """Judge the run for a short time and show it; the ``rest`` follows between keys. If the run
+        moves meanwhile, the rest is not scheduled twice."""
         clock = self._session.clock
         end = clock.monotonic() + _SLICE_S
         done = self._replay.judge(lambda: clock.monotonic() >= end)

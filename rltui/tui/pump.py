@@ -1,7 +1,7 @@
-"""How news of the logs reaches the screen, and when, and how often it is painted.
+"""Takes new points from the reader, and decides when they are judged and painted.
 
-Keys never wait for it. The reader wakes it; nothing is done while nothing changes, except that
-ages, which move on their own, are renewed once a second.
+Keys never wait for that. The reader wakes the pump; while nothing changes, only ages are renewed,
+once a second.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from rltui.session import Session
 _BUSY_S, _BUSY_PAINT_S, _BUSY_PAINT_REST = 0.005, 0.25, 10.0
 #: Pause between two slices of verdicts that take long: less than half of a core.
 _JUDGING_S = 0.025
-#: While keys come the next slice waits this many pauses at most.
+#: While the user presses keys the next slice waits this many pauses at most.
 _MOST_PUT_OFF = 40
-#: Ages and states move on their own.
+#: Seconds between two updates of ages and states.
 _AGE_INTERVAL_S = 1.0
 #: With more runs than this their ages are renewed in every fifth interval only.
 _MANY_RUNS, _AGE_MANY = 100, 5
 #: Two paints are at least this far apart, seconds.
 _APART_S = 0.5
-#: This many paints may come that fast, and one more per interval: what happens after a quiet
-#: spell is shown at once, a stream of steps about once a second. That is as fast as anybody
-#: reads, and half the work on the machine that trains.
+#: This many paints may come that fast, and one more per interval of so many seconds. So news after
+#: a quiet spell shows at once, and a stream of steps about once a second: as fast as anybody reads,
+#: with half the work on the machine that trains.
 _BURST, _EVERY_S = 3, 0.95
 #: Modules that are imported on first use, those that are needed soonest first.
 LATER = (
@@ -59,16 +59,16 @@ _TOGETHER_S = 0.3
 _FEW, _MANY = 2_000, 100_000
 #: Seconds between two looks at the number of new objects.
 _LOOK_S = 0.25
-#: Collections after which the next older generation is looked through, too; all objects only
-#: after so many seconds without a key, for that takes a tenth of a second.
+#: Collections after which the next older generation is collected, too. All objects are collected
+#: only after so many seconds without a key, because that takes a tenth of a second.
 _OLDER, _ALL, _AWAY_S = 10, 50, 10.0
-#: With thousands of runs it takes seconds: where it takes this long, what is left is not looked
-#: through again before so many of these collections.
+#: With thousands of runs a full collection takes seconds. If one takes this long, the objects that
+#: remain are left out of the next full collections, this many.
 _LONG_S, _THAW = 0.05, 20
 
 
-class Pace:
-    """Hands out paints like tokens of a bucket. Times are those of a monotonic clock."""
+class PaintLimiter:
+    """Limits paints by a token bucket. Times are those of a monotonic clock."""
 
     def __init__(self) -> None:
         self._last: float | None = None
@@ -92,7 +92,7 @@ class Pace:
 
 
 class InputTimes:
-    """When the last key or click came."""
+    """Knows when the last key or click came."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -114,7 +114,7 @@ class InputTimes:
 
 
 class Pump:
-    """Drains a session and has the news shown. Lives on the loop of ``owner``."""
+    """Drains a session and has changes shown, on the event loop of ``owner``."""
 
     def __init__(
         self,
@@ -124,17 +124,17 @@ class Pump:
         fail: Callable[[RltuiError], None],
         input_times: InputTimes,
     ) -> None:
-        """``show`` paints; it is called with whether a run appeared. ``fail`` is called when there
-        is nothing to read, as was found out only now."""
+        """``show`` paints; its argument says whether a run appeared. ``fail`` is called when it
+        turns out while reading that there is nothing to read."""
         self._owner = owner
         self._session = session
         self._show = show
         self._fail = fail
         self._input_times = input_times
-        self._garbage = Collecting(input_times, session.clock)
+        self._garbage = Collector(input_times, session.clock)
         self._put_off = 0
         """Slices of verdicts that the last keys have put off."""
-        self._pace = Pace()
+        self._limiter = PaintLimiter()
         self._last_paint = 0.0
         self._rest_s = 0.0
         self._seconds = 0
@@ -159,16 +159,15 @@ class Pump:
         self.pull()
 
     def news(self) -> None:
-        """Take in now after a quiet spell, else with the next paint.
+        """Schedule a drain: at once after a quiet spell, else with the next paint.
 
-        While files are read for the first time everything is taken in at once: the reader
-        would have to wait.
+        While files are read for the first time drains do not wait, or the reader would have to.
         """
         loading = self._session.reading() is not None
-        self._pull_in(_BUSY_S if loading else self._pace.wait(self._session.clock.monotonic()))
+        self._pull_in(_BUSY_S if loading else self._limiter.wait(self._session.clock.monotonic()))
 
     def _pull_in(self, seconds: float) -> None:
-        """Drain then, unless a drain is due already."""
+        """Schedule a drain in ``seconds``, unless one is due already."""
         if self._due:
             return
         self._due = True
@@ -203,7 +202,7 @@ class Pump:
         loading = session.busy or session.judge.unfinished or session.reading() is not None
         if self._unpainted and (not loading or now - self._last_paint >= self._rest_s):
             self._paint(now)
-        self._garbage.look()
+        self._garbage.collect_if_due()
 
     def _paint(self, now: float) -> None:
         session = self._session
@@ -213,7 +212,7 @@ class Pump:
         self._show(new_runs)
         self._last_paint = session.clock.monotonic()
         self._rest_s = max(_BUSY_PAINT_S, _BUSY_PAINT_REST * (self._last_paint - now))
-        self._pace.spend(now)
+        self._limiter.spend(now)
         if not self._begun and session.views:
             # The first values stand on the screen: judge them, and do what can wait.
             self._begun = True
@@ -221,17 +220,17 @@ class Pump:
             import_later(self._owner)
 
     def age(self) -> None:
-        """Let ages move on; go on with what waits though the reader has no news."""
+        """Update ages, and go on with verdicts that wait although the reader has no news."""
         if self._unpainted or self._session.unsettled:
             self.news()
         self._seconds += 1
         slow = len(self._session.views) > _MANY_RUNS and self._seconds % _AGE_MANY
         if not slow and self._session.refresh_progress():
             self._show(False)
-        self._garbage.look()
+        self._garbage.collect_if_due()
 
     def pause(self) -> None:
-        """Let what is shown stand still, or go on; logs are read and judged in any case."""
+        """Pause what is shown, or let it go on; logs are read and judged in any case."""
         self.paused = not self.paused
         if self.paused:
             self._session.run_list.hold()
@@ -251,9 +250,9 @@ def import_later(owner: MessagePump, names: Sequence[str] = LATER) -> None:
         owner.set_timer(_PAUSE_S, import_next)
 
 
-class Collecting:
-    """Runs Python's garbage collector, which is off, between keys: in the middle of one it takes 5
-    to 100 ms."""
+class Collector:
+    """Runs Python's garbage collector, which is off, between keys: it would delay a key by 5 to
+    100 ms."""
 
     def __init__(self, times: InputTimes, clock: Clock) -> None:
         self._times = times
@@ -262,9 +261,9 @@ class Collecting:
         self._since_freeze: int | None = None
         """Collections of all objects since most were left out; None while none are."""
 
-    def look(self) -> None:
-        """Collect if that is worth while and no key comes; to be called after anything that
-        leaves garbage. Counts objects at most four times a second."""
+    def collect_if_due(self) -> None:
+        """Collect if there is enough garbage and the user presses no key; to be called after
+        anything that leaves garbage. Counts objects at most four times a second."""
         now = self._clock.monotonic()
         if now - self._looked < _LOOK_S:
             return

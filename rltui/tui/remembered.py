@@ -1,7 +1,7 @@
 """What of the view is remembered from one start to the next, for each set of logdirs.
 
 One JSON file each below ``$XDG_STATE_HOME/rltui/views``; nothing is written into a log directory.
-A file that cannot be read is reported once and begun anew; so is what is wrong in one.
+A file that cannot be read, or a wrong field of one, is reported once and begun anew.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SavedMark(NamedTuple):
 
 @dataclass
 class ViewState:
-    """What screens remember. They read it when they open and write it when they are drawn."""
+    """The state that screens read when they open and write when they are drawn."""
 
     tabs: dict[str, str] = field(default_factory=dict)
     """Name of a run -> the tab that was open, but for the Overview."""
@@ -59,8 +59,8 @@ class ViewState:
 
     @classmethod
     def of(cls, document: object) -> tuple[ViewState, list[str]]:
-        """The state in a document, and the names of the fields that something in is wrong; that
-        is left out. Raises ValueError for anything but a document of ours."""
+        """The state in a document, and the names of the fields with invalid values, which are left
+        out. Raises ValueError for anything but a document of ours."""
         if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
             raise ValueError(f"no {_SCHEMA}")
         state, wrong = cls(), []
@@ -73,7 +73,7 @@ class ViewState:
         return state, wrong
 
     def document(self) -> str:
-        """The text of the file; the first half goes, again and again, of what makes it too long."""
+        """The text of the file. While it is too long, the older half of each list is dropped."""
         while True:
             text = json.dumps({"schema": _SCHEMA, **asdict(self)}, indent=1)
             if len(text) <= _MOST_BYTES or not (self.tabs or self.pins or self.marks or self.mutes):
@@ -84,7 +84,7 @@ class ViewState:
 
 
 def _usable(name: str, value: Any) -> Any:
-    """What of the value of a field in a file can be used."""
+    """The valid part of the value of a field in a file."""
     if isinstance(value, str):
         return kept_clean(value)
     if name == "options":
@@ -97,7 +97,7 @@ def _usable(name: str, value: Any) -> Any:
 
 
 def _usable_rows(name: str, value: list[object]) -> list[Any]:
-    """The rows of a mute or a mark that are whole."""
+    """The valid rows of mutes or marks."""
     kinds = [str, str] if name == "mutes" else [int, str, str]
     rows = [row for row in value if isinstance(row, list) and [type(x) for x in row] == kinds]
     if name == "mutes":

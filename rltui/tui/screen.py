@@ -1,4 +1,4 @@
-"""What every screen is: bindings from the table of keys, a header, a status line."""
+"""The base of screens: bindings from the table of keys, a status line, a list, reading."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ from rltui.tui.widgets.status import Status
 Result = TypeVar("Result")
 #: Commands that take something more.
 _WITH_ARGUMENT = ("at", "goto", "tab", "theme", "w", "w!")
-#: Below this many lines or cells there is no room for tabs; below the second, for anything but
-#: the verdict.
+#: (width, height) below which a screen has no room for tabs, and for anything but the verdict.
 TINY, LEAST = (40, 10), (20, 5)
 #: Why Esc does nothing.
 NO_WAY_BACK = "nothing to go back to; q quits"
@@ -116,14 +115,14 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
     # -- painting --------------------------------------------------------------------------
 
     def update(self) -> None:
-        """Show the present facts."""
+        """Draw the screen from the present facts."""
         raise NotImplementedError
 
     def refresh_facts(self) -> None:
-        """Look the facts up again, where keys show the same ones in another way."""
+        """Look the facts up again; called for news only, not when a key changes the view."""
 
     def on_news(self) -> None:
-        """The facts, or what there is to show them in, may have changed."""
+        """Update after a change of the facts or of the size."""
         # an app that exits removes the children one by one; a screen that opens then has none
         if self.children and self.app.is_running:
             with self.shell.walled(NOT_SHOWN):
@@ -313,8 +312,8 @@ def start_thread(work: Callable[[], None]) -> None:
 
 
 class ReadingScreen(ShellScreen[None]):
-    """A screen that reads one thing at a time. As a second base: Textual follows the first one
-    only for the style."""
+    """A screen that reads one thing at a time. To be the second base: Textual inherits styles from
+    the first one only."""
 
     reading = False
     """Whether something is being read."""

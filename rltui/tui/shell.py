@@ -37,8 +37,8 @@ _NO_KEY = "unbound"
 
 
 @dataclass(frozen=True)
-class Look:
-    """How an app begins: options of the view, keys, and the theme with the user's own."""
+class AppOptions:
+    """Options of an app: view, theme, keys, and the directories of the user's themes."""
 
     view: View
     theme: Theme
@@ -80,24 +80,24 @@ class ShellApp(CellDiffApp[Result]):
             if key.call.startswith("app.") and set(places) & set(key.where):
                 check_handler(key, cls)
 
-    def __init__(self, look: Look) -> None:
-        self.view = look.view
-        self.keys = look.keys
+    def __init__(self, options: AppOptions) -> None:
+        self.view = options.view
+        self.keys = options.keys
         self.history = CommandHistory()
         self.logdirs: tuple[Path, ...] = ()
         """What is watched: nothing is written there."""
         self.state = ViewState()
         """What screens remember from one start to the next."""
         self._faults: set[Fault] = set()
-        """Faults of the program that were told."""
-        self._theme_dirs = look.theme_dirs
-        self._tokens: dict[str, Theme] = {look.theme.name: look.theme}
+        """Faults of the program that were shown."""
+        self._theme_dirs = options.theme_dirs
+        self._tokens: dict[str, Theme] = {options.theme.name: options.theme}
         self._palette: Palette | None = None
         super().__init__()
-        self.register_theme(textual_theme(look.theme))
-        self.set_reactive(App.theme, look.theme.name)
+        self.register_theme(textual_theme(options.theme))
+        self.set_reactive(App.theme, options.theme.name)
         self.stylesheet.set_variables(self.get_css_variables())
-        own = {k.action: ",".join(k.keys) for k in look.keys}
+        own = {k.action: ",".join(k.keys) for k in options.keys}
         shipped = {k.action: ",".join(k.keys) for k in KEYS}
         changed = {a: own.get(a) or _NO_KEY for a in shipped if own.get(a) != shipped[a]}
         self.set_keymap(changed)
@@ -130,7 +130,7 @@ class ShellApp(CellDiffApp[Result]):
         return css_variables(self.tokens)
 
     def watch_theme(self) -> None:
-        """A theme with the terminal's own colours is shown in them."""
+        """Show a theme with the terminal's own colours in these."""
         self.ansi_color = self.tokens.colours[Token.BG] == DEFAULT
 
     def choose_theme(self, name: str) -> None:
@@ -157,7 +157,7 @@ class ShellApp(CellDiffApp[Result]):
     # -- faults --------------------------------------------------------------------------------
 
     def walled(self, what: str) -> AbstractContextManager[None]:
-        """A block whose faults are told instead of ending the app, each once."""
+        """A block whose faults are shown, each once, instead of ending the app."""
 
         def tell(fault: Fault) -> None:
             if fault not in self._faults:
@@ -181,7 +181,7 @@ class ShellApp(CellDiffApp[Result]):
 
     def state_words(self, *, options: bool = True) -> str:
         """Options of the view that differ from the defaults, for the right end of the footer."""
-        return self.view.state if options else ""
+        return self.view.changed_options() if options else ""
 
     def say(self, text: str) -> None:
         """A notice over the footer, in place of the one before; ``text`` may come from a log."""
@@ -189,7 +189,7 @@ class ShellApp(CellDiffApp[Result]):
         self.notify(clean(text), timeout=_NOTICE_S, markup=False)
 
     def copy(self, text: str) -> None:
-        """Copy to wherever the user can paste it, and say where that is."""
+        """Copy to the clipboard of the terminal and to a file, and say so."""
         # a path may hold bytes that are no UTF-8
         text = text.encode("utf-8", "backslashreplace").decode()
         self.copy_to_clipboard(text)
@@ -205,7 +205,7 @@ class ShellApp(CellDiffApp[Result]):
         raise NotImplementedError
 
     def copy_to_clipboard(self, text: str) -> None:
-        """By OSC 52, also through tmux and screen."""
+        """Set the clipboard of the terminal by OSC 52, also through tmux and screen."""
         sequence = clipboard.terminal_sequence(text, os.environ)
         super().copy_to_clipboard(text)
         if sequence.startswith("\x1bP"):
@@ -223,7 +223,7 @@ class ShellApp(CellDiffApp[Result]):
         self.exit()
 
     def action_help_quit(self) -> None:
-        """Textual shows a hint on ctrl+c; here it quits."""
+        """Quit on ctrl+c, where Textual shows a hint."""
         self.exit()
 
 

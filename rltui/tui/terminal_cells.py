@@ -103,14 +103,14 @@ class _Row:
 
 
 class TerminalCells:
-    """The picture of a terminal. It writes nothing itself."""
+    """The cells that a terminal shows. It writes nothing itself."""
 
     def __init__(self, color_system: ColorSystem) -> None:
         self._color_system = color_system
         self._rows: list[_Row] = []
 
     def forget(self) -> None:
-        """Nothing is known about what the terminal shows: whatever comes next is written."""
+        """Forget what the terminal shows, so that whatever comes next is written."""
         self._rows.clear()
 
     def show(self, rows: Iterable[tuple[int, Iterable[tuple[int, Strip]]]]) -> str:
@@ -146,6 +146,7 @@ class TerminalCells:
                 if cells[x] not in (_UNKNOWN, _RIGHT_HALF):
                     wide = cells[x + 1 : x + 2] == [_RIGHT_HALF]
                     out.cluster(y, x, cells[x], 1 + wide, self._rows[y].inks[x])
+
         return out.text()
 
     def _put(self, row: _Row, strips: Iterable[tuple[int, Strip]]) -> list[int]:
@@ -243,6 +244,7 @@ def split_clusters(text: str) -> tuple[tuple[str, int], ...]:
             out.append((char, width))
     if sum(width for _, width in out) != cell_len(text):
         raise UnknownContentError(text)
+
     return tuple(out)
 
 

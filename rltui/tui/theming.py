@@ -71,8 +71,8 @@ class Palette:
         return Color.default() if hexed == DEFAULT else Color.parse(hexed)
 
     def _plain(self, look: Style) -> RichStyle:
-        """16 colours or none: fills become reverse, the cursor row a reversed title. Only stages
-        of a step need a ground."""
+        """The style in 16 colours or none: fills are reversed, and of the cursor row the title.
+        Only stages of a step keep a background."""
         fill = look.fg is Token.BG and look.bg is not None
         words = self.theme.ansi16[(look.bg if fill else None) or look.fg].split()
         chosen = look.bg is Token.SEL and look.fg is Token.STRONG and look.bold
@@ -104,6 +104,7 @@ def textual_theme(theme: Theme) -> TextualTheme:
     known = {t: c for t, c in theme.colours.items() if c != DEFAULT}
     grounds = dict.fromkeys((Token.BG, Token.RAISED, Token.SEL), ground)
     colours = {**dict.fromkeys(Token, ink), **grounds, **known}
+
     return TextualTheme(
         name=theme.name,
         primary=colours[Token.ACCENT],
@@ -126,7 +127,7 @@ def textual_theme(theme: Theme) -> TextualTheme:
 
 
 def tokens_of(theme: TextualTheme) -> Theme:
-    """A theme of Textual as one of ours; what it does not say is mixed from what it does."""
+    """A theme of Textual as one of ours; colours that it lacks are mixed from those it has."""
     named = theme.to_color_system().generate()
     found = {}
     for token, names in _NAMES.items():

@@ -20,7 +20,7 @@ from rltui.session import RunView
 from rltui.tui.shell import ShellApp
 
 _ENDINGS = (".svg", ".txt", ".csv")
-#: Characters of a name that need no quoting anywhere.
+#: Characters that may need quoting in the name of a file.
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -48,6 +48,7 @@ def write_screen(
     with target_file(path) as file:
         for part in _content(shell, rows, path.suffix, data):
             file.write(part)
+
     return f"wrote {clean(str(path))}"
 
 
@@ -64,7 +65,7 @@ def default_name(words: Iterable[str], logdirs: Sequence[Path] = ()) -> str:
 
 
 def _directories(logdirs: Iterable[Path]) -> list[Path]:
-    """Where logs are: the directory of a file."""
+    """The directories of logs: of a file the one that it lies in."""
     return [p.parent if p.is_file() else p for p in logdirs]
 
 

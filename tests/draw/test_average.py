@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rltui.draw.chart.render import Chart, Curve, render
-from rltui.draw.chart.trace import Columns, Points, averaged, decimate
+from rltui.draw.chart.trace import CurvePoints, DotColumns, averaged, decimate
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import Line, Token
 
@@ -18,8 +18,8 @@ NOISE = np.random.default_rng(4).standard_normal(N)
 BRAILLE = glyph_set("braille")
 
 
-def line_of(y: np.ndarray, restarts: tuple[float, ...] = ()) -> Columns:
-    data = Points(X, y)
+def line_of(y: np.ndarray, restarts: tuple[float, ...] = ()) -> DotColumns:
+    data = CurvePoints(X, y)
     return averaged(data, decimate(data, *WINDOW, WIDTH), WINDOW, WIDTH, restarts)
 
 

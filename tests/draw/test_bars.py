@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.level import Level
-from rltui.draw.chart.render import Bar, Chart, Curve, Mark, render
+from rltui.draw.chart.render import Bar, Chart, ChartMark, Curve, render
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import plain
 
@@ -106,7 +106,7 @@ def test_a_name_stands_once_for_all_of_its_bars() -> None:
 
 def test_unnamed_bars_take_the_same_lines() -> None:
     bars = [Bar("a long name", BAD, 31), Bar("kl", BAD, 40)]
-    marks = [Mark(30, "v")]
+    marks = [ChartMark(30, "v")]
 
     def lines(named: bool) -> list[str]:
         chart = Chart(Curve(X, np.sin(X)), bars=bars, marks=marks, bar_names=named)

@@ -24,7 +24,7 @@ FALLING = Chart(
     end=150.0,
     healthy=(0.3, None),
     limits=[Limit(0.3)],
-    ahead=Continuation(100, 0.5, 0.3, 130, 145),
+    continuation=Continuation(100, 0.5, 0.3, 130, 145),
 )
 
 
@@ -46,14 +46,14 @@ def test_it_leads_from_the_newest_point_to_the_limit() -> None:
 
 
 def test_without_space_beyond_the_newest_point_nothing_is_drawn() -> None:
-    assert text(replace(FALLING, end=None)) == text(replace(FALLING, end=None, ahead=None))
+    assert text(replace(FALLING, end=None)) == text(replace(FALLING, end=None, continuation=None))
 
 
 @pytest.mark.parametrize("marker", ["braille", "block", "ascii"])
 @pytest.mark.parametrize("limit", [0.3, -5.0, float("1e300")])
 @pytest.mark.parametrize("log", [False, True])
 def test_any_limit_fits(marker: str, limit: float, log: bool) -> None:
-    chart = replace(FALLING, log=log, ahead=Continuation(100, 0.5, limit, 101, 101))
+    chart = replace(FALLING, log=log, continuation=Continuation(100, 0.5, limit, 101, 101))
     for width, height in ((1, 1), (12, 5), (70, 20)):
         lines = render(chart, width, height, glyph_set(marker))
         assert len(lines) == height
@@ -70,18 +70,18 @@ def a_run(**tags: list[float]) -> RunView:
 
 def test_a_live_run_shows_when_it_reaches_its_limit() -> None:
     run = a_run(actor__entropy=[1.0 - 0.006 * s for s in range(120)])
-    chart = chart_of(run, "actor/entropy", View(), ahead=True)
-    assert chart.ahead is not None
+    chart = chart_of(run, "actor/entropy", View(), continued=True)
+    assert chart.continuation is not None
     assert chart.end is not None
-    assert chart.end > chart.ahead.x
-    assert chart.ahead.limit == chart.limits[0].value
+    assert chart.end > chart.continuation.x
+    assert chart.continuation.limit == chart.limits[0].value
     lines = "\n".join(plain(x) for x in chart_lines(run, "actor/entropy", View(), 76, 20))
     assert ", at about 1" in lines
 
 
 def test_a_steady_metric_and_a_small_chart_have_none() -> None:
     steady = a_run(actor__entropy=[1.0] * 120)
-    assert chart_of(steady, "actor/entropy", View(), ahead=True).ahead is None
+    assert chart_of(steady, "actor/entropy", View(), continued=True).continuation is None
     falling = a_run(actor__entropy=[1.0 - 0.006 * s for s in range(120)])
     small = chart_lines(falling, "actor/entropy", View(), 60, 9, stacked=True)
     assert not any("at about" in plain(x) for x in small)

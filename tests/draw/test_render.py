@@ -12,16 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from rltui.core.level import Level
-from rltui.draw.chart.render import (
-    LOG_REFUSED,
-    Bar,
-    Chart,
-    Curve,
-    Limit,
-    Mark,
-    render,
-    smooth,
-)
+from rltui.draw.chart.render import LOG_REFUSED, Bar, Chart, ChartMark, Curve, Limit, render, smooth
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import Line, Style, Token, line_width, plain, style
 from tests.bytecodes import bytecodes
@@ -83,7 +74,8 @@ no learning signal         ✖━━━━━━━━━━━━━━━━�
 
 
 def test_golden_ascii() -> None:
-    chart = entropy(bars=[Bar("entropy collapse", BAD, 31)], marks=[Mark(20, "v"), Mark(40, "v")])
+    marks = [ChartMark(x, "v") for x in (20, 40)]
+    chart = entropy(bars=[Bar("entropy collapse", BAD, 31)], marks=marks)
     lines = render(chart, 60, 12, ASCII)
     assert text(lines) == GOLDEN_ASCII.strip("\n")
 
@@ -107,7 +99,7 @@ marks             v            v
 def test_golden_nan_restart_and_old_branch() -> None:
     y = np.where((X > 40) & (X < 50), NAN, ENTROPY)
     curve = Curve(X, y, old=(np.arange(31, 45), np.linspace(2.4, 1.9, 14)))
-    chart = Chart(curve, restarts=[31], marks=[Mark(20, "v")], marks_title="validation")
+    chart = Chart(curve, restarts=[31], marks=[ChartMark(20, "v")], marks_title="validation")
     assert text(render(chart, 60, 12, BRAILLE)) == GOLDEN_NAN.strip("\n")
 
 
@@ -314,7 +306,7 @@ def test_bars_have_priorities_and_stand_in_order_of_time() -> None:
     bars = [
         Bar("watch", WATCH, 1), Bar("resolved", BAD, 5, 9, over=True), Bar("firing", BAD, 30),
     ]  # fmt: skip
-    chart = entropy(bars=bars, marks=[Mark(3, "v")], marks_title="marks")
+    chart = entropy(bars=bars, marks=[ChartMark(3, "v")], marks_title="marks")
     names = ["watch", "resolved", "firing", "marks"]
 
     def shown(rows: int) -> list[str]:
@@ -467,7 +459,7 @@ def charts(draw: st.DrawFn) -> Chart:
         limits=draw(st.lists(st.builds(Limit, ANY, words), max_size=2)),
         restarts=draw(st.lists(PLACE, max_size=2)),
         bars=draw(st.lists(bar, max_size=4)),
-        marks=draw(st.lists(st.builds(Mark, PLACE, words), max_size=4)),
+        marks=draw(st.lists(st.builds(ChartMark, PLACE, words), max_size=4)),
         marks_title=draw(words),
         crosshair=draw(st.none() | PLACE),
         ends=draw(st.booleans()),

@@ -59,7 +59,7 @@ def parts_of_run(
 ) -> Iterator[list[Line]]:
     """The blocks of the screens of one run."""
     yield from parts_of_tab(run, tab, view, width, height, text=text, zoom=zoom)
-    yield from parts_beside_tabs(run, view, width, height)
+    yield from parts_outside_tabs(run, view, width, height)
 
 
 def parts_of_tab(
@@ -103,7 +103,7 @@ def parts_of_tab(
         yield explain_tag(run, tag, view, width)
 
 
-def parts_beside_tabs(run: RunView, view: View, width: int, height: int) -> Iterator[list[Line]]:
+def parts_outside_tabs(run: RunView, view: View, width: int, height: int) -> Iterator[list[Line]]:
     """The blocks that are the same in every tab: findings and console log."""
     yield [*log_head(run, view, width), *log_lines(run, view, width)]
     layout = findings_layout(width, height, 5)
@@ -128,7 +128,7 @@ def parts_of_session(session: Session, view: View, width: int, height: int) -> I
     """The blocks of the list of runs, and of every tab of every run."""
     yield from parts_of_runs(session, view, width)
     for run in session.runs():
-        yield from parts_beside_tabs(run, view, width, height)
+        yield from parts_outside_tabs(run, view, width, height)
         for tab in TABS:
             yield from parts_of_tab(run, tab.id, view, width, height)
 

@@ -22,7 +22,7 @@ from rltui.pages.run.metric_table import (
     columns_for,
 )
 from rltui.pages.run.tab import side_lines
-from rltui.pages.runs.lines import _Columns, _line
+from rltui.pages.runs.lines import _line, _RunColumns
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock
@@ -106,7 +106,7 @@ def test_columns_of_the_list_of_runs_never_touch(marks: bool) -> None:
     run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
     for width in range(40, 201):
         for state in (6, 13):
-            columns = _Columns(width, 60, marks, state)
+            columns = _RunColumns(width, 60, marks, state)
             assert not columns.state or columns.state > state
             found = cells(_line(run, "name", columns, View(), here=False))
             at = columns.mark + 2

@@ -11,7 +11,7 @@ from rltui.draw.line import Line, Token, plain
 from rltui.draw.view import View
 from rltui.facts.metrics import Row, tab_sections
 from rltui.pages.run import grid
-from rltui.pages.run.grid import Pace, grid_layout, grid_lines
+from rltui.pages.run.grid import DrawQueue, grid_layout, grid_lines
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
 from rltui.session import RunView
@@ -99,23 +99,23 @@ def test_nothing_is_drawn_twice_when_only_cursor_and_crosshair_move(
 def test_charts_appear_a_few_at_a_time_and_the_former_ones_stay_until_then() -> None:
     run = a_session(grpo_batch(60)).runs()[0]
     rows = actor(run)
-    layout, pace = grid_layout(160, 41, len(rows)), Pace()
+    layout, queue = grid_layout(160, 41, len(rows)), DrawQueue()
 
     def drawn(left: float, view: View = VIEW) -> list[str]:
-        pace.most = left
-        return texts(grid_lines(run, rows, None, None, view, layout, pace))
+        queue.most = left
+        return texts(grid_lines(run, rows, None, None, view, layout, queue))
 
     titles = drawn(0)
     assert all(r.title in "".join(titles) for r in rows)
     assert not any("│" in x for x in titles)
-    assert pace.waiting
+    assert queue.waiting
     assert 0 < sum("│" in x for x in drawn(2)) < 41
     whole = drawn(len(rows))
-    assert not pace.waiting
+    assert not queue.waiting
     assert drawn(0) == whole == texts(draw(run, rows))
     other = View(smooth=0.9)
     assert drawn(0, other) == whole
-    assert pace.waiting
+    assert queue.waiting
     assert drawn(len(rows), other) == texts(draw(run, rows, view=other)) != whole
 
 

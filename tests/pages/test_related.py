@@ -45,10 +45,10 @@ def text(run: RunView, tag: str, width: int = 38, room: int = 20) -> str:
 
 def test_what_moves_with_a_metric_comes_first() -> None:
     found = related(a_view(tags()), "response_length/mean")
-    links = [r.tag for r in found if r.is_link]
+    links = [r.tag for r in found if r.is_linked]
     assert links[0] == "timing_s/gen"
     assert set(links) == {"team/answer_words", "timing_s/step", "timing_s/gen"}
-    assert found.index(next(r for r in found if not r.is_link)) == len(links)
+    assert found.index(next(r for r in found if not r.is_linked)) == len(links)
     by_tag = {r.tag: r.correlation for r in found}
     assert by_tag["team/answer_words"] is not None
     assert by_tag["team/answer_words"].r < -0.9
@@ -87,7 +87,7 @@ def test_a_common_trend_is_named_as_such() -> None:
     }
     run = a_view(values)
     (only,) = related(run, "actor/entropy")
-    assert (only.tag, only.is_link) == ("actor/ppo_kl", False)
+    assert (only.tag, only.is_linked) == ("actor/ppo_kl", False)
     assert "trend only" in text(run, "actor/entropy")
 
 

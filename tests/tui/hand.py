@@ -26,7 +26,7 @@ from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.screen import RunsScreen
 from rltui.tui.keys import KEYS, Key
 from rltui.tui.screen import ListScreen
-from rltui.tui.shell import Look, ShellApp
+from rltui.tui.shell import AppOptions, ShellApp
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_clock
 from tests.tui.driving import driving
@@ -137,8 +137,8 @@ def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rltui.tui.screen.start_thread", at_once)
 
 
-def a_look(theme: str = "dark", keys: tuple[Key, ...] = KEYS, **view: Any) -> Look:
-    return Look(View(**view), load_theme(theme), keys)
+def a_look(theme: str = "dark", keys: tuple[Key, ...] = KEYS, **view: Any) -> AppOptions:
+    return AppOptions(View(**view), load_theme(theme), keys)
 
 
 @asynccontextmanager
@@ -146,7 +146,7 @@ async def open_app(
     *batches: Any,
     size: tuple[int, int] = (120, 36),
     clock: ManualClock | None = None,
-    look: Look | None = None,
+    look: AppOptions | None = None,
     hooks: HooksConfig | None = None,
     **options: Any,
 ) -> AsyncIterator[Hand]:

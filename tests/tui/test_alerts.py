@@ -41,7 +41,7 @@ def listening(
     reader.feed(rows(1, before, collapse=61))
     session.drain()
     clock.advance(5)
-    alerts.look()
+    alerts.report()
     return ears, alerts, session, reader
 
 
@@ -50,8 +50,8 @@ def test_a_bad_finding_rings_and_notifies_once(monkeypatch: pytest.MonkeyPatch) 
     assert ears.bells == 0
     reader.feed(rows(61, 60, collapse=61))
     session.drain()
-    alerts.look()
-    alerts.look()
+    alerts.report()
+    alerts.report()
     assert ears.bells == 1
     (written,) = ears.written
     assert "entropy collapse, bad since" in written
@@ -62,7 +62,7 @@ def test_off_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     ears, alerts, session, reader = listening(settings, before=60, monkeypatch=monkeypatch)
     reader.feed(rows(61, 60, collapse=61))
     session.drain()
-    alerts.look()
+    alerts.report()
     assert (ears.bells, ears.written) == (0, [])
 
 
@@ -72,7 +72,7 @@ def test_the_hook_gets_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     _, alerts, session, reader = listening(settings, before=60, monkeypatch=monkeypatch)
     reader.feed(rows(61, 60, collapse=61))
     session.drain()
-    alerts.look()
+    alerts.report()
     alerts._hook.close(10.0)  # type: ignore[union-attr]
     assert '"rule": "entropy_collapse"' in target.read_text("utf-8")
 

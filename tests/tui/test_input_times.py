@@ -10,7 +10,7 @@ import pytest
 
 from rltui.pages.app import RltuiApp
 from rltui.store import Changes
-from rltui.tui.pump import Collecting, InputTimes
+from rltui.tui.pump import Collector, InputTimes
 from tests.clock import ManualClock
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
@@ -34,9 +34,9 @@ def times(clock: ManualClock) -> InputTimes:
 
 
 @pytest.fixture
-def collecting(times: InputTimes, clock: ManualClock) -> Iterator[Collecting]:
+def collecting(times: InputTimes, clock: ManualClock) -> Iterator[Collector]:
     gc.collect()
-    found = Collecting(times, clock)
+    found = Collector(times, clock)
     gc.disable()
     yield found
     gc.enable()
@@ -55,43 +55,43 @@ class Work:
 
 
 def test_nothing_is_collected_while_keys_come(
-    collecting: Collecting, times: InputTimes, clock: ManualClock
+    collecting: Collector, times: InputTimes, clock: ManualClock
 ) -> None:
     times.note()
     work = Work()
     lost = work.do()
-    collecting.look()
+    collecting.collect_if_due()
     assert lost() is not None
     clock.advance(0.5)
-    collecting.look()
+    collecting.collect_if_due()
     assert lost() is None
 
 
-def test_a_lot_of_new_objects_does_not_wait(collecting: Collecting, times: InputTimes) -> None:
+def test_a_lot_of_new_objects_does_not_wait(collecting: Collector, times: InputTimes) -> None:
     times.note()
     work = Work()
     lost = work.do(150_000)
-    collecting.look()
+    collecting.collect_if_due()
     assert lost() is None
 
 
-def test_few_new_objects_are_left_alone(collecting: Collecting) -> None:
+def test_few_new_objects_are_left_alone(collecting: Collector) -> None:
     lost = weakref.ref(Loop())
-    collecting.look()
+    collecting.collect_if_due()
     assert lost() is not None
 
 
 def test_it_does_not_look_more_than_a_few_times_a_second(
-    collecting: Collecting, clock: ManualClock
+    collecting: Collector, clock: ManualClock
 ) -> None:
-    collecting.look()
+    collecting.collect_if_due()
     work = Work()
     lost = work.do()
     clock.advance(0.1)
-    collecting.look()
+    collecting.collect_if_due()
     assert lost() is not None
     clock.advance(0.2)
-    collecting.look()
+    collecting.collect_if_due()
     assert lost() is None
 
 
@@ -110,7 +110,7 @@ async def test_garbage_goes_without_a_timer_of_its_own() -> None:
 
 
 def test_garbage_that_grew_old_goes_when_the_user_is_away(
-    collecting: Collecting, times: InputTimes, clock: ManualClock
+    collecting: Collector, times: InputTimes, clock: ManualClock
 ) -> None:
     old, work = Loop(), Work()
     lost = weakref.ref(old)
@@ -120,16 +120,16 @@ def test_garbage_that_grew_old_goes_when_the_user_is_away(
         times.note()
         clock.advance(1.0)
         work.do(2_100)
-        collecting.look()
+        collecting.collect_if_due()
     assert lost() is not None, "to look through all objects takes too long between keys"
     clock.advance(20.0)
     work.do()
-    collecting.look()
+    collecting.collect_if_due()
     assert lost() is None
 
 
 def test_many_objects_are_looked_through_rarely(
-    collecting: Collecting, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    collecting: Collector, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
     for name in ("freeze", "unfreeze"):
@@ -141,7 +141,7 @@ def test_many_objects_are_looked_through_rarely(
     def away() -> list[str]:
         calls.clear()
         clock.advance(20.0)
-        collecting.look()
+        collecting.collect_if_due()
         return list(calls)
 
     seconds = 0.01

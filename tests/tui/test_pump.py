@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from rltui.tui.pump import Pace
+from rltui.tui.pump import PaintLimiter
 from rltui.tui.widgets.lines import Lines
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
@@ -14,17 +14,17 @@ from tests.tui.hand import open_app
 
 def painted(times: list[float]) -> list[float]:
     """When news at these times are painted; those that come meanwhile are joined."""
-    pace, out = Pace(), []
+    limiter, out = PaintLimiter(), []
     due: float | None = None
     for now in [*times, float("inf")]:
         if due is not None and due <= now:
-            pace.spend(due)
+            limiter.spend(due)
             out.append(due)
             due = None
         if due is None and now != float("inf"):
-            due = now + max(0.0, pace.wait(now))
+            due = now + max(0.0, limiter.wait(now))
             if due <= now:
-                pace.spend(now)
+                limiter.spend(now)
                 out.append(now)
                 due = None
     return out

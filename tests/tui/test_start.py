@@ -25,7 +25,7 @@ from rltui.draw.theme import load_theme
 from rltui.draw.view import View
 from rltui.session import Session
 from rltui.pages.app import RltuiApp
-from rltui.tui.shell import Look
+from rltui.tui.shell import AppOptions
 from rltui.tui import pump
 from rltui.tui.pump import LATER
 
@@ -35,7 +35,7 @@ for batch in session.reader.read_all():
     session._apply(batch)
 session.judge.judge(verdicts=False)
 session.start = session.stop = lambda: None  # no thread: what it imports comes later
-app = RltuiApp(session, Look(View(), load_theme("dark")))
+app = RltuiApp(session, AppOptions(View(), load_theme("dark")))
 loaded = []
 import_later = pump.import_later
 

@@ -25,7 +25,7 @@ _ROUND = re.compile(r"^(\d+[mhd])00[smh]$")
 
 
 class Scale(NamedTuple):
-    """The y axis of a plot of ``rows`` rows: what the lowest and the highest dot mean."""
+    """The y axis of a plot of ``rows`` rows: the values of its lowest and its highest dot."""
 
     low: float
     high: float
@@ -106,8 +106,8 @@ def _fitted(
 
 
 def round_ticks(low: float, high: float, rows: int) -> list[tuple[float, str]]:
-    """(value, label) of round values from ``low`` to ``high`` beside ``rows`` rows; the ends
-    where nothing round lies between them."""
+    """(value, label) of round values from ``low`` to ``high`` for an axis of ``rows`` rows; of
+    the two ends where fewer than two round values lie between them."""
     size = max(abs(low), abs(high))
     if high / 2 - low / 2 <= size * 1e-9:
         return [(low, numbers.value(low))]
@@ -152,27 +152,26 @@ def log_scale(low: float, high: float, rows: int, *, ends: bool = False) -> Scal
 
 
 def decades(bottom: float, top: float, rows: int) -> list[tuple[float, str]]:
-    """(decimal logarithm, label) of the ticks from ``bottom`` to ``top`` (both logarithms) beside
-    ``rows`` rows; both ends where nothing round lies between them."""
-    found = _log_ticks(bottom, top, min(8, max(3, rows * 2 // 5))) if top > bottom else []
-    if len(found) < 2:
-        found = [(at, numbers.value(_power(at))) for at in sorted({bottom, top})]
-    return found
-
-
-def _log_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
-    """(decimal logarithm, label) of at most ``most`` ticks: as many as there is room for."""
-    low, high = _power(bottom), _power(top)
-    if top - bottom < 1 and _TINY < high - low < _HUGE:
+    """(decimal logarithm, label) of the ticks from ``bottom`` to ``top`` (both logarithms) of an
+    axis of ``rows`` rows; of both ends where fewer than two round values lie between them."""
+    found: list[tuple[float, str]] = []
+    low, high, most = _power(bottom), _power(top), min(8, max(3, rows * 2 // 5))
+    if 0 < top - bottom < 1 and _TINY < high - low < _HUGE:
         step = nice_ceil((high - low) / most)
         values = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
         labels = numbers.ticks(values, step)
-        return [(math.log10(v), text) for v, text in zip(values, labels, strict=True) if v > 0]
-    return _power_ticks(bottom, top, most)
+        found = [(math.log10(v), text) for v, text in zip(values, labels, strict=True) if v > 0]
+    elif top > bottom:
+        found = _power_ticks(bottom, top, most)
+
+    return (
+        found if len(found) > 1 else [(x, numbers.value(_power(x))) for x in sorted({bottom, top})]
+    )
 
 
 def _power_ticks(bottom: float, top: float, most: int) -> list[tuple[float, str]]:
-    """The same at decades, and between them where there is room."""
+    """(decimal logarithm, label) of at most ``most`` ticks at powers of ten, and between these
+    where there is room."""
     first, last = math.ceil(bottom - 1e-9), math.floor(top + 1e-9)
     for digits in (range(1, 10), (1, 2, 5), (1, 3)):
         if last - first > most:
@@ -260,7 +259,7 @@ def _steps_from(aim: float, kind: str) -> list[float]:
 
 
 def _x_labels(places: list[float], step: float, kind: str) -> list[str]:
-    """Labels for places ``step`` apart: the shortest of which no two are alike."""
+    """Labels for places ``step`` apart: the shortest form in which no two are alike."""
     if kind == "number" or (kind == "step" and max(map(abs, places), default=0) >= 999_999.5):
         return numbers.ticks(places, step)
     if kind == "clock":

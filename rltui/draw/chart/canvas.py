@@ -1,8 +1,8 @@
 """Cells of a plot: code points and styles as arrays, painted from the lowest layer up.
 
 :class:`Canvas` holds the cells, :class:`Plot` knows which values its rows and columns stand for,
-:class:`Span` where the plot lies on the lines of its chart. Dots become cells by way of rasters:
-boolean arrays (height, width) of the dots of braille, half blocks or ASCII.
+:class:`PlotSpan` where the plot lies on the lines of its chart. Dots become cells by way of
+rasters: boolean arrays (height, width) of the dots of braille, half blocks or ASCII.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.text import cell_width, clean
 from rltui.draw.chart.axis import Scale
-from rltui.draw.chart.trace import Columns, cell_of, extents
+from rltui.draw.chart.trace import DotColumns, cell_of, extents
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import TEXT, Line, Style, Token, on_ground, style
 
@@ -29,12 +29,12 @@ _BRAILLE = np.arange(_EMPTY_BRAILLE, _EMPTY_BRAILLE + 256, dtype=np.uint32)
 _BRAILLE[0] = BLANK
 _HALVES = np.array([BLANK, ord("▀"), ord("▄"), ord("█")], dtype=np.uint32)
 BAND = style(Token.BAND)
-#: Dots above each other from which a toned line is a tone.
+#: Columns of a toned line with more dots than this are thinned out.
 _STEEP = 2
 
 
 class Canvas:
-    """``height`` rows of ``width`` cells, row 0 at the top. Whoever paints last owns a cell."""
+    """``height`` rows of ``width`` cells, row 0 at the top. The last layer painted owns a cell."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
@@ -47,7 +47,7 @@ class Canvas:
         self._styles: list[Style] = [TEXT]
         self._ids: dict[Style, int] = {TEXT: 0}
 
-    def look(self, wanted: Style) -> int:
+    def style_id(self, wanted: Style) -> int:
         """The number of a style on this canvas."""
         found = self._ids.get(wanted)
         if found is None:
@@ -59,13 +59,13 @@ class Canvas:
         """Own the cells (height, width) of ``where``, by default those that are not blank."""
         mask = codes != BLANK if where is None else where
         np.copyto(self.codes, codes, where=mask)
-        self._looks[mask] = self.look(wanted)
+        self._looks[mask] = self.style_id(wanted)
 
     def put(self, row: int, column: int, char: str, wanted: Style) -> None:
         """One character, if the place is on the canvas."""
         if 0 <= row < self.height and 0 <= column < self.width:
             self.codes[row, column] = ord(char)
-            self._looks[row, column] = self.look(wanted)
+            self._looks[row, column] = self.style_id(wanted)
 
     def text(self, row: int, column: int, text: str, wanted: Style) -> None:
         """A clean text; what lies outside is cut. What is not one cell wide becomes ``?``."""
@@ -107,7 +107,7 @@ def safe(text: str) -> str:
     return text if text.isprintable() else clean(text)
 
 
-def place(width: int, parts: list[tuple[int, str, Style]]) -> Line:
+def texts_at(width: int, parts: list[tuple[int, str, Style]]) -> Line:
     """One line of ``width`` cells with (clean) texts at columns.
 
     A part that overlaps one before it in the list is left out, one that leaves the line is cut.
@@ -206,8 +206,8 @@ def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool
     return out
 
 
-class Span(NamedTuple):
-    """Where the plot lies on its lines, and what its columns mean."""
+class PlotSpan(NamedTuple):
+    """Where the plot lies on the lines of its chart, and the x range of its columns."""
 
     left: int
     """Cells before the first column of the plot."""
@@ -233,21 +233,21 @@ class Span(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """A canvas with what its rows and columns mean."""
+    """A canvas with the y axis of its rows and the x range of its columns."""
 
     canvas: Canvas
     scale: Scale
     glyphs: GlyphSet
-    span: Span
+    span: PlotSpan
 
     @property
     def across(self) -> int:
-        """Dots of a cell beside each other."""
+        """Dots of a cell from left to right."""
         return RESOLUTION[self.glyphs.marker][0]
 
     @property
     def down(self) -> int:
-        """Dots of a cell above each other."""
+        """Dots of a cell from top to bottom."""
         return RESOLUTION[self.glyphs.marker][1]
 
     def row(self, value: float) -> int | None:
@@ -255,7 +255,7 @@ class Plot(NamedTuple):
         row = self.scale.row(value, self.down)
         return None if row is None else self.canvas.height - 1 - row
 
-    def extents(self, columns: Columns, *, cut: bool = False) -> tuple[FloatArray, FloatArray]:
+    def extents(self, columns: DotColumns, *, cut: bool = False) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest dot (2 * width,) of a line: points are gathered in two columns per
         cell, whatever the marker."""
         height = self.down * self.canvas.height
@@ -269,8 +269,8 @@ class Plot(NamedTuple):
         return fill(low, high, self.down * self.canvas.height)
 
 
-def line_raster(plot: Plot, columns: Columns, *, toned: bool = False) -> BoolArray:
-    """The dots of a joined line; ``toned`` makes a tone of what would be a block."""
+def line_raster(plot: Plot, columns: DotColumns, *, toned: bool = False) -> BoolArray:
+    """The dots of a joined line; ``toned`` thins out the parts that would be a solid block."""
     raster = plot.fill(*plot.extents(columns))
     if toned and not plot.glyphs.ascii:
         block = np.zeros_like(raster)
@@ -294,7 +294,7 @@ def paint_tone(
 
 
 def paint_band(
-    plot: Plot, low: Columns, high: Columns, look: Style = BAND, *, faint: bool = False
+    plot: Plot, low: DotColumns, high: DotColumns, look: Style = BAND, *, faint: bool = False
 ) -> None:
     """The area between two lines as a tone."""
     bottom, top = plot.extents(low)[0], plot.extents(high)[1]

@@ -14,7 +14,7 @@ from rltui.draw.line import Token
 from rltui.draw.spark import Episode
 
 Array = NDArray[np.generic]
-#: The points of something: x (n,) and y (n,), any numeric type, NaN and Inf included.
+#: The points of a curve: x (n,) and y (n,), any numeric type, NaN and Inf included.
 XY = tuple[Array, Array]
 
 
@@ -40,7 +40,7 @@ class Curve:
     mean: XY | None = None
     """Means of equal numbers of neighbouring points, where ``y`` is but the outline of them."""
     is_band: bool = False
-    """Whether it is no line but the name, in the legend, of all that ``Chart.envelope`` shows."""
+    """Whether it only names ``Chart.envelope`` in the legend and draws no line."""
 
     levels: Sequence[Episode] = ()
     """Since, until (None: now), level, in units of x: recolours the line."""
@@ -72,8 +72,8 @@ class Bar(NamedTuple):
     """Whether it is about what the chart shows."""
 
 
-class Mark(NamedTuple):
-    """A letter on the marks line: R restart, v validation, c checkpoint, l setting jumped, s log
+class ChartMark(NamedTuple):
+    """A letter on the line of marks: R restart, v validation, c checkpoint, l setting jumped, s log
     paused, N not finite."""
 
     x: float
@@ -87,10 +87,10 @@ class Continuation(NamedTuple):
     y: float
     """The newest point."""
     limit: float
-    """The value that it is going to cross, ..."""
+    """The value that the trend is going to cross."""
     earliest: float
     latest: float
-    """... and between which places on the x axis."""
+    """The x between which it crosses the limit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +124,7 @@ class Chart:
     log: bool = False
     clip: bool = False
     """Cut the y range to the 1-99 % quantiles and mark what is outside."""
-    ahead: Continuation | None = None
+    continuation: Continuation | None = None
     healthy: tuple[float | None, float | None] | None = None
     """The healthy range (None: open), drawn as a tint."""
     limits: Sequence[Limit] = ()
@@ -133,7 +133,7 @@ class Chart:
     bars: Sequence[Bar] = ()
     bar_names: bool = True
     """False leaves the names of bars and marks blank: the chart above has them."""
-    marks: Sequence[Mark] = ()
+    marks: Sequence[ChartMark] = ()
     marks_title: str = "marks"
     overview: bool = False
     """A strip of the whole run below the chart that shows where the window is."""

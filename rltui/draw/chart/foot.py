@@ -11,9 +11,9 @@ from typing import NamedTuple
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit
 from rltui.draw.chart.axis import x_ticks
-from rltui.draw.chart.canvas import Span, place, safe
-from rltui.draw.chart.chart_model import Bar, Chart, Mark
-from rltui.draw.chart.trace import Points
+from rltui.draw.chart.canvas import PlotSpan, safe, texts_at
+from rltui.draw.chart.chart_model import Bar, Chart, ChartMark
+from rltui.draw.chart.trace import CurvePoints
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     ACCENT,
@@ -35,11 +35,11 @@ from rltui.draw.spark import Digest, spark_of
 _Part = tuple[int, str, Style]
 #: Lines of bars, at most: those left out are counted.
 _MOST_LANES = 6
-#: What the names may take from the plot: a share of the whole width, and cells.
+#: The most that names may take from the plot: a share of the whole width, and cells.
 _NAMES_SHARE, _NAMES_MOST = 0.2, 24
 #: Lines of the strip.
-ROWS = 2
-#: Lines that a chart needs for it: when enlarged, and when the whole run is in view.
+STRIP_ROWS = 2
+#: Lines that a chart needs for a strip: when enlarged, and when the whole run is in view.
 _FROM, _WHOLE_FROM = 12, 24
 #: Lines that a chart needs to spare one for its legend, and two.
 _LEGEND_FROM, _TWO_FROM = 8, 16
@@ -50,7 +50,7 @@ _BAND_SAMPLE = "⢕ "
 
 
 def axis_lines(
-    chart: Chart, span: Span, glyphs: GlyphSet, cross: float | None, label: str | None
+    chart: Chart, span: PlotSpan, glyphs: GlyphSet, cross: float | None, label: str | None
 ) -> list[Line]:
     """The rule with ticks, and below it their labels and the unit; ``label`` is that of the
     crosshair."""
@@ -87,7 +87,8 @@ def axis_lines(
     head = " " * (span.left - 1) + glyphs.corner if span.left else ""
     tail = " " * (span.width - span.left - span.cells)
     upper: Line = [(head, RULE), ("".join(rule), RULE), (tail, TEXT)]
-    return [[s for s in upper if s[0]], place(span.width, placed)]
+
+    return [[s for s in upper if s[0]], texts_at(span.width, placed)]
 
 
 def _touches(begin: int, label: str, others: Sequence[_Part]) -> bool:
@@ -95,7 +96,7 @@ def _touches(begin: int, label: str, others: Sequence[_Part]) -> bool:
     return any(begin <= at + len(text) and at <= begin + len(label) for at, text, _ in others)
 
 
-def foot_lines(chart: Chart, span: Span, glyphs: GlyphSet, rows: int) -> list[Line]:
+def foot_lines(chart: Chart, span: PlotSpan, glyphs: GlyphSet, rows: int) -> list[Line]:
     """At most ``rows`` lines: bars of findings by the time they began, then the marks.
 
     The most important bars have a line, those of one name the same. A name without room left of
@@ -115,7 +116,7 @@ def foot_lines(chart: Chart, span: Span, glyphs: GlyphSet, rows: int) -> list[Li
     return [*lines, _marks_line(chart, marks, span, glyphs)] if marked else lines
 
 
-def _marks_line(chart: Chart, marks: Sequence[Mark], span: Span, glyphs: GlyphSet) -> Line:
+def _marks_line(chart: Chart, marks: Sequence[ChartMark], span: PlotSpan, glyphs: GlyphSet) -> Line:
     parts: list[_Part] = []
     rank = {letter: n for n, letter in enumerate("NRlsvc")}
     for mark in sorted(marks, key=lambda m: rank.get(m.letter, len(rank))):
@@ -125,21 +126,21 @@ def _marks_line(chart: Chart, marks: Sequence[Mark], span: Span, glyphs: GlyphSe
     name = glyphs.text(safe(chart.marks_title))
     if chart.bar_names and cell_width(name) < min(column for column, _, _ in parts):
         parts.append((0, name, MUTED))  # the letters say more than part of a word
-    return place(span.width, parts)
+    return texts_at(span.width, parts)
 
 
-def wanted_rows(chart: Chart, span: Span) -> int:
+def wanted_rows(chart: Chart, span: PlotSpan) -> int:
     """Lines that the bars and marks in view would take, within reason."""
     return min(_MOST_LANES, len(_groups_in(chart.bars, span))) + bool(_marks_in(chart, span))
 
 
-def _marks_in(chart: Chart, span: Span) -> list[Mark]:
+def _marks_in(chart: Chart, span: PlotSpan) -> list[ChartMark]:
     """Marks and restarts in view."""
-    marks = [*chart.marks, *(Mark(x, "R") for x in chart.restarts if not chart.ends)]
+    marks = [*chart.marks, *(ChartMark(x, "R") for x in chart.restarts if not chart.ends)]
     return [m for m in marks if span.holds(m.x) and m.letter]
 
 
-def _groups_in(bars: Sequence[Bar], span: Span) -> list[list[Bar]]:
+def _groups_in(bars: Sequence[Bar], span: PlotSpan) -> list[list[Bar]]:
     """The bars in view by name, in the order in which the names first appear."""
     found: dict[str, list[Bar]] = {}
     for bar in sorted(bars, key=lambda b: b.since):
@@ -170,11 +171,12 @@ def label_width(
     """
     room, needed = width - margin, 0
     x0, x1 = whole
-    for group in _groups_in(chart.bars, Span(0, room, width, x0, x1)):
+    for group in _groups_in(chart.bars, PlotSpan(0, room, width, x0, x1)):
         name = cell_width(glyphs.text(safe(group[0].title))) + 1
         share = (max(group[0].since, x0) - x0) / (x1 - x0) if x1 > x0 else 0.0
         if share < 1:
             needed = max(needed, math.ceil((name - share * room) / (1 - share)))
+
     return max(least, min(needed, _NAMES_MOST, int(width * _NAMES_SHARE)) - 1)
 
 
@@ -189,14 +191,14 @@ def _noted(line: Line, note: str, width: int) -> Line | None:
     text, room = plain(line).ljust(width), cell_width(note) + 2
     gap = width - room if text.endswith(" " * (room + 1)) else text.find(" " * (room + 1))
 
-    return place(width, [*parts, (gap + 2, note, MUTED)]) if gap >= 0 else None
+    return texts_at(width, [*parts, (gap + 2, note, MUTED)]) if gap >= 0 else None
 
 
-def _bar_line(group: list[Bar], span: Span, glyphs: GlyphSet, named: bool) -> Line:
+def _bar_line(group: list[Bar], span: PlotSpan, glyphs: GlyphSet, named: bool) -> Line:
     """The bars of one name behind that name."""
     parts = [_bar(bar, span, glyphs) for bar in group]
     if not named:
-        return place(span.width, parts)
+        return texts_at(span.width, parts)
 
     at, body, _ = parts[0]
     room = min(begin for begin, _, _ in parts) - 1
@@ -208,10 +210,10 @@ def _bar_line(group: list[Bar], span: Span, glyphs: GlyphSet, named: bool) -> Li
     end = cell_width(name) + 1
     cut = [(max(at, end), body[max(0, end - at) :], look) for at, body, look in parts]
     look = MUTED if all(b.over for b in group) else TEXT
-    return place(span.width, [*(part for part in cut if part[1]), (0, name, look)])
+    return texts_at(span.width, [*(part for part in cut if part[1]), (0, name, look)])
 
 
-def _bar(bar: Bar, span: Span, glyphs: GlyphSet) -> _Part:
+def _bar(bar: Bar, span: PlotSpan, glyphs: GlyphSet) -> _Part:
     begin, right = span.column(bar.since), span.left + span.cells
     until = span.newest if bar.until is None else bar.until
     end = right if until is None else span.column(until) + 1
@@ -227,7 +229,7 @@ def has_strip(chart: Chart, height: int) -> bool:
 
 
 def strip_lines(
-    chart: Chart, raw: Points, whole: tuple[float, float], span: Span, glyphs: GlyphSet
+    chart: Chart, raw: CurvePoints, whole: tuple[float, float], span: PlotSpan, glyphs: GlyphSet
 ) -> list[Line]:
     """A sparkline from ``whole[0]`` to ``whole[1]`` on the columns of the plot, and the window as
     a bar on the same columns."""
@@ -239,18 +241,19 @@ def strip_lines(
     digest.extend(raw.x, raw.y, last)
     spark = spark_of(digest, last, chart.curve.levels, chart.curve.known, glyphs)
 
-    on_whole = Span(0, span.cells, span.cells, first, end)
+    on_whole = PlotSpan(0, span.cells, span.cells, first, end)
     begin, stop = on_whole.cell(span.x0), on_whole.cell(span.x1) + 1
     view: Line = [(glyphs.rule * begin, RULE), (glyphs.bar * (stop - begin), ACCENT)]
     view.append((glyphs.rule * (span.cells - stop), RULE))
     margin = (" " * span.left, TEXT)
+
     return [
         [margin, *spark, (" run", MUTED)],
         [margin, *(part for part in view if part[0]), (" view", MUTED)],
     ]
 
 
-class _Item(NamedTuple):
+class _Label(NamedTuple):
     """An entry of the legend."""
 
     sample: str
@@ -302,7 +305,7 @@ def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphS
     return [fit_line(x, width, ellipsis=glyphs.ellipsis) for x in shown]
 
 
-def _cut(items: Sequence[_Item], room: int, count: int, glyphs: GlyphSet) -> list[_Item]:
+def _cut(items: Sequence[_Label], room: int, count: int, glyphs: GlyphSet) -> list[_Label]:
     """The items with names that are short enough for all to have a place, if that can be."""
     in_line = -(-len(items) // count)
     lines = [i.label for i in items if not i.is_band]
@@ -313,7 +316,7 @@ def _cut(items: Sequence[_Item], room: int, count: int, glyphs: GlyphSet) -> lis
     return [i if i.is_band else i._replace(label=next(names)) for i in items]
 
 
-def _items(chart: Chart, glyphs: GlyphSet, *, notes: bool = True) -> list[_Item]:
+def _items(chart: Chart, glyphs: GlyphSet, *, notes: bool = True) -> list[_Label]:
     """What has a name: the curve and the overlays."""
     token = chart.curve.token if chart.curve.known else Token.MUTED
     found = [(chart.label, chart.note, token, chart.curve.sign, "*", False)]
@@ -329,14 +332,14 @@ def _items(chart: Chart, glyphs: GlyphSet, *, notes: bool = True) -> list[_Item]
         else:
             sample = f"{glyphs.bar} {sign} " if sign else f"{glyphs.bar} "
         text = " ".join(glyphs.text(safe(t)) for t in (label, note if notes else "") if t)
-        items.append(_Item(sample, style(token), text, is_band))
+        items.append(_Label(sample, style(token), text, is_band))
 
     return items
 
 
-def _rows(items: Sequence[_Item], room: int, count: int) -> tuple[list[list[_Item]], int]:
+def _rows(items: Sequence[_Label], room: int, count: int) -> tuple[list[list[_Label]], int]:
     """The items in ``count`` lines of ``room`` cells, and how many have no place."""
-    rows: list[list[_Item]] = [[] for _ in range(count)]
+    rows: list[list[_Label]] = [[] for _ in range(count)]
     row, used = 0, 0
     for n, item in enumerate(items):
         more = len(items) - n - 1

@@ -97,22 +97,22 @@ def _tint(plot: Plot, low: float | None, high: float | None, *, lined: bool) -> 
         plot.canvas.tint[rows - 1 - last : rows - first] = True
 
 
-def draw_continuation(plot: Plot, ahead: Continuation | None) -> None:
-    """The part of it that is in the window; draws nothing without a cell beyond the newest point.
+def draw_continuation(plot: Plot, continuation: Continuation | None) -> None:
+    """Draw the visible part of the projected trend: a dashed line in the band of its dates.
 
-    Dots of the band that lie beyond the limit are left out: what happens there is not known.
+    Dots beyond the limit are left out: what happens there is not known.
     """
     span = plot.span
     columns, height = plot.across * span.cells, plot.down * plot.canvas.height
-    if ahead is None or span.x1 <= span.x0 or columns < 2:
+    if continuation is None or span.x1 <= span.x0 or columns < 2:
         return
     x = span.x0 + (span.x1 - span.x0) * np.arange(columns) / (columns - 1)
 
     def dots(end: float, hidden: BoolArray) -> FloatArray:
         """Heights (columns,) of the straight line that reaches the limit at ``end``; NaN where
         it is ``hidden`` or outside of the plot."""
-        share = np.clip((x - ahead.x) / max(end - ahead.x, 1e-300), 0.0, 1.0)
-        at = plot.scale.share(ahead.y + (ahead.limit - ahead.y) * share)
+        share = np.clip((x - continuation.x) / max(end - continuation.x, 1e-300), 0.0, 1.0)
+        at = plot.scale.share(continuation.y + (continuation.limit - continuation.y) * share)
         inside = (at >= -1e-9) & (at <= 1 + 1e-9) & ~hidden
         return np.where(inside, np.round(np.clip(at, 0, 1) * (height - 1)), np.nan)
 
@@ -122,20 +122,20 @@ def draw_continuation(plot: Plot, ahead: Continuation | None) -> None:
         plot.canvas.paint(codes, look)
         plot.canvas.lines |= codes != BLANK
 
-    outside = (x <= ahead.x) | (x > ahead.latest)
-    soonest, last = dots(ahead.earliest, outside), dots(ahead.latest, outside)
+    outside = (x <= continuation.x) | (x > continuation.latest)
+    soonest, last = dots(continuation.earliest, outside), dots(continuation.latest, outside)
     band = fill(np.minimum(soonest, last), np.maximum(soonest, last), height)
     paint(band if plot.glyphs.ascii else checkerboard(band), BAND, ":")
 
-    middle = (ahead.earliest + ahead.latest) / 2
+    middle = (continuation.earliest + continuation.latest) / 2
     gap = np.arange(columns) // plot.across // _DASH % 2 == 1
     dash = dots(middle, outside | gap | (x > middle))
     paint(fill(dash, dash, height), MUTED, "-")
 
 
 def draw_curves(plot: Plot, shown: Shown, *, outlined: bool) -> None:
-    """The lowest and highest of the family where they are to be ``outlined``, superseded branch,
-    raw line, the overlays with the first of them on top, the upper line with its levels."""
+    """Draw minimum and maximum of the family if ``outlined``, the superseded branch, the raw line,
+    the overlays with the first of them on top, and the upper line with its levels."""
     for end in (shown.low, shown.high) if outlined else ():
         if end is not None:
             paint_tone(plot, *plot.extents(end, cut=True))
@@ -161,8 +161,8 @@ def draw_curves(plot: Plot, shown: Shown, *, outlined: bool) -> None:
 
 
 def _draw_signs(plot: Plot, lines: Sequence[tuple[BoolArray, Style, str]]) -> None:
-    """The signs of lines (cells, look, sign; the one on top first) on these, each at places of
-    its own, to distinguish the lines without colours."""
+    """Draw the sign of each line (cells, look, sign; the top one first) on it, at places of its
+    own, so that lines differ without colours."""
     width = plot.canvas.width
     count = max(1, width // _SIGN_EACH)
     for n, (cells, look, sign) in enumerate(lines):
@@ -246,7 +246,7 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
         text = f" {glyphs.text(note)}"
         canvas.text(0, max(0, canvas.width - len(text)), text[: canvas.width], MUTED)
     for limit in chart.limits:
-        row, arrow = _place_of(plot, limit)
+        row, arrow = _text_row(plot, limit)
         text = f" {arrow}{glyphs.text(safe(limit.text))}"
         width = cell_width(text)
         if row is None or not limit.text or width + 1 > canvas.width:
@@ -261,7 +261,7 @@ def draw_texts(plot: Plot, chart: Chart, note: str) -> None:
                 break
 
 
-def _place_of(plot: Plot, limit: Limit) -> tuple[int | None, str]:
+def _text_row(plot: Plot, limit: Limit) -> tuple[int | None, str]:
     """Row of the text of a limit, None for no place, and the arrow before it."""
     value, scale = float(limit.value), plot.scale
     row = plot.row(value)

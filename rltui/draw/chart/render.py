@@ -12,10 +12,10 @@ import numpy as np
 
 from rltui.core.level import Level
 from rltui.draw.chart.axis import Scale
-from rltui.draw.chart.canvas import Canvas, Plot, Span
-from rltui.draw.chart.chart_model import Bar, Chart, Curve, Limit, Mark
+from rltui.draw.chart.canvas import Canvas, Plot, PlotSpan
+from rltui.draw.chart.chart_model import Bar, Chart, ChartMark, Curve, Limit
 from rltui.draw.chart.foot import (
-    ROWS,
+    STRIP_ROWS,
     axis_lines,
     foot_lines,
     has_strip,
@@ -35,7 +35,7 @@ from rltui.draw.chart.layers import (
     draw_readout,
     draw_texts,
 )
-from rltui.draw.chart.trace import Points, smooth
+from rltui.draw.chart.trace import CurvePoints, smooth
 from rltui.draw.chart.y_range import (
     LOG_REFUSED,
     Prepared,
@@ -60,7 +60,7 @@ from rltui.draw.line import (
 )
 from rltui.facts import numbers
 
-__all__ = ["LOG_REFUSED", "Bar", "Chart", "Curve", "Limit", "Mark", "render", "smooth"]
+__all__ = ["LOG_REFUSED", "Bar", "Chart", "ChartMark", "Curve", "Limit", "render", "smooth"]
 
 #: Rows and columns reserved for the plot before axes, bars and values get any.
 _MIN_ROWS, _MIN_COLUMNS = 3, 10
@@ -76,7 +76,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
         return [[] for _ in range(max(0, height))]
     ready = prepare(chart)
     named = legend_height(chart, width, height, glyphs)
-    strip = ROWS if has_strip(chart, height) else 0
+    strip = STRIP_ROWS if has_strip(chart, height) else 0
     height -= named + strip
     axis = 2 if chart.x_axis and height >= _MIN_ROWS + 2 and width >= _MIN_COLUMNS else 0
     span, rows, shown, scale, note = _layout(chart, ready, width, height - axis, glyphs)
@@ -86,7 +86,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
         cross = None
 
     draw_ground(plot, chart, shown)
-    draw_continuation(plot, chart.ahead)
+    draw_continuation(plot, chart.continuation)
     draw_curves(plot, shown, outlined=not chart.ends)
     draw_marks(plot, shown)
     draw_onsets(plot, chart)
@@ -113,9 +113,9 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
 
 def _layout(
     chart: Chart, ready: Prepared, width: int, room: int, glyphs: GlyphSet
-) -> tuple[Span, int, Shown, Scale, str]:
-    """How ``width`` x ``room`` cells are shared out: columns and rows of the plot, the curve
-    decimated to these, the y axis, and a note about it."""
+) -> tuple[PlotSpan, int, Shown, Scale, str]:
+    """Share out ``width`` x ``room`` cells: columns and rows of the plot, the curve decimated to
+    these, the y axis, and a note about it."""
     window = x_window(chart, ready)
     labels = chart.label_width
     if labels is None:
@@ -123,7 +123,7 @@ def _layout(
         if chart.bar_names and min(room // 3, room - _MIN_ROWS) > 0:
             whole = whole_run(chart, ready)
             labels = label_width(chart, whole, width, glyphs, least=labels, margin=_MARGIN)
-    rough = Span(labels + 1, max(1, width - labels - 1 - _MARGIN), width, *window)
+    rough = PlotSpan(labels + 1, max(1, width - labels - 1 - _MARGIN), width, *window)
     rows = room - max(0, min(room // 3, wanted_rows(chart, rough), room - _MIN_ROWS))
     margin = _margin_width(chart, ready.raw, window)
 
@@ -143,12 +143,12 @@ def _layout(
         shown = show(chart, ready, window, 2 * columns)
 
     newest = chart.last if chart.last is not None and chart.last < window[1] else None
-    return Span(left, columns, width, *window, newest), rows, shown, scale, note
+    return PlotSpan(left, columns, width, *window, newest), rows, shown, scale, note
 
 
-def _margin_width(chart: Chart, raw: Points, window: tuple[float, float]) -> int:
-    """Cells for the newest value, if it is in view. A chart that one can zoom always has them, also
-    for the words of its strip: its columns stay."""
+def _margin_width(chart: Chart, raw: CurvePoints, window: tuple[float, float]) -> int:
+    """Cells for the newest value, if it is in view. A chart with a strip always has them, so that
+    zooming does not move its columns."""
     if chart.margin_width is not None:
         return chart.margin_width
     if chart.newest and len(raw.x) and (chart.overview or raw.x[-1] <= window[1]):

@@ -13,8 +13,8 @@ from rltui.draw.line import STAGE_TOKENS, TITLE, Line, Span, Token, joined, styl
 
 #: What fills a cell from below, by eighths.
 _EIGHTHS = "▁▂▃▄▅▆▇█"
-#: Fills where there is nothing but ascii, or no colour, by part; the last one is that of all
-#: other parts. None is a badge, or the line of the usual level.
+#: Letters that fill the parts in ascii or without colours; the last one is that of all other
+#: parts. None of them is a badge or the glyph of the usual level.
 LETTERS = "#=%:.,"
 _BLANK = 255
 
@@ -27,9 +27,9 @@ class Stack(NamedTuple):
     colours: Sequence[int]
     """Index of each part in the tokens of the stages."""
     top: float
-    """What the upper edge of the plot means."""
+    """The value at the upper edge of the plot."""
     usual: float | None = None
-    """Where a dotted line is drawn."""
+    """The value of the dotted line; None for none."""
 
 
 def stack_cells(stack: Stack, rows: int, glyphs: GlyphSet) -> list[Line]:

@@ -16,32 +16,32 @@ from numpy.typing import NDArray
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.draw.chart.axis import Scale
 
-#: No x beyond this: so differences and their products with a width stay finite.
+#: Every x is cut to this, so that differences and their products with a width stay finite.
 FAR = 1e290
 NOTHING = np.zeros(0, dtype=np.float64)
 #: Points per dot column from which a joined line would be a block.
 _CROWDED = 0.75
-#: How often it crosses its whole range, at least.
+#: Times that such a line crosses its whole range, at least.
 _RESTLESS = 4.0
-#: Dot columns on either side that the running median takes in: a share of all, and its bounds.
+#: Dot columns on either side in the running median: a share of all, and its bounds.
 _SHARE, _LEAST, _MOST = 1 / 60, 2, 6
 _LIGHT = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9
 #: Shorter series are drawn from all of their points.
 LONG = 16_384
 #: Most blocks of a long series: beyond that neighbours are merged.
 _BLOCKS = 4096
-#: The same of a line among many: still more blocks than any chart has columns.
+#: LONG and blocks for a line among many: still more blocks than any chart has columns.
 LONG_COARSE, COARSE = 2048, 512
 
 
-class Points(NamedTuple):
+class CurvePoints(NamedTuple):
     """A curve: ``x`` (n,) non-decreasing and ``y`` (n,), both float64."""
 
     x: FloatArray
     y: FloatArray
 
 
-class Columns(NamedTuple):
+class DotColumns(NamedTuple):
     """The k dot columns of a window that hold finite points, ascending.
 
     A neighbour beyond either end of the window is a column too (outside of 0 to width - 1),
@@ -60,13 +60,13 @@ class Columns(NamedTuple):
     """(k,) True for columns of the window itself."""
 
 
-_NO_COLUMNS = Columns(
+_NO_COLUMNS = DotColumns(
     NOTHING, NOTHING, NOTHING, NOTHING, NOTHING,
     np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_),
 )  # fmt: skip
 
 
-def points(x: NDArray[np.generic], y: NDArray[np.generic]) -> Points:
+def points(x: NDArray[np.generic], y: NDArray[np.generic]) -> CurvePoints:
     """Float64 points, sorted stably by x where they are not; points without an x are dropped."""
     n = min(len(x), len(y))
     fx, fy = np.asarray(x[:n], dtype=np.float64), np.asarray(y[:n], dtype=np.float64)
@@ -80,7 +80,7 @@ def points(x: NDArray[np.generic], y: NDArray[np.generic]) -> Points:
         fx, fy = fx[order], fy[order]
     if len(fx) and (fx[0] < -FAR or fx[-1] > FAR):
         fx = np.clip(fx, -FAR, FAR)
-    return Points(fx, fy)
+    return CurvePoints(fx, fy)
 
 
 def smooth(values: FloatArray, weight: float) -> FloatArray:
@@ -126,7 +126,7 @@ def smooth(values: FloatArray, weight: float) -> FloatArray:
     return out
 
 
-def decimate(data: Points, x0: float, x1: float, width: int) -> Columns:
+def decimate(data: CurvePoints, x0: float, x1: float, width: int) -> DotColumns:
     """The points of the window ``x0`` to ``x1`` gathered into ``width`` dot columns."""
     begin = max(0, int(data.x.searchsorted(x0, side="left")) - 1)
     end = int(data.x.searchsorted(x1, side="right")) + 1
@@ -162,7 +162,7 @@ def decimate(data: Points, x0: float, x1: float, width: int) -> Columns:
     broken = np.zeros(len(starts) - 1, dtype=np.bool_)
     if index is not None:
         broken = index[starts[1:]] - index[ends[:-1] - 1] > 1
-    return Columns(at, y[starts], y[ends - 1], low, high, broken, inside)
+    return DotColumns(at, y[starts], y[ends - 1], low, high, broken, inside)
 
 
 def _column_bounds(x: FloatArray, x0: float, x1: float, width: int) -> IntArray:
@@ -178,7 +178,7 @@ def _column_bounds(x: FloatArray, x0: float, x1: float, width: int) -> IntArray:
 
 
 def extents(
-    columns: Columns, scale: Scale, width: int, height: int, *, cut: bool = False
+    columns: DotColumns, scale: Scale, width: int, height: int, *, cut: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest dot (width,) of a joined line; NaN where there is none.
 
@@ -217,7 +217,7 @@ def extents(
     return np.minimum(np.maximum(low, 0), top), np.minimum(np.maximum(high, 0), top)
 
 
-def gap_cells(data: Points, x0: float, x1: float, cells: int) -> IntArray:
+def gap_cells(data: CurvePoints, x0: float, x1: float, cells: int) -> IntArray:
     """(cells,) 0: nothing; 1: non-finite values begin here; 2: they continue.
 
     Only cells without any finite value continue, so that a line that came back stays visible.
@@ -255,7 +255,9 @@ def cell_of(x: FloatArray, x0: float, x1: float, cells: int) -> IntArray:
     return cell
 
 
-def is_crowded(data: Points, below: Columns, window: tuple[float, float], width: int) -> bool:
+def is_crowded(
+    data: CurvePoints, below: DotColumns, window: tuple[float, float], width: int
+) -> bool:
     """Whether the joined line ``below`` of a window in ``width`` dot columns would be a block:
     it has more points than columns, and goes up and down all the time."""
     begin, end = np.searchsorted(data.x, window)
@@ -269,9 +271,9 @@ def is_crowded(data: Points, below: Columns, window: tuple[float, float], width:
 
 
 def averaged(
-    data: Points, below: Columns, window: tuple[float, float], width: int,
+    data: CurvePoints, below: DotColumns, window: tuple[float, float], width: int,
     restarts: Sequence[float],
-) -> Columns:  # fmt: skip
+) -> DotColumns:  # fmt: skip
     """The averaged line at the columns of ``below``, from the points (or means) ``data``."""
     finite = np.isfinite(data.y)
     x, y = (data.x, data.y) if finite.all() else (data.x[finite], data.y[finite])
@@ -290,11 +292,11 @@ def averaged(
     line = np.concatenate([_calmed(part, reach) for part in parts]) * size
     at = np.interp(below.at, filled, line)
 
-    return Columns(below.at, at, at, at, at, below.broken, below.inside)
+    return DotColumns(below.at, at, at, at, at, below.broken, below.inside)
 
 
 def _calmed(means: FloatArray, reach: int) -> FloatArray:
-    """Running median and light average of values (n,), reflected at the ends."""
+    """Running median and narrow moving average of values (n,), reflected at the ends."""
     if len(means) < 3 or bool((means == means[0]).all()):
         return means
     reach = min(reach, len(means) - 1)
@@ -312,7 +314,7 @@ def _reflected(values: FloatArray, by: int) -> FloatArray:
 
 
 class Outline:
-    """Outline of one series.
+    """The points that show a long series at any size, and the means of its blocks.
 
     ``index`` (k,): indices of the kept points, ascending; ``centres`` and ``means`` (b,): index of
     the middle point of each block and the mean of its finite values, NaN where it has none.
@@ -334,8 +336,8 @@ class Outline:
         """Points of the full blocks."""
 
     def extend(self, y: NDArray[np.generic]) -> None:
-        """Take in the new points. The values (n,) must begin with those of the previous call
-        (see ``Series.epoch``)."""
+        """Add the new points. The values (n,) must begin with those of the previous call (see
+        ``Series.epoch``)."""
         n = len(y)
         while n > self._most * self._size:
             self._size *= 2

@@ -1,4 +1,4 @@
-"""What a chart shows: the visible part of its curves, and its y range."""
+"""The visible part of the curves of a chart, and its y range."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rltui.draw.chart.axis import Scale, end_scale, linear_scale, log_scale
 from rltui.draw.chart.chart_model import XY, Chart, Curve
 from rltui.draw.chart.trace import (
     FAR,
-    Columns,
-    Points,
+    CurvePoints,
+    DotColumns,
     averaged,
     decimate,
     is_crowded,
@@ -32,35 +32,36 @@ class Prepared(NamedTuple):
     """All points of a curve, in order; the curve of a chart holds its overlays."""
 
     curve: Curve
-    raw: Points
-    line: Points
+    raw: CurvePoints
+    line: CurvePoints
     """The points, smoothed as the chart says."""
-    mean: Points
-    """What the averaged line comes from: the means of a long series, or ``line``."""
-    low: Points | None
-    high: Points | None
-    old: Points | None
+    mean: CurvePoints
+    """The points that are averaged where they are crowded: block means of a long series, or
+    ``line``."""
+    low: CurvePoints | None
+    high: CurvePoints | None
+    old: CurvePoints | None
     overlays: tuple[Prepared, ...] = ()
-    envelope: tuple[Points, Points] | None = None
+    envelope: tuple[CurvePoints, CurvePoints] | None = None
 
 
 class Shown(NamedTuple):
     """A curve in the window, as dot columns; the curve of a chart holds its overlays."""
 
     curve: Curve
-    raw: Points
+    raw: CurvePoints
     """All points, also outside of the window."""
-    line: Columns
+    line: DotColumns
     """The upper line: smoothed, averaged where points are crowded, or raw."""
-    low: Columns | None
-    high: Columns | None
-    under: Columns | None = None
+    low: DotColumns | None
+    high: DotColumns | None
+    under: DotColumns | None = None
     """The raw line below a smoothed or averaged one."""
     crowded: bool = False
     """Whether the points are so dense that the raw line is drawn as a tone."""
-    old: Columns | None = None
+    old: DotColumns | None = None
     overlays: tuple[Shown, ...] = ()
-    envelope: tuple[Columns, Columns] | None = None
+    envelope: tuple[DotColumns, DotColumns] | None = None
 
 
 def x_window(chart: Chart, ready: Prepared) -> tuple[float, float]:
@@ -99,23 +100,23 @@ def prepare(chart: Chart) -> Prepared:
 
 def _prepared(curve: Curve, weight: float) -> Prepared:
     raw = points(np.asarray(curve.x), np.asarray(curve.y))
-    line = Points(raw.x, smooth(raw.y, weight))
+    line = CurvePoints(raw.x, smooth(raw.y, weight))
     ends = _points(curve.low), _points(curve.high)
     return Prepared(curve, raw, line, _points(curve.mean) or line, *ends, _points(curve.old))
 
 
-def _points(data: XY | None) -> Points | None:
+def _points(data: XY | None) -> CurvePoints | None:
     return None if data is None or not len(data[0]) else points(*map(np.asarray, data))
 
 
 def show(chart: Chart, ready: Prepared, window: tuple[float, float], width: int) -> Shown:
     """The visible part of a chart in ``width`` dot columns."""
 
-    def columns(data: Points | None) -> Columns | None:
+    def columns(data: CurvePoints | None) -> DotColumns | None:
         return None if data is None else decimate(data, *window, width)
 
-    def calm(data: Points, mean: Points, restarts: Sequence[float] = ()) -> Columns:
-        """A line in the window; where it would be a block the average of ``mean``."""
+    def calm(data: CurvePoints, mean: CurvePoints, restarts: Sequence[float] = ()) -> DotColumns:
+        """A line in the window; the average of ``mean`` where it would be a solid block."""
         line = decimate(data, *window, width)
         crowded = is_crowded(data, line, window, width)
         return averaged(mean, line, window, width, restarts) if crowded else line
@@ -153,7 +154,7 @@ def y_scale(
     chart: Chart, shown: Shown, window: tuple[float, float], rows: int
 ) -> tuple[Scale, str]:
     """The y axis of a plot, and a note about it (a refused logarithm) or ``""``."""
-    parts = _held(shown)
+    parts = _in_range(shown)
     if not parts:
         return Scale(0.0, 1.0, rows) if chart.ends else linear_scale(0.0, 1.0, rows), ""
 
@@ -174,9 +175,9 @@ def y_scale(
     return (end_scale if chart.ends else linear_scale)(low, high, rows), note
 
 
-def _held(shown: Shown) -> list[Columns]:
-    """What the y range holds. A family may go from 0 to 1 at every step: its ends would flatten
-    the line between them."""
+def _in_range(shown: Shown) -> list[DotColumns]:
+    """The lines that the y range holds. Minimum and maximum of the family are none: from 0 to 1 at
+    every step they would flatten the line between them."""
     every = [shown.line, shown.under, shown.old, *(shown.envelope or ())]
     for other in shown.overlays:
         every += [other.line, other.low, other.high]
@@ -212,7 +213,7 @@ def _limits(chart: Chart) -> list[float]:
 
 
 def _constant(chart: Chart, value: float, rows: int) -> Scale:
-    """A value that never changes lies in the middle, zero at the bottom."""
+    """The axis of a value that never changes: it lies in the middle, zero at the bottom."""
     if chart.ends:
         low, high = min(0.0, 2 * value), max(0.0, 2 * value)
         return end_scale(low, high if high > low else 1.0, rows, constant=value != 0)
@@ -226,7 +227,7 @@ def _constant(chart: Chart, value: float, rows: int) -> Scale:
     return linear_scale(min(ends), max(ends), rows)
 
 
-def _quantiles(raw: Points, window: tuple[float, float]) -> tuple[float, float] | None:
+def _quantiles(raw: CurvePoints, window: tuple[float, float]) -> tuple[float, float] | None:
     """The 1 and 99 % quantiles of the raw values in view."""
     begin = int(np.searchsorted(raw.x, window[0], side="left"))
     y = raw.y[begin : int(np.searchsorted(raw.x, window[1], side="right"))]

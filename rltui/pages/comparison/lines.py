@@ -53,7 +53,7 @@ from rltui.pages.metric.overlays import Trace, band_of, trace_of
 _METRIC, _WIDEST = numbers.ALIGNED_WIDTH + 2, 20
 #: Cells of the verdict, at most.
 _VERDICT = 28
-#: Cells of the difference, beside the metric that is chosen.
+#: Cells of the difference, right of the chosen metric.
 _DIFFERENCE = 13
 #: Lines of the sentences on groups, and the width from which two suffice.
 _ON_GROUPS, _WIDE = 3, 100
@@ -133,7 +133,7 @@ class ComparisonTable:
         return [entry(row, name) for row, name in zip(rows, cut, strict=True)]
 
     def _line(self, row: Row, name: str, cursor: bool) -> Line:
-        """What stands before the metrics of a row."""
+        """Sign, badge, name, verdict and step of a row: what stands before the metrics."""
         glyphs, level, alarm = self._view.glyphs, row.level, row.level >= Level.WATCH
         look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
         name = fit(glyphs.text(name), self._name - 1, ellipsis=glyphs.ellipsis)
@@ -234,7 +234,7 @@ def comparison_text(comparison: Comparison, rows: list[Row]) -> str:
 
 
 def count_of_lines(comparison: Comparison, width: int) -> int:
-    """Lines that the sentences take."""
+    """Lines that :func:`lines_of_words` needs."""
     if comparison.grouping is not None:
         return _ON_GROUPS - (width >= _WIDE)
     return 1 if comparison.sweep.settings or ends_words(comparison) else 0
@@ -261,7 +261,7 @@ _TWO_CHARTS = 150
 
 
 class Curves:
-    """The curves and charts of a comparison, each made once."""
+    """Makes the curves and charts of a comparison, each once."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
@@ -349,7 +349,7 @@ class Curves:
 def comparison_charts(
     curves: Curves, chosen: int, here: Row | None, view: View, width: int, height: int
 ) -> list[Line]:
-    """The chart of the metric ``chosen``, and beside it the next one where there is room."""
+    """The chart of the metric ``chosen``, and where there is room that of the next one."""
     metrics = curves.comparison.columns[chosen : chosen + 2]
     margin = 2 if width >= 110 else 1
     if not metrics:
@@ -386,7 +386,7 @@ def _title(comparison: Comparison, metric: Column, banded: int, view: View, widt
 
 
 def _off_axis_words(comparison: Comparison, metric: Column, view: View) -> str:
-    """Which runs are not drawn, for they lack what the axis counts."""
+    """Which runs are not drawn because their logs lack what the axis counts."""
     having = [r for r in comparison.runs if r.key in metric.tags]
     lost = [r for r in having if view.axis not in axes_of(r)]
     if not lost or len(lost) == len(having):

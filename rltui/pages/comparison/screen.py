@@ -51,20 +51,20 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._session = session
         self.opens: Open = lambda _run, _then: None
         self._filter = ""
-        """To begin with."""
+        """The filter that the screen opens with."""
         self._opened: MetricScreen | None = None
-        """The metric that was opened here; kept, for making a screen takes time."""
+        """The screen of one metric; kept, because making a screen takes time."""
         self._at: tuple[RunView, str] | None = None
-        """A run, and one of its tags, to begin with."""
+        """The run and the tag that the cursor begins on."""
         self._by = ""
         """Title of the grouping; empty for none."""
         self._grouped = False
         """Whether the first grouping is to be taken."""
         self._order = ORDERS[0]
         self._chosen = 0
-        """Index of the metric, ..."""
+        """Index of the metric at the cursor."""
         self._followed: Column | None = None
-        """... which stays the same one when the columns are others."""
+        """The metric that the cursor stays on when the columns change."""
         self._made_for: object = None
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
@@ -74,7 +74,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     def begin(
         self, opens: Open, at: tuple[RunView, str] | None, text: str, *, grouped: bool = False
     ) -> None:
-        """Before the screen is shown; see ``open_comparison``. The order stays what it was."""
+        """Choose what the screen opens with; see ``open_comparison``. The order of rows stays."""
         self.opens, self._filter = opens, text
         for status in self.query(Status):
             status.filter = text
@@ -138,7 +138,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self.on_line_list_moved()
 
     def _compare(self) -> None:
-        """Compare the runs as they are now; nothing is done until one of them or a mark changes."""
+        """Compare the runs again if one of them, the grouping or a mark has changed."""
         view, session = self.shell.view, self._session
         runs = runs_matching(compared_runs(session.runs(), view.marked), self.status.filter)
         key = (tuple((r, r.version) for r in runs), self._by, view.marked, session.reference.run)
@@ -245,7 +245,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     # -- in and out ------------------------------------------------------------------------
 
     def action_enter(self) -> None:
-        """Open the run at the cursor, at the chosen metric; Esc leads back here."""
+        """Open the chosen metric of the run at the cursor; Esc leads back here."""
         here, metric = self._here, self._metric
         if here is None:
             return

@@ -70,7 +70,7 @@ def detail_lines(
 
 
 class _Detail:
-    """All lines of an item; charts and tables take what the height leaves."""
+    """Makes all lines of an item; charts and tables fill the rest of the height."""
 
     def __init__(self, run: RunView, view: View, width: int, height: int) -> None:
         self._run = run
@@ -87,7 +87,7 @@ class _Detail:
         if isinstance(item, EndingId):
             return self._ending()
         if isinstance(item, ProjectedId):
-            return self._ahead(item.tag)
+            return self._projection(item.tag)
         if isinstance(item, CauseId) and report is not None:
             cause, leading = cause_of(run), report.diagnosed.leading
             if cause is not None and cause.tag == item.tag:
@@ -135,7 +135,7 @@ class _Detail:
 
         return self._chart(run.headline(), lines)
 
-    def _ahead(self, tag: str) -> list[Line]:
+    def _projection(self, tag: str) -> list[Line]:
         run = self._run
         projection = projection_of(run, tag) if tag in run.infos else None
         if projection is None:
@@ -223,12 +223,12 @@ def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
 
 
 def next_step_lines(advice: str, view: View, width: int) -> list[Line]:
-    """What helps, close below the finding: no screen is too low for it."""
+    """The advice. It stands right below the finding, so that low screens show it, too."""
     return fact_table([("next step", view.glyphs.text(advice))], width, 10, STRONG)
 
 
 def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
-    """What to check first and then, and usual causes; a blank line before."""
+    """A blank line, what to check in order, and usual causes."""
     causes = view.glyphs.text(diagnosis.symptom.causes)
     table = fact_table([("usual causes", causes)], width, 14)
     return [[], *check_table(run, diagnosis, view, width), *table]

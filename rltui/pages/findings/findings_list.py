@@ -1,4 +1,4 @@
-"""The list of the Findings tab: causes, findings, what lies ahead, what could not be judged."""
+"""The list of the Findings tab: causes, findings, projections, what could not be judged."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ class FindingsLayout:
     rows: int
     """Width of a line of the list."""
     left: int
-    """Width of the list, with its margin and what parts it from the detail."""
+    """Width of the list, with its margin and the gap before the detail."""
     side: int
-    """Width of the detail beside the list; 0 when it stands below."""
+    """Width of the detail right of the list; 0 when it stands below."""
     list_height: int
 
 
@@ -119,7 +119,7 @@ def findings_layout(width: int, height: int, lines: int, alone: str = "") -> Fin
 
 
 class _Entries(list[Entry[ItemId]]):
-    """The list while it is made."""
+    """Builds the list, section by section."""
 
     def __init__(self, run: RunView, view: View, width: int, margin: int) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class _Entries(list[Entry[ItemId]]):
         )
 
     def causes(self, report: Report) -> None:
-        """The setting that jumped before what fires, and those that are the likely cause."""
+        """The setting that jumped before the firing findings, and likely causes among settings."""
         run, view, width = self._run, self._view, self._width
         move, line = cause_of(run), cause_line(run, view, width)
         causes = [(move.tag, line)] if move is not None and line else []
@@ -167,9 +167,9 @@ class _Entries(list[Entry[ItemId]]):
         self.item(EndingId(crash.reason), [(f"{glyphs.badge(level)} ", look), (words, look)])
 
     def findings(self, report: Report) -> None:
-        """What fires, is excused or resolved, and what the user muted."""
+        """Findings that fire, are excused, resolved, or muted by the user."""
         run, view, width = self._run, self._view, self._width
-        depths, rows = _depths(report), finding_rows(run)
+        explained, rows = _explained(report), finding_rows(run)
         for state, title in _TITLES.items():
             group = [r for r in rows if r.finding.state is state]
             if not group and title != "Firing":
@@ -177,7 +177,7 @@ class _Entries(list[Entry[ItemId]]):
             note = counts(run).replace("  ", " ") if title == "Firing" else str(len(group))
             self.head(title, note if group else "none")
             for row in group:
-                depth = 2 * depths.get(id(row.finding), 0)
+                depth = 2 * (id(row.finding) in explained)
                 line = finding_line(run, row, width - depth, view, now=True)
                 self.item(row.id, [(" " * depth, TEXT), *line] if depth else line)
             if not group:
@@ -190,13 +190,13 @@ class _Entries(list[Entry[ItemId]]):
             self.item(row.id, [(text, MUTED) for text, _ in line])
 
     def rest(self, report: Report) -> None:
-        """What lies ahead, files that cannot be read, rules that could not judge."""
+        """Projections, files that cannot be read, rules that could not judge."""
         run, glyphs, width = self._run, self._view.glyphs, self._width
         words, ellipsis = glyphs.text, glyphs.ellipsis
-        if ahead := projections(run):
+        if projected := projections(run):
             self.head("Ahead", "if the trend continues")
 
-        for projection in ahead:
+        for projection in projected:
             title, right = run.infos[projection.tag].title, f" {steps_words(projection)}"
             left = pad(words(title), width - 2 - cell_width(right), ellipsis=ellipsis)
             arrow = glyphs.down if projection.falling else glyphs.up
@@ -231,20 +231,21 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
     return entries
 
 
-def _depths(report: Report) -> dict[int, int]:
-    """id of a firing finding -> 1 when it stands below another one that explains it."""
-    depths: dict[int, int] = {}
+def _explained(report: Report) -> set[int]:
+    """id of each firing finding that stands indented below the one that explains it."""
+    found: set[int] = set()
     for story in report.diagnosed.stories():
         if story[0].symptom.id != SETTING_CHANGED:
             firing = [f for d in story for f in d.findings if f.state is FindingState.FIRING]
-            depths.update({id(f): 1 for f in firing[1:]})
-    return depths
+            found |= {id(f) for f in firing[1:]}
+    return found
 
 
 def entries_below(
     run: RunView, view: View, layout: FindingsLayout, above: int
 ) -> list[Entry[ItemId]]:
-    """What has room under a list of ``above`` lines: what moved first, and what happened."""
+    """The sections on what moved first and what happened, as far as they fit under a list of
+    ``above`` lines."""
     lines: list[Line] = []
     room = layout.list_height - above
     if cause_of(run) is None and room >= 4:  # that of a cause is in its detail

@@ -1,4 +1,4 @@
-"""What is found, on Overview: beside the vital signs, or above them on narrow screens."""
+"""The findings on Overview, and the body of the Findings tab."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def ending_lines(run: RunView, width: int, view: View, limit: int) -> list[Line]
 
 
 def findings_pane(run: RunView, width: int, height: int, view: View) -> list[Line]:
-    """The findings beside the vital signs on Overview, causes first, and what to check."""
+    """The pane of Overview right of the vital signs: causes, findings, what to check."""
     report = run.report
     lines: list[Line] = [heading("Findings", width, view, counts(run))]
     if report is None:
@@ -147,8 +147,8 @@ def _listed(run: RunView, width: int, room: int, view: View) -> list[Line]:
                 sum(r.id in bad for r in rows[at + 1 :]),
                 TEXT if row.is_firing else MUTED,
             )
-            limit, text = 2 if spare > waiting + 1 else 1, sentences.summary(row.finding)
-            ellipsis, text = view.glyphs.ellipsis, view.glyphs.text(text)
+            limit, ellipsis = 2 if spare > waiting + 1 else 1, view.glyphs.ellipsis
+            text = view.glyphs.text(sentences.summary(row.finding))
             body = paragraph(text, width, look, indent=2, limit=limit, ellipsis=ellipsis)
             spare -= len(body)
             lines += body
@@ -171,7 +171,7 @@ class FindingsPane(Container):
         self._run = run
         self._layout = findings_layout(80, 24, 0)
         self._left: dict[RunKey, ItemId | None] = {}
-        """What the user put the cursor on in other runs."""
+        """Run -> the item that the user put the cursor on there."""
 
     def compose(self) -> ComposeResult:
         yield self.findings
@@ -183,7 +183,7 @@ class FindingsPane(Container):
         self._run, self.findings.chosen = run, self._left.get(run.key)
 
     def show(self, size: Size, alone: str) -> None:
-        """Show the findings in a pane of ``size``; ``alone`` as in an arrangement."""
+        """Show the findings in a pane of ``size``; ``alone``: "list" or "chart", its detail."""
         run, view = self._run, shell_of(self).view
         wide = size.width >= 100 and not alone
         layout = findings_layout(size.width, size.height, 0, alone)

@@ -1,4 +1,4 @@
-"""Findings: what is wrong, what was wrong, what could not be judged."""
+"""Lines about findings, causes and events that several tabs show."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def no_verdict(run: RunView) -> str:
 
 
 def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
-    """Nothing is wrong: what was judged, and what could not be."""
+    """What stands where nothing is wrong: which rules judged, and which could not."""
     report, glyphs = run.report, view.glyphs
     if report is None:
         return []

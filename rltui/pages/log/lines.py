@@ -1,4 +1,4 @@
-"""The end of a run's console log, and the words for how a run ended."""
+"""The end of a run's console log, and how the run ended."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def log_head(run: RunView, view: View, width: int) -> list[Line]:
 
 
 def died_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
-    """Of a job that died before its first row: the reason, and the end of its log."""
+    """Why a job died before its first row, and the end of its log."""
     head = [*_ending_lines(run, width), [("no row of metrics; the log ends with", MUTED)], []]
     return [*head, *log_lines(run, view, width)[-max(1, height - len(head)) :]]
 

@@ -10,7 +10,7 @@ from rltui.tui.overlay import Overlay
 
 
 class LogScreen(Overlay, places=(LOG,)):
-    """Shows the end, and goes on doing so while the log grows, until one scrolls back."""
+    """Shows the end of the log, and follows it until the user scrolls back."""
 
     MOST = 10_000
 
@@ -21,7 +21,7 @@ class LogScreen(Overlay, places=(LOG,)):
         self._at = 0
         """First line in sight."""
         self._shift = 0
-        """Characters of each line left of what is in sight."""
+        """Characters of each line that are scrolled out at the left."""
 
     action_tail = Overlay.action_close
 
@@ -41,7 +41,7 @@ class LogScreen(Overlay, places=(LOG,)):
             self.items.scroll_end(animate=False)
 
     def on_line_list_scrolled(self) -> None:
-        """At the end it follows; who scrolls back wants it to stand still."""
+        """Follow at the end of the log; stand still once the user scrolls back."""
         at = self.items.scroll_offset.y
         if at >= self.items.max_scroll_y:
             self._follows = True

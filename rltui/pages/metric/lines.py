@@ -107,7 +107,7 @@ def metric_lines(
     if height >= 16:
         lines.append([(view.glyphs.rule * inner, RULE)])
 
-    # beside the chart what is known, below it on a narrow screen
+    # the facts stand right of the chart, on a narrow screen below it
     room, cells, below = height - len(lines), inner, list[Line]()
     is_wide = width >= 110 and not alone
 
@@ -162,7 +162,7 @@ def _judgement(run: RunView, row: Row, view: View, width: int, limit: int = 3) -
 
 
 def _part_in_story(run: RunView, tag: str) -> str:
-    """What a metric without a rule has to do with what fires."""
+    """What a metric without a rule has to do with the firing findings."""
     cause, suspect = cause_of(run), suspect_of(run, tag)
     if suspect is not None:
         return suspect_words(suspect)
@@ -203,7 +203,7 @@ def explain_tag(run: RunView, tag: str, view: View, width: int) -> list[Line]:
 
 
 def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
-    """(name, text) pairs; "" for what there is nothing to say about."""
+    """(name, text) pairs; the text is "" where there is nothing to say."""
     info, verdict, last = run.infos[tag], run.verdict, run.shown(tag).last
     if last is not None:
         yield "now", f"{numbers.value(last[2])} at {run.step_word} {numbers.step(last[0])}"
@@ -231,9 +231,9 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
 
     for finding in found:
         yield finding.level.word, sentences.summary(finding)
-    doubt, ahead = verdict.doubt(tag), projection_of(run, tag)
-    yield "no tick", doubt
-    yield "ahead", ahead_sentence(run, ahead) if ahead else ""
+    projection = projection_of(run, tag)
+    yield "no tick", verdict.doubt(tag)
+    yield "ahead", ahead_sentence(run, projection) if projection else ""
 
     for finding in found[:1]:
         yield "next step", advice_of(run, finding)
@@ -248,19 +248,20 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A metric that is related to another one."""
+    """A metric related to the one on the screen."""
 
     tag: str
     correlation: Correlation | None
     """None for a relative of the catalogue that cannot be compared with it."""
-    is_link: bool
-    """Whether it moves with it, beyond the trend of the run."""
+    is_linked: bool
+    """Whether both move together, beyond the trend of the run."""
     by_jump: bool = False
-    """Whether they are linked by one jump rather than by how they move throughout."""
+    """Whether one common jump links them rather than their movement throughout."""
 
 
 def related(run: RunView, tag: str) -> tuple[Related, ...]:
-    """What is related to ``tag``, the closest first, then what is read together with it."""
+    """The metrics related to ``tag``: linked ones, the closest first, then other relatives that
+    the catalogue names."""
 
     def make(series: Series) -> _Kept:
         return series.count, _related(run, tag, series)
@@ -272,8 +273,8 @@ def related(run: RunView, tag: str) -> tuple[Related, ...]:
 
 
 def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -> list[Line]:
-    """A heading, and a line for each: badge, title, correlation, by how many steps it follows or
-    leads; nothing when nothing is related."""
+    """A heading, and a line for each related metric: badge, title, correlation, and by how many
+    steps it follows or leads. Empty when nothing is related."""
     items, series = related(run, tag), run.shown(tag)
     if not items or height < 2:
         return []
@@ -301,7 +302,7 @@ def _movement(item: Related) -> Line:
     found = item.correlation
     if found is None:
         return []
-    if not item.is_link:
+    if not item.is_linked:
         shares = abs(found.trend) >= _SHARED_TREND
         return [(f"{found.trend:+.2f} trend only" if shares else "no link", MUTED)]
     word, lag = f"{found.r:+.2f} ", found.lag
@@ -355,7 +356,7 @@ def _sampled(run: RunView, tag: str, steps: IntArray) -> Sample | None:
 
 
 def _is_copy(found: Correlation, expected: bool) -> bool:
-    """Whether it shows the same curve, as a perplexity that of its logarithm."""
+    """Whether both show the same curve, as a perplexity and its logarithm."""
     return found.same or (not expected and abs(found.r) > _COPY)
 
 

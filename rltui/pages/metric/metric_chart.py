@@ -12,7 +12,7 @@ from rltui.core.level import Level
 from rltui.core.medians import median
 from rltui.draw.chart.chart_model import XY, Continuation
 from rltui.draw.chart.foot import label_width
-from rltui.draw.chart.render import Bar, Chart, Curve, Limit, Mark, render, smooth
+from rltui.draw.chart.render import Bar, Chart, ChartMark, Curve, Limit, render, smooth
 from rltui.draw.chart.trace import LONG
 from rltui.draw.line import Line, Token
 from rltui.draw.view import View
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 #: Cells of the y labels and of the right margin of charts below each other: any value fits.
 _STACKED_LABELS, _STACKED_MARGIN = 7, 9
 _Ends = tuple[float | None, float | None]
-Facts = list[tuple[str, str, str]]
+Statistics = list[tuple[str, str, str]]
 _MEDIANS: RunSeriesCache[tuple[int, float]] = RunSeriesCache()
 #: Facts of one line, the most important first: it is cut where it does not fit.
 _LINE = ("newest", "smoothed", "NaN or Inf", "max", "min", "median", "mean", "points", "start")
@@ -47,7 +47,7 @@ _LINE = ("newest", "smoothed", "NaN or Inf", "max", "min", "median", "mean", "po
 
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """The part of a chart that is looked at closely."""
+    """The crosshair and the visible part of a chart."""
 
     crosshair: int | None = None
     """The step at the crosshair."""
@@ -85,7 +85,7 @@ def chart_lines(
 
     def draw() -> list[Line]:
         alone = not (stacked or small) and zoom == WHOLE_RUN
-        chart = chart_of(run, tag, view, band=band, zoom=zoom, ahead=alone, small=small)
+        chart = chart_of(run, tag, view, band=band, zoom=zoom, continued=alone, small=small)
         if has_others(tag, view):
             chart = with_others(chart, run, tag, view)
         first, last = chart.first, chart.end if chart.end is not None else chart.last
@@ -114,20 +114,20 @@ def chart_of(
     *,
     band: tuple[str, str] | None = None,
     zoom: Zoom = WHOLE_RUN,
-    ahead: bool = False,
+    continued: bool = False,
     small: bool = False,
 ) -> Chart:
-    """The request for the chart of one tag, with ``ahead`` also where its trend leads. A ``small``
-    one lacks bars, marks, limits and all but the ends of the y axis."""
+    """The chart of one tag, ready to be rendered; ``continued`` adds the projection of its trend.
+    A ``small`` one lacks bars, marks, limits and all but the ends of the y axis."""
     series, axis = run.shown(tag), axis_of(run, run.shown(tag), view.axis)
     to_x, limits = axis.place, run.verdict.limits(tag)
     first, last, end = span_of(run, tag)
     ends = None if run.points.first_step is None else (to_x(first), to_x(last))
-    projection = projection_of(run, tag) if ahead and axis.kind == "step" else None
+    projection = projection_of(run, tag) if continued and axis.kind == "step" else None
     end_at: float | None = None
 
     if ends is not None and is_live(run):
-        # space for new points, and for what lies ahead up to a third of the length
+        # space for new points, and for a projection of up to a third of the length
         end_at = end if axis.kind == "step" else padded_end(*ends)
         if projection is not None:
             begin, newest = ends
@@ -151,7 +151,7 @@ def chart_of(
         log=view.log_y,
         clip=view.outliers,
         healthy=None if limits == (None, None) else limits,
-        ahead=_continuation(series, projection, run.infos[tag].sign),
+        continuation=_continuation(series, projection, run.infos[tag].sign),
         limits=() if small else _limits(run, tag, limits, projection),
         restarts=[to_x(int(s)) for s in series.restarts],
         bars=() if small else _bars(run, tag, to_x),
@@ -181,8 +181,8 @@ def _curve(
     exact: bool,
     axis_name: str,
 ) -> Curve:
-    """The own curve with its levels; dimmed under it what a restart superseded, else the reference
-    run."""
+    """The curve of the run with its levels, and dimmed under it the points that a restart
+    superseded, else the reference run."""
     to_x, tag, judgement = axis.place, series.tag, run.verdict.judgement(series.tag)
 
     def drawn(points: Series) -> XY:
@@ -215,8 +215,8 @@ def _curve(
 
 
 def _limits(run: RunView, tag: str, ends: _Ends, projection: Projection | None) -> list[Limit]:
-    """The lines of the healthy range and, where the curve comes that far, of what is bad; that
-    which is going to be crossed says when."""
+    """The lines of the healthy range and of the bad limits, which the y range need not hold. The
+    text of a limit that the trend will cross says when."""
     judgement, worse, out = run.verdict.judgement(tag), run.verdict.bad_limits(tag), []
     for value, bad, above in zip(ends, worse, (False, True), strict=True):
         if value is None:
@@ -255,23 +255,23 @@ def _bars(run: RunView, tag: str, to_x: Callable[[float], float]) -> list[Bar]:
     ]
 
 
-def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list[Mark], str]:
-    """What happened to the run, and the name of the line: "val" for evaluations alone. Nothing
-    for a tag with steps of its own."""
+def _marks(run: RunView, tag: str, to_x: Callable[[float], float]) -> tuple[list[ChartMark], str]:
+    """The events of the run, and the name of their line: "val" for evaluations alone. None for a
+    tag with steps of its own."""
     found = [] if has_own_axis(run, tag) else timeline(run)
     letters = {h.letter for h in found}
     title = "val" if letters == {"v"} else "events" if letters else "restart"
-    return [Mark(to_x(h.step), h.letter) for h in found], title
+    return [ChartMark(to_x(h.step), h.letter) for h in found], title
 
 
-def statistics(run: RunView, tag: str, view: View, zoom: Zoom) -> Facts:
+def statistics(run: RunView, tag: str, view: View, zoom: Zoom) -> Statistics:
     """(name, value, where) of the visible points, for a table; kept until the run changes."""
     key = ("statistics", tag, view.smooth, zoom.window)
     return kept(run, key, lambda: _facts(run, run.shown(tag), view.smooth, zoom.window))
 
 
 def statistics_in_line(run: RunView, tag: str, view: View, zoom: Zoom) -> list[tuple[str, str]]:
-    """The same as (name, value), the most important first."""
+    """The statistics as (name, value), the most important first."""
     known = {}
     for name, value, where in statistics(run, tag, view, zoom):
         known[name] = value if name == "points" else f"{value} {where}".rstrip()
@@ -280,7 +280,7 @@ def statistics_in_line(run: RunView, tag: str, view: View, zoom: Zoom) -> list[t
 
 def _facts(
     run: RunView, series: Series, weight: float, window: tuple[float, float] | None
-) -> Facts:
+) -> Statistics:
     facts = [("newest", numbers.value(newest_of(run, series)), "")]
     if weight:
         finite = series.finite()[1]
@@ -309,7 +309,7 @@ def _facts(
 
 
 def _median(run: RunView, series: Series) -> float:
-    """The median; that of a long series is taken anew when it has grown by a hundredth."""
+    """The median; that of a long series is computed again once it has grown by a hundredth."""
 
     def make(series: Series) -> tuple[int, float]:
         return series.count, median(series.finite()[1])

@@ -33,12 +33,12 @@ _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """A tag as a line among many."""
+    """The line of a tag in a chart of several."""
 
     points: Points
-    """All of them, or the outline of a long series, ..."""
+    """All points, or the outline of a long series."""
     mean: Points | None = None
-    """... with the means of its blocks."""
+    """The block means of a long series."""
 
     def scaled(self, factor: float) -> Trace:
         """The line in another unit."""
@@ -68,7 +68,7 @@ def trace_of(
 
 
 def _labels(run: RunView, view: View) -> list[tuple[str, str]]:
-    """What names the run and the marked others in a legend."""
+    """(name, note) in the legend of the run and of the other marked runs."""
     runs = [run, *(m.run for m in view.marked if m.run is not run)]
     key = tuple((r.key, r.name, r.hyperparameters.version) for r in runs)
     return kept(run, ("labels", key), lambda: run_labels(Sweep(runs)))
@@ -196,12 +196,12 @@ def band_of(runs: Sequence[Points]) -> tuple[XY, XY] | None:
 
 
 def versions(view: View) -> tuple[int, ...]:
-    """What changes when the marked runs do."""
+    """The versions of the marked runs, for the keys of caches."""
     return tuple(m.run.version for m in view.marked)
 
 
 def has_others(tag: str, view: View) -> bool:
-    """Whether something else may be drawn in the chart of ``tag``."""
+    """Whether other lines may be drawn in the chart of ``tag``."""
     return bool(view.marked) or tag in view.shared
 
 
@@ -225,14 +225,14 @@ def reference_points(run: RunView, series: Series, axis: Axis, axis_name: str) -
 def reference_envelope(
     run: RunView, series: Series, axis: Axis, axis_name: str
 ) -> tuple[XY, XY] | None:
-    """How far the reference wanders on its way."""
+    """Low and high of the noise of the reference; None where it has none."""
     found = reference_points(run, series, axis, axis_name)
     return None if found is None else wander(found)
 
 
 def outline_of(run: RunView, series: Series, *, coarse: bool = False) -> Outline | None:
-    """What of a long series shows at any size; None for all of it. A ``coarse`` one will do for a
-    line among many, which is drawn without its raw points."""
+    """The outline of a long series; None for a series that is drawn from all of its points. A
+    ``coarse`` one suffices for a line among many, which is drawn without its raw points."""
     if series.count < (LONG_COARSE if coarse else LONG):
         return None
 

@@ -20,7 +20,7 @@ from rltui.tui.screen import LEAST, TINY, ShellScreen
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
-#: Columns from which the footer names what every chart begins with.
+#: Columns from which the footer says "smooth auto".
 _ROOMY = 100
 _WHOLE = "the whole run is in sight"
 
@@ -91,21 +91,21 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         return metric_lines(run, tab, tag, view, self.zoom, width, height, alone=self._alone)
 
     def action_maximise(self) -> None:
-        """The chart over the whole body, or the facts beside it again."""
+        """Show the chart alone, or with the facts again."""
         self._alone = not self._alone
         self.update()
 
     # -- the rows of the tab ---------------------------------------------------------------
 
     def action_step_metric(self, by: int) -> None:
-        """Show the next row of the tab, or the one before; in the same part of the axis."""
+        """Show the next row of the tab, or the one before, with the same zoom."""
         tags = [r.tag for s in tab_sections(self.run, self._tab, self._filter) for r in s.rows]
         if tags:
             at = tags.index(self._tag) if self._tag in tags else 0
             before = span_of(self.run, self._tag)
             self._tag = tags[max(0, min(len(tags) - 1, at + by))]
             same_axis = span_of(self.run, self._tag) == before
-            self._look(Zoom(window=self.zoom.window if same_axis else None))
+            self._show_zoom(Zoom(window=self.zoom.window if same_axis else None))
 
     # -- crosshair and zoom ----------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
     def chosen_step(self) -> int | None:
         return self.zoom.crosshair
 
-    def _look(self, zoom: Zoom) -> None:
+    def _show_zoom(self, zoom: Zoom) -> None:
         self.zoom = zoom
         self.update()
 
@@ -125,13 +125,13 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         if window is not None:
             inside = steps[(steps >= window[0]) & (steps <= window[1])]
             steps = inside if len(inside) else steps
-        self._look(Zoom(stepped(steps, self.zoom.crosshair, by), window))
+        self._show_zoom(Zoom(stepped(steps, self.zoom.crosshair, by), window))
 
     def action_cross_to_end(self, by: int) -> None:
         """Put the crosshair on the first step (-1) or the newest one (1)."""
         steps = self.steps()
         at = None if steps is None else int(steps[-1 if by > 0 else 0])
-        self._look(Zoom(at, self.zoom.window))
+        self._show_zoom(Zoom(at, self.zoom.window))
 
     def action_zoom(self, by: int) -> None:
         """Show half as many steps around the crosshair, or (-1) twice as many."""
@@ -149,13 +149,13 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         if by < 0 and self.zoom.window is None:
             self.shell.say(_WHOLE)
         x0, x1 = max(low, centre - half), min(high, centre + half)
-        self._look(Zoom(at, None if x0 <= low and x1 >= high else (x0, x1)))
+        self._show_zoom(Zoom(at, None if x0 <= low and x1 >= high else (x0, x1)))
 
     def action_zoom_all(self) -> None:
         """Show the whole run."""
         if self.zoom.window is None:
             self.shell.say(_WHOLE)
-        self._look(Zoom(self.zoom.crosshair))
+        self._show_zoom(Zoom(self.zoom.crosshair))
 
     # -- out, and more about it ------------------------------------------------------------
 
@@ -182,4 +182,4 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
         return "" if self.tag is None else metric_text(self.run, self.tag, self.zoom.crosshair)
 
     def show_step(self, step: int) -> None:
-        self._look(Zoom(step, self.zoom.window))
+        self._show_zoom(Zoom(step, self.zoom.window))

@@ -1,7 +1,4 @@
-"""The screen on which one chooses what to watch when nobody named a path.
-
-Made of what was found, the view, the time and the size; does no I/O.
-"""
+"""Lines of the screen on which users choose what to watch when they named no path. No I/O."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ _LIVE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PathDisplay:
-    """What paths are shortened by."""
+    """Shortens paths by the working and the home directory."""
 
     directory: Path | None
     """The working directory; None when it was deleted."""
@@ -76,7 +73,7 @@ class Choices:
     """What can be chosen."""
 
     items: tuple[Suggestion, ...] = ()
-    """Places, those of the working directory first, then single runs; each part newest first."""
+    """Places, those of the working directory first, then single runs; both newest first."""
     runs: int = 0
     """About how many single runs there are, listed or not."""
     partial: bool = False
@@ -144,7 +141,7 @@ def suggestion_entries(
     """The list, or what there is to say when it is empty. ``suggestions`` is None until the first
     search is over."""
     if not shown:
-        return [fixed(x) for x in _nothing(suggestions, view, paths, width)]
+        return [fixed(x) for x in _empty_lines(suggestions, view, paths, width)]
     listed = sum(s.runs for s in shown if s.single)
     count = total = f"{numbers.step(choices.runs)}{'+' if choices.partial else ''}"
     if choices.partial or listed < choices.runs:
@@ -163,10 +160,10 @@ def picker_header(view: View, width: int) -> Line:
     return with_ground(fit_line(left, width, ellipsis=view.glyphs.ellipsis), Token.RAISED)
 
 
-def _nothing(
+def _empty_lines(
     suggestions: Suggestions | None, view: View, paths: PathDisplay, width: int
 ) -> list[Line]:
-    """While the first search runs, or when nothing was found."""
+    """What stands in place of the list during the first search, or when nothing was found."""
     if suggestions is None:
         return [[], [("  looking for logs", MUTED)]]
     if suggestions.items:
@@ -255,8 +252,8 @@ class SuggestionRows:
         return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
 
     def _divide(self, shown: Sequence[Suggestion], title: str) -> None:
-        """Give paths, below a ``title``, and formats the cells that they need, and paths the
-        first claim."""
+        """Share the width out among paths, with their heading ``title``, and formats; paths come
+        first."""
         self._writers = 24 if self._wide and any(o.writers for o in shown) else 0
         rest = self._width - self._left - 3 - self._runs - self._age - self._writers
         names = [title, *map(self._path_display.name, shown)]

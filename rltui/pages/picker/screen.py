@@ -26,19 +26,19 @@ from rltui.pages.picker.lines import (
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.tui.keys import PICKER, Key
 from rltui.tui.screen import ListScreen, ReadingScreen
-from rltui.tui.shell import Look, ShellApp
+from rltui.tui.shell import AppOptions, ShellApp
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
-#: Ages move on.
+#: Seconds between two updates of the ages.
 _AGE_S = 1.0
-#: A search that ran out of time is continued: it gets further, as long as it finds more.
+#: Seconds until a search that ran out of time is continued, as long as it finds more.
 _CONTINUE_S = 0.3
 
 
 class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
-    """Ends the app with the path that was chosen."""
+    """Lists logs, and ends the app with the path that the user chose."""
 
     title_words = "the list of logs"
 
@@ -116,18 +116,18 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
 
 
 class PickerApp(ShellApp[Path], places=(PICKER,)):
-    """Returns the path that was chosen, or None when the user left."""
+    """Returns the path that the user chose, or None when the user left."""
 
     def __init__(
         self,
         search: Callable[[], Suggestions],
         paths: PathDisplay,
         clock: Clock,
-        look: Look,
+        options: AppOptions,
         before: Path | None = None,
     ) -> None:
         """``before`` is where the cursor starts, if the search finds it."""
-        super().__init__(look)
+        super().__init__(options)
         self._first = PickerScreen(search, paths, clock, before)
 
     def get_default_screen(self) -> Screen[Any]:

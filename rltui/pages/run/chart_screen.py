@@ -125,8 +125,8 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
         return [run_header(self.run, self.shell.view, width, self.session.reading())]
 
     def state_words(self) -> str:
-        words = self.shell.state_words(options=False), self.shell.view.state_on(self.axes)
-        return "  ".join(x for x in words if x)
+        options = self.shell.view.changed_options(self.axes)
+        return "  ".join(x for x in (self.shell.state_words(options=False), options) if x)
 
     @property
     def axes(self) -> tuple[str, ...]:

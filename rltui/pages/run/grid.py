@@ -14,7 +14,7 @@ from textual.timer import Timer
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.draw.chart.canvas import Span, spliced
+from rltui.draw.chart.canvas import PlotSpan, spliced
 from rltui.draw.chart.chart_model import Chart
 from rltui.draw.chart.render import render
 from rltui.draw.chart.y_range import prepare, x_window
@@ -62,8 +62,8 @@ _SHAPE = 4.75
 _BLANK = 2.0
 #: Charts that are drawn between two keys; fewer where marked runs are in them.
 _SLICE, _SLICE_MARKED = 4, 1
-#: Rows of a log that follow each other within this time are a stream, seconds. In a stream each
-#: paint draws one of so many parts of the charts: each is as old as so many paints at most.
+#: Rows of a log less than _STREAM_S seconds apart are a stream. During one each paint draws one of
+#: _PARTS parts of the charts, so that no chart is older than _PARTS paints.
 _STREAM_S, _PARTS = 1.5, 3
 #: Lines that a grid needs to spare one for the names of marked runs.
 _LEGEND_FROM = 12
@@ -99,7 +99,7 @@ class GridLayout:
         return self.pitch - MARGIN
 
     def place_at(self, x: int, y: int) -> int | None:
-        """The place, counted by rows, that holds the cell ``x``, ``y``; None beside them all."""
+        """The place, counted by rows, that holds the cell ``x``, ``y``; None outside of all."""
         column = x // self.pitch
         if column >= self.columns or y < 0:
             return None
@@ -110,8 +110,8 @@ class GridLayout:
         return None
 
     def scrolled(self, top: int, place: int, count: int) -> int:
-        """The first row in sight so that ``place`` among ``count`` charts is in sight, ``top`` if
-        it is already."""
+        """The first row to show so that ``place`` among ``count`` charts is in sight: ``top`` if
+        that does."""
         row, total = place // self.columns, math.ceil(count / self.columns)
         top = min(max(top, row - self.rows + 1), row)
         return max(0, min(top, total - self.rows))
@@ -160,17 +160,17 @@ def _frame(layout: GridLayout, place: int, count: int) -> _Frame:
 
 
 @dataclass(slots=True, eq=False)
-class _Plot:
+class _DrawnChart:
     """The chart of one metric without its title."""
 
     lines: list[Line]
     chart: Chart
-    x: tuple[Span, Axis] | None = None
+    x: tuple[PlotSpan, Axis] | None = None
     """Where the steps lie on the lines; found for the crosshair alone."""
 
 
-class Pace:
-    """How many charts may be drawn now, so that a key need not wait for all of them."""
+class DrawQueue:
+    """Limits how many charts are drawn now, so that a key need not wait for all of them."""
 
     def __init__(self) -> None:
         self.most: float = math.inf
@@ -181,8 +181,8 @@ class Pace:
         """Tag -> what is shown until its chart is drawn; what was drawn last stands last."""
 
     def choose(self, run: RunView, keys: dict[str, Hashable], cursor: str | None) -> None:
-        """Which of the charts that are not drawn yet (tag -> key) have to wait: never the one at
-        the cursor, and not those that were drawn the longest ago."""
+        """Choose which of the charts that are not drawn yet (tag -> key) wait: never the one at
+        the cursor; first those that were drawn most recently."""
         missing = [tag for tag, key in keys.items() if not is_kept(run, key)]
         most = max(self.most, 1) if cursor in missing else self.most
         if len(missing) <= most:
@@ -206,18 +206,18 @@ def grid_lines(
     cross: int | None,
     view: View,
     layout: GridLayout,
-    pace: Pace | None = None,
+    queue: DrawQueue | None = None,
 ) -> list[Line]:
-    """The charts of ``rows``, those in sight, with the crosshair at the step ``cross`` in all;
-    ``pace`` says how many of them, None for all."""
-    pace = pace or Pace()
+    """The charts of those ``rows`` that fit, each with the crosshair at the step ``cross``;
+    ``queue`` limits how many of them are drawn, None draws all."""
+    queue = queue or DrawQueue()
     rows = [make_row(run, r.tag, r.band) if r.value is None else r for r in rows[: layout.places]]
     frames = [_frame(layout, place, len(rows)) for place in range(len(rows))]
     keys: dict[str, Hashable] = {
         r.tag: ("plot", r.tag, r.band, view, frame, span_of(run, r.tag)[2], versions(view))
         for r, frame in zip(rows, frames, strict=True)
     }
-    pace.choose(run, keys, cursor)
+    queue.choose(run, keys, cursor)
 
     # every line is as wide as its chart: to measure all of them takes as long as a chart
     margin, blank = (" " * MARGIN, TEXT), [(" " * layout.pitch, TEXT)]
@@ -225,10 +225,10 @@ def grid_lines(
     names = _names(run, rows, view, layout.width)
 
     for place, (row, name, frame) in enumerate(zip(rows, names, frames, strict=True)):
-        block = pace.shown.get(row.tag, [])
-        if row.tag not in pace.waiting:
+        block = queue.shown.get(row.tag, [])
+        if row.tag not in queue.waiting:
             block = _chart(run, row, cross, view, frame, keys[row.tag])
-            pace.keep(row.tag, block)
+            queue.keep(row.tag, block)
         elif len(block) != frame.height:
             block = [[]] * frame.height
         title = _title(run, row, name, cross, view, layout.width)
@@ -249,19 +249,19 @@ def _chart(
     """The chart of a metric without its title, with the crosshair where its axis has the step. The
     plot is kept until the run or the view changes, wherever crosshair and cursor are."""
 
-    def draw() -> _Plot:
+    def draw() -> _DrawnChart:
         chart = chart_of(run, row.tag, view, band=row.band, small=True)
         if has_others(row.tag, view):
             chart = with_others(chart, run, row.tag, view)
         chart = replace(chart, newest=False, x_axis=frame.axis > 0, label_width=_LABELS)
-        return _Plot(render(chart, frame.width, frame.height, view.glyphs), chart)
+        return _DrawnChart(render(chart, frame.width, frame.height, view.glyphs), chart)
 
     plot = kept(run, key, draw)
     if cross is None or has_own_axis(run, row.tag):
         return plot.lines
     if plot.x is None:
         window, left = x_window(plot.chart, prepare(replace(plot.chart, smooth=0.0))), _LABELS + 1
-        span = Span(left, max(1, frame.width - left), frame.width, *window)
+        span = PlotSpan(left, max(1, frame.width - left), frame.width, *window)
         plot.x = span, axis_of(run, run.shown(row.tag), view.axis)
     span, axis = plot.x
     at = axis.place(cross)
@@ -286,8 +286,8 @@ def _chart(
 
 
 def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[str, ...]:
-    """The titles, without the unit that stands beside them, where they fit; else as long as the
-    longest unit and value leave room for."""
+    """The titles, without the unit that follows them, where they fit; else as long as the longest
+    unit and value leave room for."""
     titles, rooms = [], []
     short = short_titles([r.title for r in rows], [r.info.unit for r in rows])
     for row, title in zip(rows, short, strict=True):
@@ -353,7 +353,7 @@ class Grid(Lines):
         self._top = 0
         """First row of charts in sight."""
         self._revealed: tuple[str | None, GridLayout] | None = None
-        self._pace = Pace()
+        self._queue = DrawQueue()
         self._slice = math.inf
         """Charts that may be drawn before the next paint."""
         self._legend = 0
@@ -363,7 +363,7 @@ class Grid(Lines):
         self._scheduled = False
         """Whether the next ones will be drawn after the next paint."""
         self._in_turn = False
-        """Whether those that wait are to wait for the next rows, or the end of the stream."""
+        """Whether waiting charts are drawn with the next rows or at the end of the stream."""
         self._stream: Timer | None = None
         """Runs out at the end of the stream."""
         self._points: dict[str, tuple[int, int]] = {}
@@ -373,15 +373,15 @@ class Grid(Lines):
         """The step at the crosshair."""
 
     def show(self, run: RunView, rows: Sequence[Row], size: Size, *, other: bool = False) -> None:
-        """Show these rows of a run in ``size``. The charts of ``other`` rows, or in another view,
-        appear a few at a time: keys are answered in between."""
+        """Show these rows of a run in ``size``. Charts of ``other`` rows or in another view appear
+        a few at a time, so that keys are answered in between."""
         view = shell_of(self).view
         self._legend = int(bool(view.marked) and size.height >= _LEGEND_FROM)
         layout = grid_layout(size.width, size.height - self._legend, len(rows))
         if run is not self._run:
             self.cross = None
         if run is not self._run or layout != self.grid_layout:
-            self._pace.shown.clear()
+            self._queue.shown.clear()
         slowly = other or run is not self._run or view is not self._view
         self._run, self._rows, self.grid_layout, self._view = run, rows, layout, view
 
@@ -417,7 +417,7 @@ class Grid(Lines):
             super().update()
 
     def update(self) -> None:
-        # once the cursor or the layout is another, scroll so that the chart at the cursor is seen
+        # after a change of cursor or layout scroll to the chart at the cursor
         now, columns = (self._cursor(), self.grid_layout), self.grid_layout.columns
         place = self._top * columns if now == self._revealed else self._place
         self._revealed = now
@@ -458,13 +458,13 @@ class Grid(Lines):
         return self._rows[max(0, min(last, wanted))].tag
 
     def _draw_charts(self, width: int, _height: int) -> list[Line]:
-        first, pace, view = self._top * self.grid_layout.columns, self._pace, shell_of(self).view
+        first, queue, view = self._top * self.grid_layout.columns, self._queue, shell_of(self).view
         if first != self._first:
             self._first, self._slice, self._in_turn = first, 0, False
-        pace.most = self._slice
+        queue.most = self._slice
         rows, cursor = self._rows[first : first + self.grid_layout.places], self._cursor()
-        lines = grid_lines(self._run, rows, cursor, self.cross, view, self.grid_layout, pace)
-        if not pace.waiting:
+        lines = grid_lines(self._run, rows, cursor, self.cross, view, self.grid_layout, queue)
+        if not queue.waiting:
             self._slice, self._in_turn = math.inf, False
         elif self._in_turn:
             self._slice = 0

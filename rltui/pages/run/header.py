@@ -38,10 +38,10 @@ _STATE_TOKEN = {
 
 #: Cells that the name of a run may always take; more of a wide screen.
 _NAME_CELLS = 20
-#: When the state is dropped: after all but the name.
+#: Drop order of the state: after all but the name.
 _STATE = 10
-#: The states that are counted, in their order, and when each count is dropped: first what is over
-#: anyway, last what runs or needs somebody.
+#: The states that are counted, in their order, and the drop order of each count: ended runs first,
+#: last those that run or need attention.
 _STATE_COUNTS = {
     "live": 11,
     "stalled": 13,

@@ -59,7 +59,7 @@ Head = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class MetricColumns:
     """Cells of text in each column of a row, in their order; 0 leaves a column out.
 
     The badge comes first, in one cell; a blank stands between any two columns.
@@ -98,21 +98,21 @@ class Columns:
         ]
 
 
-def columns_for(width: int) -> Columns:
+def columns_for(width: int) -> MetricColumns:
     """The columns of a pane ``width`` cells wide."""
     for least, name, unit, change, healthy in _COLUMNS:
         if width >= least:
             fixed_cells = name + numbers.ALIGNED_WIDTH + unit + change + healthy
             gaps = 1 + sum(1 for x in (name, 1, unit, change, 1, healthy) if x)
-            return Columns(name, unit, change, width - fixed_cells - gaps, healthy)
+            return MetricColumns(name, unit, change, width - fixed_cells - gaps, healthy)
     if width >= 34:
-        return Columns(width - 24, spark=10)
-    return Columns(max(4, width - 13))
+        return MetricColumns(width - 24, spark=10)
+    return MetricColumns(max(4, width - 13))
 
 
-def columns_of(rows: Sequence[Row], width: int, view: View) -> Columns:
-    """The columns of a pane with these rows: what their limits and units leave blank, and a wide
-    sparkline spares, is for names that are too long."""
+def columns_of(rows: Sequence[Row], width: int, view: View) -> MetricColumns:
+    """The columns of a pane with these rows. Names that are too long get the cells that limits
+    leave blank and some of those of a wide sparkline."""
     columns = columns_for(width)
     if not columns.healthy or not rows:
         return columns
@@ -126,7 +126,7 @@ def columns_of(rows: Sequence[Row], width: int, view: View) -> Columns:
     return replace(columns, name=name, spark=columns.spark - spark, healthy=left)
 
 
-def row_names(rows: Sequence[Row], columns: Columns, view: View) -> tuple[str, ...]:
+def row_names(rows: Sequence[Row], columns: MetricColumns, view: View) -> tuple[str, ...]:
     """The names of neighbouring rows: what differs between them stays visible."""
     titles = tuple(r.title for r in rows)
     if columns.unit and any(cell_width(t) > columns.name for t in titles):
@@ -136,7 +136,7 @@ def row_names(rows: Sequence[Row], columns: Columns, view: View) -> tuple[str, .
 
 
 def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
-    """The titles without the unit that stands beside them: "reward best@2, std" in "best@2" is
+    """The titles without the unit, which has its own column: "reward best@2, std" in "best@2" is
     "reward, std". One that would be mistaken for another stays whole."""
     short = [
         re.sub(rf" {re.escape(unit)}(?=$|[ ,])", "", title, count=1) if unit else title
@@ -147,7 +147,7 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
     return tuple(s if held[s, unit] == 1 else title for title, s, unit in found)
 
 
-def healthy_words(row: Row, columns: Columns, view: View) -> str:
+def healthy_words(row: Row, columns: MetricColumns, view: View) -> str:
     """The limit in words; narrow columns take the short form."""
     words = view.glyphs.text(sentences.healthy(row.judgement))
     if columns.healthy >= 16 and cell_width(words) <= columns.healthy:
@@ -155,7 +155,7 @@ def healthy_words(row: Row, columns: Columns, view: View) -> str:
     return view.glyphs.text(sentences.healthy_short(row.judgement)) or words
 
 
-def unit_words(row: Row, columns: Columns, view: View) -> str:
+def unit_words(row: Row, columns: MetricColumns, view: View) -> str:
     """The unit, in narrow columns the short form."""
     unit = row.info.unit
     if cell_width(unit) > columns.unit:
@@ -164,11 +164,11 @@ def unit_words(row: Row, columns: Columns, view: View) -> str:
 
 
 def row_line(
-    run: RunView, row: Row, columns: Columns, view: View, *, cursor: bool, name: str = ""
+    run: RunView, row: Row, columns: MetricColumns, view: View, *, cursor: bool, name: str = ""
 ) -> Line:
     """One row, without the margin that holds the cursor bar; kept until the run changes.
 
-    ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.names.distinct`.
+    ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.prose.distinct`.
     """
     name = name or row.title
     key = ("row", row.tag, row.level, name, columns, cursor, view.marker, span_of(run, row.tag)[2])
@@ -176,7 +176,7 @@ def row_line(
 
 
 def _row_line(
-    run: RunView, row: Row, name: str, columns: Columns, view: View, cursor: bool
+    run: RunView, row: Row, name: str, columns: MetricColumns, view: View, cursor: bool
 ) -> Line:
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
     token = LEVEL_TOKEN[row.level]
@@ -203,7 +203,7 @@ def _row_line(
     return line
 
 
-def _change(run: RunView, row: Row, columns: Columns, view: View) -> str:
+def _change(run: RunView, row: Row, columns: MetricColumns, view: View) -> str:
     """The trend, or the step of the only point when that is old; empty when it does not fit."""
     series = run.shown(row.tag)
     if series.count == 1 and run.points.last_step not in (None, int(series.steps[0])):
@@ -266,14 +266,14 @@ def spark_head(run: RunView, cells: int) -> str:
 def section_entries(
     run: RunView,
     sections: Sequence[Section],
-    columns: Columns,
+    columns: MetricColumns,
     view: View,
     margin: int,
     *,
     whole: bool = False,
 ) -> list[Entry[str]]:
-    """The rows of some sections, each but the first under its heading and a blank line: that of
-    the first stands above the list. ``whole``: all under their headings, the first of which holds
+    """The rows of some sections, each but the first below a blank line and its heading; the first
+    heading stands above the list. ``whole``: all below their headings, the first of which holds
     the column heads, without blank lines."""
     entries: list[Entry[str]] = []
     rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
@@ -292,7 +292,7 @@ def section_entries(
 
 
 def row_entries(
-    run: RunView, rows: Sequence[Row], columns: Columns, view: View, margin: int
+    run: RunView, rows: Sequence[Row], columns: MetricColumns, view: View, margin: int
 ) -> list[Entry[str]]:
     """One entry per row; names that are too long keep the part in which they differ."""
     names = row_names(rows, columns, view)
@@ -343,7 +343,7 @@ def fitted(
 def list_head(
     run: RunView,
     sections: Sequence[Section],
-    columns: Columns,
+    columns: MetricColumns,
     view: View,
     visible: tuple[int, int],
 ) -> Line:

@@ -93,7 +93,7 @@ class MetricsPane(Horizontal):
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
         self._left: dict[RunKey, dict[str, str | None]] = {}
-        """The same of other runs."""
+        """Run -> the chosen rows of its tabs, for the runs that were shown before."""
         self._first: str | None = None
         """The row that the cursor is on until the user moves it, while the tab is open."""
         self._settled = False
@@ -133,7 +133,7 @@ class MetricsPane(Horizontal):
             if self._tab:
                 self._chosen[self._tab] = rows.chosen
             rows.chosen = self._chosen.get(tab)
-            rows.forget()
+            rows.repaint_all()
         self._tab, self._arrangement = tab, arrangement
         # the charts out of sight need no values: a live run would read all of its new points
         self._sections = tab_sections(run, tab, text, valued=not arrangement.is_grid)
@@ -198,7 +198,7 @@ class MetricsPane(Horizontal):
         rows = [r for s in pinned or self._sections for r in s.rows]
         if self.rows.display:
             self.rows.display = False
-            self.rows.forget()  # nothing of it is painted any more
+            self.rows.repaint_all()  # nothing of it is painted any more
         # without lines the list has the same size for every tab: Textual lays out nothing again
         self.rows.show([Entry(r.tag, lambda _: [], 0) for r in rows], self._first)
         for name in ("#left", "#side"):
@@ -269,8 +269,8 @@ def below_lines(
     height: int,
     rows: Sequence[Row] = (),
 ) -> list[Line]:
-    """Under the list: the chart in one pane; in two what is known of the row at the cursor, and
-    with room the charts of ``rows``, those of the list."""
+    """The lines under the list: without a side pane the chart of the row at the cursor, else what
+    is known of that row and, if there is room, charts of the ``rows`` of the list."""
     if cursor not in run.infos or height < 3:
         return []
     info, words = run.infos[cursor], view.glyphs.text
@@ -299,7 +299,7 @@ def below_lines(
 
 
 def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
-    """What the rules say of a row, numbers, meaning."""
+    """Findings, statistics and meaning of a row."""
     info, words, inner, ellipsis = run.infos[tag], view.glyphs.text, width - 2, view.glyphs.ellipsis
     lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
     for finding in run.report.findings if run.report else ():
@@ -314,8 +314,8 @@ def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
 
 
 def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
-    """What stands above the rows of a tab ``height`` lines high: on Balance the spread of every
-    load with what waiting for the fullest costs, elsewhere nothing."""
+    """The lines above the rows of a tab ``height`` lines high: on Balance the spread of every load
+    and the cost of waiting for the fullest rank, elsewhere nothing."""
     if tab != BALANCE or height < _LEAST_HEIGHT or width < 58:
         return []
     found = loads(run)

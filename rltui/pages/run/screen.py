@@ -50,7 +50,7 @@ class GridKeys(ChartScreen, ListScreen):
 
     @property
     def _arranged(self) -> str:
-        """The tab that is shown, if it is divided in its own way, else ""."""
+        """The key of the present arrangement: Overview and Findings have their own."""
         return self.tab if self.tab in (OVERVIEW, FINDINGS_TAB) else ""
 
     @property
@@ -74,7 +74,7 @@ class GridKeys(ChartScreen, ListScreen):
         self._arrange_as(replace(now, alone=alone))
 
     def leave_part(self) -> bool:
-        """Take away the crosshair of the grid, else show all parts; whether there was any."""
+        """Take away the crosshair of the grid, else show all panes; whether anything changed."""
         grid, arrangement = self.metrics.grid, self.arrangement
         if self._shows_grid and grid.cross is not None:
             grid.cross = None
@@ -98,7 +98,7 @@ class GridKeys(ChartScreen, ListScreen):
             self.items.move(right + down)
         elif (tag := self.metrics.grid.neighbour(right, down)) is not None:
             self.items.put(tag)
-            self.metrics.grid.follow()  # before the news of it has gone round
+            self.metrics.grid.follow()  # before on_line_list_moved is called
             self.status.update()
 
     def action_move(self, by: int) -> None:
@@ -160,7 +160,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         self._tabs: dict[RunKey, str] = {}
         """The tab that the user left another run at."""
         self._metric: MetricScreen | None = None
-        """The screen of one metric; kept, for making one takes time."""
+        """The screen of one metric; kept, because making one takes time."""
 
     def compose(self) -> ComposeResult:
         yield Lines(self.header, id="header")

@@ -1,4 +1,4 @@
-"""Overview and the category tabs: the table at the left, the cursor's chart beside it."""
+"""Layout and lines of Overview and the category tabs, and the line of tabs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _LIST_WIDE, _LIST_MEDIUM = 92, 69
 _FINDINGS_SHARE, _FINDINGS_SHARE_TALL, _TALL = 45, 55, 38
 #: Lines below the questions from which the line of one step is kept whatever else is there.
 _BELOW_AND_STEP = 14
-#: Blank, scroll bar, blank: what parts the rows from the pane at the right.
+#: Blank, scroll bar, blank between the rows and the pane at the right.
 _GAP = 3
 #: From this width on the chart pane holds two charts side by side.
 _TWO_CHARTS = 80
@@ -127,8 +127,8 @@ def overview_entries(
     layout: TabLayout,
     kept: str | None = None,
 ) -> list[Entry[str]]:
-    """The whole list of Overview: the questions, and around them what is found. The row of the
-    tag ``kept`` is among them whatever the room."""
+    """The whole list of Overview: sections of rows between findings and events. The row of the tag
+    ``kept`` is shown in any case."""
     height, width = layout.list_height, layout.rows
     top = _short_findings(run, view, layout)
     step = step_line(run, view, width) if height >= _ONE_MORE else None
@@ -148,14 +148,14 @@ def overview_entries(
     wide = layout.side or width >= _LIST_WIDE
     lines = _below_overview(run, view, width, below) if wide else []
     if step is not None and len(lines) < spare:  # it takes the place of nothing that is found
-        apart = layout.side and len(lines) + 1 < spare
-        lines = [*([[]] if apart else []), step, *lines]
+        gap: list[Line] = [[]] if layout.side and len(lines) + 1 < spare else []
+        lines = [*gap, step, *lines]
 
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
 
 
 def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
-    """In one pane: the worst findings above the list, and what moved first."""
+    """The worst findings and what moved first, above the list of a screen without a side pane."""
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
         return []
@@ -165,7 +165,7 @@ def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
 
 
 def _below_overview(run: RunView, view: View, width: int, height: int) -> list[Line]:
-    """What has room under the questions: what moved first, what to check, what happened."""
+    """The lines under the rows, as far as they fit: what moved first, checks, events."""
     lines: list[Line] = []
     if height >= 4 and (moved := first_mover_lines(run, view, width, min(height - 1, 8))):
         lines += [[], *moved]
@@ -191,8 +191,8 @@ def first_to_look_at(run: RunView, tab: str, sections: Sequence[Section]) -> str
 
 
 def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None) -> str | None:
-    """The tag of the chart beside the list: that at the cursor, but on Overview what the worst
-    story is about as long as the user has ``chosen`` no row."""
+    """The tag of the chart right of the list: that at the cursor, but on Overview that of the worst
+    story as long as the user has ``chosen`` no row."""
     if tab != OVERVIEW or chosen is not None:
         return cursor
     return _worst_tag(run) or cursor
@@ -209,7 +209,7 @@ def _worst_tag(run: RunView) -> str | None:
 
 
 def empty_lines(run: RunView, filtered: bool, view: View, layout: TabLayout) -> list[Line]:
-    """What stands in place of the list when it has no row."""
+    """The lines in place of a list without rows."""
     if filtered:
         return [[], [("  no row matches the filter", MUTED)]]
     if run.data.files.reading:
@@ -278,7 +278,7 @@ def _linked(run: RunView, tag: str) -> list[str]:
     from rltui.pages.metric.lines import related  # imported when it is shown
 
     found = related(run, tag) if run.report is not None else ()
-    return [r.tag for r in found if r.is_link][:2]
+    return [r.tag for r in found if r.is_linked][:2]
 
 
 def _small_chart(run: RunView, tag: str, view: View, width: int, last: bool) -> list[Line]:
@@ -297,8 +297,7 @@ def _side_by_side(
     tags: list[str],
     timelines: tuple[str, str] = ("named", "unnamed"),
 ) -> list[Line]:
-    """Two charts beside each other, three blanks between them; the names of what happened stand
-    once."""
+    """Two charts side by side, three blanks between them; only the left one names its events."""
     each = (width - 3) // 2
     left, right = (
         [
@@ -312,7 +311,7 @@ def _side_by_side(
 
 
 def companions(run: RunView, cursor: str) -> list[str]:
-    """Vital signs to see beside the one at the cursor: the worst first, then in their order."""
+    """The other vital signs than that at the cursor: the worst first, then in their order."""
     rows = [r for s in overview_sections(run) for r in s.rows if r.tag != cursor]
     return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
 
@@ -367,23 +366,21 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
 
 
 def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
-    """The labels of tabs beside each other, from the cell ``left`` on."""
+    """The labels of tabs side by side, from the cell ``left`` on, and where each stands."""
     line: Line = [(" " * left, TEXT)] if left else []
     spots: list[TabSpot] = []
-    x = left
     for tab, label in labels:
         if spots:
             line.append((" " * gap, TEXT))
-            x += gap
-        spots.append(TabSpot(tab, x, x + line_width(label)))
-        line.extend(label)
-        x = spots[-1].end
+        start = spots[-1].end + gap if spots else left
+        spots.append(TabSpot(tab, start, start + line_width(label)))
+        line += label
 
     return line, spots
 
 
 def _weight(run: RunView, tab: Tab, active: str) -> tuple[bool, bool, bool]:
-    """The lightest tab is left out first."""
+    """Sort key of a tab: the one with the least weight is left out first."""
     matters = _level(run, tab) >= Level.WATCH or tab.id == ALL
     return tab.id == active, matters, bool(tab.key)
 
@@ -401,7 +398,7 @@ def _tab_label(run: RunView, tab: Tab, active: bool, view: View, form: str) -> L
     if tab.id == FINDINGS:
         return [*line, (f" {sum(marks(run).values())}", MUTED)]
     level, gap = _level(run, tab), "" if is_short else " "
-    if level is Level.UNKNOWN and not _is_open(run, tab):
+    if level is Level.UNKNOWN and not _has_doubt(run, tab):
         return line
 
     return [*line, (gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
@@ -410,12 +407,12 @@ def _tab_label(run: RunView, tab: Tab, active: bool, view: View, form: str) -> L
 def _level(run: RunView, tab: Tab) -> Level:
     if tab.id in (OVERVIEW, FINDINGS):
         return run.verdict.level
-    if tab.category is None or _is_open(run, tab):
+    if tab.category is None or _has_doubt(run, tab):
         return Level.UNKNOWN
     return run.verdict.category_level(tab.category)
 
 
-def _is_open(run: RunView, tab: Tab) -> bool:
+def _has_doubt(run: RunView, tab: Tab) -> bool:
     """Whether a tab would be ok but for the newest rows of a tag."""
     category = tab.category
     if category is None or run.verdict.category_level(category) is not Level.OK:

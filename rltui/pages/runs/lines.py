@@ -49,7 +49,7 @@ from rltui.pages.run.tab import chart_title, companions, tag_to_chart
 from rltui.session import RunView
 from rltui.session.session import Search
 
-#: Cells for the worst finding beside the number of unreadable files in words.
+#: Cells from which the number of unreadable files stands in words after the worst finding.
 _WORST_AND_COUNT = 50
 #: Lines about hosts, servers and directories that cannot be read.
 _MOST_TROUBLES = 3
@@ -62,14 +62,14 @@ _WIDTHS = (
     (50, (1, 0, 0, 0, 0, 10)),
     (0, (1, 0, 0, 0, 0, 0)),
 )
-#: Cells that a sparkline keeps beside names that are cut, in a wide terminal.
+#: Cells that a sparkline keeps in a wide terminal where names are cut.
 _LEAST_SPARK = 12
 #: Hosts that are named while their search is under way.
 _MOST_SEARCHES = 8
 NONE_AWAITED: Mapping[Path, Path | None] = MappingProxyType({})
-#: Fewest cells of the screen, and lines under the list, that leave room for it.
+#: Fewest cells of the screen, and lines under the list, that leave room for the preview.
 _LEAST_WIDTH, _LEAST_HEIGHT = 110, 14
-#: Most lines: a chart that is taller says no more.
+#: Most lines of the preview: a taller chart says no more.
 _MOST_HEIGHT = 34
 #: Cells between the findings and the charts, and between two charts.
 _GAP = 4
@@ -77,15 +77,15 @@ _GAP = 4
 _FINDINGS, _CHART = 70, 50
 
 
-class _Columns:
+class _RunColumns:
     """Widths of the columns at a screen width; 0 leaves a column out."""
 
     def __init__(
         self, width: int, longest: int, marks: bool, state: int = 0, own: int | None = None
     ) -> None:
-        """``longest`` name, and what the longest ``own`` one takes without its folders, all of it
-        by default; ``marks``: with a column for the signs of marked runs; ``state``: cells of the
-        longest state with its glyph."""
+        """``longest``: cells of the longest name; ``own``: of the longest without its folders, by
+        default the same; ``marks``: with a column for the signs of marked runs; ``state``: cells
+        of the longest state with its glyph."""
         fitting = next(cells for least, cells in _WIDTHS if width >= least)
         self.left, self.framework, self.step, self.age, self.title, self.value = fitting
         self.mark = 2 if marks else 0
@@ -129,7 +129,7 @@ class RunRows:
         self._reference = reference
         all_of = everyone or Names.of(listed)
         state = 2 + all_of.state_cells
-        self._columns = _Columns(width, all_of.cells, bool(view.marked), state, all_of.own_cells)
+        self._columns = _RunColumns(width, all_of.cells, bool(view.marked), state, all_of.own_cells)
         self._names = _short_names(all_of.names, self._columns.name - 1, view.glyphs.ellipsis)
 
     def head(self) -> Line:
@@ -161,8 +161,8 @@ class RunRows:
     def entries(
         self, hidden: int, notes: Sequence[Note] = (), searching: Sequence[Search] = ()
     ) -> Sequence[Entry[RunKey]]:
-        """One entry per run, after trouble that concerns no single run (``notes``) and what is
-        being searched for the first time; ``hidden`` runs did not pass the filter."""
+        """One entry per run, below the ``notes`` that concern no single run and the first searches
+        under way; ``hidden``: number of runs that did not pass the filter."""
         margin, room = (" " * self._columns.left, TEXT), self._width - self._columns.left - 1
         glyphs, troubles = self._view.glyphs, troubles_in(notes)
         shown = [[note] for note in troubles[: _MOST_TROUBLES - 1]]
@@ -201,7 +201,7 @@ class RunRows:
                 if listed.run is self._reference:
                     said = [("the others are compared with it", MUTED)]
                     room -= line_width(said) + 3
-                more = _below(listed.run, view, room, self._reading)
+                more = _second_line(listed.run, view, room, self._reading)
                 gap = [("   ", TEXT)] if said and more else []
                 lines.append([(" " * (4 + columns.mark), TEXT), *said, *gap, *more])
 
@@ -216,7 +216,7 @@ def _short_names(names: tuple[str, ...], width: int, ellipsis: str) -> Mapping[s
     return dict(zip(names, distinct(names, width, ellipsis), strict=True))
 
 
-def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) -> Line:
+def _line(run: RunView, name: str, columns: _RunColumns, view: View, here: bool) -> Line:
     """Mark, badge, name, framework, state, step, age and headline of a run."""
     glyphs, level, progress = view.glyphs, run.verdict.level, run.progress
     alarm, ellipsis = level >= Level.WATCH, glyphs.ellipsis
@@ -247,12 +247,12 @@ def _line(run: RunView, name: str, columns: _Columns, view: View, here: bool) ->
 
 
 def _framework(run: RunView) -> str:
-    """Framework and algorithm."""
+    """Framework and algorithm: "verl · GRPO"."""
     known = run.recognition
     return " · ".join(w for w in (known.title, known.algorithm) if w) if known else "–"
 
 
-def _headline(run: RunView, columns: _Columns, view: View) -> Line:
+def _headline(run: RunView, columns: _RunColumns, view: View) -> Line:
     tag = run.headline()
     if tag is None or not columns.value:
         return []
@@ -271,9 +271,9 @@ def _headline(run: RunView, columns: _Columns, view: View) -> Line:
     return line
 
 
-def _below(run: RunView, view: View, width: int, share: float | None) -> Line:
-    """The second line: why it died or the worst finding, why there is nothing to judge, and files
-    that cannot be read."""
+def _second_line(run: RunView, view: View, width: int, share: float | None) -> Line:
+    """The second line of a run: why it died or its worst finding, or why it is not judged; and its
+    files that cannot be read."""
     troubles = run.troubles
     if run.data.files.reading:
         return [(f"reading {numbers.percent(share)}" if share is not None else "reading", MUTED)]
@@ -296,8 +296,8 @@ def _below(run: RunView, view: View, width: int, share: float | None) -> Line:
 
 
 def _worst_line(run: RunView, firing: list[FindingRow], view: View) -> Line:
-    """The cause, the worst finding, and how many more. What is about the state of the run alone
-    says how long it has been quiet: the state has its column."""
+    """The cause, the worst finding, and how many more there are. A finding about the state of the
+    run says only how long the run has been quiet: the state has its own column."""
     worst, cause = worst_rows(firing, 1)[0].finding, cause_of(run)
     look, words = style(LEVEL_TOKEN[worst.level]), view.glyphs.text
     if worst.tag is None:
@@ -325,10 +325,10 @@ def waiting_lines(
     searching: Sequence[Search] = (),
     awaited: Mapping[Path, Path | None] = NONE_AWAITED,
 ) -> list[Line]:
-    """No run yet: whether the ``expected`` ones are being read or none was found, where rltui
-    searches, and what is in the way; ``unmatched`` says that runs were found, but not those that
-    were chosen; ``searching``: logdirs of which nothing is known yet; ``awaited``: those that do
-    not exist yet, with what is there under nearly the same name."""
+    """The screen without a run: whether the ``expected`` number of runs is being read or none was
+    found, where rltui searches, and which troubles there are. ``unmatched`` says that the chosen
+    runs are not among those that were found; ``searching``: logdirs whose first search is under
+    way; ``awaited``: logdirs that do not exist yet -> a path of nearly the same name."""
     troubles = [note for note in troubles if note.path not in awaited]
     below = _trouble_lines(troubles, width)
     if searching and not expected:
@@ -354,7 +354,7 @@ def waiting_lines(
 
 
 def _trouble_lines(troubles: Sequence[Note], width: int) -> list[Line]:
-    """What is in the way."""
+    """The notes: trouble reading, then files that are no logs."""
     lines: list[Line] = []
     failed = [n for n in troubles if n.level >= Level.WATCH]
     refused = [n for n in troubles if n.level < Level.WATCH]
@@ -365,13 +365,13 @@ def _trouble_lines(troubles: Sequence[Note], width: int) -> list[Line]:
 
 
 def absent_words(similar: Path | None) -> str:
-    """What is said of a logdir that does not exist; ``similar``: what does."""
+    """Words for a logdir that does not exist; ``similar``: a path like it that does."""
     return f"does not exist yet{did_you_mean(None if similar is None else clean(str(similar)))}"
 
 
 def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEARCHES) -> list[Line]:
-    """What the first searches are waiting for, one line for each host: "connecting to node7 for
-    3 s"; the last of ``most`` lines counts the others."""
+    """One line for each host whose first search is under way: "connecting to node7 for 3 s"; the
+    last of ``most`` lines counts the others."""
     waits = {}
     for search in searching:
         path, verb = search.logdir, "connecting to" if search.connecting else "searching"
@@ -398,7 +398,7 @@ def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEAR
 def tiny_lines(
     runs: Sequence[RunView], reading: float | None, view: View, width: int, height: int
 ) -> list[Line]:
-    """Too small for anything but the verdicts."""
+    """The header of each run, for screens too small for anything else."""
     lines = [run_header(r, view, max(width, 1), reading) for r in runs[:height]]
     return lines or [[("waiting for logs", MUTED)]]
 

@@ -45,9 +45,9 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         self._shown: list[ListedRun] = []
         self._rows: RunRows | None = None
         self._opened: RunScreen | None = None
-        """The screen of a run, kept: making one takes time, and it knows where the user was."""
+        """The screen of a run; kept, because it takes time to make and knows where the user was."""
         self._settled = False
-        """Whether it was decided to open a run, or to list several."""
+        """Whether it is decided to open the only run or to list several."""
 
     def compose(self) -> ComposeResult:
         yield Lines(self._header, id="header")
@@ -137,7 +137,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         return [runs_header(self._listed.counts, label, self.shell.view, width, session.run_count)]
 
     def _instead(self, width: int, height: int) -> list[Line]:
-        """Before there is a run, or when there is room for nothing but verdicts."""
+        """The screen before there is a run, or too small for the list."""
         session = self._session
         if width >= LEAST[0] and self.size.height >= LEAST[1]:
             found, troubles = session.run_count, session.troubles()
@@ -148,8 +148,8 @@ class RunsScreen(ListScreen, places=(RUNS,)):
     # -- opening ---------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """When runs have appeared: one opens by itself, several are listed. So is one while others
-        may come of logdirs that have not been searched or cannot be read: that stands above it."""
+        """Once runs have appeared, open the only one. Several are listed, and so is one as long as
+        logdirs have not been searched or cannot be read, which the list says above it."""
         session = self._session
         if self._settled or not session.views:
             return

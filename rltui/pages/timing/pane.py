@@ -1,5 +1,5 @@
-"""The Timing tab of a run that logs the stages of its steps: one step, a list of its stages, and
-every step."""
+"""The Timing tab of a run that logs the stages of its steps: the usual step, a list of its stages,
+and a plot of every step."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def timing_layout(width: int, height: int, rows: int) -> TimingLayout:
 
 
 def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> list[Line]:
-    """What one step takes now, against its usual time, and a bar of its stages."""
+    """The time of a step now and usually, and a bar of its stages."""
     newest = f"median of the newest {min(session_limits().stages.recent, len(found.steps))}"
     line: Line = [("One step", TITLE)]
     for text, look in [*_step_words(run, found, view), (newest, MUTED)]:
@@ -101,7 +101,7 @@ def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> list[Lin
 
 
 def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False) -> Line:
-    """The time of a step, what it usually is (not when ``short``), and which stage lengthened it,
+    """The time of a step now, its usual time (not when ``short``), and which stage lengthened it
     since when."""
     whole, words = found.whole, view.glyphs.text
     level = run.verdict.tag_level(found.total) if found.total else Level.UNKNOWN
@@ -188,7 +188,7 @@ def timing_entries(
 
 
 class TimingPane(Vertical):
-    """One step above, its stages as a list, every step below."""
+    """The usual step above, a list of its stages, a plot of every step below."""
 
     DEFAULT_CSS = """
     TimingPane { height: 1fr; }
@@ -202,7 +202,7 @@ class TimingPane(Vertical):
         self._run = run
         self._layout: TimingLayout = timing_layout(80, 20, 0)
         self._left: dict[RunKey, str | None] = {}
-        """The stage that the user put the cursor on in other runs."""
+        """Run -> the stage that the user put the cursor on there."""
         self._text = ""
         self.shares = False
         """Whether the plot shows shares of the step instead of seconds."""

@@ -12,7 +12,7 @@ from rltui.core.level import Level
 from rltui.core.medians import median
 from rltui.core.text import cell_width, words_match
 from rltui.draw.chart.axis import nice_ceil
-from rltui.draw.chart.canvas import Span as XSpan
+from rltui.draw.chart.canvas import PlotSpan
 from rltui.draw.chart.foot import axis_lines, foot_lines, label_width
 from rltui.draw.chart.stack import LETTERS, Stack, stack_cells
 from rltui.draw.line import (
@@ -57,7 +57,7 @@ _HEADS = {
 }
 #: The plot ends at this quantile of its columns if higher ones would squeeze the rest.
 _QUANTILE, _SQUEEZED = 0.95, 1.5
-#: Cells of the y labels, at least; of the heading beside its note.
+#: Cells of the y labels, at least; of the heading without its note.
 _LABELS, _HEADING = 7, 14
 
 
@@ -111,8 +111,8 @@ class StageRow:
 
 
 def colours_of(anatomy: Anatomy) -> dict[str, int]:
-    """Stage tag -> index of its colour. The longest stages of the average step have one of their
-    own, given in the order of the catalogue; what happens inside a stage has the colour of it."""
+    """Stage tag -> index of its colour. The longest stages of the average step have a colour of
+    their own, in the order of the catalogue; a stage inside another has the colour of that."""
     longest = sorted(anatomy.parts, key=lambda s: -_sortable(anatomy.costs[s.tag].per_step))
     named = {s.tag for s in longest[:NAMED]}
     own = [s.tag for s in anatomy.parts if s.tag in named]
@@ -131,7 +131,7 @@ def _sortable(number: float) -> float:
 
 
 def by_cost(anatomy: Anatomy) -> list[Stage]:
-    """The stages, longest first, each followed by what happens inside it."""
+    """The stages, longest first, each followed by those inside it."""
 
     def inside(tag: str) -> list[Stage]:
         found = [s for s in anatomy.stages if s.within == tag]
@@ -187,13 +187,13 @@ def stage_line(
     name = glyphs.text("  " * row.depth + row.title)
     line.append(column(name, columns.name + 1, look, ellipsis=glyphs.ellipsis))
     line.append((numbers.aligned(cost.now) + " ", alarm or STRONG))
-    share = numbers.percent(_known(row.share), whole=True)
+    share = numbers.percent(_or_none(row.share), whole=True)
     line.append(column(share + "  ", _SHARE + 1, TEXT, right=True))
 
     if columns.usual:
-        line.append((numbers.aligned(_known(cost.usual)) + " ", MUTED))
+        line.append((numbers.aligned(_or_none(cost.usual)) + " ", MUTED))
     if columns.drift:
-        factor = glyphs.text(numbers.factor(_known(cost.drift)))
+        factor = glyphs.text(numbers.factor(_or_none(cost.drift)))
         look = alarm or (STRONG if _is_material(cost.drift) else MUTED)
         line.append(column(factor, columns.drift + 1, look, ellipsis=glyphs.ellipsis))
     if columns.per_token:
@@ -206,8 +206,8 @@ def stage_line(
 
 
 def _per_token(value: float, logged: bool) -> str:
-    """Milliseconds; what was not logged has a mark before the number."""
-    text = numbers.aligned(_known(value))
+    """Milliseconds, with a "~" before the number if they were not logged."""
+    text = numbers.aligned(_or_none(value))
     if logged or math.isnan(value):
         return text
     return f"{'~' + text.lstrip():>{len(text.rstrip())}}".ljust(_NUMBER)
@@ -224,7 +224,7 @@ def _swatch(colour: int | None, view: View) -> Span:
     return f"{LETTERS[colour] if view.glyphs.lettered else '█'} ", style(STAGE_TOKENS[colour])
 
 
-def _known(number: float) -> float | None:
+def _or_none(number: float) -> float | None:
     return None if math.isnan(number) else number
 
 
@@ -264,7 +264,7 @@ def _stacked(
     if below:
         labels = label_width(chart, (first, end), width, view.glyphs, least=_LABELS)
     cells = width - labels - 1
-    span = XSpan(labels + 1, cells, width, first, end, last)
+    span = PlotSpan(labels + 1, cells, width, first, end, last)
     bars = foot_lines(chart, span, view.glyphs, below)
     rows = height - 3 - len(bars)
 
@@ -280,11 +280,8 @@ def _stacked(
     regular = heights[~found.is_rare[np.maximum(columns, 0)]]
     top = 100.0 if shares else _top(regular if regular.any() else heights)
 
-    ticks, plot = (
-        _ticks(top, rows),
-        stack_cells(Stack(parts, colours, top, usual), rows, view.glyphs),
-    )
-
+    ticks = _ticks(top, rows)
+    plot = stack_cells(Stack(parts, colours, top, usual), rows, view.glyphs)
     for n, cells_of_row in enumerate(plot):
         label = ticks.get(rows - 1 - n, "")
         edge = view.glyphs.tick_left if label else view.glyphs.vertical

@@ -93,7 +93,8 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     def show(self, entries: Sequence[Entry[Id]], prefer: Id | None = None) -> None:
         """Show other entries, or the same with other lines."""
-        in_sight = self._in_sight()
+        lines, top = self._cursor_lines(), self.scroll_offset.y
+        in_sight = lines is None or (lines[0] < top + self.size.height and lines[1] > top)
         self._entries = entries
         self._starts = [0, *accumulate(heights_of(entries))]
         total = self._starts.pop()
@@ -176,8 +177,9 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     # -- scrolling -------------------------------------------------------------------------
 
-    def _extent(self) -> tuple[int, int] | None:
-        """First and one-past-last line of the item at the cursor, with a heading above all."""
+    def _cursor_lines(self) -> tuple[int, int] | None:
+        """First and one-past-last line of the item at the cursor; that of the first item begins at
+        0, with its heading. None without an item."""
         place = self._places.get(self.cursor) if self.cursor is not None else None
         if place is None:
             return None
@@ -185,18 +187,13 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         top = 0 if place == 0 else self._starts[index]
         return top, self._starts[index] + self._entries[index].height
 
-    def _in_sight(self) -> bool:
-        extent, top = self._extent(), self.scroll_offset.y
-        return extent is None or (extent[0] < top + self.size.height and extent[1] > top)
-
     def _reveal(self) -> None:
         """Scroll so that the item at the cursor is in sight."""
-        extent = self._extent()
-        if extent is None or not self.size.height:
+        lines, at = self._cursor_lines(), self.scroll_offset.y
+        if lines is None or not self.size.height:
             return
-        at = self.scroll_offset.y
-        wanted = min(max(at, extent[1] - self.size.height), max(extent[0], 0))
-        wanted = max(wanted, extent[1] - self.size.height)
+        least = lines[1] - self.size.height
+        wanted = max(least, min(max(at, least), max(lines[0], 0)))
         if wanted != at:
             # forced: a list that was short until now has no scroll bar yet
             self.scroll_to(y=wanted, animate=False, immediate=True, force=True)

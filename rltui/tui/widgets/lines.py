@@ -33,14 +33,14 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._painted: dict[int, tuple[Line, Line, Strip | None]] = {}
-        """Row of the widget -> its line as drawn, as painted, and the strip; without a strip: what
-        is about to be. The region of one change is not yet painted when the next one comes."""
+        """Row of the widget -> its line as drawn and as painted, and the strip; None instead of the
+        strip until Textual has painted the change."""
         self._rows_seen: set[int] = set()
         """Rows of the widget that were painted in full since it was hidden."""
         self._painted_for: Size | None = None
         """The size of the widget when these lines were drawn."""
         self._finished_for: object = None
-        """What the painted lines were finished for, beside the size of the widget."""
+        """Glyphs and width for which the painted lines were finished."""
         self._palette: Palette | None = None
 
     @property
@@ -53,7 +53,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         raise NotImplementedError
 
     def walled(self, draw: Callable[[], list[Line]], height: int | None = None) -> list[Line]:
-        """The lines that ``draw`` returns; if it fails, why, in ``height`` lines."""
+        """The lines that ``draw`` returns; if it fails, the reason in ``height`` lines."""
         faults: list[Fault] = []
         with wall(NOT_SHOWN, faults.append):
             return draw()
@@ -64,7 +64,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
 
     def repaint(self) -> None:
         """Paint the cells that differ from what was painted last."""
-        self._fit()
+        self._check_size()
         if not self._painted:
             if self.display:  # Textual may have painted what was valid before a change of size
                 self.refresh()
@@ -85,26 +85,26 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         if changed:
             self.refresh(*changed)
 
-    def forget(self) -> None:
+    def repaint_all(self) -> None:
         """Paint everything anew."""
-        self.drop()
+        self.invalidate()
         self.refresh()
 
-    def _fit(self) -> None:
+    def _check_size(self) -> None:
         """Drop what was drawn for another size. Textual paints a new layout before it tells the
         widgets their sizes: without this a key would paint twice."""
         if self.size != self._painted_for:
             self._painted_for = self.size
-            self.drop()
+            self.invalidate()
 
-    def drop(self) -> None:
-        """Draw everything anew when it is painted next."""
+    def invalidate(self) -> None:
+        """Draw everything anew at the next paint."""
         self._painted.clear()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Finished strips: the style of the widget has nothing to add to them."""
+        """The strips of some rows, without Textual's styles of the widget."""
         palette = shell_of(self).palette
-        self._fit()
+        self._check_size()
         if palette is not self._palette:
             self._palette = palette
             self._painted.clear()
@@ -137,14 +137,14 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         return finished
 
     def on_resize(self, _: events.Resize) -> None:
-        self._fit()
+        self._check_size()
 
     def on_hide(self) -> None:
         self._rows_seen.clear()
 
     def on_show(self) -> None:
-        """Paint the lines that Textual has left out, which may paint a widget that is shown again
-        only where it changed while hidden."""
+        """Paint all lines: Textual may paint a widget that is shown again only where it changed
+        while hidden."""
         if len(self._rows_seen) < self.size.height:
             self.refresh()
 
@@ -173,7 +173,7 @@ class Lines(LinePainter):
 
     def blank(self) -> None:
         """Show nothing until the next update."""
-        self.forget()
+        self.repaint_all()
         self._lines = []
 
     def line_of(self, y: int) -> Line:
@@ -181,8 +181,8 @@ class Lines(LinePainter):
             self._lines = self.walled(lambda: self._draw(self.size.width, self.size.height))
         return self._lines[y] if y < len(self._lines) else []
 
-    def drop(self) -> None:
-        super().drop()
+    def invalidate(self) -> None:
+        super().invalidate()
         self._lines = None
 
 

@@ -108,7 +108,7 @@ class Status(Horizontal):
         return [with_ground([(f" {sign}", ACCENT)], Token.SEL)]
 
     def _hint_text(self) -> str:
-        """What the filter left, or what the command may become, and keys."""
+        """The rows that the filter leaves or completions of the command, and keys."""
         words = [_HINTS.get(self.editing, "")]
         if self.editing == "filter":
             words.insert(0, self._note())
@@ -126,7 +126,7 @@ class Status(Horizontal):
         return [with_ground(line, Token.SEL)]
 
     def show_note(self) -> None:
-        """What the filter left may have changed."""
+        """Show the hint again, after the number of rows that the filter leaves has changed."""
         for hint in self.query("#hint").results(Lines):
             room = max(0, self.size.width - _LEAST_CELLS)
             hint.styles.width = min(room, len(self._hint_text()))
@@ -143,7 +143,7 @@ class Status(Horizontal):
         await self.edit("command", text)
 
     def suggestion(self, key: str, text: str) -> str:
-        """What Tab, up or down put in place of ``text``."""
+        """The text that Tab, up or down put in place of ``text``."""
         if key == "tab":
             return self._completion.complete(text, self._candidates)
         found = self._history.move(-1 if key == "up" else 1, text)
