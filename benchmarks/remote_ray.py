@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.machine import describe, table
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
-from rltui.remote import Wishes, open_reader
+from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray.message import FromPlace
 from rltui.remote.ray.places import Places
 
@@ -128,7 +128,7 @@ def counted_news() -> list[tuple[int, int]]:
 def live(root: Path, seconds: float) -> list[str]:
     """Follow all logs for a while."""
     writers, sizes = Writers(root), counted_news()
-    reader = open_reader([parse_logdir(f"ray:///${_LOGS}")], Wishes())
+    reader = open_reader([parse_logdir(f"ray:///${_LOGS}")], ReaderOptions())
     begin = time.monotonic()
     reader.scan()
     found = time.monotonic() - begin

@@ -22,9 +22,9 @@ import numpy as np
 
 from benchmarks.data import SHAPES
 from rltui.core.address import parse_logdir
-from rltui.remote import Wishes, open_reader
+from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ssh import reader as ssh_reader
-from rltui.remote.ssh.link import SshProcess
+from rltui.remote.ssh.connection import SshProcess
 from rltui.sources.follow.queued import Reading
 
 _SSH = """#!/bin/sh
@@ -64,7 +64,7 @@ class FarHost:
         os.environ["RLTUI_SSH"] = shlex.quote(str(script))
         os.environ["RLTUI_REMOTE_COMMAND"] = shlex.join([sys.executable, "-m", "rltui"])
         CountedLink.received = 0
-        reader = open_reader([parse_logdir(f"far:{logdir}")], Wishes())
+        reader = open_reader([parse_logdir(f"far:{logdir}")], ReaderOptions())
         reader.scan()
         return reader
 

@@ -35,7 +35,7 @@ from rltui.core.text import clean
 from rltui.files.disk import check_target, target_file
 from rltui.output.text_report import check_text, event_text, painter, status_line
 from rltui.session import Session
-from rltui.session.event import Event, Watcher, turns
+from rltui.session.event import Event, Watcher, updates
 from rltui.sources.discovery.logdir import similar_to
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
         return watcher.events()
 
     try:
-        with closing(turns(session)) as following:
+        with closing(updates(session)) as following:
             for event in chain.from_iterable(changes() for _ in following):
                 now = session.clock.now()
                 line = event_line(event) if json else paint(event_text(event, now))

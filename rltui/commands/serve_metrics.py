@@ -31,7 +31,7 @@ from rltui.core.address import spelled_out
 from rltui.core.errors import UsageError
 from rltui.core.text import clean
 from rltui.output.openmetrics import openmetrics
-from rltui.session.event import turns
+from rltui.session.event import updates
 
 PATH = "/metrics"
 HEALTH = "/healthz"
@@ -76,7 +76,7 @@ def _serve(options: argparse.Namespace) -> int:
         try:
             with MetricsServer(options.listen) as server:
                 tell(f"rltui: serving {server.url}\n")
-                with closing(turns(session, wake=server.asked)) as each:
+                with closing(updates(session, wake=server.asked)) as each:
                     for _ in each:
                         if not session.busy:
                             server.answer(page)

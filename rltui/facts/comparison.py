@@ -27,7 +27,7 @@ from rltui.facts.groups import (
 from rltui.facts.x_axis import compared_tag
 from rltui.health.model import Finding
 from rltui.session import RunView
-from rltui.session.limits import group_limits
+from rltui.session.limits import session_limits
 
 #: What a row of the comparison is: a run, or a group by its name.
 RowId = RunKey | str
@@ -200,7 +200,7 @@ class Comparison:
 
 def window_words() -> str:
     """What the numbers of a comparison are."""
-    return f"means over the last {numbers.percent(group_limits().last_share)} of each run"
+    return f"means over the last {numbers.percent(session_limits().groups.last_share)} of each run"
 
 
 def _alarms(run: RunView) -> list[Finding]:

@@ -16,7 +16,7 @@ from rltui.core.batch import RunKey
 from rltui.core.block import FloatArray
 from rltui.core.text import clean
 from rltui.session.hyperparameters import canonical, differing_settings, last_part, value_text
-from rltui.session.limits import group_limits
+from rltui.session.limits import session_limits
 from rltui.session.run import RunView
 from rltui.store import Series
 
@@ -222,17 +222,17 @@ class Difference:
     @property
     def is_real(self) -> bool:
         """Whether the difference is larger than the spread inside the groups explains."""
-        return self.chance <= group_limits().chance
+        return self.chance <= session_limits().groups.chance
 
     @property
     def can_tell(self) -> bool:
         """Whether there are enough runs for any difference to count."""
-        return self.rarest <= group_limits().chance
+        return self.rarest <= session_limits().groups.chance
 
 
 def level_at_end(series: Series) -> float | None:
     """Mean of the finite values in the last tenth of the points; None without any."""
-    count = math.ceil(series.count * group_limits().last_share)
+    count = math.ceil(series.count * session_limits().groups.last_share)
     values = series.values[series.count - count :].astype(np.float64)
     values = values[np.isfinite(values)]
     return float(values.mean()) if len(values) else None

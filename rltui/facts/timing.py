@@ -17,7 +17,7 @@ from rltui.catalogue.model import Metric, TagInfo
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
 from rltui.core.medians import median, row_medians
 from rltui.facts.cache import per_version
-from rltui.session.limits import stage_limits
+from rltui.session.limits import session_limits
 from rltui.session.run import RunView
 
 #: Rows that are read at once.
@@ -175,7 +175,7 @@ class Anatomy:
     def slowed(self) -> tuple[Stage, int] | None:
         """The stage that lengthened the step most, and the step since which it does; None when
         the step takes about as long as usual."""
-        slower = stage_limits().slower
+        slower = session_limits().stages.slower
         if not self.whole.drift > slower:
             return None
         grown = [(c.now - c.usual, s) for s in self.parts if (c := self.costs[s.tag]).usual > 0]
@@ -194,7 +194,7 @@ def _scale(run: RunView, tag: str) -> float:
 
 def _newest(run: RunView, tag: str) -> float:
     """Median of the newest finite values of a tag, in the unit of its metric; NaN without any."""
-    return _median(run.series(tag).values[-stage_limits().recent :]) * _scale(run, tag)
+    return _median(run.series(tag).values[-session_limits().stages.recent :]) * _scale(run, tag)
 
 
 def _median(values: ValueArray) -> float:
@@ -206,7 +206,7 @@ def cost_of(run: RunView, tag: str, rows: int) -> Cost:
     """What a stage took in a run of ``rows`` steps. Reads few of its points."""
     series = run.series(tag)
     count = series.count
-    every = rows / count if 0 < count < stage_limits().occasional * rows else 1.0
+    every = rows / count if 0 < count < session_limits().stages.occasional * rows else 1.0
     part = None if every > 1 else _usual_rows(count)
     usual = np.nan if part is None else _median(series.values[part]) * _scale(run, tag)
     return Cost(_newest(run, tag), usual, every)
@@ -214,7 +214,7 @@ def cost_of(run: RunView, tag: str, rows: int) -> Cost:
 
 def _usual_rows(count: int) -> slice | None:
     """The rows that are the usual ones of ``count``; None when there are hardly others."""
-    limits = stage_limits()
+    limits = session_limits().stages
     first = min(limits.warm_up, count // 10)
     last = min(first + limits.usual, count - limits.recent)
     return slice(first, last) if last - first >= limits.smooth else None
@@ -223,7 +223,7 @@ def _usual_rows(count: int) -> slice | None:
 def _since(values: ValueArray, limit: float) -> int:
     """The row since which the median of a few rows stays above ``limit``. Reads backwards, no
     further than to that row."""
-    end, smooth = len(values), stage_limits().smooth
+    end, smooth = len(values), session_limits().stages.smooth
     while end > smooth:
         begin = max(0, end - _READ)
         windows = np.lib.stride_tricks.sliding_window_view(values[begin:end], smooth)
@@ -272,7 +272,7 @@ def anatomy(run: RunView) -> Anatomy | None:
         return None
     anatomy = Anatomy(run, total, tuple(stages))
     regular = any(anatomy.costs[s.tag].every == 1.0 for s in anatomy.parts)
-    related = anatomy.other <= stage_limits().unrelated * anatomy.length
+    related = anatomy.other <= session_limits().stages.unrelated * anatomy.length
 
     return anatomy if regular and related else None
 
@@ -307,7 +307,7 @@ def _fitting(run: RunView, total: str, tags: list[str]) -> list[str]:
         return tags
     rows = run.series(total).count
     costs = {t: cost_of(run, t, rows) for t in tags}
-    room = stage_limits().fits * cost_of(run, total, rows).now
+    room = session_limits().stages.fits * cost_of(run, total, rows).now
     kept = [t for t in tags if np.isfinite(costs[t].now)]
     regular = [t for t in kept if costs[t].every == 1.0]
 

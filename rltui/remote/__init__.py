@@ -1,11 +1,11 @@
-"""Reads logdirs wherever they are: :func:`open_reader` gives one reader for all of them.
+"""Reads logdirs wherever they are: :func:`open_reader` returns one reader for all of them.
 
-What this machine and fsspec can open is read by :class:`rltui.sources.Reader`. Other hosts and the
-nodes of a cluster run ``stream``, and a ``conversation`` with each brings what that has read;
-``joined`` makes one reader of several.
+:class:`rltui.sources.Reader` reads what this machine and fsspec can open. Other hosts and the nodes
+of a Ray cluster run ``stream``; ``conversation`` receives their batches; ``joined`` combines
+several readers into one.
 """
 
 from rltui.remote.opening import open_reader
-from rltui.remote.wishes import Wishes
+from rltui.remote.reader_options import ReaderOptions
 
-__all__ = ["Wishes", "open_reader"]
+__all__ = ["ReaderOptions", "open_reader"]

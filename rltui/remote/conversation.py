@@ -1,4 +1,4 @@
-"""This side of a connection to ``rltui stream``: logs are asked for, batches come back."""
+"""Client side of a connection to ``rltui stream``: requests logs, receives batches."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Protocol
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
+from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.wire import (
     BatchDecoder,
     BatchEncoder,
@@ -37,11 +38,10 @@ from rltui.remote.wire.messages import (
     kind_of,
     message_in,
 )
-from rltui.remote.wishes import Wishes
 from rltui.sources.follow.resume import HandedOver
 from rltui.sources.follow.schedule import Intervals
 
-#: What comes: a batch, a message, an answer with its bytes, or the kind of a frame without content.
+#: A batch, a message, an answer with its bytes, or the kind of a frame without content.
 Event = Batch | Message | tuple[Answer, bytes] | Kind
 #: Seconds by which the clocks of two hosts may differ.
 _SKEW_S = 60.0
@@ -66,7 +66,7 @@ class Transport(Protocol):
         ...
 
     def receive(self) -> bytes:
-        """The bytes that come next; waits for them, and may return none. Raises StreamError."""
+        """Wait for bytes and return them; may return none. Raises StreamError."""
         ...
 
     def close(self) -> None:
@@ -74,30 +74,30 @@ class Transport(Protocol):
         ...
 
     def release(self) -> None:
-        """Free what it holds, after the end, in the thread that receives."""
+        """Free resources after the end, in the thread that receives."""
         ...
 
 
 class Paths(ABC):
-    """Translates the paths and runs of the other side into what they are called here."""
+    """Translates paths and run keys between the far side and this one."""
 
     def __init__(self) -> None:
         self._here: dict[Path, Path] = {}
 
     @abstractmethod
     def translated(self, path: Path) -> Path:
-        """What a path there is called here."""
+        """The local name of a far path."""
 
     @abstractmethod
     def there(self, path: Path) -> Path:
-        """What a path that was :meth:`translated` is called there."""
+        """The far path of a local name: inverse of :meth:`translated`."""
 
     def key(self, key: RunKey) -> RunKey:
-        """The session's key of a run there."""
+        """The session's key of a far run."""
         return key
 
     def batch(self, batch: Batch) -> Batch:
-        """A batch with the paths and the key of here."""
+        """A batch with local paths and the session's key."""
         path, run_path = batch.source.path, batch.run_path
         for there in (path, run_path):
             if there not in self._here:
@@ -108,7 +108,7 @@ class Paths(ABC):
         return replace(batch, run=key, source=source, run_path=run_path, notes=notes)
 
     def notes(self, notes: Sequence[Note]) -> tuple[Note, ...]:
-        """Notes with the paths of here, which may be without number: they are not kept."""
+        """Notes with local paths, which are not cached: there may be any number of them."""
         return tuple(
             note._replace(path=self._here.get(note.path) or self.translated(note.path))
             for note in notes
@@ -122,29 +122,29 @@ class Conversation:
         self,
         transport: Transport,
         logdirs: int,
-        wishes: Wishes,
+        options: ReaderOptions,
         paths_of: Callable[[Sequence[Path]], Paths],
         state: State | None = None,
     ) -> None:
-        """``logdirs``: how many are read; ``paths_of`` translates below what these are called
-        there; ``state`` is what the far side said before."""
+        """``logdirs``: how many are read; ``paths_of`` makes :class:`Paths` of their names on the
+        far side; ``state``: the last one of an earlier connection."""
         self._transport = transport
         self._logdirs = logdirs
-        self._wishes = wishes
+        self._options = options
         self._paths_of = paths_of
         self._reader = FrameReader()
         self._writer = FrameWriter(transport.send)
         self._decoder = BatchDecoder(logdirs)
         self._events: Iterator[Event] | None = None
-        """What has come and was not looked at."""
+        """Events that have been decoded but not consumed."""
         self._lists = 0
-        """Lists of runs to choose from that have come."""
+        """How many lists of runs to choose from have arrived."""
         self.paths: Paths | None = None
         """None until the far side has introduced itself."""
         self.state = state or State()
-        """As of now, with the paths of here."""
-        self.ahead_s = 0.0
-        """Seconds by which the clock of the other side is ahead."""
+        """Newest state of the far side, with local paths."""
+        self.clock_offset_s = 0.0
+        """Seconds by which the far clock is ahead of the local one."""
 
     # -- sending ------------------------------------------------------------------------------
 
@@ -155,13 +155,13 @@ class Conversation:
         self._writer.flush()
 
     def request(self, known: HandedOver, *, chooses: bool) -> None:
-        """Have the far side search for runs; ``known`` is what has come of them before. It
-        ``chooses`` among them: :class:`Found` is to be answered then."""
-        batches, wishes = list(known), self._wishes
-        watch = wishes.watch
+        """Have the far side search for runs. ``known``: the newest batch of each file so far;
+        ``chooses``: the far side sends :class:`Found` and waits for :meth:`choose`."""
+        batches, options = list(known), self._options
+        watch = options.watch
         intervals = Intervals(watch.fast_s, watch.slow_s, watch.rescan_s, watch.inotify)
-        keys = tuple(wishes.step_keys or ())
-        request = Request(keys, wishes.verify, wishes.waits, chooses, intervals, len(batches))
+        keys = tuple(options.step_keys or ())
+        request = Request(keys, options.verify, options.waits, chooses, intervals, len(batches))
         self._writer.put(Frame(Kind.REQUEST, dump(request)))
         encoder = BatchEncoder()
         for batch in batches:
@@ -176,8 +176,8 @@ class Conversation:
     # -- receiving ----------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """What bytes say; batches have the paths of the other side. Raises StreamError, and
-        SourceError for a path that is missing or no log."""
+        """Decode received bytes into events; batches keep the far side's paths. Raises StreamError,
+        and SourceError for a path that is missing or no log."""
         try:
             for frame in self._reader.feed(data):
                 if frame.kind == Kind.HELLO or self.paths is not None:
@@ -201,7 +201,7 @@ class Conversation:
             if len(message.logdirs) != self._logdirs:
                 raise WireError("the number of logdirs is wrong")
             self.paths = self._paths_of(message.logdirs)
-            self.ahead_s = message.now - self._wishes.clock.now()
+            self.clock_offset_s = message.now - self._options.clock.now()
         elif isinstance(message, State):
             self._renew_state(message)
         elif isinstance(message, Error):
@@ -228,14 +228,14 @@ class Conversation:
         self.state = replace(self.state, **changed)
 
     def arriving(self) -> Iterator[Event]:
-        """What arrives next, perhaps nothing; waits for it. What is not taken comes again."""
+        """Wait for the next events, perhaps none; the next call yields those not consumed."""
         if self._events is None:
             try:
                 self._events = self.feed(self._transport.receive())
             except StreamError as lost:
                 lost.missing = lost.missing and not self._reader.begun
                 raise
-        for event in self._events:  # noqa: UP028 - `from` would end what nobody takes now
+        for event in self._events:  # noqa: UP028 - `yield from` would close the generator
             yield event
         self._events = None
 
@@ -244,7 +244,7 @@ class Conversation:
     def search(self, known: HandedOver) -> None:
         """Have the far side search, and choose at once what to read. Raises StreamError, and
         SourceError for a path that is missing or no log."""
-        self.request(known, chooses=self._wishes.choose is not None)
+        self.request(known, chooses=self._options.choose is not None)
         while True:
             for event in self.arriving():
                 if event is Kind.SCANNED:
@@ -268,8 +268,8 @@ class Conversation:
         return self.batches()
 
     def keeps(self, wanted: Again) -> bool:
-        """Whether the files of a run, with the paths of the other side, still hold what was read
-        of them; if so, :meth:`batches` follow. After :meth:`search`. Raises StreamError."""
+        """Whether the files of a run (far paths) still hold what was read of them; if so,
+        :meth:`batches` follow. Call it after :meth:`search`. Raises StreamError."""
         self.send(wanted)
         while True:
             for event in self.arriving():
@@ -279,7 +279,7 @@ class Conversation:
     def _answer(self, event: object) -> None:
         """Say which of the runs that were found are to be read."""
         if isinstance(event, Found):
-            choose = self._wishes.choose
+            choose = self._options.choose
             chosen = set(choose(event.runs)) if choose is not None else set()
             self.choose([n for n, key in enumerate(event.runs) if key in chosen])
 
@@ -293,8 +293,8 @@ class Conversation:
 
 
 def clock_note(path: Path, host: str, least_s: float, most_s: float) -> tuple[Note, ...]:
-    """That the clock of a host, which is ahead of the one here by at least and at most so many
-    seconds, certainly differs; none where it may not."""
+    """A note that a host's clock is wrong, if it certainly is: it is ahead of the local one by
+    ``least_s`` to ``most_s`` seconds."""
     if least_s < _SKEW_S and most_s > -_SKEW_S:
         return ()
     side, seconds = ("ahead of", least_s) if least_s > 0 else ("behind", -most_s)

@@ -18,7 +18,7 @@ from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.files.remote.store import needs
-from rltui.remote.wishes import NotInstalledError, Wishes
+from rltui.remote.reader_options import NotInstalledError, ReaderOptions
 from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, Reading
 
 #: Hosts that are connected to at the same time.
@@ -27,11 +27,11 @@ _MOST_AT_ONCE = 32
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 1.0, 30.0
 
 
-class Part:
-    """A reader of some of the logdirs, whose numbers it does not know.
+class GroupReader:
+    """Reads one group of logdirs: those on one host, or all that this process can open.
 
-    Its first search is done by the caller, or in a thread once it is started. What cannot be
-    searched then is searched again and again, if the session goes on without it.
+    The caller does the first search; otherwise the thread that :meth:`start` begins does. That
+    thread repeats a search that failed until it succeeds.
     """
 
     def __init__(
@@ -39,47 +39,47 @@ class Part:
         scheme: str,
         logdirs: Sequence[Path],
         numbers: Sequence[int],
-        wishes: Wishes,
-        opens: Callable[[str, Sequence[Path], Wishes], Reading],
+        options: ReaderOptions,
+        opens: Callable[[str, Sequence[Path], ReaderOptions], Reading],
     ) -> None:
-        """``scheme``: how they are reached; ``numbers``: those of the logdirs among all; ``opens``
-        gives a reader. Raises UsageError."""
+        """``scheme``: of the addresses; ``numbers``: positions of these logdirs among all of the
+        session; ``opens`` returns a reader. Raises UsageError."""
         self._opens = opens
         self._logdirs = tuple(logdirs)
         self._numbers = tuple(numbers)
-        choose, wants = wishes.choose, wishes.wants
+        choose, wants = options.choose, options.wants
 
         def chosen(keys: Collection[RunKey]) -> Collection[RunKey]:
             assert choose is not None
             wanted = choose([self.outer(key) for key in keys])
             return {self.inner(key) for key in wanted if self.holds(key)}
 
-        self._wishes = replace(
-            wishes,
+        self._options = replace(
+            options,
             choose=choose and chosen,
             wants=None if wants is None else lambda key: wants(self.outer(key)),
         )
         self._instead: dict[Path, Path] = {}
-        """The address by which a logdir is read, where that is another one -> the logdir."""
-        self.reader = opens(scheme, self._logdirs, self._wishes)
+        """SFTP address -> the logdir that is read by it."""
+        self.reader = opens(scheme, self._logdirs, self._options)
         self.on_batch: Callable[[], None] | None = None
-        """Called in a thread when it has something, or has failed."""
+        """Called in a thread when a batch or an error has arrived."""
         self.reader.on_batch = self._news
         self.error: Exception | None = None
-        """Why it gave up in its thread, until somebody takes it."""
+        """What ended the search thread; :meth:`drain` raises it once."""
         self.failed: SourceError | None = None
         """Why the newest search failed."""
         self._searched = False
         """Whether a search has succeeded."""
         self.tried = False
-        """Whether a search is over, with whatever success."""
+        """Whether a search has ended, successfully or not."""
         self._stopped = threading.Event()
         self._lock = threading.Lock()
 
     # -- searching ----------------------------------------------------------------------------
 
     def scan(self) -> SourceError | None:
-        """Search; returns why that is not possible, which is noted, too."""
+        """Search for runs; return the error, also kept in :attr:`failed`, instead of raising it."""
         try:
             try:
                 self.reader.scan()
@@ -98,7 +98,7 @@ class Part:
         return self.failed
 
     def _use_sftp(self) -> None:
-        """Read a host without rltui otherwise. Raises SourceError where that is not possible."""
+        """Switch to SFTP, for a host without rltui. Raises SourceError if SFTP cannot be used."""
         host, paths = "", []
         for path in self._logdirs:
             assert isinstance(path, RemotePath)
@@ -114,13 +114,13 @@ class Part:
                 f"{to_add(*needs('sftp'))}"
             )
 
-        self.reader = self._opens("", paths, self._wishes)
+        self.reader = self._opens("", paths, self._options)
         self.reader.on_batch = self._news
         self._instead = dict(zip(paths, self._logdirs, strict=True))
 
     def start(self) -> None:
-        """Begin to read, in a thread, which searches before where that was not done or failed,
-        until it succeeds. Raises SourceError for bad paths."""
+        """Start reading in a thread, which first searches if no search has succeeded yet. Raises
+        SourceError for bad paths."""
         self._stopped.clear()
         if self._searched:
             self.reader.start()
@@ -158,7 +158,8 @@ class Part:
     # -- reading ------------------------------------------------------------------------------
 
     def read_all(self) -> Iterator[Batch]:
-        """Every source to its end; nothing of what cannot be searched. What ends it is noted."""
+        """Read every source to its end; yields nothing if the search failed. An error that ends
+        reading is kept in :attr:`failed`."""
         if self.failed is not None and not isinstance(self.failed, UnreachableError):
             return
         try:
@@ -168,7 +169,7 @@ class Part:
             self.failed = UnreachableError(str(error))
 
     def drain(self, max_batches: int) -> list[Batch]:
-        """Batches that are there, oldest first. Raises what broke a thread, once."""
+        """Return batches that have arrived, oldest first. Raises the error of a thread, once."""
         error, self.error = self.error, None
         if error is not None:
             raise error
@@ -176,8 +177,7 @@ class Part:
 
     @property
     def state(self) -> ReaderState:
-        """That of its reader, with the logdirs in place of what that reads instead; and what is
-        wrong with its search."""
+        """State of the reader plus search errors, with logdirs in place of SFTP addresses."""
         own, named = self.reader.state, self._instead
         found = replace(
             own,
@@ -198,6 +198,7 @@ class Part:
         if isinstance(self.failed, UnreachableError):
             lost = {p: found.out_of_reach.get(p) for p in self._logdirs}
             return replace(found, notes=notes, unread=(), out_of_reach=lost)
+
         return replace(found, notes=notes, unread=wrong)
 
     # -- keys ---------------------------------------------------------------------------------
@@ -220,25 +221,25 @@ class Part:
 
 
 class JoinedReader:
-    """A :class:`Reading` of several parts, which take turns."""
+    """A :class:`Reading` of several groups, drained round-robin."""
 
     def __init__(
-        self, parts: Iterable[Part], *, partial: bool = False, later: bool = False
+        self, groups: Iterable[GroupReader], *, partial: bool = False, later: bool = False
     ) -> None:
-        """``partial``: what cannot be searched is noted, as long as something can, and searched
-        again; ``later``: all searching is done in threads, once they are started."""
-        self._parts = tuple(parts)
+        """``partial``: a failed search becomes a note and is repeated, as long as another group
+        can be searched; ``later``: searches run in threads, after :meth:`start`."""
+        self._groups = tuple(groups)
         self._partial = partial
         self._later = later
         self._settled = not later
-        """Whether it is known that something can be read."""
+        """Whether all first searches have ended, or :meth:`scan` does them."""
         self._errors: list[Exception] = []
         """What broke threads; raised one by one when there are no batches."""
         self._next = 0
         self._came = threading.Event()
         self.on_batch: Callable[[], None] | None = None
-        for part in self._parts:
-            part.on_batch = self._news
+        for group in self._groups:
+            group.on_batch = self._news
 
     def _news(self) -> None:
         self._came.set()
@@ -247,72 +248,72 @@ class JoinedReader:
             call()
 
     def scan(self) -> None:
-        """Search for runs, in all parts at once. Raises SourceError for a path that is missing or
+        """Search for runs, in all groups at once. Raises SourceError for a path that is missing or
         no log, and UnreachableError where no host can be reached."""
         if self._later:
             return
-        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._parts))) as pool:
+        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._groups))) as pool:
             try:
-                for error in pool.map(Part.scan, self._parts):
+                for error in pool.map(GroupReader.scan, self._groups):
                     if not (self._partial or error is None or _is_away(error)):
                         raise error
             except BaseException:
-                self.stop()  # whoever still waits for a host
+                self.stop()  # wakes searches that still wait for a host
                 raise
         if (error := self._nothing) is not None:
             raise error
 
     @property
     def _nothing(self) -> SourceError | None:
-        """Why nothing can be read at all, a bad path before a host out of reach."""
-        errors = [e for part in self._parts if (e := part.failed) is not None]
-        return min(errors, key=_is_away) if len(errors) == len(self._parts) else None
+        """The error to raise when every group has failed: a bad path before a host out of reach."""
+        errors = [e for group in self._groups if (e := group.failed) is not None]
+        return min(errors, key=_is_away) if len(errors) == len(self._groups) else None
 
     def read_all(self) -> Iterator[Batch]:
-        """Every source to its end, part by part. Raises SourceError if each of them fails."""
-        for part in self._parts:
-            yield from part.read_all()
+        """Read every source to its end, group by group. Raises SourceError if all groups fail."""
+        for group in self._groups:
+            yield from group.read_all()
         if (error := self._nothing) is not None:
             raise error
 
     def read_again(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> Iterator[Batch] | None:
-        """What was read of a run, once more; None when that cannot be had again."""
-        part = next(p for p in self._parts if p.holds(key))
-        found = part.reader.read_again(part.inner(key), sources, generations)
+        """Read again what was read of a run; None where the files no longer hold it."""
+        group = next(p for p in self._groups if p.holds(key))
+        found = group.reader.read_again(group.inner(key), sources, generations)
         if isinstance(found, Arriving):
-            return found.changed(part.named)
-        return None if found is None else map(part.named, found)
+            return found.changed(group.named)
+        return None if found is None else map(group.named, found)
 
     def rereadable(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> bool | None:
-        """Whether all of a run can be read again; None while that is being asked."""
-        part = next(p for p in self._parts if p.holds(key))
-        return part.reader.rereadable(part.inner(key), sources, generations)
+        """Whether all of a run can be read again; None until its host has answered."""
+        group = next(p for p in self._groups if p.holds(key))
+        return group.reader.rereadable(group.inner(key), sources, generations)
 
     def start(self) -> None:
-        """Begin to read, each part in a thread. Raises SourceError for bad paths."""
-        for part in self._parts:
-            part.start()
+        """Begin to read, each group in a thread. Raises SourceError for bad paths."""
+        for group in self._groups:
+            group.start()
 
     def stop(self) -> None:
         """End the threads, all at once: each may wait for a host for seconds."""
-        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._parts))) as pool:
-            list(pool.map(Part.stop, self._parts))
+        with ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._groups))) as pool:
+            list(pool.map(GroupReader.stop, self._groups))
 
     def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
-        """Batches that are there, oldest first within a part. Raises what broke a thread, once,
+        """Batches that are there, oldest first within a group. Raises what broke a thread, once,
         and SourceError when nothing can be read, once that is known."""
         self._came.clear()
         self._settle()
         found: list[Batch] = []
-        for _ in self._parts:
-            part = self._parts[self._next]
-            self._next = (self._next + 1) % len(self._parts)
+        for _ in self._groups:
+            group = self._groups[self._next]
+            self._next = (self._next + 1) % len(self._groups)
             try:
-                found += part.drain(max_batches - len(found))
+                found += group.drain(max_batches - len(found))
             except Exception as error:  # noqa: BLE001 - raised after what the others have
                 self._errors.append(error)
             if len(found) >= max_batches:
@@ -323,12 +324,12 @@ class JoinedReader:
         return found
 
     def _settle(self) -> None:
-        """When all searches are over for the first time: whether there is anything to read, or may
-        be on a host out of reach."""
-        if self._settled or not all(part.tried for part in self._parts):
+        """Once all first searches have ended: queue an error if all failed, unless a host that was
+        out of reach may still have something to read."""
+        if self._settled or not all(group.tried for group in self._groups):
             return
         self._settled, error = True, self._nothing
-        if error is not None and not any(p.failed and _is_away(p.failed) for p in self._parts):
+        if error is not None and not any(p.failed and _is_away(p.failed) for p in self._groups):
             self._errors.append(error)
 
     def wait(self, timeout: float) -> bool:
@@ -336,26 +337,26 @@ class JoinedReader:
         end = monotonic() + timeout
         while True:
             self._settle()
-            if self._errors or any(p.error or p.reader.wait(0) for p in self._parts):
+            if self._errors or any(p.error or p.reader.wait(0) for p in self._groups):
                 return True
             if not self._came.wait(max(0.0, end - monotonic())):
                 return False
-            self._came.clear()  # it may be about a batch that was drained meanwhile
+            self._came.clear()  # the batch may have been drained meanwhile
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known)."""
-        each = [part.reader.progress() for part in self._parts]
+        each = [group.reader.progress() for group in self._groups]
         return sum(read for read, _ in each), sum(known for _, known in each)
 
     @property
     def ended(self) -> bool:
         """Whether nothing can come any more."""
-        return all(part.reader.ended for part in self._parts)
+        return all(group.reader.ended for group in self._groups)
 
     @property
     def state(self) -> ReaderState:
-        """That of all parts."""
-        states = [part.state for part in self._parts]
+        """States of all groups, joined."""
+        states = [group.state for group in self._groups]
 
         def all_of(name: str) -> Any:
             return chain.from_iterable(getattr(state, name) for state in states)

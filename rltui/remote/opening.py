@@ -7,35 +7,35 @@ from pathlib import Path
 
 from rltui.core.address import RAY, SSH, RemotePath, is_remote, is_streamed
 from rltui.core.errors import UsageError
-from rltui.remote.wishes import Wishes
+from rltui.remote.reader_options import ReaderOptions
 from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.reader import Reader
 
 
-def open_reader(logdirs: Sequence[Path], wishes: Wishes) -> Reading:
+def open_reader(logdirs: Sequence[Path], options: ReaderOptions) -> Reading:
     """One reader of all logdirs; a run's key has the number of its logdir among them.
 
     Raises UsageError for an address that needs an extra which is not installed.
     """
-    later = wishes.later and any(map(is_remote, logdirs))
+    later = options.later and any(map(is_remote, logdirs))
     groups: dict[tuple[str, str], list[int]] = {}
     for number, logdir in enumerate(logdirs):
         groups.setdefault(_host(logdir, later), []).append(number)
     scheme = next(iter(groups))[0]
     if len(groups) == 1 and not (later or scheme == SSH):
-        return open_one(scheme, logdirs, wishes)
-    from rltui.remote.joined import JoinedReader, Part  # only for logdirs on other hosts
+        return open_one(scheme, logdirs, options)
+    from rltui.remote.joined import GroupReader, JoinedReader  # only for logdirs on other hosts
 
-    parts = [
-        Part(scheme, [logdirs[n] for n in numbers], numbers, wishes, open_one)
+    readers = [
+        GroupReader(scheme, [logdirs[n] for n in numbers], numbers, options, open_one)
         for (scheme, _), numbers in groups.items()
     ]
-    return JoinedReader(parts, partial=wishes.partial, later=later)
+    return JoinedReader(readers, partial=options.partial, later=later)
 
 
 def _host(logdir: Path, later: bool) -> tuple[str, str]:
-    """What the logdirs of one reader have in common, and how it is reached. ``later``: each server
-    is searched by itself."""
+    """(scheme, host) that the logdirs of one reader share. ``later``: each server of fsspec gets a
+    reader of its own, too."""
     if not isinstance(logdir, RemotePath):
         return "", ""
     if is_streamed(logdir):
@@ -43,30 +43,31 @@ def _host(logdir: Path, later: bool) -> tuple[str, str]:
     return "", f"{logdir.scheme}://{logdir.authority}" if later else ""
 
 
-def open_one(scheme: str, logdirs: Sequence[Path], wishes: Wishes) -> Reading:
+def open_one(scheme: str, logdirs: Sequence[Path], options: ReaderOptions) -> Reading:
     """The reader of logdirs on one host or cluster, or of all that this machine can open. Raises
     UsageError."""
     if scheme == SSH:
         from rltui.remote.ssh.reader import SshReader  # only for logdirs on other hosts
 
-        return SshReader([p for p in logdirs if isinstance(p, RemotePath)], wishes)
+        return SshReader([p for p in logdirs if isinstance(p, RemotePath)], options)
     if scheme == RAY:
         from rltui.remote.ray.reader import RayReader  # only for logdirs on other hosts
 
-        return RayReader([p for p in logdirs if isinstance(p, RemotePath)], wishes)
+        return RayReader([p for p in logdirs if isinstance(p, RemotePath)], options)
     if scheme:
         raise UsageError(f"{scheme}: cannot be read")
+
     return Reader(
         logdirs,
-        clock=wishes.clock,
-        verify=wishes.verify,
-        watch=wishes.watch,
-        choose=wishes.choose,
-        wants=wishes.wants,
-        step_keys=wishes.step_keys,
-        pipe=wishes.pipe,
-        ends=wishes.ends,
-        waits=wishes.waits,
-        partial=wishes.partial,
-        absent=wishes.absent,
+        clock=options.clock,
+        verify=options.verify,
+        watch=options.watch,
+        choose=options.choose,
+        wants=options.wants,
+        step_keys=options.step_keys,
+        pipe=options.pipe,
+        ends=options.ends,
+        waits=options.waits,
+        partial=options.partial,
+        absent=options.absent,
     )

@@ -1,7 +1,7 @@
-"""Reads runs of one host again, over a connection of its own that is there while it is needed.
+"""Reads runs of one host again, over a second connection that is open only while needed.
 
-A thread asks, so that nobody waits for the host: what follows the logs may be busy for minutes,
-and the main thread must never be.
+A thread does it, so that neither the main thread nor the connection that follows the logs, which
+may be busy for minutes, delays it or is delayed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rltui.sources.follow.resume import HandedOver, without_content
 _IDLE_S = 60.0
 #: Seconds until a host that could not be reached is tried again.
 _PAUSE_S = 5.0
-#: Batches that may wait for whoever takes them: some megabytes.
+#: Batches that may be queued: some megabytes.
 _MOST_WAITING = 4
 #: Logs that can be read again; stores of trackers cannot.
 _FILES = frozenset(f.name for f in ALL_FORMATS)
@@ -33,16 +33,16 @@ _STOPPED = "the reader was stopped"
 
 
 class ReadFiles:
-    """How far the files of a host, or of one place on it, have come."""
+    """How far the files of a host, or of one place on it, have been read."""
 
     def __init__(self) -> None:
         self.known = HandedOver()
-        """The newest batch of each file, with the paths of that host."""
+        """The newest batch of each file, with far paths."""
         self._files: dict[Path, Batch] = {}
-        """The same, by the paths that are used here."""
+        """The same by local path."""
 
     def note(self, there: Batch, here: Path) -> None:
-        """A batch has come, about a file that is called ``here`` here."""
+        """Record a batch of the far side; ``here``: the local path of its file."""
         if not there.sampled:
             self.known.note(there)
             self._files[here] = without_content(there)
@@ -50,8 +50,8 @@ class ReadFiles:
     def wanted(
         self, sources: Mapping[Path, SourceInfo], generations: Iterable[int], paths: Paths
     ) -> Again | None:
-        """What to ask for to get these files of a run again; None where that would not give what
-        was read before, or files are not of this host."""
+        """The request that reads these files of a run again; None where the far side could not
+        return what was read before, or the files are not of this host."""
         files = [self._files[path] for path in sources if path in self._files]
         lost = len(files) < len(sources) or any(b.gone or b.generation for b in files)
         if lost or any(generations) or not _FILES.issuperset(s.format for s in sources.values()):
@@ -66,19 +66,19 @@ class ReadFiles:
 
 
 class StreamedReader(ThreadedReader):
-    """One whose batches come from streams elsewhere, which read runs again, too."""
+    """A reader of ``rltui stream`` on other hosts, which can read runs again."""
 
     @abstractmethod
     def _again(
         self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> tuple[Rereading, Again] | None:
-        """Who is to be asked for what, to get these files of a run; None where that would not give
-        what was read before. Raises UnreachableError where nobody can be asked now."""
+        """The connection and the request that read these files of a run again; None where that
+        would not return what was read before. Raises UnreachableError while the host is away."""
 
     @property
     @abstractmethod
     def _away(self) -> bool:
-        """Whether nobody can be reached."""
+        """Whether the host or cluster cannot be reached now."""
 
     def read_again(
         self,
@@ -86,8 +86,8 @@ class StreamedReader(ThreadedReader):
         sources: Mapping[Path, SourceInfo],
         generations: Iterable[int],
     ) -> Iterator[Batch] | None:
-        """What was read of a run, once more, over a connection of its own; None where one of its
-        files was deleted or written anew."""
+        """Read again what was read of a run, over a second connection; None where one of its files
+        was deleted or rewritten."""
         try:
             found = self._again(sources, generations)
         except UnreachableError as error:
@@ -100,7 +100,7 @@ class StreamedReader(ThreadedReader):
         sources: Mapping[Path, SourceInfo],
         generations: Iterable[int],
     ) -> bool | None:
-        """Whether that would give all of a run, as far as is known here."""
+        """Whether :meth:`read_again` would return all of a run, as far as is known locally."""
         try:
             return not self._away and self._again(sources, generations) is not None
         except UnreachableError:
@@ -117,8 +117,8 @@ def _failing(error: UnreachableError) -> Iterator[Batch]:
     yield
 
 
-class _EndError(Exception):
-    """Nothing follows."""
+class EndError(Exception):
+    """Queued after the last batch."""
 
 
 class _Job:
@@ -138,8 +138,8 @@ class Rereading:
     def __init__(
         self, connect: Callable[[], Conversation], on_news: Callable[[], None], clock: Clock
     ) -> None:
-        """``connect`` gives a connection after a search, and raises StreamError or SourceError;
-        ``on_news`` is called in the thread when there is a batch, or the end."""
+        """``connect`` opens a connection and searches; it raises StreamError or SourceError.
+        ``on_news`` is called in the thread for each batch and for the end."""
         self._connect = connect
         self._on_news = on_news
         self._clock = clock
@@ -147,16 +147,16 @@ class Rereading:
         self._lock = threading.Lock()
         self._running = False
         self._open: set[_Job] = set()
-        """What is not done yet."""
+        """Jobs that have not ended."""
         self._talk: Conversation | None = None
         self._lost_at = -_PAUSE_S
         self._why = ""
-        """Why the host could not be reached then."""
+        """Why the host could not be reached at ``_lost_at``."""
 
     # -- the main thread --------------------------------------------------------------------
 
     def read(self, wanted: Again) -> Arriving:
-        """What was read of these files."""
+        """Begin to read files again; returns their batches as they arrive."""
         job = _Job(wanted, self._on_news)
 
         def batches() -> Iterator[Batch]:
@@ -164,7 +164,7 @@ class Rereading:
                 job.batches.wait(None)
                 try:
                     found = job.batches.drain(1)
-                except _EndError:
+                except EndError:
                     return
                 yield from found
 
@@ -177,7 +177,7 @@ class Rereading:
         return Arriving(batches(), lambda: job.batches.wait(0))
 
     def close(self) -> None:
-        """End the connection, and whatever waits for it. What is asked for later opens another."""
+        """End the connection and fail all jobs. A later :meth:`read` opens another connection."""
         with self._lock:
             jobs, self._open = self._open, set()
             talk = self._talk
@@ -194,7 +194,7 @@ class Rereading:
 
     def _run(self) -> None:
         while (job := self._next()) is not None:
-            error: Exception = _EndError()
+            error: Exception = EndError()
             try:
                 self._do(job)
             except VanishedError as failure:
@@ -213,7 +213,7 @@ class Rereading:
                 job.batches.fail(error)  # calls on_news
 
     def _next(self) -> _Job | None:
-        """What is to be done next; None, without a connection, when the thread is to end."""
+        """The next job; None, after closing the connection, when the thread is to end."""
         try:
             job = self._jobs.get(timeout=_IDLE_S)
         except Empty:

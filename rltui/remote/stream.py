@@ -58,8 +58,8 @@ _SORTS = {stat.S_IFREG: Sort.FILE, stat.S_IFDIR: Sort.DIRECTORY}
 
 
 class Stream:
-    """Serves one connection in the thread that calls :meth:`run`; its frames arrive in another
-    one, which calls :meth:`feed`."""
+    """Serves one connection in the thread that calls :meth:`run`; another thread passes what
+    arrives to :meth:`feed`."""
 
     def __init__(
         self,
@@ -71,8 +71,8 @@ class Stream:
         prefix: str = "",
         budget_bytes: int = BUDGET_BYTES,
     ) -> None:
-        """``idle_s``: how long a connection for questions waits for the next one; ``prefix``: only
-        runs whose names begin so exist; ``budget_bytes``: of a log in one batch."""
+        """``idle_s``: longest wait for the next question; ``prefix``: only runs whose names begin
+        with it are found; ``budget_bytes``: most bytes of a log in one batch."""
         self._logdirs = tuple(path.expanduser() for path in logdirs)
         self._ends = ends
         self._clock = clock or SystemClock()
@@ -92,13 +92,13 @@ class Stream:
         self._found: list[RunKey] = []
         self._chosen: list[RunKey] = []
         self._searches = self._answered = 0
-        """Lists of runs that were sent, and the newest one that was answered."""
+        """Number of lists of runs sent, and number of the newest one answered."""
         self._closed = False
 
     # -- the thread that listens ------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
-        """Bytes from the other side. Raises WireError."""
+        """Take bytes from the other side. Raises WireError."""
         for frame in self._incoming.feed(data):
             if frame.kind != Kind.CHOSEN:
                 self._asked.put(frame)
@@ -112,11 +112,11 @@ class Stream:
                     self._choosing.notify_all()
 
     def beat(self) -> None:
-        """A sign of life. Raises OSError."""
+        """Send a sign of life. Raises OSError."""
         self._put(Frame(Kind.HEARTBEAT))
 
     def fail(self, why: str) -> None:
-        """Say why nothing more comes. Raises OSError."""
+        """Send the error that ends the stream. Raises OSError."""
         self._send(Error(why))
 
     def close(self) -> None:
@@ -146,7 +146,7 @@ class Stream:
                 self._writer.put(frame)
 
     def _send_state(self, reader: Reader) -> None:
-        """Send what has changed since the last time, and all batches before it."""
+        """Send what has changed in the state since the last call, and all batches before it."""
         own = reader.state
         state = State(reader.progress(), own.run_count, own.notes, own.unclaimed)
         news, self._state = state.since(self._state), state
@@ -160,8 +160,8 @@ class Stream:
     # -- the main thread --------------------------------------------------------------------
 
     def run(self) -> None:
-        """Serve: to the end of the logs, for ever, or while something is asked. Raises OSError,
-        WireError."""
+        """Serve until the logs have been read, the connection is closed, or no question comes for
+        ``idle_s``. Raises OSError, WireError."""
         try:
             self._send(Hello(__version__, self._logdirs, self._clock.now()))
             frame = self._next(Kind.REQUEST, Kind.ASK)
@@ -224,7 +224,7 @@ class Stream:
             reader.stop()
 
     def _read_again(self, reader: Reader, frame: Frame | None) -> None:
-        """Read runs again as far as they are known on the other side."""
+        """Serve requests to read runs again, each up to where the other side has read it."""
         scanned = self._clock.monotonic()
         while frame is not None:
             wanted = load(Again, frame.record)
@@ -261,16 +261,16 @@ class Stream:
             self._choosing.wait_for(lambda: self._closed or self._answered == self._searches)
             return self._chosen
 
-    # -- frames that are asked ----------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------
 
     def _next(self, *kinds: Kind) -> Frame:
-        """The next frame of these kinds. Raises BrokenPipeError when none comes any more."""
+        """Wait for the next frame of these kinds. Raises BrokenPipeError at the end."""
         found = self._next_or_none(*kinds, timeout=None)
         assert found is not None
         return found
 
     def _next_or_none(self, *kinds: Kind, timeout: float | None) -> Frame | None:
-        """None when nothing is asked for so long. Raises WireError for a frame of another kind."""
+        """The same; None after ``timeout`` seconds. Raises WireError for frames of other kinds."""
         while True:
             try:
                 frame = self._asked.get(timeout=timeout)
@@ -286,7 +286,7 @@ class Stream:
 
 
 def answer(question: Question) -> tuple[Answer, bytes]:
-    """What there is, and the bytes that were asked for; an error of the system is an answer."""
+    """Answer a question about a file, with the bytes it asks for; OS errors become answers."""
     try:
         path = question.path.expanduser()
         if question.what is What.STATUS:

@@ -169,7 +169,7 @@ def _fires(finding: Finding) -> bool:
 _LOOK_S = 1.0
 
 
-def turns(
+def updates(
     session: Session, stop: threading.Event | None = None, wake: threading.Event | None = None
 ) -> Generator[None, None, None]:
     """Start a session and yield whenever its runs are up to date, until all input has ended or
@@ -200,7 +200,7 @@ def turns(
 
 
 def changes(session: Session, stop: threading.Event | None = None) -> Generator[Event, None, None]:
-    """Yield changes of the verdict; ends as :func:`turns` does."""
+    """Yield changes of the verdict; ends as :func:`updates` does."""
     watcher = Watcher(session)
-    for _ in turns(session, stop):
+    for _ in updates(session, stop):
         yield from watcher.events()

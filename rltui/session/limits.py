@@ -41,13 +41,3 @@ class SessionLimits(NamedTuple):
 def session_limits() -> SessionLimits:
     """Reads the shipped document once. Raises DocumentError."""
     return shipped_record(SessionLimits, "session", "data", "limits.yaml")
-
-
-def stage_limits() -> StageLimits:
-    """The limits of the anatomy of a step."""
-    return session_limits().stages
-
-
-def group_limits() -> GroupLimits:
-    """The limits of the comparison of groups."""
-    return session_limits().groups

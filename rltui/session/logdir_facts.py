@@ -16,7 +16,7 @@ from rltui.core.level import Level
 from rltui.files.disk import Mounts, connect, costs, opened
 from rltui.formats import HEAD_BYTES, Options
 from rltui.health.job_log import JobLogs
-from rltui.remote import Wishes, open_reader
+from rltui.remote import ReaderOptions, open_reader
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, RunFiles
 from rltui.sources.follow.notifier import Notifier
@@ -124,8 +124,8 @@ def _ask_host(facts: LogdirFacts, options: Options, pace_s: float) -> None:
         return ()
 
     facts.why = "the rltui on that host watches, and sends what is new"
-    wishes = Wishes(choose=choose, step_keys=options.step_keys, ends=JobLogs())
-    reader = open_reader([path], wishes)
+    reader_options = ReaderOptions(choose=choose, step_keys=options.step_keys, ends=JobLogs())
+    reader = open_reader([path], reader_options)
     try:
         reader.scan()
     finally:
@@ -145,7 +145,7 @@ def _look_at_cluster(facts: LogdirFacts, path: RemotePath, options: Options) -> 
     from rltui.remote.ray.reader import RayReader  # heavy: only where there is a cluster
 
     facts.why = "a reader on each node watches, and sends what is new"
-    reader = RayReader([path], Wishes(step_keys=options.step_keys, ends=JobLogs()))
+    reader = RayReader([path], ReaderOptions(step_keys=options.step_keys, ends=JobLogs()))
     cluster = facts.cluster = reader.survey()
     facts.runs, facts.unreadable = cluster.runs, cluster.unreadable
     facts.not_read = (*reader.state.notes, *reader.state.unclaimed)

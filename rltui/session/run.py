@@ -74,10 +74,6 @@ class RunView:
         """The infos that they were sorted by, and the version; None where every tag has points:
         it keeps them until the set of tags changes."""
 
-    def become(self, other: RunView) -> None:
-        """Take over what ``other``, a record of the same run, has."""
-        vars(self).update(vars(other))
-
     @property
     def key(self) -> RunKey:
         """Key of the run."""
@@ -410,7 +406,7 @@ class RunList:
         if self._still is None:
             return
         for key, view in self._still.items():
-            view.become(self.all[key])
+            vars(view).update(vars(self.all[key]))  # screens keep the object that they have
         for view in (self.all | dict(self._still)).values():
             view.reference = None if view.reference is None else self.original(view.reference)
         self.all.update(self._still)

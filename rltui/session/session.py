@@ -20,7 +20,7 @@ from rltui.core.yaml_document import nearest
 from rltui.files.trouble import MISSING
 from rltui.formats.words import words
 from rltui.health.job_log import JobLogs
-from rltui.remote import Wishes, open_reader
+from rltui.remote import ReaderOptions, open_reader
 from rltui.session.judging import Judge
 from rltui.session.meaning import Interpreter, open_catalogue
 from rltui.session.memory import TOO_MUCH, Memory
@@ -144,7 +144,7 @@ class Session:
         self, config: Config, choice: Choice, step_keys: tuple[str, ...], pipe: int
     ) -> Reading:
         every = config.watch
-        wishes = Wishes(
+        options = ReaderOptions(
             clock=self.clock,
             verify=choice.verify,
             watch=Intervals(
@@ -161,7 +161,7 @@ class Session:
             absent=choice.absent,
         )
 
-        return open_reader(self.logdirs, wishes)
+        return open_reader(self.logdirs, options)
 
     # -- reading ---------------------------------------------------------------------------
 

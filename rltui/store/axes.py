@@ -4,7 +4,7 @@ Tags of one log may count something else than most of it: seconds, episodes, epo
 return by iteration and, under another tag, by second; others number episodes beside environment
 steps. The axis with most tags is that of the run; of several with about as many, the finest. Two
 tags are on different axes when they have different steps at the same time; where a log has no
-times, when both count from the beginning and reach different steps in as many points.
+times, when both count from the beginning and span different steps in as many points.
 
 Two logs may have the same values at other steps: OpenAI baselines writes ``total_timesteps`` into
 its table and numbers the rows of its event file. Merged by step, each of the points would be there
@@ -62,25 +62,25 @@ def tags_off_axis(lineage: Lineage) -> frozenset[str]:
 def _axes_of(lineage: Lineage) -> list[tuple[Series, list[str]]]:
     """The axes of a log: the longest series of each, and its tags; the one with the largest group
     of tags that end together first."""
-    reaches: dict[str, StepSpan] = {}
+    spans: dict[str, StepSpan] = {}
     for branch in lineage.branches:
-        for tag, reach in branch.reaches.items():
-            reaches[tag] = reach.joined(reaches.get(tag))
+        for tag, span in branch.spans.items():
+            spans[tag] = span.joined(spans.get(tag))
     groups: list[list[str]] = []
     last = -1.0
 
-    for tag, reach in sorted(reaches.items(), key=lambda item: item[1].last):
-        if reach.size < _POINTS:
+    for tag, span in sorted(spans.items(), key=lambda item: item[1].last):
+        if span.size < _POINTS:
             continue
-        if not groups or reach.last > _NEAR * max(last, 1.0):
+        if not groups or span.last > _NEAR * max(last, 1.0):
             groups.append([])
         groups[-1].append(tag)
-        last = reach.last
+        last = span.last
 
     axes: list[tuple[Series, list[str]]] = []
     # a single group needs no comparison
     for group in sorted(groups, key=len, reverse=True) if len(groups) > 1 else ():
-        longest = sorted(group, key=lambda t: reaches[t].size, reverse=True)
+        longest = sorted(group, key=lambda t: spans[t].size, reverse=True)
         clock = next((s for s in map(lineage.series, longest) if s.count), None)
         if clock is None:
             continue  # a restart superseded all their points

@@ -74,7 +74,7 @@ class Branch:
     blocks: list[Block] = field(default_factory=list)
     columns: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """tag -> [(index of block, column)], in file order."""
-    reaches: dict[str, StepSpan] = field(default_factory=dict)
+    spans: dict[str, StepSpan] = field(default_factory=dict)
     """Where the points of each tag are."""
     fell: set[str] = field(default_factory=set)
     """Tags that may have a step below one before it; the steps of all others never decrease."""
@@ -97,7 +97,7 @@ class Branch:
             self,
             blocks=list(self.blocks),
             columns={tag: list(places) for tag, places in self.columns.items()},
-            reaches=dict(self.reaches),
+            spans=dict(self.spans),
             fell=set(self.fell),
             not_finite=set(self.not_finite),
             _growing={index: grown.copy() for index, grown in self._growing.items()},
@@ -111,8 +111,8 @@ class Branch:
 
     def count(self, tag: str) -> int:
         """Number of points of a tag."""
-        reach = self.reaches.get(tag)
-        return 0 if reach is None else reach.size
+        span = self.spans.get(tag)
+        return 0 if span is None else span.size
 
     def grows(self, tag: str) -> bool:
         """Whether all points of a tag lie in one block that grows, and in each of its rows."""
@@ -142,15 +142,15 @@ class Branch:
 
         in_order = is_sorted(block.steps)
         for column, tag in enumerate(block.tags):
-            reach, before = rows, self.reaches.get(tag)
+            span, before = rows, self.spans.get(tag)
             if block.absent is not None:
                 there = block.steps[~block.absent[:, column]]
                 if not len(there):
                     continue
-                reach = StepSpan.of(there)
-            if not in_order or (before is not None and reach.begin < before.last):
+                span = StepSpan.of(there)
+            if not in_order or (before is not None and span.begin < before.last):
                 self.fell.add(tag)
-            self.reaches[tag] = reach.joined(before)
+            self.spans[tag] = span.joined(before)
         self._keep(block)
 
     def _keep(self, block: Block) -> None:

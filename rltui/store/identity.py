@@ -135,7 +135,7 @@ class RunIdentity:
             return None
 
         own = _attempts_before(newer, lineage)
-        elsewhere = [run for run in runs if self._is_beside(run, source)]
+        elsewhere = [run for run in runs if self._shares_folder(run, source)]
         theirs = [run.table.lineages[source.format].branches for run in elsewhere]
         found = _continued(newer, [*own, *theirs])
         if found is None or (found == NONE and source.joined is Joined.OWN):
@@ -147,11 +147,11 @@ class RunIdentity:
 
         return [(list(dict.fromkeys(b.path for b in attempt)), None) for attempt in own]
 
-    def _is_beside(self, run: RunData, source: SourceInfo) -> bool:
+    def _shares_folder(self, run: RunData, source: SourceInfo) -> bool:
         """Whether another run has logs of the same format, and a file in the same folder."""
         folders = {path.parent for path in run.files.by_path}
-        beside = source.path.parent in folders and source.format in run.table.lineages
-        return beside and run is not self._run
+        shares = source.path.parent in folders and source.format in run.table.lineages
+        return shares and run is not self._run
 
 
 def _goes_on(newer: Sequence[Branch], lineage: Lineage) -> bool:

@@ -92,7 +92,7 @@ class Lineage:
     @property
     def tags(self) -> list[str]:
         """The tags, in the order in which they were first seen."""
-        return list(dict.fromkeys(t for b in self.branches for t in b.reaches))
+        return list(dict.fromkeys(t for b in self.branches for t in b.spans))
 
     def has(self, tag: str) -> bool:
         """Whether it has any point of the tag."""
@@ -160,8 +160,7 @@ class Lineage:
         return {t for b in (*dropped, *freed) for t in b.columns}
 
     def _free_copies_of(self, gone: set[Path]) -> list[Branch]:
-        """Forget which files are copies of some that have other points now; returns the branches
-        of these copies."""
+        """Files with an original in ``gone`` are no longer copies; returns their branches."""
         freed = {copy for copy, original in self.copies.items() if original in gone}
         self.copies = {c: o for c, o in self.copies.items() if c not in freed}
         self.freed |= freed
@@ -337,8 +336,8 @@ class Lineage:
 
     def _end_of(self, path: Path, tag: str) -> int:
         """Highest step of a tag in a file."""
-        reaches = (b.reaches.get(tag) for b in self.branches_of(path))
-        return max((r.last for r in reaches if r is not None), default=_NOWHERE)
+        spans = (b.spans.get(tag) for b in self.branches_of(path))
+        return max((r.last for r in spans if r is not None), default=_NOWHERE)
 
 
 def _pieces(branch: Branch, tag: str) -> list[Points]:

@@ -29,7 +29,7 @@ class PointTable:
         self.derived: dict[str, DerivedSeries] = {}
         """The derived series, by tag."""
         self._axes = AxisCheck(self.lineages)
-        self._extent: Extent | None = None
+        self._extent: RunExtent | None = None
         """None once points have changed."""
         self._tags: dict[str, None] = {}
         """All tags in the order in which they were first seen, those of :attr:`_axes` that are
@@ -154,7 +154,7 @@ class PointTable:
         return bool(trusts) and all(t.row_numbered for t in trusts)
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> RunExtent:
         """From where to where the points go; the same object until they change."""
         if self._extent is None:
             self._extent = self._find_extent()
@@ -243,7 +243,7 @@ class PointTable:
             self.lineages.values(), key=lambda s: (s.trust.off_axis, -s.trust.precision_rank)
         )
 
-    def _find_extent(self) -> Extent:
+    def _find_extent(self) -> RunExtent:
         timed = [b for b in self._branches() if b.earliest <= b.latest]
         ended: dict[Path, float] = {}
         for branch in timed:
@@ -259,7 +259,7 @@ class PointTable:
             restarts = restarts or begun
         firsts = [first_step(s.branches, self.off_axis) for s in found]
 
-        return Extent(
+        return RunExtent(
             min((first for first in firsts if first is not None), default=None),
             max(steps, default=None),
             restarts,
@@ -275,7 +275,7 @@ def _scaled(lineage: Lineage, points: Points) -> Points:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class RunExtent:
     """From where to where the points of a run go; all that stays of points that are unloaded."""
 
     first_step: int | None
@@ -335,7 +335,7 @@ class PrefixTable(PointTable):
         return tuple(t for t in self._whole.tags if self.series(t).count)
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> RunExtent:
         if self._extent is None:
             whole = self._whole.extent
             steps = self.steps[: np.searchsorted(self.steps, self.step, side="right")]

@@ -49,9 +49,9 @@ def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
     found: list[int | None] = []
     older: StepSpan | None = None
     for branch in branches:
-        reach, start = branch.reaches.get(tag), branch.declared_start
-        if reach is not None:
-            begin = reach.begin
+        own, start = branch.spans.get(tag), branch.declared_start
+        if own is not None:
+            begin = own.begin
             if start is None:
                 start = begin
             elif older is not None:
@@ -59,7 +59,7 @@ def starts(branches: Iterable[Branch], tag: str) -> list[int | None]:
                 # beyond it
                 gap = _GAP * (older.last - start)
                 start = begin if start < older.first or begin - start > gap else start
-            older = reach.joined(older)
+            older = own.joined(older)
         found.append(start)
 
     return found
@@ -69,8 +69,8 @@ def first_step(branches: Iterable[Branch], off_axis: Collection[str] = ()) -> in
     """Lowest step of any tag but those of ``off_axis``."""
     if not off_axis:
         return min((b.whole.first for b in branches if b.whole is not None), default=None)
-    reaches = ((t, r) for b in branches for t, r in b.reaches.items())
-    return min((r.first for t, r in reaches if t not in off_axis), default=None)
+    spans = ((t, r) for b in branches for t, r in b.spans.items())
+    return min((r.first for t, r in spans if t not in off_axis), default=None)
 
 
 def span(
@@ -84,7 +84,7 @@ def span(
 
     highest: list[int] = []
     begun: dict[tuple[int, int], int] = {}
-    for tag in dict.fromkeys(t for b in branches for t in b.reaches):
+    for tag in dict.fromkeys(t for b in branches for t in b.spans):
         taken_over = starts(branches, tag)
         ends = _ends(branches, tag, taken_over, begun)
         limit: int | None = None
@@ -127,8 +127,8 @@ def _ends(
         began: dict[int, int] = {}
         if start is not None and before is not None and start <= before:
             began[0] = start
-        reach = branch.reaches.get(tag)
-        end = None if reach is None else reach.last
+        own = branch.spans.get(tag)
+        end = None if own is None else own.last
         if tag in branch.fell:
             steps = branch.points(tag)[0]
             rows = resumptions(steps)
@@ -136,8 +136,8 @@ def _ends(
             end = int(steps[max(rows, default=0) :].max())
         for number, step in began.items():
             begun[index, number] = min(step, begun.get((index, number), step))
-        if reach is not None:
-            before = reach.last if before is None else max(before, reach.last)
+        if own is not None:
+            before = own.last if before is None else max(before, own.last)
         ends.append(end)
 
     return ends

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rltui.core.batch import Batch, LogTail, Note, RunKey, SourceInfo
-from rltui.store.point_table import Extent, PointTable, PrefixTable
+from rltui.store.point_table import PointTable, PrefixTable, RunExtent
 from rltui.store.series import Series
 
 
@@ -95,7 +95,7 @@ class RunData:
         return self._counts.get(tag, 0) if self.unloaded else self.series(tag).count
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> RunExtent:
         """From where to where the points go, and when they were logged; also while unloaded."""
         return self.table.extent
 

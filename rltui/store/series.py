@@ -202,6 +202,7 @@ class SeriesCache(Generic[T]):
         if len(self._kept) >= _MOST and series.tag not in self._kept:
             self._kept.clear()
         self._kept[series.tag] = values
+
         return value
 
 

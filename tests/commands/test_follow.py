@@ -93,7 +93,7 @@ def test_an_outage_is_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
     session = a_session(reader=reader, logdirs=(logdir, other, bucket), clock=ManualClock())
     at = time.strftime("%H:%M:%S", time.localtime(session.clock.now()))
 
-    def turns() -> Iterator[None]:
+    def updates() -> Iterator[None]:
         yield
         reader.out_of_reach = (logdir, other)
         reader.notes = (Note(logdir, None, Level.WATCH, "not reachable since 10:00:00: no\x1b[1m"),)
@@ -105,7 +105,7 @@ def test_an_outage_is_two_lines(capsys: pytest.CaptureFixture[str]) -> None:
         reader.out_of_reach = (bucket,)
         yield
 
-    with patch("rltui.commands.check.turns", lambda _: turns()):
+    with patch("rltui.commands.check.updates", lambda _: updates()):
         follow_session(session, HooksConfig(), json=True)
     out, err = capsys.readouterr()
     assert out == ""

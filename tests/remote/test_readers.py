@@ -12,16 +12,16 @@ import pytest
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
-from rltui.remote.joined import JoinedReader, Part
+from rltui.remote.joined import GroupReader, JoinedReader
 from rltui.remote.opening import open_one
-from rltui.remote.wishes import Wishes
+from rltui.remote.reader_options import ReaderOptions
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
 
 
-def part_of(number: int, path: Path, kind: type[Reader] = Reader) -> Part:
-    """A part whose reader is of some kind."""
-    return Part("", [path], [number], Wishes(), lambda _, paths, __: kind(paths))
+def group_of(number: int, path: Path, kind: type[Reader] = Reader) -> GroupReader:
+    """A group whose reader is of some kind."""
+    return GroupReader("", [path], [number], ReaderOptions(), lambda _, paths, __: kind(paths))
 
 
 def log(directory: Path, rows: int) -> None:
@@ -31,11 +31,12 @@ def log(directory: Path, rows: int) -> None:
 
 
 def readers(
-    groups: Sequence[Sequence[tuple[int, Path]]], wishes: Wishes | None = None
+    groups: Sequence[Sequence[tuple[int, Path]]], options: ReaderOptions | None = None
 ) -> JoinedReader:
     """A reader for each group of numbered logdirs."""
+    options = options or ReaderOptions()
     return JoinedReader(
-        Part("", [path for _, path in group], [n for n, _ in group], wishes or Wishes(), open_one)
+        GroupReader("", [p for _, p in group], [n for n, _ in group], options, open_one)
         for group in groups
     )
 
@@ -94,10 +95,10 @@ class LateReader(Reader):
 
 
 def test_a_call_for_a_batch_that_was_drained_ends_no_wait(tmp_path: Path) -> None:
-    part = part_of(0, tmp_path, LateReader)
-    one = JoinedReader([part])
-    assert part.reader.on_batch is not None
-    part.reader.on_batch()  # for a batch that somebody has drained meanwhile
+    group = group_of(0, tmp_path, LateReader)
+    one = JoinedReader([group])
+    assert group.reader.on_batch is not None
+    group.reader.on_batch()  # for a batch that somebody has drained meanwhile
     assert one.wait(20)
 
 
@@ -106,7 +107,9 @@ def test_runs_are_chosen_among_all(tmp_path: Path) -> None:
         log(tmp_path / name / "run", 2)
         log(tmp_path / name / "other", 2)
     naming = Naming(("a", "b"), "b/run")
-    both = readers([[(0, tmp_path / "a")], [(1, tmp_path / "b")]], Wishes(choose=naming.choose))
+    both = readers(
+        [[(0, tmp_path / "a")], [(1, tmp_path / "b")]], ReaderOptions(choose=naming.choose)
+    )
     both.scan()
     assert set(points(list(both.read_all()))) == {RunKey(1, "run")}
 
@@ -134,10 +137,7 @@ class BrokenReader(Reader):
 
 
 def with_broken(good: Path, bad: Path) -> JoinedReader:
-    parts = []
-    for number, (path, kind) in enumerate(((good, Reader), (bad, BrokenReader))):
-        parts.append(part_of(number, path, kind))
-    return JoinedReader(parts)
+    return JoinedReader([group_of(0, good), group_of(1, bad, BrokenReader)])
 
 
 def test_batches_are_handed_over_before_the_error_of_another_part(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_part_that_fails_midway_does_not_end_the_others(tmp_path: Path) -> Non
     log(tmp_path / "a" / "run", 2)
     log(tmp_path / "b" / "run", 3)
     both = with_broken(tmp_path / "b", tmp_path / "a")
-    both = JoinedReader(reversed(both._parts))
+    both = JoinedReader(reversed(both._groups))
     both.scan()
     found = points(list(both.read_all()))
     assert found == {RunKey(0, "run"): 3, RunKey(1, "run"): 2}
@@ -173,8 +173,8 @@ def test_a_part_that_fails_midway_does_not_end_the_others(tmp_path: Path) -> Non
 
 def test_if_all_parts_fail_midway_that_is_an_error(tmp_path: Path) -> None:
     log(tmp_path / "a" / "run", 2)
-    part = part_of(0, tmp_path / "a", BrokenReader)
-    one = JoinedReader([part])
+    group = group_of(0, tmp_path / "a", BrokenReader)
+    one = JoinedReader([group])
     one.scan()
     batches = one.read_all()
     assert points([next(batches)]) == {RunKey(0, "run"): 2}
@@ -184,7 +184,7 @@ def test_if_all_parts_fail_midway_that_is_an_error(tmp_path: Path) -> None:
 
 def later(*logdirs: Path) -> JoinedReader:
     return JoinedReader(
-        [part_of(n, path) for n, path in enumerate(logdirs)], partial=True, later=True
+        [group_of(n, path) for n, path in enumerate(logdirs)], partial=True, later=True
     )
 
 
@@ -247,8 +247,8 @@ class AwayReader(Reader):
 
 
 def test_a_missing_path_does_not_end_the_wait_for_a_host(tmp_path: Path) -> None:
-    away = part_of(0, tmp_path / "away", AwayReader)
-    both = JoinedReader([away, part_of(1, tmp_path / "b")], partial=True, later=True)
+    away = group_of(0, tmp_path / "away", AwayReader)
+    both = JoinedReader([away, group_of(1, tmp_path / "b")], partial=True, later=True)
     both.start()
     try:
         while both.state.searching:
@@ -262,8 +262,8 @@ def test_a_missing_path_does_not_end_the_wait_for_a_host(tmp_path: Path) -> None
 
 
 def test_a_host_out_of_reach_is_no_end(tmp_path: Path) -> None:
-    part = part_of(0, tmp_path, AwayReader)
-    one = JoinedReader([part], partial=True, later=True)
+    group = group_of(0, tmp_path, AwayReader)
+    one = JoinedReader([group], partial=True, later=True)
     one.start()
     try:
         while one.state.searching:
@@ -293,12 +293,12 @@ class SlowReader(Reader):
 
 
 def test_nothing_is_started_after_the_end(tmp_path: Path) -> None:
-    part, over = part_of(0, tmp_path, SlowReader), threading.Event()
-    reader = part.reader
+    group, over = group_of(0, tmp_path, SlowReader), threading.Event()
+    reader = group.reader
     assert isinstance(reader, SlowReader)
-    reader.stop_from_outside = part.stop  # type: ignore[method-assign]
-    part.on_batch = over.set
-    part.start()
+    reader.stop_from_outside = group.stop  # type: ignore[method-assign]
+    group.on_batch = over.set
+    group.start()
     assert over.wait(20)
     assert not reader.started
 
@@ -313,9 +313,9 @@ class HungReader(Reader):
 
 
 def test_hosts_that_hang_are_waited_for_at_once(tmp_path: Path) -> None:
-    both, parts = threading.Barrier(2), []
+    both, groups = threading.Barrier(2), []
     for number in range(2):
-        parts.append(part_of(number, tmp_path, HungReader))
-        parts[-1].reader.others = both  # type: ignore[attr-defined]
-    JoinedReader(parts).stop()
+        groups.append(group_of(number, tmp_path, HungReader))
+        groups[-1].reader.others = both  # type: ignore[attr-defined]
+    JoinedReader(groups).stop()
     assert not both.broken

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
+from rltui.core.level import Level
 from rltui.session import Session
 from tests.clock import ManualClock
 from tests.commands.conftest import write_jsonl
-from tests.fakes import grpo_tags
+from tests.fakes import grpo_tags, judged_before_the_newest_row
 
 
 class SlowClock(ManualClock):
@@ -111,3 +113,12 @@ def test_no_rule_waits_after_the_last_row(tmp_path: Path) -> None:
     assert session.unsettled
     session.finish()
     assert not session.unsettled
+
+
+@pytest.mark.parametrize("value", [math.nan, 7.0])
+def test_a_row_newer_than_the_verdict_takes_the_tick(value: float) -> None:
+    assert judged_before_the_newest_row().verdict.tag_level("actor/ppo_kl") is Level.OK
+    verdict = judged_before_the_newest_row(**{"actor/ppo_kl": value}).verdict
+    assert verdict.judgement("actor/ppo_kl").level is Level.OK
+    assert verdict.tag_level("actor/ppo_kl") is Level.UNKNOWN
+    assert verdict.doubt("actor/ppo_kl")

@@ -59,20 +59,20 @@ def test_a_declared_restart_supersedes_what_a_tag_has_not_logged_again() -> None
 
 # --- against a model
 
-Row = tuple[dict[str, int], float]
+LogRow = tuple[dict[str, int], float]
 """Step of each tag that is logged, and the value."""
 SCALES = {"train": 1, "eval": 1, "frames": 500}
 """Each tag has its own axis, or shares that of another."""
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> list[list[Row]]:
+def logs(draw: st.DrawFn) -> list[list[LogRow]]:
     """One to four files; each resumes somewhere in the one before it, or goes on behind it."""
-    files: list[list[Row]] = []
+    files: list[list[LogRow]] = []
     end, number = 0, 0.0
     for _ in range(draw(st.integers(1, 4))):
         at = max(1, end - draw(st.sampled_from([-1, -1, 0, 3, 100])))
-        rows: list[Row] = []
+        rows: list[LogRow] = []
         for _ in range(draw(st.integers(1, 10))):
             chosen = draw(st.sets(st.sampled_from(sorted(SCALES)), min_size=1))
             number += 1
@@ -84,7 +84,7 @@ def logs(draw: st.DrawFn) -> list[list[Row]]:
     return files
 
 
-def expected(files: list[list[Row]], tag: str) -> tuple[list[int], list[int]]:
+def expected(files: list[list[LogRow]], tag: str) -> tuple[list[int], list[int]]:
     """The steps that count, and those that a later file has superseded."""
     kept: list[int] = []
     lost: list[int] = []
@@ -97,7 +97,7 @@ def expected(files: list[list[Row]], tag: str) -> tuple[list[int], list[int]]:
     return sorted(kept), sorted(lost)
 
 
-def block_of(row: Row) -> list[Block]:
+def block_of(row: LogRow) -> list[Block]:
     """The blocks of one row: tags of one step together."""
     at, value = row
     by_step: Mapping[int, list[str]] = {s: [t for t in at if at[t] == s] for s in at.values()}
@@ -106,7 +106,7 @@ def block_of(row: Row) -> list[Block]:
 
 @given(logs(), st.randoms(use_true_random=False), st.booleans())
 def test_any_order_of_arrival_gives_the_points_of_the_model(
-    files: list[list[Row]], random: object, look: bool
+    files: list[list[LogRow]], random: object, look: bool
 ) -> None:
     waiting = [[*rows] for rows in files]
     run = RunData(RunKey(0, "."), LOGDIR)

@@ -1,5 +1,5 @@
-"""Files on servers and in buckets, by way of fsspec: what :mod:`rltui.files.disk` asks for.
+"""Files on servers and in buckets, read through fsspec for :mod:`rltui.files.disk`.
 
-``store`` answers from listings and ranges, ``server`` asks fsspec and counts, ``tail`` follows one
-file, ``errors`` says what went wrong without secrets.
+``store`` caches listings and ranges, ``server`` sends and counts requests, ``tail`` follows one
+file, ``errors`` converts errors and removes secrets from them.
 """

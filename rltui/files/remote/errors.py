@@ -1,6 +1,6 @@
-"""Errors of remote file systems as OSError, with a text that people may see.
+"""Converts errors of remote file systems to OSError, with a text that is safe to show.
 
-Libraries quote the request that failed; keys, tokens and signatures are cut out of that.
+Libraries quote the request that failed; keys, tokens and signatures are removed from it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from rltui.core.address import spelled_out
 from rltui.core.text import clean
 
-#: Characters of a message, and of a text in which secrets are searched: that takes quadratic time.
+#: Characters of a message, and of a text that is searched for secrets, which takes quadratic time.
 _MOST, _MOST_SEARCHED = 160, 2048
 _MISSING, _DENIED, _THROTTLED, _BEHIND = {404, 410}, {401, 403}, {429, 503}, {416}
 _ABSENT = (FileNotFoundError, NotADirectoryError)
@@ -52,15 +52,15 @@ class RangeError(OSError):
 
 
 class BoundError(OSError):
-    """One path of a server takes more than it may: what it sends, where it leads."""
+    """A response exceeds a bound: its size, or where it redirects to."""
 
 
-#: What asyncio says in the place of the reason, with an address as Python writes it.
+#: How asyncio's messages begin, which have an address in place of the reason.
 _OF_ASYNCIO = "Connect call failed"
 
 
 def translated(error: Exception) -> OSError:
-    """The error of a library as one of ours, or as FileNotFoundError or PermissionError."""
+    """Convert an error of a library to one of ours, FileNotFoundError or PermissionError."""
     causes = list(_causes(error))
     bound = next((c for c in causes if isinstance(c, BoundError)), None)
     if bound is not None:
@@ -82,7 +82,7 @@ def translated(error: Exception) -> OSError:
 
 
 def shown(error: BaseException) -> str:
-    """What an error says, without secrets; one line."""
+    """The message of an error, without secrets; one line."""
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror:
         text = error.strerror
@@ -94,7 +94,7 @@ def shown(error: BaseException) -> str:
 
 
 def redacted(text: str) -> str:
-    """A text without anything that looks like a secret, cleaned and short."""
+    """A text with everything removed that looks like a secret, cleaned and cut."""
     text = text[:_MOST_SEARCHED]
     for pattern, instead in _SECRETS:
         text = pattern.sub(instead, text)
@@ -103,7 +103,7 @@ def redacted(text: str) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what led to it."""
+    """An error and its causes, at most 8."""
     for _ in range(8):
         if error is None:
             return

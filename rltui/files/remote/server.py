@@ -1,7 +1,7 @@
-"""Asks a server through fsspec: many questions of one kind at once, where its package can.
+"""Sends requests to a server through fsspec, concurrently where its package is asynchronous.
 
-Failures of the server as a whole are reported once, and followed by a pause; failures that
-concern one path are answers about that path.
+A failure of the whole server is reported once and followed by a pause; a failure that concerns one
+path is returned as the result for that path.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from rltui.files.trouble import READABLE
 #: Requests that are under way at the same time.
 _TOGETHER = 16
 _WHOLE = "sends whole files only: each read costs all of the file"
-#: What the address of a directory ends with: to one without it, most web servers answer where to
-#: ask, and that takes a second request.
+#: Appended to addresses of directories: most web servers redirect a request without it.
 _SLASH = {"http": "/", "https": "/"}
 #: Names that a directory may have, and notes that are kept.
 MOST_NAMES, _MOST_NOTES = 100_000, 100
@@ -51,13 +50,13 @@ class RemoteServer:
         open_filesystem: Callable[[RemotePath], Any],
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """``open_filesystem`` gives a file system of fsspec for an address, or raises; ``jitter``
-        gives numbers from 0 to 1: many readers of one server must not come back at once."""
+        """``open_filesystem`` returns a file system of fsspec for an address, or raises; ``jitter``
+        returns numbers from 0 to 1, so that many readers of one server do not retry at once."""
         self.root = RemotePath(*address.parts[:2])
         self.clock: Clock = SystemClock()
         self.asked = self.reads = self.bytes_read = 0
-        """Pages of names and single files that were asked for; ranges that came, and their bytes.
-        Providers charge for these."""
+        """Listing pages and single look-ups requested; ranges received, and their bytes. Providers
+        charge for these."""
         self.whole_files = False
         """Whether it sent a whole file where a range was asked for."""
         self._address = address
@@ -67,21 +66,21 @@ class RemoteServer:
         self._notes: tuple[Note, ...] = ()
         self._bounds: dict[tuple[Path, str], Note] = {}
         self._failures = 0
-        """One after the other."""
+        """Consecutive ones."""
         self._retry_at = -math.inf
         """When to try again (monotonic)."""
         self._wrong = ""
         self._since = 0.0
-        """When it went wrong, seconds since the epoch."""
+        """When the present failure began, seconds since the epoch."""
         self._lock = threading.RLock()
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What is wrong with the server, or is over, and what it has more of than is read."""
+        """Present or past trouble with the server, and what is not read for its size."""
         return (*self._notes, *self._bounds.values())
 
     def limit(self, path: Path, message: str) -> None:
-        """Note that not all that there is at a path is read."""
+        """Note that what is at a path is not read completely."""
         if len(self._bounds) < _MOST_NOTES:
             self._bounds[path, message] = Note(path, None, Level.WATCH, message)
 
@@ -152,8 +151,8 @@ class RemoteServer:
     def _round(
         self, method: str, asked: Sequence[tuple[Path, dict[str, Any]]], ending: str = ""
     ) -> list[Any]:
-        """The answers to some questions, or an OSError of one path in the place of its answer;
-        ``ending`` follows each path. Raises StoreError."""
+        """Call ``method`` for each (path, options); the result for a path may be an OSError.
+        ``ending`` is appended to each path. Raises StoreError."""
         with self._lock:
             now = self.clock.monotonic()
             if now < self._retry_at:
@@ -164,7 +163,7 @@ class RemoteServer:
                 if method != "cat_file":
                     self._fs.invalidate_cache()
                 calls = [(self.name_of(path) + ending, options) for path, options in asked]
-                answers = _answers(self._fs, method, calls)
+                answers = _results(self._fs, method, calls)
             except Exception as error:  # noqa: BLE001 - each package has errors of its own
                 answers = [error]
             found = [translated(a) if isinstance(a, Exception) else a for a in answers]
@@ -197,8 +196,8 @@ class RemoteServer:
             self._fs = None  # a connection that broke does not come back
 
 
-def _answers(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
-    """The results of calls of a method, or exceptions in their place."""
+def _results(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
+    """Results of calls of a method of a file system; exceptions in place of failed ones."""
     if fs.async_impl and len(calls) > 1:
         from fsspec.asyn import sync  # of an extra
 
@@ -217,14 +216,15 @@ def _answers(fs: Any, method: str, calls: Sequence[tuple[str, dict[str, Any]]]) 
     found: list[Any] = []
     for name, options in calls:
         try:
-            found.append(getattr(fs, method)(name, **options, **_not_ahead(fs, method)))
+            found.append(getattr(fs, method)(name, **options, **_without_read_ahead(fs, method)))
         except Exception as error:  # noqa: BLE001, PERF203 - each package has errors of its own
             found.append(error)
+
     return found
 
 
-def _not_ahead(fs: Any, method: str) -> dict[str, Any]:
-    """Options by which what follows a range is not read, too, where reading opens the file."""
+def _without_read_ahead(fs: Any, method: str) -> dict[str, Any]:
+    """Options that switch read-ahead off, for file systems that open the file to read a range."""
     from fsspec import AbstractFileSystem  # of an extra
 
     opens = method == "cat_file" and type(fs).cat_file is AbstractFileSystem.cat_file
@@ -233,7 +233,7 @@ def _not_ahead(fs: Any, method: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RemoteCosts:
-    """Requests to one server: so far, and by the minute from now on."""
+    """Requests to one server: so far, and expected per minute."""
 
     lists: int
     """Listings and look-ups of single files."""
@@ -241,7 +241,7 @@ class RemoteCosts:
     """Ranges of bytes."""
     bytes_read: int
     least: int
-    """Listings and look-ups by the minute while everything is quiet."""
+    """Listings and look-ups per minute while everything is quiet."""
     most: int
     """The same while every directory changes."""
     whole_files: bool = False

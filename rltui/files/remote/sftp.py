@@ -23,9 +23,9 @@ from rltui.core.address import RemotePath
 #: Seconds to connect, and for one answer.
 _CONNECT_S = 10.0
 _ANSWER_S = 30.0
-#: Seconds for ``ssh -G``, which connects to nobody.
+#: Seconds for ``ssh -G``, which makes no connection.
 _LONG_S = 10.0
-#: What stands for host, port, user and name on the command line in a proxy command.
+#: Placeholders for host, port, user and the name on the command line in a proxy command.
 _TOKEN = re.compile(r"%([%hnpr])")
 
 
@@ -60,7 +60,7 @@ class KnownHostSftp(SFTPFileSystem):  # type: ignore[misc]
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **_: Any
     ) -> bytes:
-        """The bytes of a range; its parts are asked for at once, not one after the other."""
+        """The bytes of a range, by concurrent requests for its chunks."""
         with self.ftp.open(path, "rb") as file:
             size = file.stat().st_size or 0
             begin = min(start or 0, size)
@@ -82,7 +82,7 @@ def connected(path: RemotePath) -> KnownHostSftp:
 
 @dataclass(frozen=True, slots=True)
 class SshSettings:
-    """What ssh would do."""
+    """How ssh would connect to a host."""
 
     host: str
     port: int | None = None
@@ -94,13 +94,13 @@ class SshSettings:
     known_hosts: tuple[str, ...] = ()
     """Files that exist."""
     proxy: str = ""
-    """A command of the shell whose input and output is the connection; "" for none."""
+    """A shell command whose standard input and output are the connection; "" for none."""
 
 
 def ssh_settings(
     host: str, port: int | None, user: str | None, environ: Mapping[str, str]
 ) -> SshSettings:
-    """What ``~/.ssh/config`` makes of a host; just the arguments where ssh does not say."""
+    """Resolve a host by ``~/.ssh/config``; just the arguments where ssh cannot be run."""
     try:
         words = shlex.split(environ.get("RLTUI_SSH") or "ssh")
     except ValueError:
@@ -121,7 +121,7 @@ def ssh_settings(
 
 
 def _parsed(said: str, asked: SshSettings, words: Sequence[str]) -> SshSettings:
-    """The output of ``ssh -G``; ``words`` run ssh."""
+    """Parse the output of ``ssh -G``; ``words``: the command that runs ssh."""
     pairs = [line.partition(" ")[::2] for line in said.splitlines()]
     one = dict(reversed(pairs))  # the first of several counts
     if "hostname" not in one:

@@ -1,4 +1,4 @@
-"""What a server says about its files, in the shape of ``os.stat_result`` and ``os.DirEntry``."""
+"""Status of remote files, in the shape of ``os.stat_result`` and ``os.DirEntry``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rltui.files.remote.server import pages
 
 #: Size of a file that the server lists without one.
 UNKNOWN = -1
-#: Where file systems of fsspec put what changes with the content, and when it changed.
+#: Keys under which file systems of fsspec give a version of the content, and its change time.
 _VERSIONS = ("ETag", "etag", "generation", "blob_id", "version_id", "md5Hash", "Content-MD5")
 _TIMES = ("LastModified", "last_modified", "mtime", "updated", "modified", "created")
 _HTTP_TIME = "Last-Modified"
 #: Protocols of stores that list a whole tree by its prefix.
 FLAT = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "r2"})
-#: What has been quiet for some time is asked about when it has been so for this part longer, at
-#: most this many seconds.
+#: A quiet path is asked about again after this share of the time for which it has been quiet, at
+#: most after so many seconds.
 _SHARE = 0.1
 MOST_PAUSE_S = 60.0
 #: Changes when the content of a file does: size, modification time (ns), version.
@@ -56,7 +56,7 @@ class RemoteStatus:
         return stat.S_ISDIR(self.st_mode)
 
     def itself(self) -> RemoteStatus:
-        """As of an entry that was listed with it."""
+        """Itself: the ``stat`` of an entry that was listed with its status."""
         return self
 
     @property
@@ -67,15 +67,15 @@ class RemoteStatus:
 
 @dataclass(frozen=True, slots=True)
 class RemoteEntry:
-    """A name in a directory of a server or of another host, which follow links."""
+    """A name in a remote directory; the server or host follows links."""
 
     name: str
     path: str
     """Its address."""
     mode: int
-    """What it is; of another host, a link to a directory is no directory."""
+    """Its ``st_mode``; on another host, a link to a directory is no directory."""
     stat: Callable[[], RemoteStatus]
-    """Its status, as listed, or asked for now."""
+    """Returns its status, as listed or requested now."""
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002 - as of DirEntry
         """Whether it is a directory."""
@@ -93,7 +93,7 @@ class RemoteEntry:
 def remote_status(
     path: Path, mode: int, size: int = 0, modified_ns: int = 0, version: str = ""
 ) -> RemoteStatus:
-    """The status of a path, whose device is that of its server or host."""
+    """Status of a path; the device number stands for its server or host."""
     device = -1 - abs(hash(path.parts[:2]))
     return RemoteStatus(mode, device, hash(str(path)), size, modified_ns, version)
 
@@ -134,15 +134,15 @@ def _time_of(info: Mapping[str, Any]) -> int:
     return int(seconds * 1e9) if math.isfinite(seconds) and abs(seconds) < 1e11 else 0
 
 
-def top_of(path: Path, known: Mapping[Path, Answer]) -> Path:
-    """The uppermost of the directories above a path that were listed."""
+def top_of(path: Path, known: Mapping[Path, CachedLookup]) -> Path:
+    """The uppermost listed directory from which all directories down to ``path`` were listed."""
     while path.parent in known and path.parent != path:
         path = path.parent
     return path
 
 
-def below(top: Path, known: Mapping[Path, Answer]) -> list[Path]:
-    """The directories that were listed, from ``top`` down."""
+def below(top: Path, known: Mapping[Path, CachedLookup]) -> list[Path]:
+    """All listed directories from ``top`` down."""
     found, at = [top], 0
     while at < len(found):
         directory, at = found[at], at + 1
@@ -151,8 +151,8 @@ def below(top: Path, known: Mapping[Path, Answer]) -> list[Path]:
     return found
 
 
-def pages_of(top: Path, known: Mapping[Path, Answer]) -> int | None:
-    """About how many pages a listing of a whole tree takes; None where some of it has not been
+def pages_of(top: Path, known: Mapping[Path, CachedLookup]) -> int | None:
+    """About how many pages a listing of a whole tree takes; None where a part of it has not been
     listed, and may hold any number of objects."""
     count = 0
     for directory in below(top, known):
@@ -167,8 +167,8 @@ def pages_of(top: Path, known: Mapping[Path, Answer]) -> int | None:
 def names_by_directory(
     top: Path, name: str, listed: Mapping[str, Mapping[str, Any]]
 ) -> dict[Path, dict[str, RemoteStatus]]:
-    """The names in each directory from ``top`` down, which the file system calls ``name``;
-    ``listed``: the ``info`` of each object by its name."""
+    """Group a flat listing by directory, from ``top`` down. ``name``: how the file system calls
+    ``top``; ``listed``: object name -> its ``info``."""
     found: dict[Path, dict[str, RemoteStatus]] = {top: {}}
     for full, info in listed.items():
         above, _, rest = full.partition(f"{name}/")
@@ -186,28 +186,29 @@ def names_by_directory(
 
 
 @dataclass(slots=True)
-class Answer:
-    """Names of a directory, or the status of one file under the name ``""``."""
+class CachedLookup:
+    """A cached listing of a directory, or the status of one file under the name ``""``."""
 
     found: dict[str, RemoteStatus] = field(default_factory=dict)
     error: OSError | None = None
-    """Why there is no answer."""
+    """Why the look-up failed."""
     asked: float = -math.inf
-    """When it was asked for (monotonic)."""
+    """When it was requested (monotonic)."""
     changed: float = 0.0
     """When it last changed, as far as is known (monotonic; may be before the start)."""
     used: float = -math.inf
-    """When somebody wanted it last (monotonic)."""
+    """When it was last used (monotonic)."""
 
     def due(self, pace_s: float) -> float:
-        """When to ask again (monotonic)."""
+        """When to request it again (monotonic)."""
         quiet = _SHARE * (self.asked - self.changed)
         return self.asked + max(pace_s, min(quiet, MOST_PAUSE_S))
 
     def renewed(
         self, found: dict[str, RemoteStatus], error: OSError | None, now: float, wall: float
-    ) -> Answer:
-        """The answer at ``now``; ``wall``: seconds since the epoch."""
+    ) -> CachedLookup:
+        """The result of a new request at ``now`` (monotonic); ``wall``: the same moment in seconds
+        since the epoch."""
         changed = self.changed
         found = {name: _dated(s, self.found.get(name), wall) for name, s in found.items()}
         stamps = ({n: s.stamp for n, s in x.items()} for x in (found, self.found))
@@ -217,7 +218,7 @@ class Answer:
         elif type(error) is not type(self.error) or next(stamps) != next(stamps):
             changed = now
 
-        return Answer(found, error, now, changed, self.used)
+        return CachedLookup(found, error, now, changed, self.used)
 
 
 def _dated(status: RemoteStatus, before: RemoteStatus | None, wall: float) -> RemoteStatus:

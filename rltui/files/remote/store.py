@@ -1,10 +1,10 @@
-"""Files of servers and buckets, asked for no more often than needed.
+"""Files of servers and buckets, with as few requests as possible.
 
-Directories are listed, at most every few seconds and ever more rarely while they are quiet: one
-answer has the size and version of all their files. Bytes are read in ranges. Nothing is kept on
-disk, nothing is ever written, and credentials are the business of fsspec and its packages.
+Directories are listed every few seconds at most, and ever more rarely while they are quiet: one
+listing has the size and version of all files in them. Bytes are read in ranges. Nothing is kept on
+disk, nothing is ever written, and fsspec and its packages handle credentials.
 
-While a server cannot be used, its files are as they were, and :attr:`RemoteStore.notes` says why.
+While a server cannot be used, its files stay as they were, and :attr:`RemoteStore.notes` says why.
 fsspec is an extra, and so is the package of most protocols: imported when an address needs it.
 """
 
@@ -32,7 +32,7 @@ from rltui.files.remote.status import (
     FLAT,
     MOST_PAUSE_S,
     UNKNOWN,
-    Answer,
+    CachedLookup,
     RemoteEntry,
     RemoteStatus,
     Stamp,
@@ -47,14 +47,14 @@ from rltui.files.remote.status import (
 PACE_S = 5.0
 #: A server's clock that is off by more than this is noted and made up for, in seconds.
 _SKEW_S = 60.0
-#: Directories or files that are asked about in one round.
+#: Directories or files that are requested in one round.
 _ROUND = 128
 #: Beginnings of files that are kept, and bytes of each.
 MOST_KEPT, KEPT_BYTES = 256, 1 << 16
-#: Files whose news are asked for in one round, and bytes of each.
+#: Files whose new bytes are requested in one round, and bytes of each.
 _NEWS_FILES, _NEWS_BYTES = 64, 1 << 18
 _MISSING = FileNotFoundError(errno.ENOENT, "no such file or directory")
-#: Requests of one search to a web server about what was not known before.
+#: Most requests of one search to a web server about unknown paths.
 _WEB, MOST_SEARCHED = ("http", "https"), 2000
 _SPENT = (
     f"the search ended after {MOST_SEARCHED:,} requests: there may be more logs; name a directory "
@@ -62,13 +62,13 @@ _SPENT = (
 )
 
 Names = dict[str, RemoteStatus]
-#: Asks about some paths; an OSError in the place of an answer concerns that path alone.
+#: Looks some paths up; an OSError in the place of a result concerns that path alone.
 AskAll = Callable[[Sequence[Path]], list[Names | OSError]]
 
 
 class RemoteStore:
-    """What is known of one server or bucket. Thread-safe; a thread that finds another one asking
-    takes what was known before."""
+    """Caches listings of one server or bucket. Thread-safe; while one thread sends a request, the
+    others use older listings."""
 
     def __init__(self, server: RemoteServer) -> None:
         self.skew_s = 0.0
@@ -76,35 +76,35 @@ class RemoteStore:
         self.pace_s = PACE_S
         """Seconds between two listings of a directory that changes."""
         self._server = server
-        self._directories: dict[Path, Answer] = {}
-        self._files: dict[Path, Answer] = {}
+        self._directories: dict[Path, CachedLookup] = {}
+        self._files: dict[Path, CachedLookup] = {}
         self._beginnings: OrderedDict[Path, tuple[RemoteStatus, bytes]] = OrderedDict()
         """First bytes of files, kept for a while: formats ask for them in turn, and all of a small
         file is read next."""
         self._followed: dict[Path, tuple[int, Stamp | None]] = {}
-        """Where the next read of a file begins, when it is not of this stamp."""
+        """File -> where its next read begins, and the stamp up to which it has been read."""
         self._news: dict[Path, tuple[RemoteStatus, int, bytes]] = {}
-        """What such files have got, asked for with the first of them that was read."""
+        """New bytes of followed files, requested together with those of another one."""
         self._search_cost = self._searches = 0
-        """Requests of a search about what was not known before."""
+        """Requests of the present search about unknown paths; number of searches."""
         self._lock = threading.RLock()
 
     def use(self, clock: Clock, pace_s: float) -> None:
-        """Go by this clock, and list at most every ``pace_s`` seconds."""
+        """Set the clock, and the least seconds between two listings of a directory."""
         self._server.clock, self.pace_s = clock, pace_s
 
     def monotonic(self) -> float:
-        """The time by the clock that it goes by."""
+        """Monotonic time of its clock, seconds."""
         return self._server.clock.monotonic()
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What is wrong with the server, or is over."""
+        """Present or past trouble with the server."""
         return self._server.notes
 
     def is_spent(self, *, begins: bool = False) -> bool:
-        """Whether a search is to ask for nothing new: a web server may make names up without end.
-        One that ``begins`` may ask again, unless the one before was ended by this."""
+        """Whether a search has reached its limit of requests: a web server may invent names without
+        end. ``begins``: count anew, unless the last search was ended by the limit."""
         root = self._server.root
         cost = self._server.requests if self._searches <= 1 else self._search_cost
         spent = root.scheme in _WEB and cost >= MOST_SEARCHED
@@ -117,7 +117,7 @@ class RemoteStore:
         return spent
 
     def costs(self) -> RemoteCosts:
-        """What was asked so far, and what following it will cost. Does no I/O."""
+        """Requests so far, and those that following costs from now on. Does no I/O."""
         known, server = self._directories, self._server
         tops = {top_of(path, known) for path in known}
         lists = sum(min(len(below(t, known)), self._pages(t) or sys.maxsize) for t in tops)
@@ -135,8 +135,8 @@ class RemoteStore:
     # -- what is there ------------------------------------------------------------------------
 
     def status(self, path: Path) -> RemoteStatus:
-        """Of a file or directory, as of the newest listing, or of those of the directories above
-        it from the first that was listed. Raises OSError."""
+        """Status of a file or directory: from the listing of its directory, or of those above it
+        that are known, else by a look-up of its own. Raises OSError."""
         known = self._directories
         if path not in known and path.parent in known:
             found = self._names(path.parent).get(path.name)
@@ -156,6 +156,7 @@ class RemoteStore:
             if not found.is_directory:
                 return found if found.st_size != UNKNOWN else self._looked_up(path)
             self._names(RemotePath(*path.parts[: depth + 1]))
+
         return self._looked_up(path)
 
     def entries(self, path: Path) -> list[RemoteEntry]:
@@ -166,7 +167,7 @@ class RemoteStore:
         ]
 
     def is_directory(self, path: Path) -> bool:
-        """As far as is known without asking, else asks. Raises OSError."""
+        """Whether a path is a directory, from known listings where possible. Raises OSError."""
         if path in self._directories:
             return self._directories[path].error is None
         above = self._directories.get(path.parent)
@@ -174,8 +175,8 @@ class RemoteStore:
         return (known or self.status(path)).is_directory
 
     def expect(self, directories: Iterable[Path], wanted: Callable[[str], bool]) -> None:
-        """These directories will be listed next, and the beginnings of their files of ``wanted``
-        names be read. Asks for all of that at once where that is quicker. Never raises."""
+        """Prefetch directories that will be listed next, and the beginnings of their files of
+        ``wanted`` names, where concurrent requests are quicker. Never raises."""
         with self._lock:
             fresh = [p for p in directories if p not in self._directories]
             if self.is_spent() or not self._server.asks_together or len(fresh) < 2:
@@ -190,12 +191,12 @@ class RemoteStore:
                 ]
                 self._read_together(files[: MOST_KEPT // 2])
             except OSError:
-                return  # who wants one of them asks again
+                return  # the caller's own request reports it
 
     # -- bytes --------------------------------------------------------------------------------
 
     def follow(self, path: Path, begin: int, stamp: Stamp | None) -> None:
-        """The next read of a file will be from ``begin`` to its end, when its stamp changes."""
+        """Announce that a file will be read from ``begin`` on when its stamp is not ``stamp``."""
         self._followed[path] = begin, stamp
 
     def read(self, path: Path, begin: int, end: int | None) -> bytes:
@@ -216,7 +217,7 @@ class RemoteStore:
             return self._read_together([(path, begin, end), *others])
 
     def _grown(self, path: Path) -> list[Range]:
-        """The ranges of other files to ask for with one of ``path``."""
+        """Ranges of other followed files that have grown, to request together with ``path``."""
         found: list[Range] = []
         if path not in self._followed:
             return found
@@ -229,7 +230,7 @@ class RemoteStore:
         return found
 
     def _read_together(self, ranges: Sequence[Range]) -> bytes:
-        """Read some ranges, keep them, and return the first. Raises its OSError."""
+        """Read ranges, cache the others and return the first. Raises OSError of the first."""
         states = [self._known(path) for path, _, _ in ranges]
         self._search_cost += sum(path not in self._followed for path, _, _ in ranges)
         answers = self._server.ranges(ranges) if ranges else [b""]
@@ -249,7 +250,7 @@ class RemoteStore:
         return answers[0]
 
     def _known(self, path: Path) -> RemoteStatus | None:
-        """The status of a file as it was listed last."""
+        """The newest known status of a file, without a request."""
         above = self._directories.get(path.parent)
         found = above.found.get(path.name) if above is not None else None
         if found is None or found.st_size == UNKNOWN:
@@ -260,12 +261,12 @@ class RemoteStore:
     # -- the server's clock -------------------------------------------------------------------
 
     def local_time(self, modified: float) -> float:
-        """A time of the server's clock by the clock of this machine."""
+        """Convert a time of the server's clock to the local clock, seconds since the epoch."""
         return min(modified - self.skew_s, self._server.clock.now())
 
     def changed_now(self, modified: float) -> None:
-        """A file that the server says was ``modified`` then grew just now, between two listings:
-        that shows how its clock goes."""
+        """Estimate the server's clock from a file that grew since the last listing, and whose new
+        time of modification is ``modified``."""
         ahead = modified - self._server.clock.now()
         off = abs(ahead) if ahead > 0 else max(0.0, -ahead - 2 * self.pace_s)
         if off > _SKEW_S or (self.skew_s and abs(ahead - self.skew_s) > _SKEW_S):
@@ -283,9 +284,9 @@ class RemoteStore:
 
         return self._answer(self._files, path, look_up).found[""]
 
-    def _answer(self, known: dict[Path, Answer], path: Path, ask: AskAll) -> Answer:
-        """What is known of a path, or what the server says if it is time to ask: then about all
-        others whose time has come, too."""
+    def _answer(self, known: dict[Path, CachedLookup], path: Path, ask: AskAll) -> CachedLookup:
+        """The cached result for a path, renewed if it is due, together with all others that are
+        due."""
         answer, now = known.get(path), self.monotonic()
         if answer is None or now >= answer.due(self.pace_s):
             if self._lock.acquire(blocking=answer is None):
@@ -300,7 +301,9 @@ class RemoteStore:
 
         return answer
 
-    def _renew_due(self, known: dict[Path, Answer], path: Path, ask: AskAll, now: float) -> None:
+    def _renew_due(
+        self, known: dict[Path, CachedLookup], path: Path, ask: AskAll, now: float
+    ) -> None:
         before = known.get(path)
         if before is not None and now < before.due(self.pace_s):
             return  # another thread has asked
@@ -319,8 +322,8 @@ class RemoteStore:
                 raise
 
     def _renew_tree(self, path: Path, due: int) -> bool:
-        """List all of a tree, if that takes fewer requests than the ``due`` directories. Raises
-        StoreError."""
+        """List a whole tree if that takes fewer requests than the ``due`` directories; returns
+        whether it did. Raises StoreError."""
         known = self._directories
         pages = self._pages(top := top_of(path, known)) if due > 1 else None
         if pages is None or pages >= due:
@@ -335,18 +338,18 @@ class RemoteStore:
         return True
 
     def _pages(self, top: Path) -> int | None:
-        """Pages of a listing of a whole tree; None where there is no such thing, and where ``top``
+        """Pages of a listing of a whole tree; None where the store has no such listing or ``top``
         has not been listed."""
         flat = isinstance(top, RemotePath) and top.scheme in FLAT
         return pages_of(top, self._directories) if flat and top in self._directories else None
 
-    def _renew(self, known: dict[Path, Answer], paths: Sequence[Path], ask: AskAll) -> None:
-        """Ask about some paths. Raises StoreError."""
+    def _renew(self, known: dict[Path, CachedLookup], paths: Sequence[Path], ask: AskAll) -> None:
+        """Request some paths and cache the results. Raises StoreError."""
         self._search_cost += sum(p not in known for p in paths)
         answers = ask(paths)
         now, wall = self.monotonic(), self._server.clock.now()
         for path, found in zip(paths, answers, strict=True):
-            before = known.get(path) or Answer()
+            before = known.get(path) or CachedLookup()
             error, names = (found, {}) if isinstance(found, OSError) else (None, found)
             known[path] = before.renewed(names, error, now, wall)
 
@@ -375,7 +378,7 @@ class RemoteStore:
         return found
 
 
-#: The package of a protocol, beside fsspec. Of others fsspec says it, once it is there.
+#: Protocol -> package that it needs besides fsspec. fsspec itself names those of other protocols.
 _PACKAGES = {
     "sftp": "paramiko",
     **dict.fromkeys(("s3", "s3a"), "s3fs"),
@@ -400,7 +403,7 @@ def store_of(path: Path) -> RemoteStore:
 
 
 def connect(path: Path, clock: Clock, pace_s: float) -> RemoteStore:
-    """The store of a path, which from now on goes by this clock and pace. Makes no request.
+    """The store of a path, with its clock and pace set. Makes no request.
 
     Raises UsageError when what it needs is not installed.
     """

@@ -1,7 +1,7 @@
-"""Follows one growing file of a server or bucket, by ranges of what was appended.
+"""Follows one growing remote file by reading ranges of what was appended.
 
-Each range begins a few bytes before what is new: where they differ the file was replaced. Its
-beginning is compared now and then, too, and always when it has become shorter.
+Each range repeats the last few bytes before it: if they differ, the file was replaced. The
+beginning of the file is compared now and then, too, and whenever the file has not grown.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
 
 #: Bytes that each range repeats, and of the beginning that is compared.
 _MARK_BYTES, _HEAD_BYTES = 64, 1024
-#: Bytes of a range at most: what follows is kept in memory until it is wanted.
+#: Most bytes of a range: those beyond the caller's budget are kept for the next poll.
 _RANGE_BYTES = 8 << 20
 #: Ranges from one comparison of the beginning to the next.
-_HEAD_TURN = 100
+_HEAD_EVERY = 100
 _NOTHING = Polled()
 
 
 class RemoteTail:
-    """What :class:`rltui.files.tail.Tail` is for local files. Not thread-safe."""
+    """The remote counterpart of :class:`rltui.files.tail.Tail`. Not thread-safe."""
 
     def __init__(
         self,
@@ -44,21 +44,21 @@ class RemoteTail:
         self.size = 0
         self.modified = 0.0
         self.generation = 0
-        """How often the content started over."""
+        """How often the content was replaced."""
         self._store = store or store_of(path)
         self._whole = whole
         self._quiet = whole or rewritten
         self._stamp: Stamp | None = None
-        """Of the file when it had been read to its end, or as far as ``_ahead`` goes."""
+        """Stamp up to which the file has been read, ``_prefetched`` included; None to read on."""
         self._reading: Stamp | None = None
-        """Of the file when it was read last."""
+        """Stamp at the last read."""
         self._retry = -math.inf
-        """When to ask again (monotonic) after a failure."""
-        self._ahead = b""
-        """Bytes that were read behind ``offset``."""
+        """When to read again (monotonic) after a failure."""
+        self._prefetched = b""
+        """Bytes from ``offset`` on that have been read but not returned."""
         self._head = b""
         self._mark = b""
-        self._turn = 0
+        self._ranges_read = 0
         self._trouble = Trouble()
         self._store.follow(path, 0, None)
 
@@ -68,9 +68,8 @@ class RemoteTail:
         return self._trouble.gone
 
     def still(self) -> bool:
-        """Whether the file is unchanged since the last poll, as far as is known; the directory
-        is listed again when it is time for that."""
-        if self._stamp is None or self._ahead:
+        """Whether the newest listing, renewed when due, shows no change since the last poll."""
+        if self._stamp is None or self._prefetched:
             return False
         try:
             return self._store.status(self.path).stamp == self._stamp
@@ -94,8 +93,8 @@ class RemoteTail:
         status = self._store.status(self.path)
         if not stat.S_ISREG(status.st_mode):
             return self._failed("is no longer a file")
-        if self._ahead and (status.stamp == self._stamp or not self._whole):
-            return self._took(self._ahead, budget_bytes, status, False, ())
+        if self._prefetched and (status.stamp == self._stamp or not self._whole):
+            return self._took(self._prefetched, budget_bytes, status, False, ())
         if status.stamp == self._stamp or self._store.monotonic() < self._retry:
             return _NOTHING
         return self._read_on(status, budget_bytes)
@@ -128,23 +127,24 @@ class RemoteTail:
         return self._took(data, budget_bytes, status, bool(why), notes)
 
     def _range(self, begin: int, start: int, size: int, budget_bytes: int) -> bytes:
-        """The bytes from ``begin``: what follows ``start`` is new."""
+        """Read from ``begin``; bytes from ``start`` on are new."""
         end = min(size, start + max(budget_bytes, _RANGE_BYTES))
         return self._store.read(self.path, begin, end)
 
     def _same_beginning(self, status: RemoteStatus) -> bool:
         """Whether the file begins as before; compared rarely where it only seems to have grown."""
-        self._turn += 1
+        self._ranges_read += 1
         grew = status.st_size > self.offset
-        if (grew and self._turn % _HEAD_TURN) or self.offset <= _MARK_BYTES:
+        if (grew and self._ranges_read % _HEAD_EVERY) or self.offset <= _MARK_BYTES:
             return True
         return self._store.read(self.path, 0, len(self._head)) == self._head
 
     def _took(
         self, data: bytes, budget_bytes: int, status: RemoteStatus, restarted: bool, notes: Notes
     ) -> Polled:
-        """Hand over a piece of ``data``, which begins at the offset, and keep the rest."""
-        piece, self._ahead = data[:budget_bytes], data[budget_bytes:]
+        """Return the first ``budget_bytes`` of ``data``, which begins at the offset; keep the
+        rest."""
+        piece, self._prefetched = data[:budget_bytes], data[budget_bytes:]
         if len(self._head) < _HEAD_BYTES:
             self._head += piece[: _HEAD_BYTES - len(self._head)]
         self._mark = (self._mark + piece[-_MARK_BYTES:])[-_MARK_BYTES:]
@@ -154,7 +154,7 @@ class RemoteTail:
             self.modified = self._store.local_time(status.st_mtime)
         more = self.offset < status.st_size
         self._reading = status.stamp
-        self._stamp = status.stamp if self._ahead or not more else None
+        self._stamp = status.stamp if self._prefetched or not more else None
         self._retry = -math.inf if piece else self._store.monotonic() + self._store.pace_s
         begin = 0 if self._whole else self.offset - len(self._mark)
         self._store.follow(self.path, begin, self._stamp)

@@ -1,11 +1,11 @@
-"""The web, whose servers may be broken or hostile: every answer has bounds. Imported when used.
+"""HTTP with bounds on every response: servers may be broken or hostile. Imported when used.
 
-- Lists of names and whole files are read up to a size, ranges as far as they were asked for.
-- What comes packed is unpacked up to a size and a factor; nothing packed is asked for.
-- A server that is silent, or slower than any line, is given up.
-- Redirects to another host go to https alone and take no credentials with them; from a public host
+- Listings and whole files are read up to a size, ranges up to what was requested.
+- No compression is requested; compressed bodies are unpacked up to a size and a factor.
+- A request to a silent or extremely slow server fails.
+- Redirects to another host are followed to https only and without credentials; from a public host
   they never lead to an address of this machine or of a private network, whatever its name is. A
-  server on this machine may lead to another one here.
+  server on this machine may redirect to another one on it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from rltui.files.remote.server import MOST_NAMES
 
 #: Bytes of a list of names, and of a file that is read whole.
 MOST_LISTED, MOST_WHOLE = 16 << 20, 64 << 20
-#: Unpacked bytes for each packed one, and how many of them come for nothing.
+#: Most unpacked bytes for each packed one, and unpacked bytes that are allowed in any case.
 MOST_UNPACKED, FREE_UNPACKED = 100, 1 << 16
 #: Seconds without a byte, or until an answer begins.
 QUIET_S = 30.0
-#: Bytes a second that an answer which goes on has to bring.
+#: Least bytes a second of a response.
 _LEAST_PACE = 1024
 _MOST_REDIRECTS = 5
 _PIECE = 1 << 16
@@ -50,28 +50,28 @@ Address = IPv4Address | IPv6Address
 
 
 class BoundedWeb(HTTPFileSystem):  # type: ignore[misc]
-    """Asks a web server; fsspec makes listings and ranges of the answers."""
+    """fsspec's HTTP file system over a :class:`BoundedSession`."""
 
     cachable = False
 
     def __init__(self, **options: Any) -> None:
         self.noted: dict[str, str] = {}
-        """Address of a list of names -> why not all of it was read."""
+        """Address of a listing -> why not all of it was read."""
         self.requests = 0
         """Sent so far."""
         self.sent_whole = False
         """Whether it sent a whole file where a range was asked for."""
         super().__init__(**options, get_client=self._client)
 
-    async def _client(self, **options: Any) -> Session:
-        return Session(self, options)
+    async def _client(self, **options: Any) -> BoundedSession:
+        return BoundedSession(self, options)
 
 
 class Resolver(aiohttp.ThreadedResolver):  # type: ignore[misc]
-    """Looks names up. A ``strict`` one refuses hosts with an address that is not public."""
+    """Resolves host names. A ``strict`` one refuses hosts with an address that is not public."""
 
     def __init__(self, known: dict[str, set[Address]], *, strict: bool) -> None:
-        """``known`` gets the addresses of each name."""
+        """``known`` is filled: host -> its addresses."""
         super().__init__()
         self._known = known
         self._strict = strict
@@ -90,7 +90,7 @@ class Resolver(aiohttp.ThreadedResolver):  # type: ignore[misc]
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the internet, also where IPv6 wraps one of IPv4."""
+    """Whether an address is public; IPv4 addresses within IPv6 ones count as themselves."""
     if isinstance(address, IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
         if address.teredo is not None:
@@ -109,8 +109,8 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-class Session:
-    """What fsspec asks: as a session of aiohttp, which has no such bounds. Used in its loop."""
+class BoundedSession:
+    """A bounded stand-in for aiohttp's session, used by fsspec in its event loop."""
 
     def __init__(self, web: BoundedWeb, options: dict[str, Any]) -> None:
         self.web = web
@@ -119,18 +119,18 @@ class Session:
         self._own = _session(Resolver(self._known, strict=False), options)
         """For the server that the user named, with the user's options, credentials among them."""
         self._others: dict[bool, aiohttp.ClientSession] = {}
-        """For servers where it leads to; strict ones for those that public servers name."""
+        """Strict or not -> session for targets of redirects; those of public servers are strict."""
 
-    def get(self, url: URL, **options: Any) -> _Asked:
+    def get(self, url: URL, **options: Any) -> _PendingRequest:
         """GET, redirects followed."""
-        return _Asked(self, "GET", url, options)
+        return _PendingRequest(self, "GET", url, options)
 
-    def head(self, url: URL, **options: Any) -> _Asked:
+    def head(self, url: URL, **options: Any) -> _PendingRequest:
         """HEAD, redirects followed."""
-        return _Asked(self, "HEAD", url, options)
+        return _PendingRequest(self, "HEAD", url, options)
 
     @property
-    def _connector(self) -> Session:
+    def _connector(self) -> BoundedSession:
         """What fsspec closes when its loop is gone."""
         return self
 
@@ -144,15 +144,15 @@ class Session:
         for session in (self._own, *self._others.values()):
             await session.close()
 
-    async def answer(self, method: str, url: URL | str, options: dict[str, Any]) -> Answer:
-        """The answer at the end of all redirects. Raises OSError and errors of aiohttp."""
+    async def answer(self, method: str, url: URL | str, options: dict[str, Any]) -> Response:
+        """The response at the end of all redirects. Raises OSError and errors of aiohttp."""
         options.pop("allow_redirects", None)
         at = start = URL(url)
         headers = {"Accept-Encoding": "identity", **(options.pop("headers", None) or {})}
         session = self._own
         strict = False
         for _ in range(_MOST_REDIRECTS + 1):
-            # those of the user are for the server that was named
+            # the user's options, credentials among them, go to the named server only
             more = options if session is self._own else {}
             own = headers
             if session is not self._own:
@@ -165,7 +165,7 @@ class Session:
                 raise StoreError(errno.ETIMEDOUT, f"no answer for {QUIET_S:g} s") from None
             target = got.headers.get("Location") if got.status in _REDIRECTS else None
             if target is None:
-                return Answer(got, self.web, str(url))
+                return Response(got, self.web, str(url))
             got.close()
             strict = strict or self._is_public(at)
             try:
@@ -174,7 +174,9 @@ class Session:
                 raise BoundError(errno.EINVAL, "redirects to what is no web address") from None
             if leads.origin() != start.origin() or session is not self._own:
                 self._check(at, leads, strict=strict)
-                session = self._other(strict=strict)
+                if strict not in self._others:
+                    self._others[strict] = _session(Resolver(self._known, strict=strict), {})
+                session = self._others[strict]
             at = leads
         raise BoundError(errno.ELOOP, f"redirects more than {_MOST_REDIRECTS} times")
 
@@ -183,7 +185,9 @@ class Session:
         host = leads.host or ""
         address = _literal(host)
         here = host == "localhost" or (address is not None and address.is_loopback)
-        if leads.scheme != "https" and not (leads.scheme == "http" and here and self._is_here(at)):
+        before = self._addresses(at)
+        from_here = bool(before) and all(a.is_loopback for a in before)
+        if leads.scheme != "https" and not (leads.scheme == "http" and here and from_here):
             raise BoundError(errno.EACCES, f"redirects to {leads.scheme}://{host}: only https is")
         if strict and (here or (address is not None and not is_public(address))):
             raise BoundError(errno.EACCES, f"redirects to {host}, which is no public host")
@@ -196,15 +200,6 @@ class Session:
     def _is_public(self, url: URL) -> bool:
         return any(map(is_public, self._addresses(url)))
 
-    def _is_here(self, url: URL) -> bool:
-        found = self._addresses(url)
-        return bool(found) and all(a.is_loopback for a in found)
-
-    def _other(self, *, strict: bool) -> aiohttp.ClientSession:
-        if strict not in self._others:
-            self._others[strict] = _session(Resolver(self._known, strict=strict), {})
-        return self._others[strict]
-
 
 def _session(resolver: Resolver, options: dict[str, Any]) -> aiohttp.ClientSession:
     given = {
@@ -216,21 +211,23 @@ def _session(resolver: Resolver, options: dict[str, Any]) -> aiohttp.ClientSessi
     return aiohttp.ClientSession(**given)
 
 
-class _Asked:
-    """A request that was not made yet: awaited, or entered."""
+class _PendingRequest:
+    """A request that is sent when it is awaited or entered."""
 
-    def __init__(self, session: Session, method: str, url: URL, options: dict[str, Any]) -> None:
+    def __init__(
+        self, session: BoundedSession, method: str, url: URL, options: dict[str, Any]
+    ) -> None:
         self._asked = session, method, url, options
-        self._answer: Answer | None = None
+        self._answer: Response | None = None
 
-    async def _ask(self) -> Answer:
+    async def _ask(self) -> Response:
         session, method, url, options = self._asked
         return await session.answer(method, url, options)
 
-    def __await__(self) -> Generator[Any, None, Answer]:
+    def __await__(self) -> Generator[Any, None, Response]:
         return self._ask().__await__()
 
-    async def __aenter__(self) -> Answer:
+    async def __aenter__(self) -> Response:
         self._answer = await self._ask()
         return self._answer
 
@@ -239,15 +236,15 @@ class _Asked:
             await self._answer.__aexit__()
 
 
-class Answer:
-    """What a server answers; its body is read when it is wanted, as far as it is."""
+class Response:
+    """A response whose body is read on demand and within bounds."""
 
     def __init__(self, got: aiohttp.ClientResponse, web: BoundedWeb, name: str) -> None:
         self._got, self._web, self._name = got, web, name
         self.status, self.headers, self.url = got.status, got.headers, got.url
         self.raise_for_status = got.raise_for_status
 
-    async def __aenter__(self) -> Answer:
+    async def __aenter__(self) -> Response:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -257,7 +254,7 @@ class Answer:
         self._got.release()
 
     async def text(self, **_: object) -> str:
-        """A page with the links of a list of names, and nothing else."""
+        """The links of a listing as a minimal HTML page."""
         page, whole = await self._body(0, MOST_LISTED)
         if not whole:
             self._web.noted[self._name] = f"lists more than {MOST_LISTED >> 20} MB of names"
@@ -269,7 +266,7 @@ class Answer:
         return "".join(f'<a href="{link}">\n' for link in links)
 
     async def read(self) -> bytes:
-        """A file, or the part of it that was asked for."""
+        """A file, or the range of it that was requested."""
         if self.status >= 400:
             return b""
         asked = self._got.request_info.headers.get("Range", "").removeprefix("bytes=")
@@ -287,7 +284,7 @@ class Answer:
         return data
 
     async def _body(self, skipped: int, most: int) -> tuple[bytes, bool]:
-        """At most so many bytes after those that are skipped, and whether that is all."""
+        """At most ``most`` bytes after the ``skipped`` ones, and whether the body ended there."""
         found = bytearray()
         async for piece in self._unpacked():
             cut = min(skipped, len(piece))
@@ -319,7 +316,7 @@ class Answer:
                 yield out
 
     async def _pieces(self) -> AsyncIterator[bytes]:
-        """The bytes as they come. Raises StoreError when the server takes too long."""
+        """The bytes as they arrive. Raises StoreError when the server is silent or too slow."""
         loop, came = asyncio.get_running_loop(), 0
         until = begun = loop.time() + QUIET_S
         while True:

@@ -47,7 +47,7 @@ from rltui.pages.run.tab import (
     tag_to_chart,
 )
 from rltui.session import RunView
-from rltui.session.limits import stage_limits
+from rltui.session.limits import session_limits
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
@@ -322,7 +322,7 @@ def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> li
 
     if not found:
         return []
-    note = f"emptiest, mean and fullest, newest {stage_limits().recent} {run.step_word}s"
+    note = f"emptiest, mean and fullest, newest {session_limits().stages.recent} {run.step_word}s"
     lines = [heading("Spread", width, view, note)]
 
     for load in found:

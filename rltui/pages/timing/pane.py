@@ -45,7 +45,7 @@ from rltui.pages.timing.timing_table import (
     stages_head,
 )
 from rltui.session import RunView
-from rltui.session.limits import stage_limits
+from rltui.session.limits import session_limits
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
@@ -91,7 +91,7 @@ def timing_layout(width: int, height: int, rows: int) -> TimingLayout:
 
 def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> list[Line]:
     """The time of a step now and usually, and a bar of its stages."""
-    newest = f"median of the newest {min(stage_limits().recent, len(found.steps))}"
+    newest = f"median of the newest {min(session_limits().stages.recent, len(found.steps))}"
     line: Line = [("One step", TITLE)]
     for text, look in [*_step_words(run, found, view), (newest, MUTED)]:
         if line_width(line) + cell_width(text) + 2 > width:
@@ -112,7 +112,7 @@ def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False
         usual = numbers.duration(whole.usual, tenths=True)
         steps = f"{run.step_word}s {numbers.step_range(*found.usual_steps)}"
         text = f"{numbers.factor(whole.drift).lstrip('× ')} × its usual {usual} ({steps})"
-        as_usual = stage_limits().as_usual
+        as_usual = session_limits().stages.as_usual
         if 1 / as_usual < whole.drift < as_usual:
             text = f"as usual ({steps})"
         line.append((words(text), MUTED))

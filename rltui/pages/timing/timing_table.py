@@ -41,7 +41,7 @@ from rltui.pages.findings.lines import heading
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.run.metric_table import section_line, spark_head, spark_line
 from rltui.session import RunView
-from rltui.session.limits import stage_limits
+from rltui.session.limits import session_limits
 
 #: Stages with a colour of their own; what is left shares the last one.
 NAMED = 5
@@ -214,7 +214,7 @@ def _per_token(value: float, logged: bool) -> str:
 
 
 def _is_material(drift: float) -> bool:
-    limit = stage_limits().slower
+    limit = session_limits().stages.slower
     return drift > limit or drift < 1 / limit
 
 

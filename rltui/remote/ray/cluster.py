@@ -66,7 +66,7 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """Of the head, as the cluster calls it; that of the command line where it does not say."""
+        """Address of the head as the cluster reports it, else that of the command line."""
         with suppress(Exception):
             return clean(str(ray.get_runtime_context().gcs_address)) or self._named
         return self._named
@@ -77,7 +77,7 @@ class Cluster:
         return str(ray.__version__)
 
     def ship_code(self) -> bool:
-        """Connect anew such that Ray copies rltui to the nodes; False if it has done so."""
+        """Reconnect so that Ray copies rltui to the nodes; False if done before."""
         if self._ships:
             return False
         self._ships = True
@@ -106,7 +106,7 @@ class Cluster:
             "num_cpus": 0,
             "scheduling_strategy": where,
             "max_restarts": 0,
-            "max_concurrency": 2,  # a turn, and something aside
+            "max_concurrency": 2,  # fetch_news and handle
         }
         return ray.remote(cls).options(**options).remote(*arguments)
 
@@ -114,9 +114,9 @@ class Cluster:
         """Begin a call of the actor's ``fetch_news``."""
         return actor.fetch_news.remote(patience_s, looks=looks)
 
-    def aside(self, actor: Any, asked: ToPlace | Search) -> Any:
-        """Begin a call of the actor's ``aside``."""
-        return actor.aside.remote(asked)
+    def handle(self, actor: Any, asked: ToPlace | Search) -> Any:
+        """Begin a call of the actor's ``handle``."""
+        return actor.handle.remote(asked)
 
     def function(self, function: Any, num_cpus: float = 1.0) -> Any:
         """A remote function."""
@@ -127,7 +127,7 @@ class Cluster:
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def wait(self, calls: Sequence[Any], timeout_s: float) -> list[Any]:
-        """Those of the calls under way that have ended, at least one unless time is over."""
+        """The calls that have ended: at least one, unless ``timeout_s`` passes first."""
         if not calls:
             time.sleep(timeout_s)
             return []

@@ -1,4 +1,4 @@
-"""Speaks to Ray: chooses who reads what, and hands on what the nodes send."""
+"""Assigns places to the nodes of a Ray cluster and forwards what the nodes send."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _START_S = 60.0
 _NODES_S, _PLACES_S = 2.0, 10.0
 #: Seconds for which a node may wait for news in one call.
 _PATIENCE_S = 5.0
-#: Seconds until it looks up from calls under way.
+#: Longest wait for calls under way in one step, seconds.
 _WAIT_S = 0.2
-#: Seconds without a word to the session's process.
+#: Seconds of silence after which the session's process gets a sign of life.
 _ALIVE_S = 5.0
 #: Seconds until a reader that ended is started again: doubled each time, up to the second.
 _RETRY_S, _MOST_RETRY_S = 1.0, 30.0
@@ -48,29 +48,27 @@ _LEFT = "has left the cluster"
 
 
 class ClockOffset:
-    """Measured by calls: what a call does happens after it was sent and before its answer comes.
-
-    So each call gives bounds, which are as far apart as the call was on its way.
-    """
+    """Offset of a node's clock, bounded by calls: a node reads its clock after a call was sent and
+    before the result arrives."""
 
     def __init__(self) -> None:
-        self.ahead_s = (-math.inf, math.inf)
-        """Seconds by which it is ahead, at least and at most."""
+        self.bounds_s = (-math.inf, math.inf)
+        """Seconds by which the node's clock is ahead: (at least, at most)."""
 
     def measured(self, sent: float, received: float, there: tuple[float, float]) -> None:
-        """Take a call into account: times here, and ``there`` at its beginning and its end; all
-        in seconds since the epoch."""
+        """Narrow the bounds by a call: local times when it was sent and received, and the node's
+        times ``there`` at its beginning and end; all in seconds since the epoch."""
         begun, ended = there
         least, most = ended - received, begun - sent
         if least > most:
             return  # one of the clocks was set meanwhile
-        narrowed = max(least, self.ahead_s[0]), min(most, self.ahead_s[1])
-        self.ahead_s = narrowed if narrowed[0] <= narrowed[1] else (least, most)
+        narrowed = max(least, self.bounds_s[0]), min(most, self.bounds_s[1])
+        self.bounds_s = narrowed if narrowed[0] <= narrowed[1] else (least, most)
 
 
 @dataclass(slots=True)
 class _PlaceRecord:
-    """A place, and who reads it."""
+    """A place and the node that reads it."""
 
     place: Place
     label: str
@@ -89,13 +87,13 @@ class _NodeRecord:
     called_at: float = 0.0
     """Time when that began, seconds since the epoch."""
     asked: deque[ToPlace | Search] = field(default_factory=deque)
-    aside: Any = None
-    """The call for the first of these, while news are waited for."""
+    request: Any = None
+    """The call for the first of ``asked`` that is under way."""
     clock: ClockOffset = field(default_factory=ClockOffset)
     facts: NodeFacts | None = None
     seen: dict[tuple[int, str, str], Place] = field(default_factory=dict)
     told: set[int] = field(default_factory=set)
-    """Places that the session knows to be read by this actor."""
+    """Numbers of the places that the session was told this actor reads."""
     channels: set[int] = field(default_factory=set)
     looked: bool = False
     look_at: float = 0.0
@@ -106,8 +104,8 @@ class _NodeRecord:
 
 
 class Driver:
-    """One call for news and one for anything else per node at a time; hands on what they returned
-    before it asks again."""
+    """Runs at most two calls per node at a time, one for news and one for a request, and forwards
+    a result before it makes the next call."""
 
     def __init__(
         self,
@@ -127,7 +125,7 @@ class Driver:
         self._spoke_at = 0.0
 
     def receive(self, message: object) -> None:
-        """What the session's process says."""
+        """Handle a message of the session's process."""
         if isinstance(message, Search):
             for number, record in enumerate(self._places):
                 owner = self._nodes.get(record.reader)
@@ -164,7 +162,7 @@ class Driver:
     # -- one round ----------------------------------------------------------------------------
 
     def step(self) -> None:
-        """Ask nodes that are idle, and hand on what one of them returned."""
+        """Call idle nodes and forward what one of them returned."""
         now = self._clock.monotonic()
         if now >= self._nodes_at:
             self._refresh_nodes()
@@ -176,21 +174,21 @@ class Driver:
                 record.called_at = self._clock.now()
                 patience_s = 0.0 if looks else _PATIENCE_S
                 record.call = self._cluster.fetch_news(record.actor, patience_s, looks=looks)
-            if record.aside is None and record.asked and record.actor is not None:
-                record.aside = self._cluster.aside(record.actor, record.asked[0])
+            if record.request is None and record.asked and record.actor is not None:
+                record.request = self._cluster.handle(record.actor, record.asked[0])
 
         calls = {r.call: r for r in self._nodes.values() if r.call is not None}
-        asides = {r.aside: r for r in self._nodes.values() if r.aside is not None}
-        for call in self._cluster.wait([*calls, *asides], _WAIT_S):
+        requests = {r.request: r for r in self._nodes.values() if r.request is not None}
+        for call in self._cluster.wait([*calls, *requests], _WAIT_S):
             if call in calls:
                 self._returned(calls[call])
             else:
-                self._returned_aside(asides[call])
+                self._handled(requests[call])
         if now - self._spoke_at >= _ALIVE_S:
             self.say(Alive())
 
     def say(self, message: object) -> None:
-        """Send to the session's process; waits while that takes no more."""
+        """Send to the session's process; blocks while its socket is full."""
         self._send(message)
         self._spoke_at = self._clock.monotonic()
 
@@ -200,7 +198,7 @@ class Driver:
         self._cluster.close()
 
     def _returned(self, record: _NodeRecord) -> None:
-        """Hand on the news of a node."""
+        """Forward the news of a node."""
         call, record.call = record.call, None
         try:
             fetched = self._cluster.result(call)
@@ -217,14 +215,14 @@ class Driver:
         if fetched.places is not None:
             self._note_places(record, fetched.places)
             record.clock.measured(record.called_at, self._clock.now(), fetched.clock)
-            ahead_s = record.clock.ahead_s
-            facts = NodeFacts(record.node, len(record.seen), ahead_s, fetched.memory_bytes)
+            clock_offset_s = record.clock.bounds_s
+            facts = NodeFacts(record.node, len(record.seen), clock_offset_s, fetched.memory_bytes)
             if facts != record.facts:
                 record.facts = facts
                 self.say(facts)
 
     def _note_places(self, record: _NodeRecord, places: tuple[Place, ...]) -> None:
-        """Have a node read what it sees and nobody else reads."""
+        """Assign to a node the places that it sees and no other node reads."""
         record.look_at = self._clock.monotonic() + _PLACES_S
         record.seen |= {place.key: place for place in places}
         if record.trouble or not record.looked:
@@ -240,8 +238,8 @@ class Driver:
             if self._places[number].reader in ("", record.node.id) and number not in record.told:
                 self._assign(number, record)
 
-    def _returned_aside(self, record: _NodeRecord) -> None:
-        call, record.aside = record.aside, None
+    def _handled(self, record: _NodeRecord) -> None:
+        call, record.request = record.request, None
         asked = record.asked.popleft()
         try:
             found = self._cluster.result(call)
@@ -269,7 +267,7 @@ class Driver:
     # -- nodes and their trouble --------------------------------------------------------------
 
     def _refresh_nodes(self) -> None:
-        """Look which nodes there are. Others that see the places of one that has gone read on."""
+        """Update the list of nodes; places of a node that has left go to another that sees them."""
         self._nodes_at = self._clock.monotonic() + _NODES_S
         nodes = self._cluster.nodes()
         for gone in self._nodes.keys() - nodes.keys():
@@ -301,7 +299,7 @@ class Driver:
         self._nodes_at = 0.0  # the node may be gone
 
     def _ship(self) -> bool:
-        """Have Ray copy rltui to the nodes, and begin anew; False if it has done so before."""
+        """Have Ray copy rltui to the nodes and restart all actors; False if done before."""
         if not self._cluster.ship_code():
             return False
         for record in self._nodes.values():
@@ -309,7 +307,7 @@ class Driver:
         return True
 
     def _end(self, record: _NodeRecord, why: str) -> None:
-        """End the actor of a node; another one begins where it ended."""
+        """End the actor of a node; the next one resumes where it ended."""
         self._end_channels(record, why)
         if record.actor is not None:
             self._cluster.end([record.actor])
@@ -318,7 +316,7 @@ class Driver:
         record.told.clear()
 
     def _end_channels(self, record: _NodeRecord, why: str) -> None:
-        asked, record.asked, record.aside = record.asked, deque(), None
+        asked, record.asked, record.request = record.asked, deque(), None
         for channel in record.channels:
             self.say(ChannelLost(channel, f"{record.node.name}: {why}"))
         record.channels.clear()

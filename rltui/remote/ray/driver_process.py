@@ -1,4 +1,4 @@
-"""The process that speaks to Ray, as the session's process sees it."""
+"""The driver's process and the socket to it; :func:`serve` is what runs there."""
 
 from __future__ import annotations
 
@@ -39,9 +39,16 @@ class DriverProcess:
         self._connection = Connection(os.dup(here.fileno()))
         self._lock = threading.Lock()
         self.received = 0
-        """Bytes that it has sent."""
+        """Bytes that the driver has sent."""
         with there:
-            self._launch(there)
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "rltui.remote.ray", str(there.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[there.fileno()],
+                start_new_session=True,  # ctrl+c of the terminal is for the session's process
+            )
         self.send(opening)
 
     def send(self, message: object) -> None:
@@ -65,23 +72,13 @@ class DriverProcess:
         raise LostError("it does not answer")
 
     def end(self, *, at_once: bool = False) -> None:
-        """Have it end its actors and itself, or Ray end them because it is killed ``at_once``;
-        another thread may wait for its messages, so the connection is closed with this object."""
+        """Have the driver end its actors and itself, or kill it ``at_once``, and Ray ends them.
+
+        The connection is closed with this object: another thread may still wait for messages."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._reap(0.0 if at_once else _STOP_S)
-
-    def _launch(self, there: socket.socket) -> None:
-        command = [sys.executable, "-m", "rltui.remote.ray", str(there.fileno())]
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[there.fileno()],
-            start_new_session=True,  # ctrl+c of the terminal is for the session's process
-        )
 
     def _reap(self, patience_s: float) -> None:
         try:
@@ -98,8 +95,9 @@ def serve(
     on_over: Callable[[], None] = lambda: None,
     clock: Clock | None = None,
 ) -> None:
-    """Until the other side of ``connection`` has closed it; ``on_over`` is called then, in a
-    thread. ``connect`` gives the cluster of an address, and raises ClusterError."""
+    """Serve the session's process until it closes ``connection``; then a thread calls ``on_over``.
+
+    ``connect`` returns the cluster of an address, and raises ClusterError."""
     opening = connection.recv()
     assert isinstance(opening, Opening)
     said: SimpleQueue[object] = SimpleQueue()

@@ -27,7 +27,7 @@ class Place:
     """A directory or file to read on one or several nodes."""
 
     logdir: int
-    """Number of the logdir that means it."""
+    """Number of the logdir that it belongs to."""
     path: Path
     """Absolute, on the node."""
     identity: str
@@ -35,7 +35,7 @@ class Place:
     shared: bool
     """Whether it lies on a file system of the network, so that no node owns it."""
     inside: str = ""
-    """What distinguishes it from other places of the logdir on the node, in the names of runs."""
+    """Prefix of its runs' names, which tells apart the places of one logdir on the node."""
     prefix: str = ""
     """Only runs whose name begins so are read."""
 
@@ -76,7 +76,7 @@ class Opening:
     """Of the cluster: ``auto``, or HOST:PORT of its Ray Client server."""
     reads: Wanted
     places: tuple[tuple[Place, str], ...] = ()
-    """The known places in the order of their numbers, with their labels."""
+    """(place, label) of the known places, in the order of their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Say which runs there are, and of which files."""
+    """Asks which runs there are, and of which files."""
 
     place: int = 0
     at: Place | None = None
-    """To a node: the place as it sees it."""
+    """The place as the node sees it; None on the way to the driver."""
 
 
 # -- from the driver to the session's process ---------------------------------------------------
@@ -113,7 +113,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class NewPlace:
-    """A place, whose number is that of those before plus one."""
+    """A new place, which gets the next number."""
 
     place: Place
     label: str
@@ -122,17 +122,17 @@ class NewPlace:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """Who reads a place from now on, or why nobody does. Channels are opened anew."""
+    """Which node reads a place from now on, or why none does. Its channels are reopened."""
 
     place: int
     node: str
-    """Its id; empty for nobody."""
+    """Its id; empty for none."""
     trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FromPlace:
-    """Bytes of a channel, which may end."""
+    """Bytes of a channel."""
 
     channel: int
     data: bytes
@@ -142,8 +142,7 @@ class FromPlace:
 
 @dataclass(frozen=True, slots=True)
 class ChannelLost:
-    """A channel has ended with its actor. If it brought the news of a place, that is assigned
-    again."""
+    """A channel has ended with its actor. If it was following a place, that is assigned again."""
 
     channel: int
     why: str
@@ -164,14 +163,14 @@ class NodeFacts:
     node: Node
     places: int
     """Places that it has, whoever reads them."""
-    ahead_s: tuple[float, float]
+    clock_offset_s: tuple[float, float]
     """Its clock is ahead of the one here by at least and at most so many seconds."""
     memory_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """Every node was searched for the places; or it failed."""
+    """The driver has searched every node for places, or has failed."""
 
     failure: str = ""
     address: str = ""
@@ -182,7 +181,7 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a place has, as its node says."""
+    """The runs of a place, listed by its node."""
 
     place: int
     runs: tuple[RunFiles, ...] = ()
@@ -195,10 +194,10 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Alive:
-    """There is nothing else to say."""
+    """Sign of life of the driver."""
 
 
-# -- from a node to the driver, beside these -----------------------------------------------------
+# -- from a node to the driver -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

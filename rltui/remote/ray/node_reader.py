@@ -1,7 +1,7 @@
 """Reads logs on one node. The driver makes it an actor; it knows nothing of Ray.
 
-Every call returns soon, and only one of each method is under way at a time: what nobody asks for
-stays in bounded buffers, and the streams then wait.
+Every call returns soon, and only one call of each method is under way at a time. Streams write into
+bounded buffers and block while these are full.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class NodeReader:
         self._channels: dict[int, Channel] = {}
 
     def fetch_news(self, patience_s: float, *, looks: bool) -> NodeNews:
-        """The news of all channels, and of the places if it ``looks``, else it waits so long for
-        news."""
+        """Return the news of all channels. If ``looks``: at once and with the places of the node;
+        else wait up to ``patience_s`` seconds for news."""
         begun = time.time()
         places = self._places() if looks else None
         self._news.clear()
@@ -70,8 +70,8 @@ class NodeReader:
         self._returned = time.monotonic()
         return NodeNews(news, places, __version__, (begun, time.time()), _resident())
 
-    def aside(self, asked: ToPlace | Search) -> Searched | None:
-        """Do something else, while a turn waits for news."""
+    def handle(self, asked: ToPlace | Search) -> Searched | None:
+        """List the runs of a place, or feed bytes to a channel, while ``fetch_news`` waits."""
         if isinstance(asked, Search):
             return None if asked.at is None else _searched(asked.place, asked.at, self._reads)
         channel = self._channels.get(asked.channel)
@@ -108,7 +108,7 @@ class NodeReader:
 
 
 class Channel:
-    """A stream in threads of its own: a place that hangs holds up no other one."""
+    """A stream in a thread of its own, so that a hanging place delays no other one."""
 
     def __init__(self, number: int, place: Place, reads: Wanted, news: threading.Event) -> None:
         """``news`` is set when :meth:`fetch` has some."""
@@ -127,14 +127,14 @@ class Channel:
         threading.Thread(target=self._run, name="rltui-place", daemon=True).start()
 
     def feed(self, data: bytes) -> None:
-        """Bytes of the other side; what is malformed ends the stream."""
+        """Feed bytes of the session; malformed ones end the stream."""
         try:
             self._stream.feed(data)
         except WireError:
             self.close()
 
     def fetch(self) -> FromPlace | None:
-        """What the stream has written; None for nothing."""
+        """Return what the stream has written; None for nothing."""
         with self._lock:
             data, ended, self._waiting = self._waiting, self._ended, b""
             self._lock.notify_all()
@@ -185,7 +185,7 @@ def _searched(number: int, place: Place, reads: Wanted) -> Searched:
 
 
 def _resident() -> int:
-    """Bytes of this process in memory; 0 where the system does not tell."""
+    """Resident bytes of this process; 0 where unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     except OSError:
@@ -194,7 +194,7 @@ def _resident() -> int:
 
 
 def _written(number: int) -> Iterator[Place]:
-    """What Ray's workers print and hold open for writing on this node."""
+    """Places of what Ray's workers print, and of logs that they hold open, on this node."""
     logs = _SESSION_LOGS
     try:
         own = Path("/proc/self/fd/1").readlink()  # Ray redirects the output of this process, too
@@ -246,7 +246,7 @@ def place_at(logdir: int, path: Path, inside: str = "", prefix: str = "") -> Pla
 
 
 def expanded(text: str) -> Path:
-    """A path as of this node: ``~`` and environment variables stand for what they are here."""
+    """A path with ``~`` and environment variables expanded on this node."""
     rest = os.path.expandvars(text.lstrip("/"))
     if rest.startswith("~"):
         return Path(rest).expanduser()

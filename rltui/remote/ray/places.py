@@ -1,4 +1,4 @@
-"""What the session's process knows of the places on a cluster: a conversation with each."""
+"""The places on a cluster as the session's process knows them, with a conversation about each."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from rltui.remote.ray.message import (
     Searched,
     ToPlace,
 )
+from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.rereading import ReadFiles
 from rltui.remote.wire import Kind
 from rltui.remote.wire.messages import Again, Found, Read, State
-from rltui.remote.wishes import Wishes
 
 #: Name of the output of a worker, by its id, job and process id: too long to be read.
 _WORKER = re.compile(r"\bworker-([0-9a-f]{4})[0-9a-f]{52}-([0-9a-f]{8})-(\d+)")
-#: A node that sends nothing of what was asked for so many seconds is not waited for.
+#: Seconds to wait for a node that has been asked something.
 _PATIENCE_S = 60.0
 #: How often a place is opened again when files are read once.
 _MOST_FAILURES = 3
@@ -45,7 +45,7 @@ UNREACHABLE = "the cluster cannot be reached"
 
 
 class PlacePaths(Paths):
-    """Those of a place: paths and runs begin with what people call its node."""
+    """Paths of a place: local paths and run names begin with the name of its node."""
 
     def __init__(self, authority: str, place: Place, label: str) -> None:
         """``label``: the name of the node; empty where none owns the place."""
@@ -56,11 +56,11 @@ class PlacePaths(Paths):
         self._front = "/".join(clean(x) for x in (label, place.inside.strip("/")) if x)
 
     def translated(self, path: Path) -> RemotePath:
-        """A path of the node, as people see it."""
+        """The address of a path of the node."""
         return self._root.joinpath(*path.parts[1:])
 
     def there(self, path: Path) -> Path:
-        """What it is called on the node."""
+        """The path on the node that an address means."""
         return Path("/", *path.parts[len(self._root.parts) :])
 
     def key(self, key: RunKey) -> RunKey:
@@ -76,13 +76,13 @@ class Channel:
     """A :class:`~rltui.remote.conversation.Transport` that the driver carries."""
 
     def __init__(self, number: int, place: int, send: Callable[[object], bool]) -> None:
-        """``send`` gives the driver a message; False where there is none."""
+        """``send`` passes a message to the driver; returns False where none runs."""
         self.number = number
         self._place = place
         self._send = send
         self._opens = True
         self.came: SimpleQueue[FromPlace | ChannelLost] = SimpleQueue()
-        """What :meth:`receive` is to hand over."""
+        """What :meth:`receive` returns or raises next."""
 
     def send(self, data: bytes) -> None:
         """Send all bytes. If the driver is lost, :meth:`receive` says so."""
@@ -103,43 +103,43 @@ class Channel:
         return news.data
 
     def close(self) -> None:
-        """Wake whoever waits; the node ends it when nothing is asked for a while."""
+        """Wake a waiting :meth:`receive`; the node ends an idle channel by itself."""
         self.came.put(ChannelLost(self.number, "the reader was stopped"))
 
     def release(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""
 
 
 @dataclass(slots=True)
 class PlaceState:
-    """A place, the conversation about it, and how far its files came."""
+    """A place, the conversation about it, and how far its files have been read."""
 
     place: Place
     paths: PlacePaths
     talk: Conversation | None = None
     channel: int = 0
-    """That of the conversation."""
+    """Number of the conversation's channel."""
     far: State = field(default_factory=State)
-    """What the node said last."""
+    """Newest state that the node sent."""
     files: ReadFiles = field(default_factory=ReadFiles)
     found: tuple[RunKey, ...] | None = None
     """Runs of the newest search, None before it."""
     runs: set[RunKey] = field(default_factory=set)
     """The session's keys of all runs that were ever there."""
     asked: bool = False
-    """Whether the node waits to be told which of them to read."""
+    """Whether the node waits for a choice among ``found``."""
     chosen: list[int] = field(default_factory=list)
     node: str = ""
     """Id of the node that is to read it; empty for none."""
     searched: Searched | None = None
-    """What it has, if only that was asked for."""
+    """Result of a :class:`Search` request."""
     trouble: str = ""
     """Why no node reads it."""
     failure: str = ""
     """Why its node cannot read it."""
     failures: int = 0
     ended: bool = False
-    """Whether all was read, once."""
+    """Whether all has been read, where files are read once."""
 
     @property
     def wrong(self) -> str:
@@ -151,10 +151,12 @@ class Places:
     """Turns the messages of the driver into batches and notes. Used by one thread, read by
     others."""
 
-    def __init__(self, authority: str, wishes: Wishes, send: Callable[[object], bool]) -> None:
-        """``send`` gives the driver a message; False where there is none."""
+    def __init__(
+        self, authority: str, options: ReaderOptions, send: Callable[[object], bool]
+    ) -> None:
+        """``send`` passes a message to the driver; returns False where none runs."""
         self._authority = authority
-        self._wishes = wishes
+        self._options = options
         self._send = send
         self.places: list[PlaceState] = []
         """In the order of their numbers."""
@@ -163,21 +165,21 @@ class Places:
         self.nodes: dict[str, NodeFacts] = {}
         """By their ids."""
         self.trouble: dict[str, str] = {}
-        """What is wrong with nodes, by their names; empty where that is over."""
+        """Node name -> what is wrong with it; empty once it is fine again."""
         self._keys: frozenset[RunKey] = frozenset()
         self._wanted: frozenset[RunKey] = frozenset()
         self._complete = False
-        """Whether the runs of all places were known once: names depend on all of them."""
+        """Whether all places have been searched: names of runs depend on all of them."""
         self._task: Read | None = None
-        """None: nothing yet."""
+        """How to read; None before :meth:`begin`."""
 
     @property
     def known(self) -> tuple[tuple[Place, str], ...]:
-        """For a driver that begins: the places in the order of their numbers."""
+        """(place, label) in the order of their numbers, for a new driver."""
         return tuple((p.place, p.paths.label) for p in self.places)
 
     def begin(self, *, follow: bool) -> None:
-        """Read what nodes have, and go on if it is to be followed."""
+        """Begin to read every place; ``follow``: go on at the end of its files."""
         self._task = Read(follow)
         for number, place in enumerate(self.places):
             if place.node and place.talk is None:
@@ -185,13 +187,14 @@ class Places:
 
     @property
     def ended(self) -> bool:
-        """Whether all has been read once, as far as that is possible."""
+        """Whether every place has been read to its end, or cannot be read."""
         return all(p.ended or p.wrong for p in self.places)
 
     # -- what the driver says -----------------------------------------------------------------
 
     def receive(self, message: object) -> Iterable[Batch]:
-        """What a message says, as batches with the session's keys and paths; take all of them."""
+        """Handle a message of the driver; returns batches with the session's keys and paths, all of
+        which must be consumed."""
         if isinstance(message, FromPlace):
             return self._heard(message)
         if isinstance(message, ChannelLost):
@@ -213,6 +216,7 @@ class Places:
             self.nodes[message.node.id] = message
         elif isinstance(message, Alive):
             self._choose(whatever=True)
+
         return []
 
     def _assign(self, assigned: Assigned) -> list[Batch]:
@@ -228,14 +232,14 @@ class Places:
         return list(self._noted(place, Level.OK, READABLE)) if before else []
 
     def _open(self, number: int, place: PlaceState) -> None:
-        """Begin a conversation with the node that reads a place, from what is known."""
+        """Begin a conversation about a place, which resumes where its files have been read to."""
         channel = Channel(next(self._numbers), number, self._send)
         place.channel = channel.number
-        place.talk = Conversation(channel, 1, self._wishes, lambda _: place.paths, place.far)
-        place.talk.request(place.files.known, chooses=self._wishes.choose is not None)
+        place.talk = Conversation(channel, 1, self._options, lambda _: place.paths, place.far)
+        place.talk.request(place.files.known, chooses=self._options.choose is not None)
 
     def _heard(self, news: FromPlace) -> Iterator[Batch]:
-        """What the bytes of a channel say."""
+        """Decode the bytes of a channel into batches of the runs that are wanted."""
         waiting = self._rereads.get(news.channel)
         if waiting is not None:
             waiting.came.put(news)
@@ -246,10 +250,13 @@ class Places:
         failure = "its reader ended" if news.ended else ""
         try:
             for event in place.talk.feed(news.data):
-                if isinstance(event, Batch):
-                    yield from self._received(place, event)
-                else:
+                if not isinstance(event, Batch):
                     self._note(place, event)
+                    continue
+                batch = place.paths.batch(event)
+                place.files.note(event, batch.source.path)
+                if self._wants(batch.run):
+                    yield batch
             place.far = place.talk.state
         except (StreamError, SourceError) as error:
             failure = str(error)
@@ -259,15 +266,8 @@ class Places:
             if self._follows:
                 self._send(Failed(self.places.index(place)))
 
-    def _received(self, place: PlaceState, there: Batch) -> Iterator[Batch]:
-        """A batch as of the node, if its run is to be read."""
-        batch = place.paths.batch(there)
-        place.files.note(there, batch.source.path)
-        if self._wants(batch.run):
-            yield batch
-
     def _note(self, place: PlaceState, event: Event) -> None:
-        """How far a node is."""
+        """Handle an event that is no batch."""
         if isinstance(event, Found):
             place.found, place.asked = event.runs, True
             place.runs.update(map(place.paths.key, event.runs))
@@ -279,14 +279,15 @@ class Places:
             place.ended = True
 
     def _wants(self, key: RunKey) -> bool:
-        return self._wishes.choose is None or key in self._wanted
+        return self._options.choose is None or key in self._wanted
 
     @property
     def _follows(self) -> bool:
         return self._task is not None and self._task.follow
 
     def _lose(self, lost: ChannelLost) -> None:
-        """An actor has ended; another one reads on, but not for ever what is read once."""
+        """An actor has ended: another one goes on, unless files are read once and it failed too
+        often."""
         if (waiting := self._rereads.get(lost.channel)) is not None:
             waiting.came.put(lost)
         for place in self.places:
@@ -297,7 +298,7 @@ class Places:
                     place.trouble = lost.why
 
     def lost(self, why: str) -> list[Batch]:
-        """The cluster is lost: nobody reads any place."""
+        """The cluster is lost: mark all places as unread; returns batches with notes."""
         found: list[Batch] = []
         for channel in self._rereads.copy().values():
             channel.came.put(ChannelLost(channel.number, why))
@@ -307,7 +308,8 @@ class Places:
         return found
 
     def _noted(self, place: PlaceState, level: Level, message: str) -> Iterator[Batch]:
-        """A note on each run of a place, which is complete as it is while nobody reads it."""
+        """Batches with a note for each run of a place. While no node reads it, its runs count as
+        complete."""
         noted: set[RunKey] = set()
         for batch in place.files.known:
             if not self._wants(place.paths.key(batch.run)):
@@ -320,9 +322,9 @@ class Places:
                 yield place.paths.batch(replace(batch, notes=notes, more=more))
 
     def _choose(self, *, whatever: bool = False) -> None:
-        """Choose what to read, as soon as no search of a node is awaited, or ``whatever``; and
-        tell the nodes."""
-        choose = self._wishes.choose
+        """Once all places have been searched, or any has if ``whatever``: choose the runs to read
+        and tell the nodes."""
+        choose = self._options.choose
         if not self._complete:
             searched = [p.found is not None for p in self.places if not p.wrong]
             self._complete = any(searched) if whatever else all(searched)
@@ -347,9 +349,9 @@ class Places:
     def wanted(
         self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> tuple[int, Again] | None:
-        """The number of the place that has these files of a run, and what to ask its node; None
-        where that cannot give what was read before. Raises UnreachableError where nobody can be
-        asked now."""
+        """The number of the place that has these files of a run, and the request that reads them
+        again; None where that would not return what was read before. Raises UnreachableError while
+        no node reads the place."""
         generations = tuple(generations)
         for number, place in enumerate(self.places):
             wanted = place.files.wanted(sources, generations, place.paths)
@@ -364,8 +366,8 @@ class Places:
         place = self.places[number]
         channel = Channel(next(self._numbers), number, self._send)
         self._rereads[channel.number] = channel
-        wishes = replace(self._wishes, choose=None)
-        talk = Conversation(channel, 1, wishes, lambda _: place.paths)
+        options = replace(self._options, choose=None)
+        talk = Conversation(channel, 1, options, lambda _: place.paths)
         talk.search(place.files.known)
         return talk
 
@@ -402,7 +404,7 @@ class Places:
         for facts in self.nodes.copy().values():
             node = facts.node.name
             if not self.trouble.get(node):
-                found += clock_note(self._path_of(node), clean(node), *facts.ahead_s)
+                found += clock_note(self._path_of(node), clean(node), *facts.clock_offset_s)
         for place in self.places:
             found += place.far.notes or ()
         for place in self.places:

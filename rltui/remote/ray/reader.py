@@ -17,9 +17,9 @@ from rltui.remote.ray.driver_process import DriverProcess, LostError
 from rltui.remote.ray.message import Looked, Opening, Search, Wanted
 from rltui.remote.ray.places import UNREACHABLE, Places
 from rltui.remote.ray.survey import ClusterFacts, cluster_facts
-from rltui.remote.rereading import Rereading, StreamedReader
+from rltui.remote.reader_options import ReaderOptions
+from rltui.remote.rereading import EndError, Rereading, StreamedReader
 from rltui.remote.wire.messages import Again
-from rltui.remote.wishes import Wishes
 from rltui.sources.follow.queued import BatchQueue, ReaderState
 from rltui.version import __version__
 
@@ -34,33 +34,29 @@ _MOST_FAILURES = 3
 _MISSING = "no node of the cluster has this path"
 
 
-class _EndError(Exception):
-    """All has been read once."""
-
-
 class RayReader(StreamedReader):
     """A :class:`~rltui.sources.follow.queued.Reading` of the logdirs on one cluster."""
 
-    def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
+    def __init__(self, logdirs: Sequence[RemotePath], options: ReaderOptions) -> None:
         """Raises UsageError where Ray is not installed."""
         if find_spec("ray") is None:
             raise UsageError(f"{logdirs[0]}: needs ray: {to_add('ray[client]')}")
         super().__init__(BatchQueue(), "rltui-ray")
         self._logdirs = tuple(logdirs)
-        self._wishes = wishes
+        self._options = options
         places = tuple("" if p.place == "/" else p.place for p in logdirs)
-        self._reads = Wanted(places, __version__, wishes.ends)
-        self._places = Places(logdirs[0].authority, wishes, self._send)
+        self._reads = Wanted(places, __version__, options.ends)
+        self._places = Places(logdirs[0].authority, options, self._send)
         self._rereading: dict[int, Rereading] = {}
         """By the numbers of places."""
         self._driver: DriverProcess | None = None
         self._connected = False
         """Whether the cluster has answered."""
         self._looked: Looked | None = None
-        """Set when every node has been searched."""
+        """The driver's report once every node has been searched."""
         self._follows = True
         self._over = False
-        """Whether all has been read once; runs may still be read again."""
+        """Whether :meth:`read_all` has ended; runs may still be read again."""
 
     # -- once ---------------------------------------------------------------------------------
 
@@ -75,26 +71,26 @@ class RayReader(StreamedReader):
             self._drop_driver()
             raise UnreachableError(f"{self._logdirs[0]}: {error}") from None
         missing = self._missing
-        if missing and not (self._wishes.partial and len(missing) < len(self._logdirs)):
+        if missing and not (self._options.partial and len(missing) < len(self._logdirs)):
             self._drop_driver()
             raise SourceError(f"{missing[0]}: {_MISSING}")
 
     def read_all(self) -> Iterator[Batch]:
-        """Every file of every node to its end. The driver stays: a run may be read again."""
+        """Read every file of every node to its end. The driver stays: runs may be read again."""
         self._follows = False
         self.start()
         try:
             while True:
                 self._queue.wait(None)
                 yield from self._queue.drain()
-        except _EndError:
+        except EndError:
             pass
         failures = self._places.failures
         if failures and not self._places.run_count:
             raise SourceError(failures[0])
 
     def survey(self) -> ClusterFacts:
-        """What every node has; no log is read. Raises UnreachableError."""
+        """List what every node has without reading any log. Raises UnreachableError."""
         places = self._places
         try:
             driver = self._start_driver()
@@ -144,10 +140,11 @@ class RayReader(StreamedReader):
             failures += 1
 
     def _serve_one(self) -> bool:
-        """Queue what the driver says next; False when the thread is to end. Raises LostError."""
+        """Queue the batches of the next message; False when the thread is to end. Raises
+        LostError."""
         if not (self._follows or self._over) and self._places.ended:
             self._over = True
-            self._queue.fail(_EndError())
+            self._queue.fail(EndError())
         driver = self._driver
         return driver is not None and self._put(self._places.receive(driver.receive()))
 
@@ -165,7 +162,7 @@ class RayReader(StreamedReader):
         number, wanted = found
         if number not in self._rereading:
             connect = partial(self._places.connected, number)
-            self._rereading[number] = Rereading(connect, self._queue.tell, self._wishes.clock)
+            self._rereading[number] = Rereading(connect, self._queue.tell, self._options.clock)
         return self._rereading[number], wanted
 
     @property
@@ -175,7 +172,7 @@ class RayReader(StreamedReader):
     # -- driver -------------------------------------------------------------------------------
 
     def _send(self, message: object) -> bool:
-        """Say something to the driver; False where there is none."""
+        """Send a message to the driver; False where none runs."""
         driver = self._driver
         try:
             if driver is not None:
@@ -220,7 +217,7 @@ class RayReader(StreamedReader):
 
     @property
     def state(self) -> ReaderState:
-        """How the logdirs are doing; of the runs of one node nothing is known."""
+        """State of the logdirs, over all nodes."""
         places = self._places
         missing = self._missing if self._looked else ()
         return ReaderState(

@@ -1,4 +1,4 @@
-"""What a cluster consists of and what lies on its nodes, for people."""
+"""Facts about a cluster and the logs on its nodes, for people; and tasks that run there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class HostFacts:
     reader: bool
     """Whether a reader runs there."""
     places: int = 0
-    """Directories and files that it has, whoever reads them."""
+    """Directories and files that it sees, whichever node reads them."""
     runs: int = 0
     """Runs that were found by its reader."""
     files: int = 0
@@ -53,11 +53,11 @@ class ClusterFacts:
     unreadable: tuple[Path, ...]
     """Logs for which the user of a node has no permission."""
     received: int
-    """Bytes that were sent here for it."""
+    """Bytes received from the driver."""
 
 
 def cluster_facts(places: Places, looked: Looked, received: int) -> ClusterFacts:
-    """What nodes have said during a search. ``received``: bytes that came here for it."""
+    """Sum up what the nodes reported. ``received``: bytes received from the driver."""
     runs: list[RunFiles] = []
     unreadable: list[Path] = []
     for place in places.places:
@@ -73,6 +73,7 @@ def cluster_facts(places: Places, looked: Looked, received: int) -> ClusterFacts
     for name, trouble in sorted(places.trouble.items()):
         if trouble and name not in names:
             hosts.append(HostFacts(clean(name), reader=False, trouble=clean(trouble)))
+
     return ClusterFacts(
         address=looked.address,
         version=looked.version,
@@ -84,7 +85,7 @@ def cluster_facts(places: Places, looked: Looked, received: int) -> ClusterFacts
 
 
 def _host(facts: NodeFacts, places: Places, *, alone: bool) -> HostFacts:
-    """A node, which may be ``alone`` with its name."""
+    """Facts about a node; ``alone``: no other node has its name."""
     node = facts.node
     own = [p for p in places.places if p.node == node.id]
     late = [str(p.place.path) for p in own if p.searched is None]
@@ -138,7 +139,7 @@ class TaskCluster:
             raise SourceError(f"--ray: {error}") from None
 
     def _results(self, function: Callable[[T], R], left: dict[int, T]) -> Iterator[R]:
-        """The results of what is left, which is taken away from there."""
+        """Yield results as they arrive; each is removed from ``left``."""
         call = self._cluster.function(_checked_call)
         waiting = {call.remote(__version__, function, item): n for n, item in left.items()}
         while waiting:

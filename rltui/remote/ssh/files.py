@@ -1,7 +1,7 @@
-"""The files of one host, over a connection of its own: samples and settings beside the logs.
+"""Reads files of one host, such as samples and settings, over a connection of its own.
 
-It is opened by the first question, ends there when nobody asks for a minute, and is opened again by
-the next one: so nothing waits behind the batches of the logs.
+The first question opens it; the host ends it after a minute without one, and the next question
+opens it again. So questions never wait behind the batches of the logs.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.remote.status import RemoteEntry, RemoteStatus, remote_status
 from rltui.remote.conversation import Conversation, StreamError
-from rltui.remote.ssh.link import SshPaths, SshProcess
+from rltui.remote.reader_options import ReaderOptions
+from rltui.remote.ssh.connection import SshPaths, SshProcess
 from rltui.remote.wire.messages import MOST_READ, Answer, Question, Sort, What
-from rltui.remote.wishes import Wishes
 
-#: Seconds until an answer must have come, and until a host that did not answer is asked again.
+#: Longest wait for an answer, and pause after a host did not answer, seconds.
 _PATIENCE_S, _PAUSE_S = 60.0, 5.0
-#: Questions on their way at once: so few that nobody waits for somebody to read them.
+#: Questions sent at once: few enough to fit the buffers of pipe and socket.
 _TOGETHER = 100
 #: Bytes of a file that is read whole.
 MOST_WHOLE = 64 << 20
@@ -35,8 +35,8 @@ _Answered = tuple[Answer, bytes]
 
 
 class SshFiles:
-    """A :class:`~rltui.files.disk.Store`. Thread-safe; one question at a time. A question may
-    take long: it belongs on a thread of its own. All methods raise OSError."""
+    """A :class:`~rltui.files.disk.Store`. Thread-safe; one question at a time. Questions may take
+    long, so call it from a worker thread. All methods raise OSError."""
 
     def __init__(self, root: RemotePath, command: Sequence[str], clock: Clock) -> None:
         """``command`` runs ``rltui stream`` on the host of ``root``."""
@@ -46,12 +46,12 @@ class SshFiles:
         self._lock = threading.Lock()
         self._talk: Conversation | None = None
         self._expected: dict[Question, _Answered] = {}
-        """Answers to what will be asked next."""
+        """Answers fetched ahead by :meth:`expect`."""
         self._closes = 0
-        """How often it was closed."""
+        """Number of calls of :meth:`close`."""
         self._refused_at: float | None = None
         self._why = ""
-        """Why the host did not answer then; empty when it did."""
+        """Why the host did not answer the last question; empty when it did."""
 
     # -- files ------------------------------------------------------------------------------
 
@@ -90,8 +90,7 @@ class SshFiles:
         return bytes(found)
 
     def expect(self, directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:  # noqa: ARG002 - as of Store
-        """These directories will be listed next: asks for all of them on one way there and back.
-        Never raises."""
+        """List directories that will be needed next in one round trip. Never raises."""
         self._expected = {}
         if len(directories) < 2:
             return
@@ -107,7 +106,7 @@ class SshFiles:
         return (Note(self._root, None, Level.WATCH, self._why),) if self._why else ()
 
     def is_spent(self, *, begins: bool = False) -> bool:  # noqa: ARG002 - as of Store
-        """False: the user's own host makes nothing up."""
+        """False: only web servers may invent names without end."""
         return False
 
     def costs(self) -> None:
@@ -116,7 +115,7 @@ class SshFiles:
     # -- the connection ---------------------------------------------------------------------
 
     def close(self) -> None:
-        """End the connection, from any thread; a question that waits fails."""
+        """End the connection, from any thread; a question under way fails."""
         self._closes += 1
         talk = self._talk
         if talk is not None:
@@ -144,15 +143,15 @@ class SshFiles:
             try:
                 if self._talk is not None:
                     try:
-                        found = list(self._answers(self._talk, questions))
+                        found = list(self._exchange(self._talk, questions))
                     except StreamError:
                         self._hang_up()  # nobody had asked for a while, or it was lost
                         if self._closes != closes:
                             raise
                 if found is None:
-                    link, wishes = SshProcess(self._command), Wishes(clock=self._clock)
-                    self._talk = Conversation(link, 1, wishes, partial(SshPaths, [self._root]))
-                    found = list(self._answers(self._talk, questions))
+                    link, options = SshProcess(self._command), ReaderOptions(clock=self._clock)
+                    self._talk = Conversation(link, 1, options, partial(SshPaths, [self._root]))
+                    found = list(self._exchange(self._talk, questions))
             except StreamError as error:
                 self._hang_up()
                 self._refused_at, self._why = now, str(error)
@@ -160,7 +159,7 @@ class SshFiles:
             self._refused_at, self._why = None, ""
         return found
 
-    def _answers(self, talk: Conversation, questions: Sequence[Question]) -> Iterator[_Answered]:
+    def _exchange(self, talk: Conversation, questions: Sequence[Question]) -> Iterator[_Answered]:
         """The answers, in order. Raises StreamError."""
         talk.send(*questions)
         missing, end = len(questions), self._clock.monotonic() + _PATIENCE_S

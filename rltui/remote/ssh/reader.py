@@ -1,8 +1,8 @@
 """Reads the logdirs of one host through ``ssh HOST rltui stream``.
 
-The far side finds, reads and decodes; batches arrive here. When the connection is lost, its runs
-get a note, and it is tried again and again: the far side is sent what has arrived of each file and
-goes on from there, so that nothing is lost and nothing comes twice.
+The far side finds, reads and decodes logs and sends batches. When the connection is lost, its runs
+get a note and the reader reconnects: it tells the far side how much of each file has arrived, so
+that no point is lost and none comes twice.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rltui.core.level import Level
 from rltui.files.disk import offer
 from rltui.files.trouble import Notes, Trouble
 from rltui.remote.conversation import Conversation, Paths, StreamError, clock_note
+from rltui.remote.reader_options import NotInstalledError, ReaderOptions
 from rltui.remote.rereading import ReadFiles, Rereading, StreamedReader
+from rltui.remote.ssh.connection import SshPaths, SshProcess, ssh_command
 from rltui.remote.ssh.files import SshFiles
-from rltui.remote.ssh.link import SshPaths, SshProcess, ssh_command
 from rltui.remote.wire.messages import Again, State
-from rltui.remote.wishes import NotInstalledError, Wishes
 from rltui.sources.discovery.run_files import EMPTY
 from rltui.sources.follow.queued import BatchQueue, ReaderState
 
@@ -41,34 +41,34 @@ _NOTED_S = 10.0
 class SshReader(StreamedReader):
     """A :class:`~rltui.sources.follow.queued.Reading` of one host."""
 
-    def __init__(self, logdirs: Sequence[RemotePath], wishes: Wishes) -> None:
+    def __init__(self, logdirs: Sequence[RemotePath], options: ReaderOptions) -> None:
         """Raises UsageError for what is not a host."""
         self._logdirs = tuple(logdirs)
         self._host = logdirs[0].authority
         super().__init__(BatchQueue(), f"rltui-ssh-{self._host}")
         self._command = ssh_command(self._host, [p.place for p in logdirs], os.environ)
-        # an empty file is then no error there, but one missing path does not hide the others
-        partial = wishes.partial and len(logdirs) > 1
-        self._wishes = replace(wishes, waits=True) if partial else wishes
-        self._waits = wishes.waits
+        # the far side then reports missing paths as notes, and the other logdirs are still read
+        partial = options.partial and len(logdirs) > 1
+        self._options = replace(options, waits=True) if partial else options
+        self._waits = options.waits
         self._files = ReadFiles()
         root = RemotePath(*logdirs[0].parts[:2])
-        self._store = SshFiles(root, ssh_command(self._host, ["~"], os.environ), wishes.clock)
+        self._store = SshFiles(root, ssh_command(self._host, ["~"], os.environ), options.clock)
         offer(root, self._store)
-        self._rereading = Rereading(self._connected_again, self._queue.tell, wishes.clock)
-        self._outage = Outage(wishes)
+        self._rereading = Rereading(self._connected_again, self._queue.tell, options.clock)
+        self._outage = Outage(options)
         self._talk: Conversation | None = None
         self._last = State()
-        """What the far side said last, before the present connection."""
+        """Newest state of the connection before the present one."""
         self._paths: Paths
-        self._ahead_s = 0.0
-        """Seconds by which the host's clock is ahead."""
+        self._clock_offset_s = 0.0
+        """Seconds by which the host's clock is ahead of the local one."""
         self._tried = False
-        """Whether it was searched, with whatever success."""
+        """Whether :meth:`scan` was called."""
         self._opening = threading.Lock()
         """Held while a connection is made, which :meth:`stop` then ends."""
         self._searching = False
-        """Whether a thread, not necessarily that of the caller, waits for a search."""
+        """Whether some thread waits for a search."""
 
     # -- once ---------------------------------------------------------------------------------
 
@@ -93,8 +93,7 @@ class SshReader(StreamedReader):
             raise SourceError(f"{self._host}: {text}") from None
 
     def read_all(self) -> Iterator[Batch]:
-        """Every source to its end. What cannot be had because the connection is lost, and lost
-        again, is noted."""
+        """Read every source to its end. If the connection is lost several times, a note says so."""
         if not self._tried:
             self.scan()
         for attempt in range(_ATTEMPTS):
@@ -121,7 +120,7 @@ class SshReader(StreamedReader):
 
     def _connected_again(self) -> Conversation:
         """Another connection, after a search. Raises StreamError and SourceError."""
-        talk = self._conversation(replace(self._wishes, choose=None), State())
+        talk = self._conversation(replace(self._options, choose=None), State())
         try:
             talk.search(self._files.known)
         except BaseException:
@@ -189,15 +188,19 @@ class SshReader(StreamedReader):
 
     @property
     def state(self) -> ReaderState:
-        """That of the far side, and whether it can be reached."""
+        """State of the far side, and whether it can be reached."""
         far, talk, lost = self._far_state, self._talk, self._outage.message
         notes, unclaimed = far.notes or (), far.unclaimed or ()
         if lost:
             first = Note(self._logdirs[0], None, Level.WATCH, lost)
             notes = (first, *(n for n in notes if n.path != first.path))
         else:
-            ahead_s = self._ahead_s
-            notes = (*clock_note(self._logdirs[0], self._host, ahead_s, ahead_s), *notes)
+            clock_offset_s = self._clock_offset_s
+            notes = (
+                *clock_note(self._logdirs[0], self._host, clock_offset_s, clock_offset_s),
+                *notes,
+            )
+
         return ReaderState(
             notes=notes,
             unread=() if lost else self._unread(far),
@@ -218,10 +221,10 @@ class SshReader(StreamedReader):
 
     # -- the connection -----------------------------------------------------------------------
 
-    def _conversation(self, wishes: Wishes, state: State) -> Conversation:
+    def _conversation(self, options: ReaderOptions, state: State) -> Conversation:
         """Raises StreamError where the command cannot be run."""
         paths_of = partial(SshPaths, self._logdirs)
-        return Conversation(SshProcess(self._command), len(self._logdirs), wishes, paths_of, state)
+        return Conversation(SshProcess(self._command), len(self._logdirs), options, paths_of, state)
 
     def _connected(self) -> Conversation:
         """The connection, after a search. Raises StreamError, and SourceError for bad paths."""
@@ -230,7 +233,7 @@ class SshReader(StreamedReader):
         with self._opening:
             if self._stopping.is_set():
                 raise StreamError("stopped")
-            talk = self._talk = self._conversation(self._wishes, self._last)
+            talk = self._talk = self._conversation(self._options, self._last)
             self._searching = True
         try:
             talk.search(self._files.known)
@@ -240,7 +243,7 @@ class SshReader(StreamedReader):
         finally:
             self._searching = False
         assert talk.paths is not None
-        self._paths, self._ahead_s = talk.paths, talk.ahead_s
+        self._paths, self._clock_offset_s = talk.paths, talk.clock_offset_s
         self._note_runs(self._outage.end())
         return talk
 
@@ -258,20 +261,20 @@ class SshReader(StreamedReader):
 
 
 class Outage:
-    """Since when one host cannot be reached, and why."""
+    """Tracks since when and why one host cannot be reached."""
 
-    def __init__(self, wishes: Wishes) -> None:
-        self._clock = wishes.clock
+    def __init__(self, options: ReaderOptions) -> None:
+        self._clock = options.clock
         self._trouble = Trouble()
         self._began = 0.0
         self.since: float | None = None
-        """When it was found to be out of reach, seconds since the epoch; None while it is not."""
+        """When the outage was noticed, seconds since the epoch; None while there is none."""
         self.message = ""
-        """Why it cannot be reached, and since when; empty while it can. Stands behind a path,
-        which names the host."""
+        """Why and since when the host cannot be reached; empty while it can. The path that a note
+        shows before it names the host."""
 
     def begin(self, why: str, what: str = "not reachable") -> None:
-        """An attempt has failed."""
+        """Note a failed attempt."""
         if self.since is None:
             self.since = self._clock.now()
             self._began = self._clock.monotonic()
@@ -279,13 +282,13 @@ class Outage:
         self.message = f"{what} since {at}: {why}"
 
     def for_runs(self) -> Notes:
-        """What its runs are to be noted about an outage that lasts, once."""
+        """Notes for the runs of the host, once per outage, when it has lasted long enough."""
         lasted = self._clock.monotonic() - self._began
         if self.since is None or lasted < _NOTED_S or self._trouble.message:
             return ()
         return self._trouble.failed(self.message)
 
     def end(self) -> Notes:
-        """It can be reached again; returns what its runs are to be noted."""
+        """End the outage; returns notes for the runs of the host."""
         self.since, self.message = None, ""
         return self._trouble.over()

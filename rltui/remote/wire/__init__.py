@@ -1,7 +1,7 @@
-"""What a reader hands over, as bytes: the protocol of ``rltui stream``, see ``docs/remote.md``.
+"""The protocol of ``rltui stream``, which carries batches as bytes: see ``docs/remote.md``.
 
-Whoever decodes takes nothing for granted: sizes are bounded, text is cleaned, kinds of frames that
-are unknown are skipped, and whatever is malformed raises :class:`WireError`.
+Decoders trust nothing: they bound sizes, clean text, skip unknown kinds of frames, and raise
+:class:`WireError` for whatever is malformed.
 """
 
 from rltui.remote.wire.batches import BatchDecoder, BatchEncoder

@@ -1,8 +1,8 @@
-"""Batches as frames, there and back: a JSON record, then the columns of its blocks.
+"""Encodes batches as frames and decodes them: a JSON record, then the columns of its blocks.
 
-Columns compress well, without loss: steps and times are stored as differences; values column by
-column, as float32 where that loses nothing, as whole numbers where they are decimals of few digits;
-and of each array first all lowest bytes, then all second ones, and so on.
+The encoding is lossless and compresses well: steps and times are stored as second differences;
+values column by column, as float32 where that loses nothing, as integers where they are decimals of
+few digits; the bytes of each array are shuffled, all lowest bytes first.
 """
 
 from __future__ import annotations
@@ -36,34 +36,33 @@ from rltui.remote.wire.framing import MOST_PAYLOAD, Frame, Kind
 PART_BYTES = 4 << 20
 #: Characters of a text; each may take 12 bytes.
 MOST_TEXT = 2 << 20
-#: What a record does without, rather than be too large.
+#: Fields that are left out of a record that would be too large, and their names for people.
 _SPARE = {"hparams": "settings", "tail": "its last lines", "notes": "notes"}
-#: Kinds of things that a note about them names.
+#: Kinds of left-out fields that a note names.
 _MOST_NAMED = 4
-#: What items and texts take in memory that wait for the end of their batch, at most; and what one
-#: takes beside its arrays or letters.
+#: Most bytes of items and texts that wait for the end of their batch; and overhead of each one.
 _MOST_WAITING = 1 << 30
 ITEM_BYTES = 512
-#: Lists of tags, and files, that are named once.
+#: Most lists of tags, and most files, that get numbers.
 _MOST_TABLES = 1 << 16
 _MOST_FILES = 1 << 20
-#: What they take in memory, at most; and what a text takes beside its letters.
+#: Most bytes that these take in memory; and overhead of each tag.
 _MOST_TABLE_BYTES = 1 << 29
 _MOST_FILE_BYTES = 1 << 29
 _TEXT_BYTES = 64
 MOST_TAGS = 1 << 17
-#: Digits behind the point that are tried; few, so that they are the same in block after block.
+#: Numbers of decimals that are tried; few, so that consecutive blocks mostly use the same.
 _DIGITS = (0, 3, 6, 9, 12)
 #: Whole numbers below it are exact as float64.
 _EXACT = 2.0**53
-#: Rows that tell most columns of other numbers.
+#: Rows that are checked first: they rule most columns of other numbers out.
 _GLANCE = 8
 _Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
-    """What stays the same from batch to batch of a file; sent once, with the next number."""
+class _FileRecord:
+    """What stays the same in all batches of a file; sent once, and numbered."""
 
     run: RunKey
     run_path: Path
@@ -79,13 +78,13 @@ class _File:
 
 
 @dataclass(frozen=True, slots=True)
-class _Item:
+class _ItemRecord:
     """A block, whose columns follow the record, or a restart."""
 
     rows: Annotated[int, Bounds(0, 1 << 28)] = 0
     tags: Annotated[tuple[str, ...], Bounds(0, MOST_TAGS)] = ()
     table: Annotated[int, Bounds(0, _MOST_TABLES)] | None = None
-    """Number of the list of tags, where it came before."""
+    """Number of a list of tags that was sent before."""
     absent: bool = False
     narrow: object = None
     digits: Annotated[tuple[Signed, ...], Bounds(0, MOST_TAGS)] | None = None
@@ -93,13 +92,13 @@ class _Item:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
-    """Of a batch, whose names its fields have; a frame of kind PART has items and texts alone."""
+class _BatchRecord:
+    """A batch, with its field names; a frame of kind PART has only items and texts."""
 
     file: Annotated[int, Bounds(0, _MOST_FILES)] = 0
     at: tuple[int, int, int, float] = (0, 0, 0, 0.0)
     """Size, offset, records and modification time of the file."""
-    about: _File | None = None
+    about: _FileRecord | None = None
     items: Annotated[tuple[object, ...], Bounds(0, 1 << 24)] = ()
     texts: tuple[TextPoint, ...] = ()
     hparams: dict[str, object] = field(default_factory=dict)
@@ -117,41 +116,40 @@ class _Record:
     finished: bool = False
 
 
-_FILE_FIELDS = tuple(f.name for f in fields(_File))
-_SHARED = tuple(f.name for f in fields(_Record)[5:])
+_FILE_FIELDS = tuple(f.name for f in fields(_FileRecord))
+_SHARED = tuple(f.name for f in fields(_BatchRecord)[5:])
 
 
 class BatchEncoder:
-    """Makes frames of the batches of one stream. Files and lists of tags are sent once, and have
-    numbers from then on."""
+    """Encodes the batches of one stream. Files and lists of tags are sent once and numbered."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[str, ...], int] = {}
         self._room = Room()
-        self._files: dict[_File, int] = {}
+        self._files: dict[_FileRecord, int] = {}
 
     def frames(self, batch: Batch) -> Iterator[Frame]:
-        """The frames of a batch: parts, if it is large, and its end. A note says what was left
-        out because no frame can hold it."""
+        """The frames of a batch: one of kind BATCH, after PARTs if it is large. A note says what
+        was left out because no frame can hold it."""
         missing: dict[str, None] = {}
-        part = _Part()
+        builder = _FrameBuilder()
         for name, head, columns in self._content(batch, missing):
-            if part.size and part.size + ITEM_BYTES + len(head) + len(columns) > PART_BYTES:
-                yield part.frame(Kind.PART, {})
-                part = _Part()
-            part.add(name, head, columns)
+            if builder.size and builder.size + ITEM_BYTES + len(head) + len(columns) > PART_BYTES:
+                yield builder.frame(Kind.PART, {})
+                builder = _FrameBuilder()
+            builder.add(name, head, columns)
         record = self._record(batch)
         _leave_out(record, batch, missing)
-        end = part.frame(Kind.BATCH, record)
+        end = builder.frame(Kind.BATCH, record)
         if len(end.record) + len(end.columns) > MOST_PAYLOAD:
-            yield part.frame(Kind.PART, {})
-            end = _Part().frame(Kind.BATCH, record)
+            yield builder.frame(Kind.PART, {})
+            end = _FrameBuilder().frame(Kind.BATCH, record)
         yield end
 
     def _content(
         self, batch: Batch, missing: dict[str, None]
     ) -> Iterator[tuple[str, bytes, bytes]]:
-        """Items, then texts: name of the list, entry of it, and columns."""
+        """Items, then texts: (name of the list, JSON entry, columns)."""
         for item in batch.items:
             for piece in _pieces(item):
                 if isinstance(piece, Restart):
@@ -183,16 +181,16 @@ class BatchEncoder:
     def _record(self, batch: Batch) -> dict[str, object]:
         source = batch.source
         known = {name: getattr(source, name) for name in _FILE_FIELDS[2:]}
-        file = _File(batch.run, batch.run_path, **known)
+        file = _FileRecord(batch.run, batch.run_path, **known)
         new = file not in self._files
         number = self._files.setdefault(file, len(self._files))
         at = source.size, source.offset, source.records, source.modified
         shared = {name: getattr(batch, name) for name in _SHARED}
-        return record_of(_Record(number, at, file if new else None, **shared))
+        return record_of(_BatchRecord(number, at, file if new else None, **shared))
 
 
-class _Part:
-    """What goes into one frame."""
+class _FrameBuilder:
+    """Collects the entries and columns of one frame."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -200,7 +198,7 @@ class _Part:
         self._columns: list[bytes] = []
 
     def add(self, name: str, entry: bytes, columns: bytes) -> None:
-        """Append an entry of a list, and the columns that belong to it."""
+        """Append an entry to a list, with its columns."""
         self._lists.setdefault(name, []).append(entry)
         self._columns.append(columns)
         self.size += ITEM_BYTES + len(entry) + len(columns)
@@ -213,7 +211,7 @@ class _Part:
 
 
 def _leave_out(record: dict[str, object], batch: Batch, missing: dict[str, None]) -> None:
-    """Take away from a record what would make it too large, and note what is missing."""
+    """Remove from a record what would make it too large, and add a note about what is missing."""
     if len(batch.hparams) > MOST_SETTINGS:
         del record["hparams"]
         missing[_SPARE["hparams"]] = None
@@ -232,7 +230,7 @@ def _leave_out(record: dict[str, object], batch: Batch, missing: dict[str, None]
 
 
 def _pieces(item: Block | Restart) -> Iterator[Block | Restart]:
-    """An item, or the rows of a large block bit by bit."""
+    """An item, or a large block split by rows."""
     if isinstance(item, Restart) or item.nbytes <= PART_BYTES:
         yield item
         return
@@ -245,14 +243,14 @@ def _pieces(item: Block | Restart) -> Iterator[Block | Restart]:
 
 
 class BatchDecoder:
-    """Makes batches of the frames of one stream."""
+    """Decodes the batches of one stream."""
 
     def __init__(self, logdirs: int) -> None:
-        """``logdirs``: how many there are; a run is of one of them."""
+        """``logdirs``: how many there are; each run belongs to one of them."""
         self._logdirs = logdirs
         self._tables: list[tuple[str, ...]] = []
         self._room = Room()
-        self._files: list[_File] = []
+        self._files: list[_FileRecord] = []
         self._file_bytes = 0
         self._items: list[Block | Restart] = []
         self._texts: list[TextPoint] = []
@@ -260,7 +258,7 @@ class BatchDecoder:
 
     def batch_of(self, frame: Frame) -> Batch | None:
         """The batch that a frame of kind BATCH completes; None for a PART. Raises WireError."""
-        found = message_of(_Record, load_json(frame.record))
+        found = message_of(_BatchRecord, load_json(frame.record))
         columns = memoryview(frame.columns)
         for about in found.items:
             item, used = self._item(about, columns)
@@ -280,6 +278,7 @@ class BatchDecoder:
         shared = {name: getattr(found, name) for name in _SHARED}
         items, texts = tuple(self._items), tuple(self._texts)
         self._items, self._texts, self._waiting = [], [], 0
+
         return Batch(file.run, file.run_path, source, items, texts, **shared)
 
     def _wait_with(self, size: int) -> None:
@@ -290,7 +289,7 @@ class BatchDecoder:
     def _item(self, record: Any, columns: memoryview) -> tuple[Block | Restart, int]:
         if not isinstance(record, dict):
             raise WireError("an item is not an object")
-        about = message_of(_Item, record)
+        about = message_of(_ItemRecord, record)
         if about.restart is not None:
             return Restart(about.restart), 0
         tags = about.tags
@@ -305,8 +304,8 @@ class BatchDecoder:
         shape = about.rows, about.absent, about.narrow, about.digits
         return unpack_columns(tags, columns, *shape)
 
-    def _file(self, record: _Record) -> _File:
-        """The file that a record is about."""
+    def _file(self, record: _BatchRecord) -> _FileRecord:
+        """The file of a record, which may introduce it. Raises WireError."""
         file = record.about
         if file is not None:
             if record.file != len(self._files):
@@ -323,13 +322,13 @@ class BatchDecoder:
 
 
 class Room:
-    """Whether one more list of tags is kept and gets a number. Both sides count alike."""
+    """Limits the lists of tags that are numbered. Encoder and decoder must decide alike."""
 
     def __init__(self) -> None:
         self._lists = self._bytes = 0
 
     def takes(self, tags: Sequence[str]) -> bool:
-        """Whether this list is kept, which then counts."""
+        """Whether a list gets a number; counts it if so."""
         size = self._bytes + sum(map(len, tags)) + _TEXT_BYTES * len(tags)
         if self._lists >= _MOST_TABLES or size > _MOST_TABLE_BYTES:
             return False
@@ -358,6 +357,7 @@ def pack_columns(block: Block) -> tuple[dict[str, object], bytes]:
             parts.append(_shuffled(_scaled(values, digits).T))
             values = values[:, digits < 0]
     parts.append(_shuffled(values.T))
+
     return about, b"".join(parts)
 
 
@@ -369,7 +369,7 @@ def unpack_columns(
     narrow: object,
     digits: tuple[int, ...] | None,
 ) -> tuple[Block, int]:
-    """The block that a description is of, and the bytes of it. Raises WireError."""
+    """The block of a description, and how many bytes it took. Raises WireError."""
     count = len(tags)
     source = _Source(data)
     steps = _sums(source.array("<i8", rows, 1)[0])
@@ -400,24 +400,25 @@ def unpack_columns(
     whole = (whole >> 1 & np.int64(2**63 - 1)) ^ -(whole & 1)
     values[:, wide[decimal]] = whole.T / 10.0 ** places[decimal]
     values[:, wide[~decimal]] = source.array("<f8", rows, int((~decimal).sum())).T
+
     return Block(tags, steps, times, values, absent), source.used
 
 
 class _Source:
-    """Arrays, one after the other."""
+    """Reads arrays from bytes, one after the other."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
         self.used = 0
 
     def array(self, kind: str, rows: int, columns: int) -> _Array:
-        """(columns, rows) of a shuffled array."""
+        """The next array, unshuffled: (columns, rows)."""
         size = np.dtype(kind).itemsize
         raw = self._bytes(rows * columns * size).reshape(size, rows * columns)
         return np.ascontiguousarray(raw.T).view(kind).reshape(columns, rows)
 
     def bits(self, count: int) -> NDArray[np.bool_]:
-        """(count,) truth values."""
+        """The next bits: (count,) bool."""
         return np.unpackbits(self._bytes((count + 7) // 8), count=count).view(bool)
 
     def _bytes(self, size: int) -> NDArray[np.uint8]:
@@ -429,7 +430,7 @@ class _Source:
 
 
 def _narrow(values: _Array) -> NDArray[np.bool_]:
-    """(m,) whether a column loses nothing as float32."""
+    """(m,) whether float32 holds each column without loss."""
     with np.errstate(over="ignore", invalid="ignore"):
         back = values.astype("<f4").astype("<f8")
     same: NDArray[np.bool_] = (_bits(back) == _bits(values)).all(axis=0)
@@ -437,7 +438,7 @@ def _narrow(values: _Array) -> NDArray[np.bool_]:
 
 
 def _digits(values: _Array) -> _Array:
-    """(m,) how many digits behind the point make a column whole, exactly; -1 where none do."""
+    """(m,) number of decimals with which integers hold each column without loss; -1 for none."""
     digits = np.full(values.shape[1], -1)
     for count in _DIGITS:
         left = np.flatnonzero(digits < 0)
@@ -447,7 +448,7 @@ def _digits(values: _Array) -> _Array:
 
 
 def _is_decimal(values: _Array, digits: int) -> NDArray[np.bool_]:
-    """(m,) whether a column can be had again from whole numbers."""
+    """(m,) whether integers with so many decimals hold each column without loss."""
     power = 10.0**digits
     with np.errstate(over="ignore", invalid="ignore"):
         whole = np.rint(values * power) + 0.0  # a negative zero is no whole number
@@ -457,7 +458,7 @@ def _is_decimal(values: _Array, digits: int) -> NDArray[np.bool_]:
 
 
 def _scaled(values: _Array, digits: _Array) -> _Array:
-    """The columns of decimals as whole numbers: twice their amount, less 1 if negative."""
+    """The columns of decimals as zigzag-encoded integers."""
     decimal = digits >= 0
     whole = np.rint(values[:, decimal] * 10.0 ** digits[decimal]).astype("<i8")
     folded: _Array = (whole << 1) ^ (whole >> 63)
@@ -469,7 +470,7 @@ def _bits(values: _Array) -> _Array:
 
 
 def _differences(values: _Array) -> _Array:
-    """Each entry less the one before it, twice, modulo 2**64: what grows evenly becomes zeros."""
+    """Second differences modulo 2**64: evenly spaced entries become zeros."""
     return np.diff(np.diff(values, prepend=values.dtype.type(0)), prepend=values.dtype.type(0))
 
 
@@ -479,7 +480,7 @@ def _sums(values: _Array) -> _Array:
 
 
 def _shuffled(values: _Array) -> bytes:
-    """All lowest bytes, then all second ones ..."""
+    """The bytes of an array: all lowest ones, then all second ones, and so on."""
     flat = np.ascontiguousarray(values)
     shuffled: bytes = flat.view(np.uint8).reshape(-1, flat.itemsize).T.tobytes()
     return shuffled

@@ -1,4 +1,4 @@
-"""Messages as JSON that a stranger may have written: the fields of a class say what is accepted.
+"""Encodes messages as JSON, and decodes JSON from untrusted hosts by the types of dataclass fields.
 
 A message is an object of its fields, without those that have their defaults; a class within it is
 a list of its fields. Sizes are bounded and text is cleaned. Unknown names are skipped.
@@ -27,7 +27,7 @@ _Read = Callable[[Any], Any]
 
 
 class Bounds(NamedTuple):
-    """What a number may be, or how many characters or entries there may be."""
+    """Least and greatest value of a number, or number of characters or entries."""
 
     least: float
     most: float
@@ -53,7 +53,7 @@ _BOUNDED: dict[type, dict[str, Any]] = {
 
 
 class WireError(Exception):
-    """What came is no stream of rltui, or a damaged one; the text says what is wrong."""
+    """The bytes are no stream of rltui, or a damaged one; the text says what is wrong."""
 
 
 def dump_json(value: object) -> bytes:
@@ -83,7 +83,8 @@ def plain(value: Any) -> object:
     if value is None or isinstance(value, (str, int, float, Path)):
         return str(value) if isinstance(value, Path) else value
     if isinstance(value, Mapping):
-        return {name: _plain_setting(setting) for name, setting in value.items()}
+        large = {n for n, v in value.items() if isinstance(v, int) and abs(v) >= MOST_WHOLE_SETTING}
+        return {name: f"{v:#x}" if name in large else v for name, v in value.items()}
     if isinstance(value, (tuple, list)):
         return [plain(x) for x in value]
     if isinstance(value, frozenset):
@@ -92,15 +93,9 @@ def plain(value: Any) -> object:
     return [plain(getattr(value, f.name)) for f in dataclasses.fields(value)]
 
 
-def _plain_setting(value: object) -> object:
-    """A setting; its digits where they are too many for a number."""
-    large = isinstance(value, int) and abs(value) >= MOST_WHOLE_SETTING
-    return f"{value:#x}" if large else value
-
-
 def load(kind: type[T], data: bytes) -> T:
-    """The message of a JSON text, whose values must not take many times its size. Raises
-    WireError."""
+    """Decode a message from JSON. Raises WireError, also for values that would take many times the
+    size of the text in memory."""
     return message_of(kind, load_json(data))
 
 
@@ -128,14 +123,14 @@ def message_of(kind: type[T], record: Mapping[str, object]) -> T:
 
 @cache
 def _fields(kind: type) -> dict[str, _Read]:
-    """What reads the fields of a dataclass or named tuple, in their order."""
+    """Name -> reader for each field of a dataclass or named tuple, in their order."""
     names = getattr(kind, "_fields", None) or [f.name for f in dataclasses.fields(kind)]
     hints = get_type_hints(kind, include_extras=True) | _BOUNDED.get(kind, {})
     return {name: _reader(hints[name]) for name in names}
 
 
 def _reader(hint: Any) -> _Read:  # noqa: PLR0911 - one for each sort of type
-    """What checks a value of JSON and makes it one of a type."""
+    """A function that checks a JSON value and converts it to a type."""
     bounds: Bounds | None = None
     if get_origin(hint) is Annotated:
         hint, bounds = get_args(hint)
@@ -156,6 +151,7 @@ def _reader(hint: Any) -> _Read:  # noqa: PLR0911 - one for each sort of type
         return _settings
     if issubclass(hint, Enum):
         return _enum_reader(hint)
+
     return _row_reader(list(_fields(hint).values()), hint)
 
 
@@ -248,7 +244,7 @@ def _setting(value: object) -> object:
     raise WireError("a setting is no plain value")
 
 
-#: What reads a plain type, with its usual bounds.
+#: Reader and default bounds of each plain type.
 _PLAIN: dict[Any, tuple[Callable[[object, Bounds], Any], Bounds]] = {
     str: (_text, _TEXT),
     Path: (_path, _TEXT),

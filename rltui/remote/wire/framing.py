@@ -1,8 +1,8 @@
 """Frames in a compressed stream of bytes. Does no I/O.
 
 A stream is a line ``rltui-stream VERSION``, then one zlib stream of frames. A frame is the size of
-its payload (4 bytes, little endian), its kind (1 byte), the size of the record with which the
-payload begins (4 bytes), and the payload: the record, and what belongs to it.
+its payload (4 bytes, little endian), its kind (1 byte), the size of its record (4 bytes), and the
+payload: the record, then columns or other bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from rltui.remote.wire.codec import WireError
 
-#: Of the stream. Only what an older reader cannot skip makes a new one.
+#: Of the protocol. It changes only for what an older reader cannot skip.
 VERSION = 2
 #: Largest payload of a frame, bytes.
 MOST_PAYLOAD = 32 << 20
@@ -39,7 +39,7 @@ class OversizeError(WireError):
 
 
 class Kind(IntEnum):
-    """What a frame holds; a kind that is not known here is skipped."""
+    """What a frame holds; readers skip unknown kinds."""
 
     HELLO = 1
     REQUEST = 2
@@ -66,11 +66,11 @@ class Frame(NamedTuple):
     record: bytes = b""
     """JSON."""
     columns: bytes = b""
-    """What follows it."""
+    """Bytes that follow the record."""
 
 
 class FrameWriter:
-    """Writes frames. ``write`` takes bytes and may block, which is the back-pressure."""
+    """Writes frames. ``write`` takes bytes and may block, which gives back-pressure."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self._write = write

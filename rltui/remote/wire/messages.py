@@ -1,4 +1,4 @@
-"""The small messages of a stream: what is asked for, and how the far side is doing."""
+"""The messages of a stream other than batches: requests, answers, and the far side's state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Hello:
     logdirs: tuple[Path, ...]
     """The paths that it was given, with the home directory in place of ``~``."""
     now: float
-    """What its clock says, seconds since the epoch."""
+    """Its clock, seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,15 @@ class Request:
     verify: bool = False
     waits: bool = False
     chooses: bool = False
-    """Whether runs are chosen among those found, see :class:`Found`."""
+    """Whether the client chooses among the runs found, see :class:`Found`."""
     watch: Intervals = field(default_factory=Intervals)
     known: int = 0
-    """How many batches without content follow."""
+    """How many batches without content follow: the state of files read so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The runs that a search has found, if they are others than before."""
+    """The runs that a search has found; sent when they have changed."""
 
     runs: tuple[RunKey, ...]
 
@@ -59,7 +59,7 @@ class Chosen:
     chosen: tuple[int, ...]
     """Positions in the newest list."""
     searches: int = 0
-    """How many lists had come: the far side waits for an answer to its newest one."""
+    """Number of the list that this answers: the far side waits for that of its newest one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far the far side is; None where nothing has changed."""
+    """Progress and notes of the far side; None for what has not changed."""
 
     progress: tuple[int, int] | None = None
     """(bytes read, bytes known)."""
@@ -81,7 +81,7 @@ class State:
     unclaimed: tuple[Note, ...] | None = None
 
     def since(self, before: State) -> State:
-        """What has changed, with as many notes as anybody will read."""
+        """What has changed since ``before``, with the first :data:`MOST_NOTES` notes."""
         return State(
             self.progress if self.progress != before.progress else None,
             self.run_count if self.run_count != before.run_count else None,
@@ -91,7 +91,7 @@ class State:
 
 
 def _first(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """As many notes as anybody will read, and how many others there are."""
+    """The first :data:`MOST_NOTES` notes, and one that counts the others."""
     first = tuple(notes[:MOST_NOTES])
     if len(notes) > MOST_NOTES:
         last, more = notes[MOST_NOTES], len(notes) - MOST_NOTES
@@ -101,7 +101,7 @@ def _first(notes: Sequence[Note]) -> tuple[Note, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """Why nothing more comes."""
+    """Why the stream ends."""
 
     text: str
     bad_path: bool = False
@@ -117,8 +117,8 @@ class What(Enum):
 
 
 class Sort(Enum):
-    """What there is at a path. In a directory a link to a directory counts as something else, so
-    that nobody goes round in circles."""
+    """Kind of a file. In a listing a link to a directory counts as OTHER, so that a walk never
+    goes in circles."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -127,13 +127,13 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """About one path there, which may begin with ``~``."""
+    """A question about one path, which may begin with ``~``."""
 
     what: What
     path: Path
     begin: int = 0
     size: Annotated[int, Bounds(0, MOST_READ)] = 0
-    """Of the bytes that are wanted."""
+    """How many bytes are wanted."""
 
 
 class Name(NamedTuple):
@@ -145,7 +145,7 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Of one question; what it does not concern is empty. Bytes follow it in its frame."""
+    """Answer to one question; fields of other questions are empty. Bytes follow in its frame."""
 
     sort: Sort = Sort.OTHER
     size: int = 0
@@ -154,7 +154,7 @@ class Answer:
     """Nanoseconds since the epoch."""
     names: Annotated[tuple[Name, ...], Bounds(0, MOST_NAMES)] = ()
     error: str = ""
-    """Name of an error of the system, as ``ENOENT``; empty for none."""
+    """Symbol of an OS error, such as ``ENOENT``; empty for none."""
     text: LongText = ""
     """What the error says."""
 
@@ -177,7 +177,7 @@ class KnownFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A run that is to be read again as far as it was read."""
+    """Request to read a run again, up to where it was read before."""
 
     run: RunKey
     files: tuple[KnownFile, ...]
@@ -185,7 +185,7 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Whether the files still hold all that was read."""
+    """Whether the files still hold all that was read of them."""
 
     kept: bool
 

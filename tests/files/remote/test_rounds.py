@@ -19,7 +19,7 @@ ROOT, FLAT = RemotePath("http:", "b", "runs"), RemotePath("s3:", "b", "runs")
 RUNS = [f"run{i:02}" for i in range(40)]
 
 
-class Place:
+class ListedBucket:
     """Forty runs in a bucket that were listed."""
 
     def __init__(self, root: RemotePath = ROOT) -> None:
@@ -46,99 +46,99 @@ class Place:
 
 
 @pytest.fixture
-def place() -> Place:
-    return Place()
+def listed() -> ListedBucket:
+    return ListedBucket()
 
 
-def test_what_is_expected_is_asked_for_at_once(place: Place) -> None:
-    bucket = place.fresh()
-    place.store.expect([ROOT / r for r in RUNS], lambda name: name.endswith(".jsonl"))
+def test_what_is_expected_is_asked_for_at_once(listed: ListedBucket) -> None:
+    bucket = listed.fresh()
+    listed.store.expect([ROOT / r for r in RUNS], lambda name: name.endswith(".jsonl"))
     assert (bucket.calls("ls"), bucket.calls("read"), bucket.together) == (40, 40, 16)
     bucket.asked.clear()
     for run in RUNS:
         path = ROOT / run / "log.jsonl"
-        assert [e.name for e in place.store.entries(ROOT / run)] == ["log.jsonl"]
-        assert place.store.read(path, 0, 1 << 16) == b"row of " + run.encode()
+        assert [e.name for e in listed.store.entries(ROOT / run)] == ["log.jsonl"]
+        assert listed.store.read(path, 0, 1 << 16) == b"row of " + run.encode()
     assert bucket.asked == []
 
 
-def test_only_beginnings_that_are_wanted_are_read(place: Place) -> None:
-    bucket = place.fresh()
-    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
+def test_only_beginnings_that_are_wanted_are_read(listed: ListedBucket) -> None:
+    bucket = listed.fresh()
+    listed.store.expect([ROOT / r for r in RUNS], lambda name: False)
     assert (bucket.calls("ls"), bucket.calls("read")) == (40, 0)
 
 
-def test_directories_whose_time_has_come_are_listed_together(place: Place) -> None:
-    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
+def test_directories_whose_time_has_come_are_listed_together(listed: ListedBucket) -> None:
+    listed.store.expect([ROOT / r for r in RUNS], lambda name: False)
     for run in RUNS:
-        place.store.entries(ROOT / run)
-    place.clock.advance(5.0)
-    bucket = place.fresh()
-    place.store.entries(ROOT / RUNS[0])
+        listed.store.entries(ROOT / run)
+    listed.clock.advance(5.0)
+    bucket = listed.fresh()
+    listed.store.entries(ROOT / RUNS[0])
     assert (bucket.calls("ls"), bucket.together) == (41, 16), "the runs and what holds them"
     for run in RUNS:
-        place.store.entries(ROOT / run)
+        listed.store.entries(ROOT / run)
     assert bucket.calls("ls") == 41
 
 
-def test_what_nobody_wants_any_more_is_not_listed(place: Place) -> None:
-    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
-    place.clock.advance(5.0)
-    place.store.entries(ROOT / RUNS[0])
-    place.clock.advance(5.0)
-    bucket = place.fresh()
-    place.store.entries(ROOT / RUNS[0])
+def test_what_nobody_wants_any_more_is_not_listed(listed: ListedBucket) -> None:
+    listed.store.expect([ROOT / r for r in RUNS], lambda name: False)
+    listed.clock.advance(5.0)
+    listed.store.entries(ROOT / RUNS[0])
+    listed.clock.advance(5.0)
+    bucket = listed.fresh()
+    listed.store.entries(ROOT / RUNS[0])
     assert bucket.calls("ls") == 1
 
 
-def test_files_that_have_grown_are_read_together(place: Place) -> None:
-    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
-    tails = [RemoteTail(ROOT / r / "log.jsonl", store=place.store) for r in RUNS]
-    bucket = place.fresh()
+def test_files_that_have_grown_are_read_together(listed: ListedBucket) -> None:
+    listed.store.expect([ROOT / r for r in RUNS], lambda name: False)
+    tails = [RemoteTail(ROOT / r / "log.jsonl", store=listed.store) for r in RUNS]
+    bucket = listed.fresh()
     assert [t.poll(1 << 20).data for t in tails] == [b"row of " + r.encode() for r in RUNS]
     assert (bucket.calls("read"), bucket.together) == (40, 16)
     for run in RUNS[::2]:
         bucket.append(f"b/runs/{run}/log.jsonl", b" and more of " + run.encode())
-    place.clock.advance(5.0)
-    bucket = place.fresh()
+    listed.clock.advance(5.0)
+    bucket = listed.fresh()
     polled = [t.poll(1 << 20).data for t in tails]
     assert polled[::2] == [b" and more of " + r.encode() for r in RUNS[::2]]
     assert polled[1::2] == [b""] * 20
     assert (bucket.calls("read"), bucket.together) == (20, 16)
 
 
-def test_one_failure_in_a_round_is_of_one_path(place: Place) -> None:
-    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
-    tails = [RemoteTail(ROOT / r / "log.jsonl", store=place.store) for r in RUNS]
-    del place.bucket.objects[f"b/runs/{RUNS[7]}/log.jsonl"]
+def test_one_failure_in_a_round_is_of_one_path(listed: ListedBucket) -> None:
+    listed.store.expect([ROOT / r for r in RUNS], lambda name: False)
+    tails = [RemoteTail(ROOT / r / "log.jsonl", store=listed.store) for r in RUNS]
+    del listed.bucket.objects[f"b/runs/{RUNS[7]}/log.jsonl"]
     found = [t.poll(1 << 20) for t in tails]
     assert [bool(p.data) for p in found] == [r != RUNS[7] for r in RUNS]
     assert found[7].notes
 
 
-def test_a_server_that_fails_in_a_round_is_out_of_reach(place: Place) -> None:
-    place.store.expect([ROOT / r for r in RUNS], lambda name: False)
+def test_a_server_that_fails_in_a_round_is_out_of_reach(listed: ListedBucket) -> None:
+    listed.store.expect([ROOT / r for r in RUNS], lambda name: False)
     for run in RUNS:
-        place.store.entries(ROOT / run)
-    place.bucket.fault = ConnectionResetError("reset")
-    place.clock.advance(5.0)
-    bucket = place.fresh()
+        listed.store.entries(ROOT / run)
+    listed.bucket.fault = ConnectionResetError("reset")
+    listed.clock.advance(5.0)
+    bucket = listed.fresh()
     for run in RUNS:
-        assert [e.name for e in place.store.entries(ROOT / run)] == ["log.jsonl"]
+        assert [e.name for e in listed.store.entries(ROOT / run)] == ["log.jsonl"]
     assert bucket.calls("ls") == 41, "one round, then a pause"
-    assert len(place.store.notes) == 1
+    assert len(listed.store.notes) == 1
 
 
 @pytest.fixture
-def flat() -> Place:
-    place = Place(FLAT)
-    place.walk()
-    place.clock.advance(5.0)
-    place.fresh()
-    return place
+def flat() -> ListedBucket:
+    listed = ListedBucket(FLAT)
+    listed.walk()
+    listed.clock.advance(5.0)
+    listed.fresh()
+    return listed
 
 
-def test_a_tree_is_listed_at_once(flat: Place) -> None:
+def test_a_tree_is_listed_at_once(flat: ListedBucket) -> None:
     flat.bucket.append(f"b/runs/{RUNS[3]}/log.jsonl", b" more")
     flat.bucket.put("b/runs/new/log.jsonl", b"new")
     flat.bucket.put(f"b/runs/{RUNS[4]}/sub/other.jsonl", b"deep")
@@ -154,7 +154,7 @@ def test_a_tree_is_listed_at_once(flat: Place) -> None:
         flat.store.status(FLAT / RUNS[5] / "log.jsonl")
 
 
-def test_one_request_for_one_directory(flat: Place) -> None:
+def test_one_request_for_one_directory(flat: ListedBucket) -> None:
     flat.store.entries(FLAT / RUNS[0])
     assert flat.bucket.calls("find") == 1
     for _ in range(60):
@@ -167,7 +167,7 @@ def test_one_request_for_one_directory(flat: Place) -> None:
     assert (flat.bucket.calls("find"), flat.bucket.calls("ls")) == (0, 1)
 
 
-def test_a_tree_with_directories_of_unknown_size_is_not(flat: Place) -> None:
+def test_a_tree_with_directories_of_unknown_size_is_not(flat: ListedBucket) -> None:
     flat.bucket.put(f"b/runs/{RUNS[0]}/checkpoint-1/shard-00001", b"weights")
     flat.walk()
     flat.clock.advance(5.0)
@@ -176,25 +176,25 @@ def test_a_tree_with_directories_of_unknown_size_is_not(flat: Place) -> None:
     assert (flat.bucket.calls("find"), flat.bucket.calls("ls")) == (0, 41)
 
 
-def test_what_a_tree_costs(flat: Place) -> None:
+def test_what_a_tree_costs(flat: ListedBucket) -> None:
     assert (flat.store.costs().least, flat.store.costs().most) == (1, 12)
-    other = Place(ROOT)
+    other = ListedBucket(ROOT)
     other.walk()
     assert (other.store.costs().least, other.store.costs().most) == (41, 492)
 
 
 def test_another_tree_of_a_bucket_is_listed_while_the_first_is_due() -> None:
-    place = Place(FLAT)
-    place.clock.advance(10.0)
-    place.bucket.put("b/other/log.jsonl", b"row\n")
+    listed = ListedBucket(FLAT)
+    listed.clock.advance(10.0)
+    listed.bucket.put("b/other/log.jsonl", b"row\n")
     other = RemotePath("s3:", "b", "other")
-    assert [e.name for e in place.store.entries(other)] == ["log.jsonl"]
+    assert [e.name for e in listed.store.entries(other)] == ["log.jsonl"]
 
 
 def test_followed_files_may_become_more_while_others_are_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    store = Place().store
+    store = ListedBucket().store
     for run in RUNS:
         store.follow(ROOT / run / "log.jsonl", 0, None)
 

@@ -19,7 +19,7 @@ NAME = "b/runs/a.jsonl"
 PATH = RemotePath("s3:", *NAME.split("/"))
 
 
-class Place:
+class FollowedObject:
     """A bucket, its store, and a tail of one object in a directory that was listed."""
 
     def __init__(self, *, listed: bool = True, whole: bool = False) -> None:
@@ -39,170 +39,170 @@ class Place:
 
 
 @pytest.fixture(params=[True, False], ids=["listed", "alone"])
-def place(request: pytest.FixtureRequest) -> Place:
-    return Place(listed=request.param)
+def followed(request: pytest.FixtureRequest) -> FollowedObject:
+    return FollowedObject(listed=request.param)
 
 
-def test_reads_what_is_appended_and_a_few_bytes_before(place: Place) -> None:
-    assert place.poll().data == ROWS
-    assert place.poll() == Polled()
-    place.bucket.reads()
-    place.bucket.append(NAME, b"more\n")
-    assert place.poll() == Polled(b"more\n", changed=True)
-    assert place.bucket.reads() == [(len(ROWS) - 64, len(ROWS) + 5)]
-    assert (place.tail.offset, place.tail.size) == (len(ROWS) + 5, len(ROWS) + 5)
-    assert place.tail.modified == place.clock.now() - 5.0
+def test_reads_what_is_appended_and_a_few_bytes_before(followed: FollowedObject) -> None:
+    assert followed.poll().data == ROWS
+    assert followed.poll() == Polled()
+    followed.bucket.reads()
+    followed.bucket.append(NAME, b"more\n")
+    assert followed.poll() == Polled(b"more\n", changed=True)
+    assert followed.bucket.reads() == [(len(ROWS) - 64, len(ROWS) + 5)]
+    assert (followed.tail.offset, followed.tail.size) == (len(ROWS) + 5, len(ROWS) + 5)
+    assert followed.tail.modified == followed.clock.now() - 5.0
 
 
-def test_nothing_is_asked_between_two_listings(place: Place) -> None:
-    place.poll()
-    place.bucket.append(NAME, b"more\n")
-    place.bucket.asked.clear()
+def test_nothing_is_asked_between_two_listings(followed: FollowedObject) -> None:
+    followed.poll()
+    followed.bucket.append(NAME, b"more\n")
+    followed.bucket.asked.clear()
     for _ in range(4):
-        place.clock.advance(1.0)
-        assert place.tail.still()
-        assert place.tail.poll(BIG) == Polled()
-    assert place.bucket.asked == []
-    place.clock.advance(1.0)
-    assert not place.tail.still()
+        followed.clock.advance(1.0)
+        assert followed.tail.still()
+        assert followed.tail.poll(BIG) == Polled()
+    assert followed.bucket.asked == []
+    followed.clock.advance(1.0)
+    assert not followed.tail.still()
 
 
-def test_a_large_object_comes_in_pieces_of_few_requests(place: Place) -> None:
+def test_a_large_object_comes_in_pieces_of_few_requests(followed: FollowedObject) -> None:
     data = bytes(range(256)) * 80_000
-    place.bucket.put(NAME, data)
-    place.clock.advance(5.0)
+    followed.bucket.put(NAME, data)
+    followed.clock.advance(5.0)
     parts = []
-    while (polled := place.tail.poll(BIG)).data:
+    while (polled := followed.tail.poll(BIG)).data:
         parts.append(polled.data)
     assert b"".join(parts) == data
     assert max(map(len, parts)) == BIG
-    assert len(place.bucket.reads()) == 3
+    assert len(followed.bucket.reads()) == 3
 
 
-def test_replaced_by_a_longer_object(place: Place) -> None:
-    place.poll()
-    place.bucket.put(NAME, b"other " * 1000)
-    polled = place.poll()
+def test_replaced_by_a_longer_object(followed: FollowedObject) -> None:
+    followed.poll()
+    followed.bucket.put(NAME, b"other " * 1000)
+    polled = followed.poll()
     assert (polled.data, polled.restarted) == (b"other " * 1000, True)
     assert polled.notes == ((Level.WATCH, "was written anew; read again from its start"),)
-    assert place.tail.generation == 1
+    assert followed.tail.generation == 1
 
 
-def test_replaced_by_an_object_of_the_same_size(place: Place) -> None:
-    place.poll()
-    place.bucket.put(NAME, b"Row" + ROWS[3:])
-    polled = place.poll()
+def test_replaced_by_an_object_of_the_same_size(followed: FollowedObject) -> None:
+    followed.poll()
+    followed.bucket.put(NAME, b"Row" + ROWS[3:])
+    polled = followed.poll()
     assert (polled.data[:3], polled.restarted) == (b"Row", True)
 
 
-def test_a_new_version_of_the_same_content_is_no_news(place: Place) -> None:
-    place.poll()
-    place.clock.advance(100.0)
-    place.bucket.put(NAME, ROWS)
-    polled = place.poll()
+def test_a_new_version_of_the_same_content_is_no_news(followed: FollowedObject) -> None:
+    followed.poll()
+    followed.clock.advance(100.0)
+    followed.bucket.put(NAME, ROWS)
+    polled = followed.poll()
     assert (polled.data, polled.restarted, polled.notes) == (b"", False, ())
 
 
-def test_truncated(place: Place) -> None:
-    place.poll()
-    place.bucket.put(NAME, ROWS[:90])
-    polled = place.poll()
+def test_truncated(followed: FollowedObject) -> None:
+    followed.poll()
+    followed.bucket.put(NAME, ROWS[:90])
+    polled = followed.poll()
     assert (polled.data, polled.restarted) == (ROWS[:90], True)
     assert "truncated" in polled.notes[0][1]
 
 
 def test_a_document_starts_over_without_a_note() -> None:
-    place = Place(whole=True)
-    assert place.poll().data == ROWS
-    place.bucket.put(NAME, ROWS + b"x")
-    polled = place.poll()
+    followed = FollowedObject(whole=True)
+    assert followed.poll().data == ROWS
+    followed.bucket.put(NAME, ROWS + b"x")
+    polled = followed.poll()
     assert (polled.data, polled.restarted, polled.notes) == (ROWS + b"x", True, ())
 
 
 def test_a_large_document_is_read_to_its_end() -> None:
-    place = Place(whole=True)
+    followed = FollowedObject(whole=True)
     data = b"d" * (20 << 20)
-    place.bucket.put(NAME, data)
-    place.clock.advance(5.0)
+    followed.bucket.put(NAME, data)
+    followed.clock.advance(5.0)
     read = 0
     for _ in range(100):
-        polled = place.tail.poll(BIG)
+        polled = followed.tail.poll(BIG)
         assert not polled.restarted
         read += len(polled.data)
     assert read == len(data)
 
 
-def test_deleted_and_back(place: Place) -> None:
-    place.poll()
-    data, _ = place.bucket.objects.pop(NAME)
-    place.bucket.put("b/runs/other", b"")
-    polled = place.poll()
-    assert place.tail.gone
+def test_deleted_and_back(followed: FollowedObject) -> None:
+    followed.poll()
+    data, _ = followed.bucket.objects.pop(NAME)
+    followed.bucket.put("b/runs/other", b"")
+    polled = followed.poll()
+    assert followed.tail.gone
     assert "deleted" in polled.notes[0][1]
-    assert place.poll() == Polled(), "reported once"
-    place.bucket.put(NAME, data + b"more\n")
-    polled = place.poll()
+    assert followed.poll() == Polled(), "reported once"
+    followed.bucket.put(NAME, data + b"more\n")
+    polled = followed.poll()
     assert (polled.data, polled.notes) == (b"more\n", ((Level.OK, "is back"),))
 
 
 def test_deleted_between_listing_and_reading() -> None:
-    place = Place()
-    place.bucket.objects.clear()
-    assert place.tail.poll(BIG).notes
-    assert place.tail.gone
-    place.bucket.asked.clear()
-    assert place.tail.poll(BIG) == Polled()
-    assert place.bucket.asked == [], "not asked for again at once"
+    followed = FollowedObject()
+    followed.bucket.objects.clear()
+    assert followed.tail.poll(BIG).notes
+    assert followed.tail.gone
+    followed.bucket.asked.clear()
+    assert followed.tail.poll(BIG) == Polled()
+    assert followed.bucket.asked == [], "not asked for again at once"
 
 
-def test_shorter_than_it_was_listed(place: Place) -> None:
-    place.poll()
-    place.bucket.append(NAME, b"more\n")
-    place.clock.advance(5.0)
-    place.store.status(PATH)
-    place.bucket.put(NAME, b"new\n")
-    assert place.tail.poll(BIG) == Polled()
-    assert place.poll().data == b"new\n"
+def test_shorter_than_it_was_listed(followed: FollowedObject) -> None:
+    followed.poll()
+    followed.bucket.append(NAME, b"more\n")
+    followed.clock.advance(5.0)
+    followed.store.status(PATH)
+    followed.bucket.put(NAME, b"new\n")
+    assert followed.tail.poll(BIG) == Polled()
+    assert followed.poll().data == b"new\n"
 
 
-def test_a_server_out_of_reach_is_the_store_s_trouble(place: Place) -> None:
-    place.poll()
-    place.bucket.append(NAME, b"more\n")
-    place.bucket.fault = ConnectionError("refused")
-    assert place.poll() == Polled()
-    assert [n.level for n in place.store.notes] == [Level.WATCH]
-    place.bucket.fault = None
-    assert place.poll().data == b"more\n"
-    assert [n.level for n in place.store.notes] == [Level.OK]
+def test_a_server_out_of_reach_is_the_store_s_trouble(followed: FollowedObject) -> None:
+    followed.poll()
+    followed.bucket.append(NAME, b"more\n")
+    followed.bucket.fault = ConnectionError("refused")
+    assert followed.poll() == Polled()
+    assert [n.level for n in followed.store.notes] == [Level.WATCH]
+    followed.bucket.fault = None
+    assert followed.poll().data == b"more\n"
+    assert [n.level for n in followed.store.notes] == [Level.OK]
 
 
-def test_no_permission_for_one_object(place: Place) -> None:
+def test_no_permission_for_one_object(followed: FollowedObject) -> None:
     class Denied(Bucket):
         def cat_file(self, *_: object, **__: object) -> bytes:
             raise PermissionError("Forbidden")
 
-    place.bucket.__class__ = Denied
-    polled = place.poll()
+    followed.bucket.__class__ = Denied
+    polled = followed.poll()
     assert polled.notes == ((Level.WATCH, "cannot be read: permission denied: Forbidden"),)
-    place.bucket.__class__ = Bucket
-    assert place.poll().data == ROWS
+    followed.bucket.__class__ = Bucket
+    assert followed.poll().data == ROWS
 
 
-def test_a_server_that_ignores_ranges(place: Place) -> None:
-    place.bucket.whole = True
-    place.poll()
-    place.bucket.append(NAME, b"more\n")
-    assert place.poll().data == b"more\n"
-    assert any("whole files only" in n.message for n in place.store.notes)
+def test_a_server_that_ignores_ranges(followed: FollowedObject) -> None:
+    followed.bucket.whole = True
+    followed.poll()
+    followed.bucket.append(NAME, b"more\n")
+    assert followed.poll().data == b"more\n"
+    assert any("whole files only" in n.message for n in followed.store.notes)
 
 
 @pytest.mark.parametrize("skew", [-7200.0, 3600.0, 0.0])
 def test_ages_by_the_clock_of_this_machine(skew: float) -> None:
-    place = Place()
-    place.bucket.skew_s = skew
-    place.poll()
+    followed = FollowedObject()
+    followed.bucket.skew_s = skew
+    followed.poll()
     for _ in range(3):
-        place.bucket.append(NAME, b"more\n")
-        place.poll()
-    assert abs(place.clock.now() - place.tail.modified) <= 10.0
-    assert abs(place.store.skew_s - skew) <= 10.0
+        followed.bucket.append(NAME, b"more\n")
+        followed.poll()
+    assert abs(followed.clock.now() - followed.tail.modified) <= 10.0
+    assert abs(followed.store.skew_s - skew) <= 10.0

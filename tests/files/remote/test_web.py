@@ -302,7 +302,9 @@ def test_a_public_server_never_leads_to_a_private_address(
     public = web.is_public
     with hostile(lambda _: [head(302, Location=target, Content_Length=0)]) as server:
         # this machine's server stands for a public one
-        monkeypatch.setattr(web.Session, "_is_public", lambda _, at: str(at).startswith(server.url))
+        monkeypatch.setattr(
+            web.BoundedSession, "_is_public", lambda _, at: str(at).startswith(server.url)
+        )
         said = found(server)[1]
     assert public(ip_address("10.1.2.3")) is False
     assert "no public host" in said or "only https is" in said

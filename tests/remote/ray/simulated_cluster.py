@@ -35,7 +35,7 @@ class Actor:
 class Call:
     actor: Actor
     looks: bool = False
-    aside: ToPlace | Search | None = None
+    request: ToPlace | Search | None = None
     done: bool = False
     result: NodeNews | Searched | None = None
 
@@ -50,7 +50,7 @@ class SimulatedCluster:
     deadly: float = 0.0
     """Chance that an actor dies in a call."""
     names: dict[str, str] = field(default_factory=dict)
-    ahead: dict[str, float] = field(default_factory=dict)
+    clock_offsets: dict[str, float] = field(default_factory=dict)
     """Seconds by which the clocks of nodes are ahead."""
     actors: list[Actor] = field(default_factory=list)
     most_at_once: int = 0
@@ -70,17 +70,17 @@ class SimulatedCluster:
     def fetch_news(self, actor: Actor, patience_s: float, *, looks: bool) -> Call:
         return Call(actor, looks)
 
-    def aside(self, actor: Actor, asked: ToPlace | Search) -> Call:
-        return Call(actor, aside=asked)
+    def handle(self, actor: Actor, asked: ToPlace | Search) -> Call:
+        return Call(actor, request=asked)
 
     def wait(self, calls: Sequence[Call], timeout_s: float) -> list[Call]:
         self.clock.advance(timeout_s)
         if not calls:
             return []
         self.most_at_once = max(self.most_at_once, len(calls))
-        turns = [id(call.actor) for call in calls if call.aside is None]
-        asides = [id(call.actor) for call in calls if call.aside is not None]
-        for actors in (turns, asides):
+        turns = [id(call.actor) for call in calls if call.request is None]
+        requests = [id(call.actor) for call in calls if call.request is not None]
+        for actors in (turns, requests):
             assert len(set(actors)) == len(actors), "two calls of one kind to one node"
         call = self.random.choice(calls)
         if self.random.random() < self.deadly / 2:
@@ -92,10 +92,10 @@ class SimulatedCluster:
         return [call]
 
     def _done(self, call: Call) -> NodeNews | Searched | None:
-        if call.aside is not None:
-            return call.actor.reader.aside(call.aside)
+        if call.request is not None:
+            return call.actor.reader.handle(call.request)
         fetched = call.actor.reader.fetch_news(_NEWS_S, looks=call.looks)
-        now = self.clock.now() + self.ahead.get(call.actor.node, 0.0)
+        now = self.clock.now() + self.clock_offsets.get(call.actor.node, 0.0)
         return replace(fetched, clock=(now, now))
 
     def result(self, call: Call) -> NodeNews | Searched | None:

@@ -318,14 +318,14 @@ def test_the_store_of_a_tracker_cannot_be_read_again(cluster: SimulatedCluster) 
 def test_the_bounds_hold_whatever_delays_a_call() -> None:
     chance, ahead, now = random.Random(1), 33.0, 1.7e9
     clock = ClockOffset()
-    before = clock.ahead_s
+    before = clock.bounds_s
     for _ in range(50):
         there, took, back = (chance.expovariate(1 / 5) for _ in range(3))
         begun = now + there
         clock.measured(now, begun + took + back, (begun + ahead, begun + took + ahead))
-        least, most = clock.ahead_s
+        least, most = clock.bounds_s
         assert before[0] <= least <= ahead <= most <= before[1]
-        before, now = clock.ahead_s, now + 10
+        before, now = clock.bounds_s, now + 10
     assert before[1] - before[0] < 2
 
 
@@ -333,14 +333,14 @@ def test_a_clock_that_is_set_is_measured_anew() -> None:
     clock = ClockOffset()
     clock.measured(100.0, 101.0, (200.2, 200.5))
     clock.measured(110.0, 111.0, (110.2, 110.5))
-    assert clock.ahead_s == (110.5 - 111.0, 110.2 - 110.0)
-    known = clock.ahead_s
+    assert clock.bounds_s == (110.5 - 111.0, 110.2 - 110.0)
+    known = clock.bounds_s
     clock.measured(120.0, 121.0, (120.5, 180.0))  # set during the call
-    assert clock.ahead_s == known
+    assert clock.bounds_s == known
 
 
 def test_a_node_whose_clock_is_wrong_is_noted(cluster: SimulatedCluster) -> None:
-    cluster.ahead = {"n2": -3600.0}
+    cluster.clock_offsets = {"n2": -3600.0}
     with watching(cluster) as watcher:
         (note,) = watcher.places.notes
         assert note.message.startswith("the clock of n2 is 3")

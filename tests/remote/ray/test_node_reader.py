@@ -79,7 +79,7 @@ def test_news_are_gathered_only_where_calls_would_be_too_many(
 
 def test_a_place_that_is_not_read_here_is_no_error(time: Time) -> None:
     reader = NodeReader(READS)
-    assert reader.aside(ToPlace(0, 3, b"garbage")) is None
+    assert reader.handle(ToPlace(0, 3, b"garbage")) is None
     assert not reader.fetch_news(0.0, looks=False).news
 
 

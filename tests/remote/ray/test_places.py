@@ -10,7 +10,7 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.remote import Wishes, open_reader
+from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray import reader
 from rltui.remote.ray.message import Assigned, NewPlace, Node, NodeFacts, NodeTrouble, Place
 from rltui.remote.ray.places import PlacePaths, Places
@@ -44,7 +44,7 @@ def test_names_of_runs(place: Place, label: str, run: str, name: str) -> None:
 
 
 def places_of(*messages: object) -> Places:
-    places = Places("auto", Wishes(), lambda _: True)
+    places = Places("auto", ReaderOptions(), lambda _: True)
     for message in messages:
         assert not list(places.receive(message))
     return places
@@ -85,4 +85,4 @@ def test_a_clock_that_certainly_differs_is_noted(
 def test_without_ray_one_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"needs ray: .* 'ray\[client\]'"):
-        open_reader([parse_logdir("ray:///x")], Wishes())
+        open_reader([parse_logdir("ray:///x")], ReaderOptions())

@@ -15,7 +15,7 @@ from rltui.cli import main
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError
-from rltui.remote import Wishes, open_reader
+from rltui.remote import ReaderOptions, open_reader
 from rltui.store import Store
 
 pytest.importorskip("ray", reason="needs the extra ray")
@@ -81,7 +81,7 @@ def _address(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_node_is_killed_while_it_streams_and_comes_back(nodes: Nodes) -> None:
-    reader = open_reader([parse_logdir(f"ray:///${_LOGS}")], Wishes())
+    reader = open_reader([parse_logdir(f"ray:///${_LOGS}")], ReaderOptions())
     store = Store()
 
     def until(wanted: dict[str, int], level_notes: int = 0) -> None:
@@ -137,7 +137,7 @@ def test_a_chosen_run_is_read_and_read_again(nodes: Nodes) -> None:
         chosen[:] = [key for key in keys if key.name.startswith("n1/")]
         return chosen
 
-    reader = open_reader([parse_logdir(f"ray:///${_LOGS}")], Wishes(choose=choose))
+    reader = open_reader([parse_logdir(f"ray:///${_LOGS}")], ReaderOptions(choose=choose))
     store = Store()
     for batch in reader.read_all():
         store.apply(batch)
@@ -174,13 +174,13 @@ def test_doctor_names_the_nodes(nodes: Nodes, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_path_that_no_node_has_is_an_error(nodes: Nodes) -> None:
-    reader = open_reader([parse_logdir("ray:///no/such/path")], Wishes())
+    reader = open_reader([parse_logdir("ray:///no/such/path")], ReaderOptions())
     with pytest.raises(SourceError, match="no node of the cluster has this path"):
         reader.scan()
 
 
 def test_no_cluster_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    reader = open_reader([parse_logdir("ray:///x")], Wishes())
+    reader = open_reader([parse_logdir("ray:///x")], ReaderOptions())
     with pytest.raises(SourceError, match=r"no cluster of Ray at 127\.0\.0\.1:1"):
         reader.scan()

@@ -17,7 +17,7 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
-from rltui.remote import Wishes
+from rltui.remote import ReaderOptions
 from rltui.remote.ray.driver_process import DriverProcess
 from rltui.remote.ray.places import Places
 from rltui.remote.ray.reader import RayReader
@@ -39,7 +39,7 @@ def rig(cluster: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 def a_reader() -> RayReader:
     path = parse_logdir(ADDRESS)
-    return RayReader([path], Wishes())  # type: ignore[list-item]
+    return RayReader([path], ReaderOptions())  # type: ignore[list-item]
 
 
 def checked(capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
@@ -125,7 +125,7 @@ def test_a_path_that_no_node_has_does_not_hide_the_others(
 
 def test_a_path_that_a_node_gets_later_is_read(rig: Rig) -> None:
     paths = [parse_logdir(ADDRESS), parse_logdir("ray:///later")]
-    reader = RayReader(paths, Wishes(partial=True))  # type: ignore[arg-type]
+    reader = RayReader(paths, ReaderOptions(partial=True))  # type: ignore[arg-type]
     reader.start()
     try:
         assert [n.path for n in reader.state.unread] == [paths[1]]

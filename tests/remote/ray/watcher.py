@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from rltui.core.batch import Batch, RunKey
-from rltui.remote import Wishes
+from rltui.remote import ReaderOptions
 from rltui.remote.ray.driver import Driver
 from rltui.remote.ray.message import ClusterError, Opening, Wanted
 from rltui.remote.ray.places import Places
@@ -39,7 +39,7 @@ class Watcher:
     def __init__(self, cluster: SimulatedCluster, follow: bool, choose: Choose | None) -> None:
         self.cluster = cluster
         self._follow = follow
-        self.places = Places("auto", Wishes(choose=choose, watch=FAST), self._send)
+        self.places = Places("auto", ReaderOptions(choose=choose, watch=FAST), self._send)
         self.store = Store()
         self.messages: list[object] = []
         self.batches: list[Batch] = []
@@ -49,7 +49,7 @@ class Watcher:
         """A new driver, which goes on where the last one ended."""
         for _ in range(20):
             opening = Opening("auto", READS, self.places.known)
-            self.driver = Driver(opening, self.cluster, self.take, self.cluster.clock)  # type: ignore[arg-type]
+            self.driver = Driver(opening, self.cluster, self.receive, self.cluster.clock)  # type: ignore[arg-type]
             with suppress(ClusterError):  # every actor died
                 self.driver.look()
                 break
@@ -61,7 +61,7 @@ class Watcher:
         self.driver.close()
         self._apply(self.places.lost("the cluster cannot be reached"))
 
-    def take(self, message: object) -> None:
+    def receive(self, message: object) -> None:
         self.messages.append(message)
         self._apply(self.places.receive(message))
 

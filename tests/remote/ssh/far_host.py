@@ -14,7 +14,7 @@ import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
-from rltui.remote import Wishes, open_reader
+from rltui.remote import ReaderOptions, open_reader
 from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.schedule import Intervals
 from rltui.store import Store
@@ -29,7 +29,7 @@ exec sh -c "$*"
 """
 #: Seconds that something may take on a busy machine.
 PATIENCE_S = 60.0
-FAST = Wishes(watch=Intervals(fast_s=0.05, slow_s=0.2, rescan_s=0.2))
+FAST = ReaderOptions(watch=Intervals(fast_s=0.05, slow_s=0.2, rescan_s=0.2))
 
 
 @dataclass
@@ -62,9 +62,9 @@ def far_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FarHost:
     return FarHost(pids)
 
 
-def reader_of(*addresses: str, wishes: Wishes | None = None) -> Reading:
+def reader_of(*addresses: str, options: ReaderOptions | None = None) -> Reading:
     """A reader of logdirs as on the command line."""
-    return open_reader([parse_logdir(a) for a in addresses], wishes or Wishes())
+    return open_reader([parse_logdir(a) for a in addresses], options or ReaderOptions())
 
 
 def append(log: Path, first: int, rows: int) -> None:

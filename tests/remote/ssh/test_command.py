@@ -12,7 +12,7 @@ from rltui.core.address import RemotePath
 from rltui.core.batch import Note
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
-from rltui.remote.ssh.link import SshPaths, ssh_command
+from rltui.remote.ssh.connection import SshPaths, ssh_command
 
 
 @pytest.mark.parametrize(

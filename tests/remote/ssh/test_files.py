@@ -12,7 +12,7 @@ import pytest
 
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.files.disk import is_directory, listing, opened, read_all, status, trouble
-from rltui.remote import Wishes
+from rltui.remote import ReaderOptions
 from rltui.remote.conversation import Conversation
 from rltui.remote.ssh import files as files_module
 from rltui.sources.follow.queued import MOST_BATCHES
@@ -33,7 +33,7 @@ def logs(tmp_path: Path) -> Path:
 @pytest.fixture
 def there(logs: Path, far_host: FarHost) -> Iterator[RemotePath]:
     """The logdir on another host, whose reader was opened."""
-    reader = reader_of(f"node7:{logs}", wishes=FAST)
+    reader = reader_of(f"node7:{logs}", options=FAST)
     path = parse_logdir(f"node7:{logs}")
     assert isinstance(path, RemotePath)
     yield path
@@ -132,7 +132,7 @@ def test_many_directories_are_listed_on_one_way_there_and_back(
 def test_a_listing_waits_for_no_batch(logs: Path, far_host: FarHost) -> None:
     for number in range(MOST_BATCHES + 20):
         append(logs / f"run{number}" / "metrics.jsonl", 0, 2)
-    watched = Watched(reader_of(f"node7:{logs}", wishes=FAST))
+    watched = Watched(reader_of(f"node7:{logs}", options=FAST))
     watched.reader.scan()
     watched.reader.start()
     try:
@@ -159,7 +159,7 @@ def test_a_host_out_of_reach_costs_one_attempt(
     fails = works.replace("exec sh", "echo no route >&2; exit 255; sh")
     (tmp_path / "ssh").write_text(fails)
     path = parse_logdir(f"node7:{logs}")
-    reader = reader_of(str(path), wishes=Wishes(clock=clock))
+    reader = reader_of(str(path), options=ReaderOptions(clock=clock))
     settings = read_settings([path, path / "a"])
     assert settings.trouble == "cannot be read: no route"
     assert len(far_host.connections) == 1

@@ -12,7 +12,7 @@ import pytest
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UnreachableError
-from rltui.remote import Wishes
+from rltui.remote import ReaderOptions
 from rltui.remote.conversation import Conversation
 from rltui.session.logdir_facts import logdir_facts
 from rltui.session.naming import Naming
@@ -55,7 +55,7 @@ def test_runs_are_chosen_among_those_of_all_hosts(tmp_path: Path, far_host: FarH
         append(tmp_path / "logs" / name / "metrics.jsonl", 0, 2)
     logdirs = f"node1:{tmp_path}/logs", f"node2:{tmp_path}/logs"
     naming = Naming(("node1:logs", "node2:logs"), "node2:logs/b")
-    reader = reader_of(*logdirs, wishes=Wishes(choose=naming.choose))
+    reader = reader_of(*logdirs, options=ReaderOptions(choose=naming.choose))
     reader.scan()
     assert {b.run for b in reader.read_all()} == {RunKey(1, "b")}
 
@@ -135,7 +135,7 @@ def test_an_unreachable_host_costs_only_its_own_runs(
 def test_what_is_appended_arrives(tmp_path: Path, far_host: FarHost) -> None:
     log = tmp_path / "logs" / "a" / "metrics.jsonl"
     append(log, 0, 3)
-    watched = Watched(reader_of(f"node7:{tmp_path}/logs", wishes=FAST))
+    watched = Watched(reader_of(f"node7:{tmp_path}/logs", options=FAST))
     watched.reader.scan()
     watched.reader.start()
     try:
@@ -153,7 +153,7 @@ def test_nothing_is_lost_or_doubled_by_a_new_connection(tmp_path: Path, far_host
     logs = [tmp_path / "logs" / f"run{n}" / "metrics.jsonl" for n in range(3)]
     for log in logs:
         append(log, 0, 10)
-    watched = Watched(reader_of(f"node7:{tmp_path}/logs", wishes=FAST))
+    watched = Watched(reader_of(f"node7:{tmp_path}/logs", options=FAST))
     watched.reader.scan()
     watched.reader.start()
     try:
@@ -172,7 +172,7 @@ def test_nothing_is_lost_or_doubled_by_a_new_connection(tmp_path: Path, far_host
 
 def test_the_connection_ends_with_the_reader(tmp_path: Path, far_host: FarHost) -> None:
     append(tmp_path / "logs" / "a.jsonl", 0, 2)
-    reader = reader_of(f"node7:{tmp_path}/logs", wishes=FAST)
+    reader = reader_of(f"node7:{tmp_path}/logs", options=FAST)
     reader.scan()
     reader.start()
     (pid,) = far_host.connections

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from rltui.remote import Wishes
+from rltui.remote import ReaderOptions
 from rltui.remote.joined import JoinedReader
 from rltui.sources.follow.schedule import Intervals
 from tests.remote.ssh.far_host import FarHost, Watched, append, reader_of
 
-LATER = Wishes(watch=Intervals(fast_s=0.05, slow_s=0.2, rescan_s=0.2), partial=True, later=True)
+LATER = ReaderOptions(
+    watch=Intervals(fast_s=0.05, slow_s=0.2, rescan_s=0.2), partial=True, later=True
+)
 
 
 def instead(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +27,7 @@ def instead(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def reader(address: str) -> JoinedReader:
-    found = reader_of(address, wishes=LATER)
+    found = reader_of(address, options=LATER)
     assert isinstance(found, JoinedReader)
     return found
 

@@ -86,7 +86,7 @@ def test_a_hundred_runs_survive_lost_connections(tmp_path: Path, sshd: FarHost) 
     logs = [tmp_path / "logs" / f"run{n}" / "metrics.jsonl" for n in range(100)]
     for log in logs:
         append(log, 0, 20)
-    watched = Watched(reader_of(f"127.0.0.1:{tmp_path}/logs", wishes=FAST))
+    watched = Watched(reader_of(f"127.0.0.1:{tmp_path}/logs", options=FAST))
     watched.reader.scan()
     watched.reader.start()
     try:
@@ -117,7 +117,7 @@ def test_files_beside_the_logs_and_reading_again(tmp_path: Path, sshd: FarHost) 
     append(log, 0, 200)
     log.with_name("args.json").write_text('{"lr": 1e-6}')
     path = parse_logdir(f"127.0.0.1:{tmp_path}/logs")
-    reader = reader_of(str(path), wishes=FAST)
+    reader = reader_of(str(path), options=FAST)
     batches = list(reader.read_all())
     assert read_settings([path, path / "a"]).values == {"lr": 1e-6}
     run, sources = batches[0].run, {b.source.path: b.source for b in batches}

@@ -33,7 +33,7 @@ def bare(sshd: FarHost, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FarH
 def test_runs_are_followed(tmp_path: Path, bare: FarHost) -> None:
     log = tmp_path / "logs" / "run" / "metrics.jsonl"
     append(log, 0, 20)
-    watched = Watched(reader_of(f"127.0.0.1:{tmp_path}/logs", wishes=FAST))
+    watched = Watched(reader_of(f"127.0.0.1:{tmp_path}/logs", options=FAST))
     watched.reader.scan()
     assert bare.connections
     instead = watched.reader.state.instead[parse_logdir(f"127.0.0.1:{tmp_path}/logs")]

@@ -1,4 +1,4 @@
-"""What a session asks of its reader."""
+"""Options of readers, wherever the logs are."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class NotInstalledError(SourceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a session asks of its reader, wherever the logs are."""
+class ReaderOptions:
+    """How a session wants logs to be found and read."""
 
     clock: Clock = field(default_factory=SystemClock)
     watch: Intervals = field(default_factory=Intervals)
@@ -27,15 +27,14 @@ class Wishes:
     """Whether to read a run for a log that is joined to it; not asked by other hosts."""
     step_keys: Sequence[str] | None = None
     ends: EndSigns | None = None
-    """Knows the logs of jobs that died before their first row."""
+    """Recognises logs of jobs that died before their first row."""
     verify: bool = False
     waits: bool = False
     """Whether a named file that is empty is no error."""
     partial: bool = False
     """Whether a logdir that cannot be read is no error while another one can."""
     later: bool = False
-    """Whether all searching is done in threads, once the reader is started, if a logdir is
-    elsewhere."""
+    """Whether threads do all searching once the reader is started, if any logdir is remote."""
     absent: bool = False
     """Whether a logdir of this machine need not exist yet."""
     pipe: int = 0

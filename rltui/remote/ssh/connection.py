@@ -66,8 +66,8 @@ class SshProcess:
                 view = view[os.write(self._in.fileno(), view) :]
 
     def receive(self) -> bytes:
-        """What arrives next on standard output; nothing where that is on standard error. Raises
-        StreamError."""
+        """Wait for bytes of standard output and return them; none if only standard error has some.
+        Raises StreamError."""
         ready = self._selector.select(SILENCE_S)
         if not ready:
             raise StreamError("it does not answer")
@@ -118,8 +118,10 @@ class SshProcess:
 
 
 def ssh_command(authority: str, places: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """``authority`` is ``[USER@]HOST[:PORT]``; ``places`` are paths there, ``~`` is the home
-    directory. ``RLTUI_SSH`` and ``RLTUI_REMOTE_COMMAND`` replace ``ssh`` and ``rltui``.
+    """The command that runs ``rltui stream`` on a host.
+
+    ``authority`` is ``[USER@]HOST[:PORT]``; ``places`` are paths on it, which may begin with ``~``.
+    ``RLTUI_SSH`` and ``RLTUI_REMOTE_COMMAND`` replace ``ssh`` and ``rltui``.
 
     Raises UsageError for what is not a host.
     """
@@ -138,23 +140,23 @@ def ssh_command(authority: str, places: Sequence[str], environ: Mapping[str, str
 
 
 class SshPaths(Paths):
-    """Those of one host; those below a logdir begin as that logdir does."""
+    """Paths of one host; those below a logdir begin with the logdir as the user named it."""
 
     def __init__(self, logdirs: Sequence[RemotePath], there: Sequence[Path]) -> None:
-        """``there``: what the logdirs are called on that host."""
+        """``there``: the paths of the logdirs on that host."""
         super().__init__()
         self._pairs = list(zip(logdirs, there, strict=True))
         self._authority = logdirs[0].authority
 
     def translated(self, path: Path) -> Path:
-        """What a path there is called here."""
+        """The address of a path of the host."""
         for logdir, there in self._pairs:
             if path == there or there in path.parents:
                 return logdir / path.relative_to(there)
         return RemotePath(f"{SSH}:", self._authority, str(path).lstrip("/"))
 
     def there(self, path: Path) -> Path:
-        """What a path is called on that host."""
+        """The path on the host that an address means."""
         for logdir, there in self._pairs:
             if path == logdir or logdir in path.parents:
                 return there / path.relative_to(logdir)
