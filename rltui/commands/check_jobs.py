@@ -97,7 +97,7 @@ def shares_of(
     runs = session.found or ()
     count = max(1, min(count, len(runs)))
     watch = replace(config.watch, memory_bytes=config.watch.memory_bytes // count)
-    config, choice = replace(config, watch=watch), replace(choice, run_glob=None)
+    config, choice = config._replace(watch=watch), choice._replace(run_glob=None)
     parts: list[list[RunFiles]] = [[] for _ in range(count)]
     loads = [0] * count
     for run in sorted(runs, key=_size, reverse=True):
@@ -140,7 +140,7 @@ def _checked(run: Any, *, json: bool) -> CheckedRun:
         return found
     entry = run_entry(run)
     faults = tuple(fault.text for fault in run.faults.values())
-    return replace(found, badge="", standing="", lines=(), faults=faults, entry=entry)
+    return found._replace(badge="", standing="", lines=(), faults=faults, entry=entry)
 
 
 class Judged:

@@ -19,9 +19,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.installation import shipped
@@ -64,8 +64,7 @@ _ANSI_RGB = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(NamedTuple):
     """Every token in truecolour, in 256 colours and in the terminal's own 16."""
 
     name: str

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rltui.draw.glyph import GlyphSet, glyph_set
 from rltui.facts import numbers
 from rltui.facts.groups import Marked
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """How charts and lists are drawn. Cursor, filter and zoom belong to each screen."""
 
     axis: str = "step"

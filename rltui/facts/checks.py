@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ BadgeOf = Callable[[Level], str]
 _OTHER = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class CheckItem:
+class CheckItem(NamedTuple):
     """One thing to check, with its present state in this run."""
 
     check: Check

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.level import Level
@@ -32,8 +31,7 @@ class FindingId(NamedTuple):
     """Its place among the rows of this rule and title, in order of time."""
 
 
-@dataclass(frozen=True, slots=True)
-class FindingRow:
+class FindingRow(NamedTuple):
     """One fact, and all the findings that state it."""
 
     id: FindingId

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -207,8 +208,7 @@ def run_labels(sweep: Sweep) -> list[tuple[str, str]]:
     return labels
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """The means of two groups, and how often chance makes them differ as much."""
 
     difference: float
@@ -284,8 +284,7 @@ def _sums(values: FloatArray, n: int, ways: int) -> Iterator[FloatArray]:
         yield (draws <= last) @ values
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(NamedTuple):
     """A run with the slot that it keeps for as long as it is marked."""
 
     run: RunView

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ _DEVICES = ("GPU", "host", "process", "disk", "network")
 OVERVIEW, FINDINGS, ALL = "overview", "findings", "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One line of a table: a tag, or a family of tags folded into one."""
 
     tag: str
@@ -68,8 +67,7 @@ class Row:
         return self.level is Level.UNKNOWN and self.judgement.level is Level.OK
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """Rows under one heading."""
 
     title: str
@@ -165,7 +163,7 @@ def _below_pinned(run: RunView, pinned: tuple[str, ...]) -> list[Section]:
     """The sections of Overview. What is pinned stands at the top only; the other sections keep the
     level of all their rows."""
     others = (
-        replace(s, rows=tuple(r for r in s.rows if r.tag not in pinned))
+        s._replace(rows=tuple(r for r in s.rows if r.tag not in pinned))
         for s in overview_sections(run)
     )
     return [section_of(PINNED, (_with_band(run, t) for t in pinned if t in run.infos)), *others]
@@ -289,8 +287,7 @@ def trend(series: Series) -> float | None:
     return None if abs(change) < _MATERIAL * (high - low) else change
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """Facts about the points of a series, or a part of it. Only finite values count, but for
     ``points`` and ``nonfinite``."""
 
@@ -313,9 +310,9 @@ class Extent:
         new = _extent(series, self.points, None)
         points, nonfinite = self.points + new.points, self.nonfinite + new.nonfinite
         if new.mean is None or new.low is None or new.high is None:
-            return replace(self, points=points, nonfinite=nonfinite)
+            return self._replace(points=points, nonfinite=nonfinite)
         if self.mean is None or self.low is None or self.high is None:
-            return replace(new, points=points, nonfinite=nonfinite)
+            return new._replace(points=points, nonfinite=nonfinite)
         share = (new.points - new.nonfinite) / (points - nonfinite)
 
         return Extent(
@@ -363,8 +360,7 @@ def _extent(series: Series, begin: int, end: int | None) -> Extent:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
+class Tab(NamedTuple):
     """One tab of a run: its id, key and names at three widths."""
 
     id: str

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
@@ -66,8 +66,7 @@ class RunCounts:
     levels: Counter[Level] = field(default_factory=Counter)
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(NamedTuple):
     """Names of some runs, and the widths that a column of them needs."""
 
     names: tuple[str, ...]

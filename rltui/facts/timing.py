@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from rltui.session.run import RunView
 _READ = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """One stage of a step, or something that happens inside one."""
 
     tag: str
@@ -39,8 +38,7 @@ class Stage:
     """Tag that counts the tokens it handles per step, if that is logged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """What a stage, or the whole step, took."""
 
     now: float
@@ -323,8 +321,7 @@ def _fitting(run: RunView, total: str, tags: list[str]) -> list[str]:
     return kept
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(NamedTuple):
     """The load of the emptiest, the average and the fullest rank: medians of the newest rows."""
 
     tag: str

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,8 +59,7 @@ def find_tags(runs: Sequence[RunView], name: str) -> list[str]:
     return list(found)
 
 
-@dataclass(frozen=True, slots=True)
-class PlotOptions:
+class PlotOptions(NamedTuple):
     """How charts are drawn."""
 
     width: int
@@ -77,8 +75,7 @@ class PlotOptions:
     groups: Grouping | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Drawn(NamedTuple):
     """A line with its name and colour."""
 
     x: FloatArray

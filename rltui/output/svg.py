@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from rltui.core.text import cell_width
@@ -24,8 +24,7 @@ _FG, _BG = {True: "#d0d0d0", False: "#202020"}, {True: "#101010", False: "#fffff
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(NamedTuple):
     """Some text in one look; colours are ``#rrggbb``."""
 
     text: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import NamedTuple
 
 from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
@@ -106,8 +106,7 @@ def check_text(session: Session) -> str:
     return checked_text([checked_run(r) for r in runs], [r.name for r in runs])
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRun:
+class CheckedRun(NamedTuple):
     """What ``check`` says of a run but for its name, which depends on all runs."""
 
     key: RunKey

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +140,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
             for key in list(self._to_mark) if complete else [m.run.key for m in marked]:
                 self._to_mark.pop(key, None)
         if marked != self.view.marked:
-            self.view = replace(self.view, marked=marked)
+            self.view = self.view._replace(marked=marked)
 
     def action_pause(self) -> None:
         """Pause the view or the replay, or let it go on."""

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.address import PIPE
 from rltui.core.batch import RunKey
@@ -34,8 +34,7 @@ class EventKind(str, Enum):
     RESOLVED = "resolved"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One change of the verdict on one run."""
 
     kind: EventKind

@@ -52,8 +52,7 @@ _SUFFIX = "/text_summary"
 _numbers = count()
 
 
-@dataclass(frozen=True, slots=True)
-class SettingChange:
+class SettingChange(NamedTuple):
     """A hyperparameter that has another value since a restart."""
 
     name: str

@@ -193,7 +193,7 @@ class Judge:
             fresh = renewed(known, view.data, now, view.facts)
         lost_at = self._lost.get(view.key.logdir)
         if lost_at is not None and known is not None:  # nobody knows whether it goes on
-            fresh = replace(fresh, age_s=known.age_s, state=known.state, lost_at=lost_at)
+            fresh = fresh._replace(age_s=known.age_s, state=known.state, lost_at=lost_at)
         view.progress = fresh
         self._note_stall(view)
 
@@ -249,7 +249,7 @@ class Judge:
             with view.walled("age could not be told"):
                 fresh, lost_at = view.progress, lost.get(view.key.logdir)
                 if fresh.lost_at != lost_at:
-                    fresh = replace(fresh, lost_at=lost_at)
+                    fresh = fresh._replace(lost_at=lost_at)
                 if lost_at is None:
                     fresh = aged(fresh, now)
                 if fresh is view.progress and not (began and fresh.state is RunState.STALLED):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -91,8 +90,7 @@ class Look(NamedTuple):
     """Whether one of them is there; None where that cannot be told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """Where a run stands at one moment."""
 
     first_step: int | None
@@ -217,8 +215,7 @@ def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) 
     """``known`` with everything updated that needs no points: the newest write, the exit
     status, whether the logs are gone."""
     written_at, row_at, copied = _last_write(run, known.interval_s, now)
-    fresh = replace(
-        known,
+    fresh = known._replace(
         written_at=_newest(known.written_at, written_at),
         gone=run.files.all_gone,
         row_at=row_at if known.row_at is None else known.row_at,
@@ -245,7 +242,7 @@ def aged(known: Progress, now: float) -> Progress:
     if shown == known.age_s and state is known.state:
         return known
 
-    return replace(known, age_s=shown, state=state, seen_live=seen_live)
+    return known._replace(age_s=shown, state=state, seen_live=seen_live)
 
 
 def _coarse(age: float | None, ended_after_s: float) -> float | None:

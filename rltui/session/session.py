@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.catalogue import Catalogue
 from rltui.config import Config
@@ -43,8 +44,7 @@ _DRAIN_S = 0.03
 _BATCHES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """What the command line fixed: which runs, which framework and algorithm."""
 
     run_glob: str | None = None
@@ -395,7 +395,7 @@ class Session:
 
 def _read_apart(path: Path, config: Config, choice: Choice) -> list[RunView]:
     """The runs at a path that is not among the logdirs, read whole."""
-    session = Session([path], config, choice=replace(choice, run_glob=None, reference=None))
+    session = Session([path], config, choice=choice._replace(run_glob=None, reference=None))
     session.scan()
     session.read_all()
     return session.runs()

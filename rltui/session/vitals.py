@@ -134,8 +134,8 @@ class Vitals:
                     known.pause_s = min(_LONGEST_S, 2 * known.pause_s) if held else _PAUSE_S
                     known.again_at = self._clock.monotonic() + known.pause_s
                     if inspection.silent:
-                        view.progress = replace(
-                            view.progress, look=Look(inspection.written_at, held)
+                        view.progress = view.progress._replace(
+                            look=Look(inspection.written_at, held)
                         )
                 if news:
                     self._tell(view)

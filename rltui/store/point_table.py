@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -274,8 +274,7 @@ def _scaled(lineage: Lineage, points: Points) -> Points:
     return points if scale is None else (scale.of(points[0]), points[1], points[2])
 
 
-@dataclass(frozen=True, slots=True)
-class RunExtent:
+class RunExtent(NamedTuple):
     """From where to where the points of a run go; all that stays of points that are unloaded."""
 
     first_step: int | None
@@ -340,8 +339,7 @@ class PrefixTable(PointTable):
             whole = self._whole.extent
             steps = self.steps[: np.searchsorted(self.steps, self.step, side="right")]
             walls = {p: min(t, self.time) for p, t in whole.last_wall_times.items()}
-            self._extent = replace(
-                whole,
+            self._extent = whole._replace(
                 last_step=int(steps[-1]) if len(steps) else None,
                 restarts=tuple(s for s in whole.restarts if s <= self.step),
                 last_wall_times={} if np.isnan(self.time) else walls,

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from rltui.core.batch import Batch, RunKey
 from rltui.store.identity import RunIdentity
 from rltui.store.run import RunData
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(NamedTuple):
     """A file turned out to belong to another run; all that came from it is there now."""
 
     path: Path

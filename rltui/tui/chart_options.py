@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -55,7 +54,7 @@ class ChartOptions(ShellScreen[Any]):
         self._set(outliers=not self.shell.view.outliers)
 
     def _set(self, **changes: object) -> None:
-        self.shell.view = replace(self.shell.view, **changes)  # type: ignore[arg-type]
+        self.shell.view = self.shell.view._replace(**changes)  # type: ignore[arg-type]
         self.update()
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -151,7 +151,7 @@ class RememberedView:
     @property
     def view(self) -> View:
         """The configured options with those that the user has changed since."""
-        return replace(self._configured, **self.state.options)  # type: ignore[arg-type]
+        return self._configured._replace(**self.state.options)  # type: ignore[arg-type]
 
     @property
     def mutes(self) -> list[MutedFinding]:
@@ -169,7 +169,7 @@ class RememberedView:
         path, state = self._path, self.state
         if path is None:
             return
-        before = asdict(self._configured)
+        before = self._configured._asdict()
         state.options = {k: getattr(view, k) for k in _OPTIONS if getattr(view, k) != before[k]}
         state.pins = list(pins)
         state.marks = list(marks)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
@@ -222,7 +221,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
             self.shell.say("B ends the groups; runs are marked one by one")
             return
         view = self.shell.view
-        self.shell.view = replace(view, marked=toggled(view.marked, here.runs[0]))
+        self.shell.view = view._replace(marked=toggled(view.marked, here.runs[0]))
         if len(self.shell.view.marked) < 2:
             self.shell.say("all runs are compared until two are marked")
         self.update()

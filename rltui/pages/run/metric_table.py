@@ -335,7 +335,7 @@ def fitted(
             if longest is None:
                 break
             rows[longest].remove(spare[longest][-1])
-    chosen = [replace(s, rows=tuple(r)) for s, r in zip(sections, rows, strict=True)]
+    chosen = [s._replace(rows=tuple(r)) for s, r in zip(sections, rows, strict=True)]
 
     return chosen, blanks and needed() + gaps <= height
 

@@ -374,7 +374,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
             return
         rest = tuple(t for t in view.shared if t != tag)
         shared = rest if tag in view.shared else (*view.shared, tag)
-        self.shell.view = replace(view, shared=shared)
+        self.shell.view = view._replace(shared=shared)
         self.update()
 
     def action_mute(self) -> None:

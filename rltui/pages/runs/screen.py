@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from textual.app import ComposeResult
 
@@ -207,7 +206,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         run = self._run_at_cursor
         if run is not None:
             view = self.shell.view
-            self.shell.view = replace(view, marked=toggled(view.marked, run))
+            self.shell.view = view._replace(marked=toggled(view.marked, run))
             self.update()
             self.items.move(1)
 
