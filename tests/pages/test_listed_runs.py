@@ -64,7 +64,7 @@ def test_only_runs_that_changed_are_found_again(
     listed.refresh(runs)
     assert found == [runs[1]]
     assert runs[2].progress is not None
-    runs[2].progress = replace(runs[2].progress, age_s=7200.0)
+    runs[2].progress = runs[2].progress._replace(age_s=7200.0)
     listed.refresh(runs)
     assert found == [runs[1], runs[2]]
 

@@ -125,7 +125,7 @@ def test_an_event_names_its_cause() -> None:
     (event,) = (e for e in watcher.events() if e.finding.rule == "kl_blowup")
     assert event_text(event, 0.0).endswith("; cause: learning rate × 100 at 40")
     assert json.loads(event_line(event))["cause"] == "learning rate × 100 at 40"
-    over = replace(event, kind=EventKind.RESOLVED)
+    over = event._replace(kind=EventKind.RESOLVED)
     assert "cause" not in event_text(over, 0.0)
 
 

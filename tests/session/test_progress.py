@@ -385,15 +385,15 @@ def test_a_copy_is_as_old_as_its_last_row(old: float, state: RunState) -> None:
     [(59.0, 30.0), (3_599.0, 3_540.0), (DAY - 1, DAY - 60), (DAY, DAY), (2.9 * DAY, 2 * DAY)],
 )
 def test_an_age_is_shown_in_coarse_steps(age: float, shown: float) -> None:
-    known = replace(progress_of(rows(5), at=0.0), written_at=START, done=True)
+    known = progress_of(rows(5), at=0.0)._replace(written_at=START, done=True)
     assert aged(known, START + age).age_s == shown
     assert known.limits.ended_after_s == DAY
 
 
 def test_a_coarse_age_does_not_hide_that_a_run_has_ended() -> None:
-    known = replace(progress_of(rows(5), at=0.0), written_at=START)
+    known = progress_of(rows(5), at=0.0)._replace(written_at=START)
     limits = known.limits._replace(ended_after_s=1.5 * DAY)
-    known = replace(known, limits=limits)
+    known = known._replace(limits=limits)
     assert aged(known, START + 1.4 * DAY).age_s == DAY
     assert aged(known, START + 1.6 * DAY).age_s == 1.5 * DAY
     assert aged(known, START + 2.1 * DAY).age_s == 2 * DAY

@@ -21,12 +21,12 @@ def a_run() -> RunView:
 
 def stalled(run: RunView, report: Report) -> Report:
     assert run.progress is not None
-    return with_stall(report, replace(run.progress, state=RunState.STALLED), stall_rule())
+    return with_stall(report, run.progress._replace(state=RunState.STALLED), stall_rule())
 
 
 def going_on(run: RunView, report: Report) -> Report:
     assert run.progress is not None
-    return with_stall(report, replace(run.progress, state=RunState.LIVE), stall_rule())
+    return with_stall(report, run.progress._replace(state=RunState.LIVE), stall_rule())
 
 
 def test_all_findings_stay_once_and_in_their_order() -> None:

@@ -117,7 +117,7 @@ async def test_runs_of_one_name_keep_their_marks_whatever_the_order_of_logdirs(
     app = remembering(tmp_path, logdirs, FakeReader(), *twins)
     async with driving(app):
         second = app.session.views[twins[1]]
-        app.view = replace(app.view, marked=(Marked(second, 0),))
+        app.view = app.view._replace(marked=(Marked(second, 0),))
     app = remembering(tmp_path, logdirs[::-1], FakeReader(), *twins)
     async with driving(app):
         assert app.view.marked == (Marked(app.session.views[twins[0]], 0),)
@@ -127,8 +127,7 @@ async def test_a_mark_whose_run_is_not_read_yet_keeps_its_colour(tmp_path: Path)
     keys = RunKey(0, "late"), RunKey(0, "early")
     app = remembering(tmp_path, [LOGDIR], FakeReader(), *keys)
     async with driving(app):
-        app.view = replace(
-            app.view, marked=tuple(Marked(app.session.views[k], n) for n, k in enumerate(keys))
+        app.view = app.view._replace(marked=tuple(Marked(app.session.views[k], n) for n, k in enumerate(keys))
         )
     reader = FakeReader()
     reader.run_count = 2
@@ -250,7 +249,7 @@ def test_a_place_that_takes_nothing_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "rltui").write_text("a file")
     seen = opened(tmp_path)
     assert "Not a directory" in seen.note
-    seen.save(replace(seen.view, log_y=True), ())
+    seen.save(seen.view._replace(log_y=True), ())
 
 
 def test_the_file_is_replaced_whole_and_private(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ async def test_a_line_is_finished_again_only_when_it_or_the_glyphs_change(
         app.line = "one — TWO"
         lines.update()
         assert len(finished) == 1
-        app.view = replace(app.view, marker="ascii")
+        app.view = app.view._replace(marker="ascii")
         lines.update()
         await hand.settle()
         assert hand.lines[0].rstrip().isascii()
