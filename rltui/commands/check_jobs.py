@@ -97,7 +97,7 @@ def shares_of(
     runs = session.found or ()
     count = max(1, min(count, len(runs)))
     watch = replace(config.watch, memory_bytes=config.watch.memory_bytes // count)
-    config, choice = config._replace(watch=watch), choice._replace(run_glob=None)
+    config, choice = replace(config, watch=watch), choice._replace(run_glob=None)
     parts: list[list[RunFiles]] = [[] for _ in range(count)]
     loads = [0] * count
     for run in sorted(runs, key=_size, reverse=True):

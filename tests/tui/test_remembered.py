@@ -127,7 +127,8 @@ async def test_a_mark_whose_run_is_not_read_yet_keeps_its_colour(tmp_path: Path)
     keys = RunKey(0, "late"), RunKey(0, "early")
     app = remembering(tmp_path, [LOGDIR], FakeReader(), *keys)
     async with driving(app):
-        app.view = app.view._replace(marked=tuple(Marked(app.session.views[k], n) for n, k in enumerate(keys))
+        app.view = app.view._replace(
+            marked=tuple(Marked(app.session.views[k], n) for n, k in enumerate(keys))
         )
     reader = FakeReader()
     reader.run_count = 2
