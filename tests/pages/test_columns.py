@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
@@ -70,7 +71,7 @@ def test_columns_of_a_metric_never_touch(
         row.level, rules=("r",), healthy="≤ {high} of what it was", healthy_short="≤ {high}",
         values={"high": 1.23e-7},
     )  # fmt: skip
-    row = row._replace(info=row.info._replace(title=title, unit=unit), value=value, judgement=limit)
+    row = row._replace(info=replace(row.info, title=title, unit=unit), value=value, judgement=limit)
     line = _row_line(run, row, row.title, columns, view, False)
     assert line_width(line) == columns.width == width
     check_row(cells(line), row, width, view)

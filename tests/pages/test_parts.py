@@ -63,7 +63,7 @@ columns = st.dictionaries(tags, st.lists(values, max_size=12), max_size=5)
 run_names = st.one_of(st.just("."), st.sampled_from([clean(t) for t in ODD_TAGS if t]))
 first_steps = st.sampled_from([0, 1, -5, 1 << 40, 10_000])
 views = st.builds(
-    View,
+    View()._replace,
     axis=st.sampled_from(["step", "relative", "wall", "tokens"]),
     smooth=st.sampled_from([0.0, 0.6, 0.98]),
     log_y=st.booleans(),
