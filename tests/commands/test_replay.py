@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
-from rltui.commands import watch
+from rltui.commands import replay
 from rltui.tui.playback import ReplayStart
 
 Shown = list[tuple[int | None, ReplayStart]]
@@ -26,7 +26,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
         return 0
 
     monkeypatch.setattr("rltui.commands.replay.need_terminal", lambda _: None)
-    monkeypatch.setattr(watch, "show", show)
+    monkeypatch.setattr(replay, "show", show)
     return seen
 
 
