@@ -136,7 +136,7 @@ def test_a_live_session_shows_the_others_and_waits(
 def test_who_serves_says_what_is_missing(
     cli: Cli, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.commands.serve_metrics.turns", interrupted)
+    monkeypatch.setattr("rltui.commands.serve_metrics.updates", interrupted)
     result = cli("serve-metrics", runs, tmp_path / "none", "--listen", "127.0.0.1:0")
     assert result.code == 0
     assert f"rltui: {tmp_path / 'none'}: no such file or directory\n" in result.err

@@ -214,15 +214,15 @@ def test_following_goes_on(
         )
     )
     break_in(monkeypatch, *PLACES[place])
-    works = check.turns
+    works = check.updates
 
     def few(session: Session, **options: Any) -> Iterator[None]:
         turns = works(session, **options)
         yield from islice(turns, 3)
         turns.close()
 
-    monkeypatch.setattr(check, "turns", few)
-    monkeypatch.setattr(serve_metrics, "turns", few)
+    monkeypatch.setattr(check, "updates", few)
+    monkeypatch.setattr(serve_metrics, "updates", few)
     found = cli("check", "--follow", two)
     assert "well" in found.out
     assert "not finite" in found.out.lower() or "nan" in found.out.lower()
