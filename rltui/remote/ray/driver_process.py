@@ -41,14 +41,7 @@ class DriverProcess:
         self.received = 0
         """Bytes that the driver has sent."""
         with there:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "rltui.remote.ray", str(there.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[there.fileno()],
-                start_new_session=True,  # ctrl+c of the terminal is for the session's process
-            )
+            self._launch(there)
         self.send(opening)
 
     def send(self, message: object) -> None:
@@ -79,6 +72,16 @@ class DriverProcess:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._reap(0.0 if at_once else _STOP_S)
+
+    def _launch(self, there: socket.socket) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "rltui.remote.ray", str(there.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[there.fileno()],
+            start_new_session=True,  # ctrl+c of the terminal is for the session's process
+        )
 
     def _reap(self, patience_s: float) -> None:
         try:

@@ -230,7 +230,7 @@ def test_a_search_that_does_not_end_is_not_waited_for_for_ever(
             watcher.driver.step()
         assert not watcher.counts
         if waits:
-            watcher.take(Alive())  # nothing was said for five seconds
+            watcher.receive(Alive())  # nothing was said for five seconds
         else:
             del cluster.roots["n2"]
         watcher.until({"n1/a": 10})
