@@ -65,11 +65,9 @@ def _options(options: Sequence[Option]) -> list[str]:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
-    return [line for name, words in rows for line in (".TP", _bold(name), _text(words))]
-
-
-def _bold(text: str) -> str:
-    return f"\\fB{_text(text)}\\fR"
+    return [
+        line for name, words in rows for line in (".TP", f"\\fB{_text(name)}\\fR", _text(words))
+    ]
 
 
 def _names(option: Option) -> str:
