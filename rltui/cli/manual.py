@@ -65,9 +65,7 @@ def _options(options: Sequence[Option]) -> list[str]:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
-    return [
-        line for name, words in rows for line in (".TP", f"\\fB{_text(name)}\\fR", _text(words))
-    ]
+    return [f".TP\n\\fB{_text(name)}\\fR\n{_text(words)}" for name, words in rows]
 
 
 def _names(option: Option) -> str:
