@@ -184,7 +184,9 @@ def test_a_resumed_training_in_one_file_and_in_two(run: str) -> None:
     assert encode.restarts_of(both) == [101]
 
 
-@pytest.mark.parametrize("log", sorted(DEV.glob("**/stdout.log")), ids=path_id)
+@pytest.mark.parametrize(
+    "log", sorted(DEV.glob("**/stdout.log")), ids=lambda log: path_id(log.relative_to(DEV))
+)
 def test_logs_without_rows_are_not_claimed(log: Path) -> None:
     rows = {"verl", "trl", "trl_old_ppo", "sb3", "cleanrl"}
     claimed = Console().claims(log, log.read_bytes()[:65536])

@@ -24,6 +24,11 @@ def held() -> tuple[int, int]:
     return len(os.listdir("/proc/self/fd")), threading.active_count()  # noqa: PTH208
 
 
+def holds_no_more_than(before: tuple[int, int]) -> bool:
+    """Threads of other tests may have ended meanwhile."""
+    return held()[0] == before[0] and held()[1] <= before[1]
+
+
 def append(logdir: Path, step: int) -> None:
     for number in range(RUNS):
         path = logdir / f"run_{number:02d}" / "metrics.jsonl"
@@ -70,7 +75,7 @@ def watched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watched]
     assert watched.reader.loop.listening.wait(PATIENCE_S)
     yield watched
     watched.reader.stop()
-    assert held() == before
+    assert holds_no_more_than(before)
 
 
 def test_a_logdir_that_is_moved_away_and_back(watched: Watched) -> None:
@@ -82,7 +87,7 @@ def test_a_logdir_that_is_moved_away_and_back(watched: Watched) -> None:
         away.rename(watched.logdir)
         watched.until(lambda: not watched.vanished)
         watched.reads(step)
-    watched.until(lambda: held() == before)
+    watched.until(lambda: holds_no_more_than(before))
 
 
 def test_a_logdir_that_is_deleted_and_written_again(watched: Watched) -> None:
@@ -94,4 +99,4 @@ def test_a_logdir_that_is_deleted_and_written_again(watched: Watched) -> None:
         watched.logdir.rmdir()
         watched.until(lambda: watched.vanished)
         watched.reads(step)
-    watched.until(lambda: held() == before)
+    watched.until(lambda: holds_no_more_than(before))
