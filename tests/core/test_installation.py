@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pwd
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
+from rltui.config.load import config_path
 from rltui.core import installation
-from rltui.core.installation import to_add
+from rltui.core.installation import home_directory, state_directory, to_add
 
 RECEIPT = """[tool]
 requirements = [%s]
@@ -73,3 +75,26 @@ def test_uv_tool_is_told_again_all_that_it_has(prefix: Path, requirements: str, 
     command = to_add("s3fs")
     assert command == f"uv tool install {said}"
     assert shlex.split(command)[:3] == ["uv", "tool", "install"]
+
+
+# -- the home directory, also where there is none ------------------------------------------
+
+
+def no_user(number: int) -> None:
+    raise KeyError(number)
+
+
+def test_the_variable_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    assert home_directory({"HOME": "/home/a"}) == Path("/home/a")
+    assert home_directory({}) == Path.home()
+
+
+def test_without_a_home_nothing_is_found_or_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", no_user)
+    for path in (config_path(None, {}), state_directory({})):
+        assert path.is_absolute()
+        assert not path.exists()
+        with pytest.raises(OSError, match="Not a directory"):
+            path.mkdir(parents=True)
