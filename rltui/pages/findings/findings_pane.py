@@ -46,6 +46,7 @@ from rltui.pages.findings.lines import (
     title_words,
 )
 from rltui.session import RunView
+from rltui.tui import later
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.line_list import LineList
 from rltui.tui.widgets.lines import Lines
@@ -207,10 +208,8 @@ class FindingsPane(Container):
         self.query_one("#detail", Lines).update()
 
     def _draw_detail(self, width: int, height: int) -> list[Line]:
-        from rltui.pages.findings.findings_detail import detail_lines  # imported when it is shown
-
         run, view, layout = self._run, shell_of(self).view, self._layout
         margin = 1 if layout.side else layout.margin
         cells = layout.side or width - margin - 1
-        lines = detail_lines(run, self.findings.cursor, view, cells, height)
+        lines = later.detail_lines(run, self.findings.cursor, view, cells, height)
         return indented(lines, margin)
