@@ -91,7 +91,7 @@ def samples_head(samples: SampleBrowser, view: View, width: int) -> list[Line]:
     rule = view.glyphs.rule * max(0, width - line_width(heads) - len(count))
     heads += [(rule, RULE), (count, MUTED)]
 
-    return [fit_line(line, width, ellipsis=view.glyphs.ellipsis), fit_line(heads, width)]
+    return [fit_line(line, width), fit_line(heads, width)]
 
 
 def _has_rewards(rows: Sequence[SampleRow]) -> bool:
@@ -112,7 +112,7 @@ def sample_entries(
             line.append(column(numbers.exact(row.length), _CHARS - 1, MUTED, right=True))
             look = STRONG if cursor else TEXT
             line += [(" ", TEXT), (view.glyphs.text(row.preview), look)]
-            line = fit_line(line, cells, ellipsis=view.glyphs.ellipsis)
+            line = fit_line(line, cells)
             return [with_margin(line, cells, margin, view, cursor=cursor)]
 
         return Entry((row.place, row.item), draw)

@@ -67,7 +67,7 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
         """What the newest search found; None before the first one is over."""
 
     def compose(self) -> ComposeResult:
-        yield Lines(lambda width, _: [picker_header(self.shell.view, width)], id="header")
+        yield Lines(lambda width, _: [picker_header(width)], id="header")
         yield LineList[Path](id="suggestions")
         yield Status(self.footer, lambda: f"{len(self._shown)} of {len(self._choices.items)}")
 

@@ -357,9 +357,9 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
 
     line, spots = _label_line([(t.id, labels[t.id]) for t in shown], gap, left)
     if len(shown) < len(tabs):
-        line.append((f" {view.glyphs.ellipsis}", MUTED))
+        line.append((" …", MUTED))
 
-    return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
+    return fit_line(line, width), spots
 
 
 def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
