@@ -85,18 +85,13 @@ def test_what_can_wait_is_not_imported_before_the_first_paint(tmp_path: Path) ->
 
 
 def test_what_keys_need_is_loaded_after_the_first_paint() -> None:
-    for module, names in later.NAMES.items():
-        for name in names:
-            assert getattr(later, name) is getattr(import_module(module), name)
-    with pytest.raises(AttributeError, match="Nothing"):
-        later.Nothing  # noqa: B018
-    used: set[str] = set()
-    for path in (
-        p for d in ("pages", "tui") for p in (Path(rltui.__file__).parent / d).rglob("*.py")
-    ):
-        used.update(re.findall(r"\blater\.(\w+)", path.read_text()))
-    known = {name for names in later.NAMES.values() for name in names}
-    assert used == known
+    known = {(module, name) for module, names in later.NAMES.items() for name in names}
+    assert all(getattr(later, n) is getattr(import_module(module), n) for module, n in known)
+    package = Path(rltui.__file__).parent
+    texts = [p.read_text() for d in ("pages", "tui") for p in (package / d).rglob("*.py")]
+    assert {n for text in texts for n in re.findall(r"\blater\.(\w+)", text)} == {
+        n for _, n in known
+    }
 
 
 def test_until_the_first_paint_a_line_says_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
