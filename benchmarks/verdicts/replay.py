@@ -80,6 +80,7 @@ class Said:
     rule: str
     bad: bool
     since: int | None
+    """The step at which it was certain."""
 
 
 class Judge:
@@ -120,7 +121,7 @@ class Judge:
 
 
 def _said(finding: Finding) -> Said:
-    return Said(finding.rule, finding.level is Level.BAD, finding.since_step)
+    return Said(finding.rule, finding.level is Level.BAD, None if finding.since_step is None else finding.certain_step)
 
 
 def _logged(run: RunView) -> Logged:

@@ -144,6 +144,7 @@ def judge(
     else:
         beyond = watch.beyond | bad.beyond if bad else watch.beyond
         all_spans = spans(beyond, variant.hold, variant.release, bad.beyond if bad else None)
+    all_spans = [s for s in all_spans if s.open or not _is_forgotten(signals, s, bad_spans)]
     findings = tuple(_finding(case, span, bad_spans) for span in _worth_listing(all_spans))
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
@@ -165,6 +166,13 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
                 continue
         out[level] = detector.run(rows, **parameters)
     return out
+
+
+def _is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
+    """Whether an episode that is over was none."""
+    inside = any(s.first <= span.last and s.last >= span.first for s in bad_spans)
+    level = Level.BAD if inside or Level.WATCH not in signals else Level.WATCH
+    return signals[level].forgotten
 
 
 def _worth_listing(found: list[Span]) -> list[Span]:
@@ -193,7 +201,8 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         state=_state(case, span),
         metric=case.info.metric.key if case.info.metric else None,
         tag=case.info.tag,
-        since_step=int(case.rows.steps[begin]),
+        since_step=None if signal.whole else int(case.rows.steps[begin]),
+        certain_step=int(case.rows.steps[span.sure]),
         since_wall_time=wall if math.isfinite(wall) else None,
         until_step=None if span.open else int(case.rows.steps[span.last]),
         evidence=evidence,

@@ -91,6 +91,8 @@ class Finding(NamedTuple):
     tag: str | None
     since_step: int | None
     """First step of the episode, not the step at which the rule became sure."""
+    certain_step: int | None
+    """Step at which it was certain: that it was found rests on rows up to there alone."""
     since_wall_time: float | None
     until_step: int | None
     evidence: Evidence

@@ -20,6 +20,7 @@ from rltui.health.detectors import (  # noqa: F401
     outcome,
     pace,
     pairs,
+    progress,
     sequential,
     stillness,
     trend,

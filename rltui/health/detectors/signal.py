@@ -99,6 +99,10 @@ class Signal:
     """(n,) rows that would be beyond but for a reason, which a note of the episode gives."""
     peaked: bool = False
     """The evidence is the worst row of an episode, even while it lasts."""
+    whole: bool = False
+    """It holds for the whole run and has no onset."""
+    forgotten: bool = False
+    """An episode that is over is no finding: what rose later did rise."""
     silent: bool = False
     """The rows allow no verdict: the rule has not judged this tag."""
 

@@ -1,0 +1,188 @@
+"""Detects that what measures success never rose, or fell and stays down. Same contract as in
+``levels``.
+
+Means of whole stretches of the run are compared, in units of their own spread: scale and shift do
+not matter, and a log with fewer rows says the same later.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import Rows, Signal, after_exploring, constant
+from rltui.health.detectors.windows import latched, looks
+
+#: Values that differ by less than this share of the largest one are equal but for float noise.
+_EQUAL = 1e-9
+#: Fewest rows of a mean, and by how much a log grows before its usual falls are measured anew.
+_LEAST, _GROWTH = 4, 1.15
+
+
+@detector(anew=True, roles=("exploration",), facts=("start", "late", "gain", "count"))
+def never_rose(
+    rows: Rows, *, gain: float, certainty: float, explores: float = 1.0
+) -> Signal:
+    """The last third is no better than the first: with ``certainty`` standard errors, higher by
+    less than ``gain`` standard deviations of all rows.
+
+    The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
+    each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
+    that is certainly above its first ninth or twenty-seventh rose, however early. Rows up to the
+    last one with an ``exploration`` rate above ``explores`` do not count: what acts at random
+    gains nothing.
+    """
+    n = rows.count
+    begin = int(after_exploring(rows, explores)[-1]) if n else 0
+    found = rows.once(("gain", begin, gain, certainty), lambda: _gains(rows.x[begin:], gain, certainty))
+    start, late, size, error, rose = (_after(begin, column) for column in found)
+    with np.errstate(invalid="ignore"):
+        beyond = (size + certainty * error <= gain) & (rose == 0)
+    count = np.arange(1, n + 1, dtype=np.float64) - begin
+    return Signal(
+        beyond=beyond,
+        statistic=size,
+        threshold=constant(n, gain),
+        name="gain in standard deviations",
+        forgotten=True,
+        whole=True,
+        facts={"start": start, "late": late, "gain": size, "count": count},
+        notes=(
+            (start == late, "no change at all"),
+            (late < start, "it fell"),
+            (late > start, "too little for a gain"),
+        ),
+    )
+
+
+def _after(begin: int, column: FloatArray) -> FloatArray:
+    return np.concatenate([np.full(begin, np.nan), column])
+
+
+def _gains(x: FloatArray, gain: float, certainty: float) -> FloatArray:
+    """Means of the first and last third, their difference in standard deviations of all rows, its
+    standard error, and whether the run rose by ``gain`` at any time: (5, n)."""
+    n = len(x)
+    count = np.arange(1, n + 1)
+    third = np.maximum(1, count // 3)
+    total = np.concatenate([[0.0], np.cumsum(x - x[:1])])
+    spread, share = _spread(x, total)
+    late = (total[count] - total[count - third]) / third
+    out = np.zeros((5, n))
+    for part in (27, 9, 3):
+        size = np.maximum(1, count // part)
+        early = total[size] / size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = np.where(spread > 0, (late - early) / spread, 0.0)
+            error = np.sqrt((1 / size + 1 / third) / share)
+        out[4] += (change >= gain) & (change >= certainty * error)
+    out[:4] = early + x[:1], late + x[:1], change, error
+    return out
+
+
+def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Standard deviation of the rows so far, 0 of equal ones, and the share of them that is
+    independent. ``total``: cumulative sums of the distance from the first row."""
+    count = np.arange(1, len(x) + 1)
+    squares = np.cumsum((x - x[:1]) ** 2)
+    variance = np.maximum(squares / count - (total[1:] / count) ** 2, 0.0)
+    spread = np.sqrt(variance)
+    spread[spread <= _EQUAL * np.maximum.accumulate(np.abs(x))] = 0.0
+    steps = np.cumsum(np.diff(x, prepend=x[:1]) ** 2) / np.maximum(count - 1, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        memory = np.where(spread > 0, 1 - steps / (2 * variance), 0.0)
+    memory = np.clip(memory, 0.0, 1 - 1 / np.maximum(count, 2))
+    return spread, (1 - memory) / (1 + memory)
+
+
+@detector(anew=True, facts=("best", "least", "lost", "middle", "count"))
+def fell(
+    rows: Rows, *, lost: float, certainty: float, share: float, passes: bool = False
+) -> Signal:
+    """The mean of the newest rows has lost the share ``lost`` of the range that such means covered,
+    counted from the best one before.
+
+    Means of 4, 8, 16 ... rows are tried, of ``share`` of the rows so far at least: a dip that is
+    short beside the run is none. The fall must be ``certainty`` times what two such means differ by
+    chance, and what they usually fall in this run.
+    """
+    n = rows.count
+    out = np.full((5, n), np.nan)
+    window, count = _LEAST, np.arange(1, n + 1)
+    noise = rows.once("noise", lambda: _noise(rows.x))
+    while 2 * window <= n:
+        mean, best, least, usual = rows.once(("falls", window), lambda w=window: _falls(rows.x, w))
+        chance = np.maximum(noise * np.sqrt(2 / window), usual)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            part = (best - mean) / (best - least)
+            luck = np.sqrt(2 * np.log(np.maximum(count / window, 1.0)))
+            sure = (part >= lost) & (best - mean >= (certainty + luck) * chance)
+            sure &= (window >= share * count) & (best - mean > _EQUAL * np.abs(best))
+            better = sure & ~(part <= out[0])
+        out[:, better] = np.stack([part, best, least, mean, np.full(n, window)])[:, better]
+        window *= 2
+    part, best, least, mean, size = out
+    found = np.isfinite(part)
+    short = rows.once(("falls", _LEAST), lambda: _falls(rows.x, _LEAST))[0]
+    limit = best - lost * (best - least)
+    beyond, origin = latched(found, -np.nan_to_num(short), -(limit + 0.5 * lost * (best - least)))
+    best, least = best[origin], least[origin]
+    if beyond.any():
+        small = lost * float(np.ptp(short[_LEAST - 1 :]))
+        beyond &= ~_forgotten(beyond, origin, best - least, small)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
+    return Signal(
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, lost),
+        name="share of the range lost",
+        forgotten=passes,
+        low=np.where(beyond, limit[origin], np.nan),
+        onset=_fell_since(rows.x, limit, size)[origin] if n else None,
+        facts={"best": best, "least": least, "lost": part, "middle": np.where(found, mean, short),
+               "count": np.where(found, size, _LEAST)},
+    )  # fmt: skip
+
+
+def _forgotten(beyond: BoolArray, origin: IntArray, depth: FloatArray, small: float) -> BoolArray:
+    """(n,) the rows of falls that are over and small beside the range that the run has covered
+    since: while it began, each step looked large."""
+    over = beyond & (origin != origin[-1]) if beyond[-1] else beyond
+    return np.asarray(over & (depth < small))
+
+
+def _noise(x: FloatArray) -> FloatArray:
+    """(n,) standard deviation of single rows so far, from the steps between neighbours."""
+    squares = np.cumsum(np.diff(x, prepend=x[:1]) ** 2)
+    return np.asarray(np.sqrt(squares / np.maximum(2 * np.arange(len(x)), 1)))
+
+
+def _falls(x: FloatArray, window: int) -> FloatArray:
+    """Mean of the last ``window`` rows; the highest that ended before these began; the lowest so
+    far; and the upper quartile of the falls from one such stretch to the next: (4, n)."""
+    n = len(x)
+    total = np.concatenate([[0.0], np.cumsum(x - x[:1])])
+    out = np.full((4, n), np.nan)
+    mean, best, least, usual = out
+    mean[window - 1 :] = (total[window:] - total[:-window]) / window + x[:1]
+    best[2 * window - 1 :] = np.maximum.accumulate(mean[window - 1 : n - window])
+    least[window - 1 :] = np.minimum.accumulate(mean[window - 1 :])
+    falls = np.maximum(mean[window - 1 : n - window] - mean[2 * window - 1 :], 0.0)
+    usual[:] = 0.0
+    for look, following in looks(2 * window + 1, n, _GROWTH):
+        known = falls[: look - 2 * window + 1 : max(1, window // 4)]
+        usual[look - 1 : following - 1] = np.partition(known, (3 * len(known)) // 4)[(3 * len(known)) // 4]
+    return out
+
+
+def _fell_since(x: FloatArray, limit: FloatArray, size: FloatArray) -> IntArray:
+    """For the first row of each stretch with a fall: the row after the last one above its limit
+    before most of the newest rows lay below; the row itself for all others."""
+    own = np.arange(len(x))
+    there = np.isfinite(size)
+    for row in np.flatnonzero(there & ~np.concatenate([[False], there[:-1]])[: len(x)]).tolist():
+        above = np.flatnonzero(x[: row + 1 - int(size[row]) // 2] >= limit[row])
+        own[row] = int(above[-1]) + 1 if len(above) else 0
+    return own
