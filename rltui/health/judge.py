@@ -23,6 +23,10 @@ from rltui.store.series import Series
 
 #: Most episodes of one tag that become findings; the report lists even fewer.
 _MOST_SPANS = 40
+#: Evidence that makes a level certain, in rows that are barely beyond their limit; and the most that
+#: a single row adds for being far beyond.
+CERTAIN = {Level.WATCH: 3.0, Level.BAD: 5.0}
+MOST_FAR = 4.0
 
 
 class Span(NamedTuple):
@@ -44,45 +48,51 @@ class Span(NamedTuple):
         return self.last - self.first + 1
 
 
-def spans(
-    beyond: BoolArray, hold: Window, release: int, twice: BoolArray | None = None
-) -> list[Span]:
+def spans(weight: FloatArray, certainty: float) -> list[Span]:
     """Episodes in the rows so far, oldest first.
 
-    A rule fires after ``hold`` consecutive rows beyond the limit, by its size at the row at which
-    they are complete; the episode is over after ``release`` consecutive rows that are not. Rows
-    that are also in ``twice`` (far beyond) count as two, but for the first: it may be alone.
+    Page's cumulative sum of ``weight`` (n,), which is positive where a row is beyond the limit: an
+    episode is certain at the row at which the sum reaches ``certainty``, began where it left zero,
+    and is over when it is back there. It never exceeds twice the certainty: what has lasted long
+    ends no later than what has just become certain.
     """
-    n = len(beyond)
-    if not beyond.any():
+    n = len(weight)
+    if not (weight > 0).any():
         return []
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], beyond, [False]])))
-    starts, ends = edges[::2], edges[1::2]
-    breaks = np.flatnonzero(starts[1:] - ends[:-1] >= release) + 1
-    weight = np.ones(n, dtype=np.int64) if twice is None else 1 + (beyond & twice)
-    held_for = _held_for(starts, ends, extent(hold).sizes(n), weight)
+    edges = np.flatnonzero(np.diff(weight > 0)) + 1
+    bounds = np.concatenate([[0], edges, [n]])
+    total = np.concatenate([[0.0], np.cumsum(np.minimum(weight, 2 * certainty))])
     out: list[Span] = []
-    for group in np.split(np.arange(len(starts)), breaks):
-        held = group[held_for[group] > 0]
-        if not len(held):
-            continue
-        first, last = int(starts[held[0]]), int(ends[group[-1]]) - 1
-        sure = first + int(held_for[held[0]]) - 1
-        out.append(Span(first, sure, last, n - 1 - last < release))
+    level, first, sure, last = 0.0, 0, -1, -1
+    for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        rises = bool(weight[begin] > 0)
+        if rises:
+            if level <= 0.0:
+                first, sure = begin, -1
+            reached = level + total[begin + 1 : end + 1] - total[begin]
+            if sure < 0 and reached[-1] >= certainty:
+                sure = begin + int(np.argmax(reached >= certainty))
+            level, last = min(float(reached[-1]), 2 * certainty), end - 1
+        elif level > 0.0:
+            level += float(total[end] - total[begin])
+            if level <= 0.0:
+                if sure >= 0:
+                    out.append(Span(first, sure, last, open=False))
+                level = 0.0
+    if level > 0.0 and sure >= 0:
+        out.append(Span(first, sure, last, open=True))
     return out
 
 
-def _held_for(starts: IntArray, ends: IntArray, need: IntArray, weight: IntArray) -> IntArray:
-    """Rows after which each run of rows beyond the limit was long enough; 0 if it never was."""
-    out = np.zeros(len(starts), dtype=np.int64)
-    for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        # the need grows more slowly than the run of rows: it is met once and for all
-        length = need[start : start + int(need[end - 1])]
-        counted = np.cumsum(weight[start : start + len(length)]) - weight[start] + 1
-        met = np.flatnonzero(counted >= length)
-        if len(met) and start + met[0] < end:
-            out[i] = met[0] + 1
-    return out
+def _weight(signal: Signal) -> FloatArray:
+    """What each row is worth as evidence: one, and one more for each time that its statistic is
+    twice as far from zero as its limit or half as far; minus that inside."""
+    if signal.certain:
+        return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
+    far = np.clip(np.nan_to_num(far, nan=0.0, posinf=MOST_FAR), 0.0, MOST_FAR)
+    return np.where(signal.beyond, 1.0 + far, -1.0 - far)
 
 
 _UNJUDGED = Judgement(Level.UNKNOWN)
@@ -123,8 +133,8 @@ def judge(
     if given:
         keep = slice(None) if rows.count == series.count else np.isfinite(series.values)
         rows = replace(rows, others={**rows.others, **{k: v[keep] for k, v in given.items()}})
-    if rows.count < variant.min_points:
-        return Outcome(False, (), _UNJUDGED, rows.count)
+    if not rows.count:
+        return Outcome(False, (), _UNJUDGED, 0)
     detector = variant.detector
     if not variant.badge_ok and not any(
         map(partial(detector.may_find, rows), variant.levels.values())
@@ -133,17 +143,16 @@ def judge(
     signals = _signals(variant, rows)
     if all(signal.silent for signal in signals.values()):
         return Outcome(False, (), _UNJUDGED, rows.count)
-    for signal in signals.values():
-        signal.beyond[: variant.min_points - 1] = False
     case = Evaluation(rule, variant, info, rows, walls, signals)
     bad = signals.get(Level.BAD)
     watch = signals.get(Level.WATCH)
-    bad_spans = spans(bad.beyond, variant.hold, variant.release) if bad else []
-    if watch is None:
-        all_spans = bad_spans
-    else:
-        beyond = watch.beyond | bad.beyond if bad else watch.beyond
-        all_spans = spans(beyond, variant.hold, variant.release, bad.beyond if bad else None)
+    bad_spans = spans(_weight(bad), CERTAIN[Level.BAD]) if bad else []
+    all_spans = bad_spans
+    if watch is not None:
+        weight = _weight(watch)
+        if bad:
+            weight = np.where(bad.beyond, np.maximum(weight, _weight(bad)), weight)
+        all_spans = spans(weight, CERTAIN[Level.WATCH])
     all_spans = [s for s in all_spans if s.open or not _is_forgotten(signals, s, bad_spans)]
     findings = tuple(_finding(case, span, bad_spans) for span in _worth_listing(all_spans))
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None

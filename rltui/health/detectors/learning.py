@@ -95,6 +95,7 @@ def frozen(
     still &= np.arange(n) - after_exploring(rows, explores) + 1 >= extent(window).sizes(n)
     still &= (highest - middle <= most_spread * span) & (_most_moves(x, window) >= moves)
     return Signal(
+        certain=True,
         beyond=still & (lost >= below),
         statistic=lost,
         threshold=constant(n, below),

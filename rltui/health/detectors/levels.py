@@ -37,6 +37,7 @@ def non_finite(rows: Rows, *, after_finite: bool = False) -> Signal:
         wrong &= np.maximum.accumulate(~wrong) if len(wrong) else wrong
 
     return Signal(
+        certain=True,
         beyond=wrong,
         statistic=rows.x,
         threshold=constant(rows.count, np.nan),

@@ -253,6 +253,7 @@ def stays_below(
     below = np.cumsum(low) - np.concatenate([[0], np.cumsum(low)])[since]
     need = np.maximum(evidence, share * np.arange(1, n + 1))
     return Signal(
+        certain=True,
         beyond=(middle < limit) & (total >= need),
         statistic=total,
         threshold=need,

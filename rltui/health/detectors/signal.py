@@ -99,6 +99,8 @@ class Signal:
     """(n,) rows that would be beyond but for a reason, which a note of the episode gives."""
     peaked: bool = False
     """The evidence is the worst row of an episode, even while it lasts."""
+    certain: bool = False
+    """Each row beyond is certain by itself; otherwise rows add up, as far as they are beyond."""
     whole: bool = False
     """It holds for the whole run and has no onset."""
     forgotten: bool = False
