@@ -38,8 +38,7 @@ from rltui.sources.side_files.sample_files import Sample, SampleRow
 from rltui.tui import later
 from rltui.tui.keys import SAMPLES, Key
 from rltui.tui.screen import LEAST, ListScreen, ReadingScreen
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 #: The orders of the list, as the footer calls them -> the key that rows are sorted by.

@@ -38,8 +38,7 @@ from rltui.draw.view import View
 from rltui.facts.x_axis import LEGEND
 from rltui.tui.keys import OVERLAY, PICKER, Key, covered
 from rltui.tui.screen import ListScreen
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 #: The box: cells of its margins and scroll bar, and cells that it has at least.

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from rltui.pages.app import RltuiApp
 from rltui.pages.picker.screen import PickerApp
 from rltui.session import Session
-from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import LineList
 from tests import heap
 from tests.commands.conftest import Cli
 from tests.remote.ssh.far_host import FarHost, far_host

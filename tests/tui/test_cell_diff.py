@@ -26,14 +26,14 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from rltui.tui import cell_diff
-from rltui.tui.cell_diff import CellDiffApp
-from rltui.tui.command_history import CommandSearch
-from rltui.tui.terminal_cells import (
+from rltui.tui.cell_diff import (
     PLAIN,
+    CellDiffApp,
     TerminalCells,
     UnknownContentError,
     split_clusters,
 )
+from rltui.tui.command_history import CommandSearch
 from tests.tui.driving import driving
 
 _LOOKS = (

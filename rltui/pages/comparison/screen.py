@@ -23,12 +23,10 @@ from rltui.pages.comparison.lines import (
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
 from rltui.tui import later
-from rltui.tui.chart_options import ChartOptions
 from rltui.tui.keys import COMPARISON
-from rltui.tui.screen import LEAST, ListScreen, compare
+from rltui.tui.screen import LEAST, ChartOptions, ListScreen, compare
 from rltui.tui.shell import ShellApp
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 if TYPE_CHECKING:

@@ -63,8 +63,7 @@ from rltui.pages.findings.lines import (
 from rltui.session import RunView
 from rltui.tui import later
 from rltui.tui.shell import shell_of
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus

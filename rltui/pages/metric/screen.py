@@ -15,9 +15,8 @@ from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
 from rltui.session import RunView, Session
 from rltui.tui import later
-from rltui.tui.chart_options import stepped
 from rltui.tui.keys import METRIC
-from rltui.tui.screen import LEAST, TINY, ShellScreen
+from rltui.tui.screen import LEAST, TINY, ShellScreen, stepped
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 

@@ -17,9 +17,15 @@ from rltui.pages.run.header import run_header
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.session import RunView, Session
 from rltui.tui import later
-from rltui.tui.chart_options import NO_METRIC, ChartOptions, CrosshairKeys, typed_step
 from rltui.tui.playback import Playback
-from rltui.tui.screen import ShellScreen, compare
+from rltui.tui.screen import (
+    NO_METRIC,
+    ChartOptions,
+    CrosshairKeys,
+    ShellScreen,
+    compare,
+    typed_step,
+)
 from rltui.tui.shell import ShellApp, shell_of
 from rltui.tui.widgets.lines import Lines
 

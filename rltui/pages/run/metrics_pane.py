@@ -49,8 +49,7 @@ from rltui.pages.run.tab import (
 from rltui.session import RunView
 from rltui.session.limits import session_limits
 from rltui.tui.shell import shell_of
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,9 @@ from rltui.pages.timing.pane import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
 from rltui.tui import later
-from rltui.tui.chart_options import NO_METRIC, stepped
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
-from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.screen import LEAST, NO_METRIC, NO_WAY_BACK, TINY, ListScreen, stepped
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 if TYPE_CHECKING:

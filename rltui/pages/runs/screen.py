@@ -19,8 +19,7 @@ from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.keys import RUNS
 from rltui.tui.screen import LEAST, NO_WAY_BACK, ListScreen, compare
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 _ORDERS = ("verdict", "name", "newest")

@@ -47,8 +47,7 @@ from rltui.pages.timing.timing_table import (
 from rltui.session import RunView
 from rltui.session.limits import session_limits
 from rltui.tui.shell import shell_of
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 
 TIMING = "timing"
 #: Stages below this share of the step are not worth a word.

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 
 from rltui.draw.line import TEXT, Entry, Line, Token, fixed, style
 from rltui.tui.shell import ShellApp
-from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import LineList
 from tests.tui.driving import driving
 from tests.tui.hand import Screen, a_look
 
