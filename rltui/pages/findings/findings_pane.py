@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import ComposeResult
@@ -28,7 +27,7 @@ from rltui.draw.line import (
     with_margin,
 )
 from rltui.draw.prose import note_lines, paragraph, trouble_line
-from rltui.draw.view import View
+from rltui.draw.view import PaneLayout, View
 from rltui.facts import sentences
 from rltui.facts.findings import (
     FindingId,
@@ -103,35 +102,20 @@ class ProjectedId(NamedTuple):
 ItemId = FindingId | SkippedId | CauseId | EndingId | ProjectedId
 
 
-@dataclass(frozen=True, slots=True)
-class FindingsLayout:
-    """Where the list and the finding at the cursor stand; widths and heights in cells."""
-
-    margin: int
-    """Cells left of the list, for the cursor bar."""
-    rows: int
-    """Width of a line of the list."""
-    left: int
-    """Width of the list, with its margin and the gap before the detail."""
-    side: int
-    """Width of the detail right of the list; 0 when it stands below."""
-    list_height: int
-
-
-def findings_layout(width: int, height: int, lines: int, alone: str = "") -> FindingsLayout:
+def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
     """The layout of the tab for a list of ``lines`` lines; ``alone``: the list or the finding at
     the cursor (chart) has all of it."""
     margin = 2 if width >= 110 else 1
     if alone:
         rows, shown = max(1, width - margin - 1), alone == "list"
-        return FindingsLayout(margin, rows, width if shown else 0, 0, height if shown else 0)
+        return PaneLayout(margin, rows, width if shown else 0, 0, height if shown else 0)
     if width >= 100:
         rows = 42 if width < 150 else 52
         left = margin + rows + 3
-        return FindingsLayout(margin, rows, left, width - left - 2, height)
+        return PaneLayout(margin, rows, left, width - left - 2, height)
     listed = min(lines, max(3, height * 2 // 5 if height >= 12 else height))
 
-    return FindingsLayout(margin, max(1, width - margin - 1), width, 0, max(1, listed))
+    return PaneLayout(margin, max(1, width - margin - 1), width, 0, max(1, listed))
 
 
 # -- the list --------------------------------------------------------------------------------
@@ -260,9 +244,7 @@ def _explained(report: Report) -> set[int]:
     return found
 
 
-def entries_below(
-    run: RunView, view: View, layout: FindingsLayout, above: int
-) -> list[Entry[ItemId]]:
+def entries_below(run: RunView, view: View, layout: PaneLayout, above: int) -> list[Entry[ItemId]]:
     """The sections on what moved first and what happened, as far as they fit under a list of
     ``above`` lines."""
     lines: list[Line] = []

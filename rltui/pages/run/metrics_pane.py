@@ -26,7 +26,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import fact_line, paragraph
-from rltui.draw.view import View
+from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers, sentences
 from rltui.facts.metrics import OVERVIEW, PINNED, TAB_BY_ID, Row, Section, tab_sections
 from rltui.facts.timing import Load, anatomy, loads
@@ -36,7 +36,6 @@ from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, statistics_i
 from rltui.pages.run.grid import MARGIN, Grid, grid_layout, grid_lines
 from rltui.pages.run.metric_table import columns_of, list_head, section_entries
 from rltui.pages.run.tab import (
-    TabLayout,
     chart_alone,
     empty_lines,
     first_to_look_at,
@@ -264,7 +263,7 @@ def below_lines(
     run: RunView,
     cursor: str | None,
     view: View,
-    layout: TabLayout,
+    layout: PaneLayout,
     height: int,
     rows: Sequence[Row] = (),
 ) -> list[Line]:

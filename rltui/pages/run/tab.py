@@ -25,7 +25,7 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import note_lines
-from rltui.draw.view import View
+from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers
 from rltui.facts.cache import kept
 from rltui.facts.findings import cause_of, finding_rows, marks, worst_story
@@ -69,33 +69,13 @@ _ONE_MORE = 18
 _MORE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class TabLayout:
-    """Where the parts of Overview or a category tab stand; widths and heights in cells."""
-
-    margin: int
-    """Cells left of the rows, for the cursor bar."""
-    rows: int
-    """Width of a row."""
-    left: int
-    """Width of the list, with its margin and its scroll bar."""
-    side: int
-    """Width of the pane at the right; 0 for none."""
-    list_height: int
-    """Height of the list without its heading."""
-    below: int
-    """Height of what stands under the list; 0 for nothing."""
-    headed: bool
-    """Whether the heading stands above the list and does not scroll."""
-
-
-def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "") -> TabLayout:
+def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "") -> PaneLayout:
     """The layout of a tab with ``rows`` rows in ``width`` x ``height``; ``alone``: the list or the
     chart has all of it."""
     headed = tab != OVERVIEW
     room, margin = max(1, height - headed), 2 if width >= 110 else 1
     if alone == "list":
-        return TabLayout(margin, max(10, width - margin - 1), width, 0, room, 0, headed)
+        return PaneLayout(margin, max(10, width - margin - 1), width, 0, room, headed=headed)
     below = 0
 
     if width >= 110:
@@ -110,7 +90,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
     if alone == "chart":
         left, side = 0, width - 1
 
-    return TabLayout(margin, cells, left, side, max(1, room - below), below, headed)
+    return PaneLayout(margin, cells, left, side, max(1, room - below), below, headed=headed)
 
 
 def chart_alone(
@@ -125,7 +105,7 @@ def overview_entries(
     run: RunView,
     sections: Sequence[Section],
     view: View,
-    layout: TabLayout,
+    layout: PaneLayout,
     kept: str | None = None,
 ) -> list[Entry[str]]:
     """The whole list of Overview: sections of rows between findings and events. The row of the tag
@@ -155,7 +135,7 @@ def overview_entries(
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
 
 
-def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
+def _short_findings(run: RunView, view: View, layout: PaneLayout) -> list[Line]:
     """The worst findings and what moved first, above the list of a screen without a side pane."""
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
@@ -207,7 +187,7 @@ def _worst_tag(run: RunView) -> str | None:
     return worst.tag if worst is not None and worst.tag in run.infos else None
 
 
-def empty_lines(run: RunView, filtered: bool, view: View, layout: TabLayout) -> list[Line]:
+def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) -> list[Line]:
     """The lines in place of a list without rows."""
     if filtered:
         return [[], [("  no row matches the filter", MUTED)]]
