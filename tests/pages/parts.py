@@ -16,7 +16,7 @@ from rltui.pages.findings.findings_pane import (
     finding_entries,
     findings_layout,
 )
-from rltui.pages.log.lines import log_head, log_lines
+from rltui.pages.findings.lines import log_head, log_lines
 from rltui.pages.metric.lines import explain_finding, explain_tag, metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.grid import grid_layout, grid_lines

@@ -9,7 +9,7 @@ from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.output.text_report import check_text, verdict_line
-from rltui.pages.log.lines import log_head, log_lines
+from rltui.pages.findings.lines import log_head, log_lines
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock

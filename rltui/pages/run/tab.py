@@ -41,8 +41,13 @@ from rltui.facts.metrics import (
     tabs_of,
 )
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_lines
-from rltui.pages.findings.lines import calm_lines, event_lines, first_mover_lines, heading
-from rltui.pages.log.lines import died_lines
+from rltui.pages.findings.lines import (
+    calm_lines,
+    died_lines,
+    event_lines,
+    first_mover_lines,
+    heading,
+)
 from rltui.pages.metric.metric_chart import Zoom, chart_lines
 from rltui.pages.run.metric_table import columns_of, fitted, section_entries
 from rltui.pages.timing.pane import step_line

@@ -41,7 +41,7 @@ from rltui.facts.groups import slot_of, slot_sign
 from rltui.facts.metrics import OVERVIEW, newest_of
 from rltui.facts.runs import ListedRun, Names, since_step
 from rltui.pages.findings.findings_pane import findings_pane
-from rltui.pages.log.lines import crashed_line
+from rltui.pages.findings.lines import crashed_line
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.header import run_header, state_spans
 from rltui.pages.run.metric_table import spark_line

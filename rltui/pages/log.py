@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.draw.line import Line
-from rltui.pages.log.lines import log_head, log_lines
+from rltui.pages.findings.lines import log_head, log_lines
 from rltui.session import RunView
 from rltui.tui.keys import LOG
 from rltui.tui.overlay import Overlay
