@@ -241,6 +241,18 @@ def with_margin(line: Line, width: int, margin: int, view: View, *, cursor: bool
     return [bar, *with_ground(fit_line(line, width), Token.SEL)]
 
 
+def row_entry(
+    item: Id, draw: Callable[[bool], Line], width: int, margin: int, view: View
+) -> Entry[Id]:
+    """An item of one line of ``width`` cells behind the cursor bar. ``draw`` returns the line, with
+    the cursor on it or not."""
+
+    def lines(cursor: bool) -> list[Line]:
+        return [with_margin(draw(cursor), width, margin, view, cursor=cursor)]
+
+    return Entry(item, lines)
+
+
 def indented(lines: list[Line], margin: int) -> list[Line]:
     """The lines behind a margin."""
     return [[(" " * margin, style()), *x] for x in lines]

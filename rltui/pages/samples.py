@@ -25,7 +25,7 @@ from rltui.draw.line import (
     fixed,
     indented,
     line_width,
-    with_margin,
+    row_entry,
 )
 from rltui.draw.prose import hard_wrap, paragraph
 from rltui.draw.view import View
@@ -103,20 +103,17 @@ def sample_entries(
     """One line for each sample that is ``shown``, behind a margin; or why there is none."""
     cells, rewarded = width - margin, _has_rewards(samples.rows)
 
-    def entry(row: SampleRow) -> Entry[SampleId]:
-        def draw(cursor: bool) -> list[Line]:
-            line: Line = []
-            if rewarded:
-                line.append((numbers.aligned(row.reward).ljust(_REWARD), STRONG))
-            line.append(column(numbers.exact(row.length), _CHARS - 1, MUTED, right=True))
-            look = STRONG if cursor else TEXT
-            line += [(" ", TEXT), (view.glyphs.text(row.preview), look)]
-            line = fit_line(line, cells)
-            return [with_margin(line, cells, margin, view, cursor=cursor)]
+    def draw(row: SampleRow, cursor: bool) -> Line:
+        line: Line = []
+        if rewarded:
+            line.append((numbers.aligned(row.reward).ljust(_REWARD), STRONG))
+        line.append(column(numbers.exact(row.length), _CHARS - 1, MUTED, right=True))
+        line += [(" ", TEXT), (view.glyphs.text(row.preview), STRONG if cursor else TEXT)]
+        return fit_line(line, cells)
 
-        return Entry((row.place, row.item), draw)
-
-    entries = [entry(row) for row in shown]
+    entries = [
+        row_entry((row.place, row.item), partial(draw, row), cells, margin, view) for row in shown
+    ]
     hidden = len(samples.rows) - len(shown)
     words = [f"{hidden} hidden by the filter"] if hidden else []
     for text in [*words, *([samples.note] if samples.note else [])]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -26,11 +28,11 @@ from rltui.draw.line import (
     fit_line,
     indented,
     longest,
+    row_entry,
     side_by_side,
     slot_look,
     style,
     with_ground,
-    with_margin,
 )
 from rltui.draw.prose import distinct, paragraph
 from rltui.draw.view import View, missing_on
@@ -114,26 +116,15 @@ class ComparisonTable:
     def entries(self, rows: list[Row]) -> list[Entry[RowId]]:
         """One entry per row."""
         cut = distinct(tuple(r.name for r in rows), self._name - 1)
-        found = self._comparison.columns
-        best = {n: self._comparison.best(found[n]) for n, _ in self._visible}
+        cells, margin, view = self._width - self._margin - 1, self._margin, self._view
+        best = {n: self._comparison.best(self._comparison.columns[n]) for n, _ in self._visible}
+        return [
+            row_entry(row.id, partial(self._line, row, name, best), cells, margin, view)
+            for row, name in zip(rows, cut, strict=True)
+        ]
 
-        def entry(row: Row, name: str) -> Entry[RowId]:
-            def draw(cursor: bool) -> list[Line]:
-                line, cells = self._line(row, name, cursor), self._width - self._margin - 1
-                for index, width in self._visible:
-                    value = self._comparison.value(row, found[index])
-                    line += _value(value, best[index], width, self._view, cursor)
-                    if index == self._chosen and self._difference:
-                        text = _difference(self._comparison, row, found[index])
-                        line.append(column(self._view.glyphs.text(text), self._difference, MUTED))
-                return [with_margin(line, cells, self._margin, self._view, cursor=cursor)]
-
-            return Entry(row.id, draw)
-
-        return [entry(row, name) for row, name in zip(rows, cut, strict=True)]
-
-    def _line(self, row: Row, name: str, cursor: bool) -> Line:
-        """Sign, badge, name, verdict and step of a row: what stands before the metrics."""
+    def _line(self, row: Row, name: str, best: Mapping[int, float | None], cursor: bool) -> Line:
+        """Sign, badge, name, verdict and step of a row, then its metrics."""
         glyphs, level, alarm = self._view.glyphs, row.level, row.level >= Level.WATCH
         look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
         name = fit(glyphs.text(name), self._name - 1)
@@ -153,6 +144,15 @@ class ComparisonTable:
             last = row.runs[0].progress.last_step if row.runs[0].progress else None
             text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
             line.append(column(text, self._step, MUTED, right=True))
+
+        comparison = self._comparison
+        for index, width in self._visible:
+            metric = comparison.columns[index]
+            value = comparison.value(row, metric)
+            line += _value(value, best[index], width, self._view, cursor)
+            if index == self._chosen and self._difference:
+                text = glyphs.text(_difference(comparison, row, metric))
+                line.append(column(text, self._difference, MUTED))
 
         return line
 

@@ -23,8 +23,8 @@ from rltui.draw.line import (
     indented,
     line_width,
     longest,
+    row_entry,
     style,
-    with_margin,
 )
 from rltui.draw.prose import note_lines, paragraph, trouble_line
 from rltui.draw.view import PaneLayout, View
@@ -143,10 +143,7 @@ class _Entries(list[Entry[ItemId]]):
 
     def item(self, item: ItemId, line: Line) -> None:
         """An item of one line."""
-        width, margin, view = self._width, self._margin, self._view
-        self.append(
-            Entry(item, lambda cursor: [with_margin(line, width, margin, view, cursor=cursor)])
-        )
+        self.append(row_entry(item, lambda _: line, self._width, self._margin, self._view))
 
     def causes(self, report: Report) -> None:
         """The setting that jumped before the firing findings, and likely causes among settings."""

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, takewhile
 
 from rltui.core.level import Level
@@ -26,8 +27,8 @@ from rltui.draw.line import (
     fit_line,
     fixed,
     line_width,
+    row_entry,
     style,
-    with_margin,
 )
 from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, empty_digest, spark_of
@@ -297,19 +298,19 @@ def row_entries(
     """One entry per row; names that are too long keep the part in which they differ."""
     names = row_names(rows, columns, view)
 
-    def entry(row: Row, name: str) -> Entry[str]:
-        def draw(cursor: bool) -> list[Line]:
-            line = row_line(run, row, columns, view, cursor=cursor, name=name)
-            if row.tag in view.shared:  # the sign of the row stands between badge and name
-                (badge, look), (title, title_look) = line[:2]
-                title = pad(title.rstrip(), columns.name - 1)
-                sign = (slot_sign(view.shared.index(row.tag)), ACCENT)
-                line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
-            return [with_margin(line, columns.width, margin, view, cursor=cursor)]
+    def draw(row: Row, name: str, cursor: bool) -> Line:
+        line = row_line(run, row, columns, view, cursor=cursor, name=name)
+        if row.tag in view.shared:  # the sign of the row is between badge and name
+            (badge, look), (title, title_look) = line[:2]
+            title = pad(title.rstrip(), columns.name - 1)
+            sign = (slot_sign(view.shared.index(row.tag)), ACCENT)
+            line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
+        return line
 
-        return Entry(row.tag, draw)
-
-    return [entry(row, name) for row, name in zip(rows, names, strict=True)]
+    return [
+        row_entry(row.tag, partial(draw, row, name), columns.width, margin, view)
+        for row, name in zip(rows, names, strict=True)
+    ]
 
 
 def fitted(
