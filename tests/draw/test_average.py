@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.render import render
 from rltui.draw.chart.trace import CurvePoints, DotColumns, averaged, decimate
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import Line, Token

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.level import Level
-from rltui.draw.chart.render import Bar, Chart, ChartMark, Curve, render
+from rltui.draw.chart.chart_model import Bar, Chart, ChartMark, Curve
+from rltui.draw.chart.render import render
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import plain
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rltui.draw.chart.chart_model import Continuation
-from rltui.draw.chart.render import Chart, Curve, Limit, render
+from rltui.draw.chart.chart_model import Chart, Continuation, Curve, Limit
+from rltui.draw.chart.render import render
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View

@@ -7,7 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.render import render
 from rltui.draw.chart.trace import Outline
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import plain

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.render import render
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import Line, Token, line_width, plain
 

@@ -13,7 +13,10 @@ from hypothesis.extra import numpy as npst
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.draw.chart.render import LOG_REFUSED, Bar, Chart, ChartMark, Curve, Limit, render, smooth
+from rltui.draw.chart.chart_model import Bar, Chart, ChartMark, Curve, Limit
+from rltui.draw.chart.render import render
+from rltui.draw.chart.trace import smooth
+from rltui.draw.chart.y_range import LOG_REFUSED
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import Line, Style, Token, line_width, plain, style
 from tests.bytecodes import bytecodes

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.level import Level
-from rltui.draw.chart.render import Bar, Chart, Curve, render
+from rltui.draw.chart.chart_model import Bar, Chart, Curve
+from rltui.draw.chart.render import render
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import fit_line, plain
 from rltui.draw.view import View

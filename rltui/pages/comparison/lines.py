@@ -11,8 +11,8 @@ import numpy as np
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.chart.chart_model import XY
-from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.chart.chart_model import XY, Chart, Curve
+from rltui.draw.chart.render import render
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,

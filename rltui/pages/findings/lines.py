@@ -24,21 +24,8 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
 from rltui.draw.view import View
-from rltui.facts import numbers, sentences
+from rltui.facts import findings, numbers, sentences
 from rltui.facts.checks import check_facts, next_step
-from rltui.facts.findings import (
-    FindingId,
-    FindingRow,
-    cause_of,
-    change_words,
-    diagnosed_in,
-    finding_rows,
-    marks,
-    marks_words,
-    muted_rows,
-    usually,
-    worst_story,
-)
 from rltui.facts.runs import exit_words, last_lines, newest_log, since_step, why_unknown
 from rltui.health.model import Finding, FindingState
 from rltui.session import RunView
@@ -65,8 +52,8 @@ def heading(title: str, width: int, view: View, note: str = "") -> Line:
 def counts(run: RunView) -> str:
     """ "3 bad  2 watch  1 resolved", or "none"."""
     if run.report is None:
-        return marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
-    found, over = marks(run), [r.finding.state for r in finding_rows(run)]
+        return findings.marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
+    found, over = findings.marks(run), [r.finding.state for r in findings.finding_rows(run)]
     parts = [
         (found[Level.BAD], "bad"),
         (found[Level.WATCH], "watch"),
@@ -80,7 +67,7 @@ def counts(run: RunView) -> str:
 
 def muted_words(run: RunView) -> str:
     """ "muted 2"; "" for none."""
-    count = len(muted_rows(run))
+    count = len(findings.muted_rows(run))
     return f"muted {count}" if count else ""
 
 
@@ -134,13 +121,13 @@ def suspect_lines(run: RunView, view: View, width: int) -> list[tuple[str, Line]
     for suspect in run.report.diagnosed.suspects if run.report else ():
         level, words = run.verdict.tag_level(suspect.tag), view.glyphs.text
         look = style(LEVEL_TOKEN[level], bold=True)
-        text = f"{run.infos[suspect.tag].title}  {usually(suspect)}"
+        text = f"{run.infos[suspect.tag].title}  {findings.usually(suspect)}"
         line: Line = [(f"{view.glyphs.badge(level)} ", look), (words(text), look)]
         out.append((suspect.tag, fit_line(line, width)))
     return out
 
 
-def title_words(row: FindingRow) -> str:
+def title_words(row: findings.FindingRow) -> str:
     """ "reward dropped (2 tags, 3 times)"."""
     counts = ((len(row.findings), "tags"), (row.times, "times"))
     words = ", ".join(f"{count} {word}" for count, word in counts if count > 1)
@@ -148,7 +135,7 @@ def title_words(row: FindingRow) -> str:
 
 
 def finding_line(
-    run: RunView, row: FindingRow, width: int, view: View, *, now: bool = False
+    run: RunView, row: findings.FindingRow, width: int, view: View, *, now: bool = False
 ) -> Line:
     """One line: badge, title, since when at the right end."""
     glyph, token, bold = badge_of(row.finding, view)
@@ -204,7 +191,9 @@ def finding_block(run: RunView, finding: Finding, view: View, width: int, limit:
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
     text = view.glyphs.text(sentences.summary(finding))
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit)
-    row = FindingRow(FindingId(finding.rule, finding.title, 0), (finding,), is_repeat=False)
+    row = findings.FindingRow(
+        findings.FindingId(finding.rule, finding.title, 0), (finding,), is_repeat=False
+    )
     return [finding_line(run, row, width, view), *evidence]
 
 
@@ -261,11 +250,11 @@ def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
 
 def _events(run: RunView) -> Iterator[tuple[int, str, Level]]:
     """(step, words, level; unknown for what is resolved)."""
-    cause, elsewhere = cause_of(run), run.points.off_axis
+    cause, elsewhere = findings.cause_of(run), run.points.off_axis
     if cause is not None and run.report is not None:
         level = run.report.diagnosed.diagnoses[0].level
-        yield cause.step, f"{run.infos[cause.tag].title} {change_words(cause)}", level
-    for row in finding_rows(run):
+        yield cause.step, f"{run.infos[cause.tag].title} {findings.change_words(cause)}", level
+    for row in findings.finding_rows(run):
         if row.finding.since_step is not None and row.finding.tag not in elsewhere:
             level, until = row.finding.level, row.finding.until_step
             over = "" if until is None else f" (resolved at {numbers.step(until)})"
@@ -278,7 +267,7 @@ def _events(run: RunView) -> Iterator[tuple[int, str, Level]]:
 
 def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
     """A section with one line per metric, at most ``height`` lines; empty when nothing moved."""
-    diagnosed = diagnosed_in(run)
+    diagnosed = findings.diagnosed_in(run)
     step, moves = diagnosed.step, diagnosed.moves
     if step is None or not moves or height < 2:
         return []
@@ -292,7 +281,7 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
         line: Line = [(f"{rank} ", ACCENT), column(title, 19, look)]
         line.append(column(f"{run.step_word} {numbers.step(move.step)}", 13, MUTED))
         if width < _BOTH_VALUES:
-            line.append((glyphs.text(change_words(move)), MUTED))
+            line.append((glyphs.text(findings.change_words(move)), MUTED))
         else:
             before, after = numbers.value(move.before), numbers.value(move.after)
             line.append((pad(before, 9, right=True) + glyphs.text(" → "), MUTED))
@@ -307,9 +296,9 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
 def first_mover_sentence(run: RunView, view: View) -> str:
     """ "learning rate × 200 at 30, then KL to old policy × 470"; empty when nothing moved."""
     words: list[str] = []
-    for move in diagnosed_in(run).moves[:2]:
+    for move in findings.diagnosed_in(run).moves[:2]:
         at = f" at {numbers.step(move.step)}" if not words else ""
-        words.append(f"{run.infos[move.tag].title} {change_words(move)}{at}")
+        words.append(f"{run.infos[move.tag].title} {findings.change_words(move)}{at}")
     return view.glyphs.text(", then ".join(words))
 
 
@@ -322,7 +311,7 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     room = width - STORY_NAMES
     most = 1 if height < 3 else max(1, height // 2)
     last: list[Line] = [[(x, STRONG)] for x in whole_clauses(step, room, most)]
-    story = worst_story(run)
+    story = findings.worst_story(run)
     facts = check_facts(run, story, view.glyphs.badge) if story is not None else []
     spare = height - len(last)
     lines: list[Line] = []
