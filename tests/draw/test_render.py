@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from rltui.core.level import Level
+from rltui.core.text import cell_width
 from rltui.draw.chart.render import LOG_REFUSED, Bar, Chart, ChartMark, Curve, Limit, render, smooth
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import Line, Style, Token, line_width, plain
@@ -460,8 +461,8 @@ def test_anything_fills_exactly_its_cells(
     lines = render(chart, width, height, glyph_set(marker))
     assert len(lines) == height
     for line in lines:
-        words = plain(line)
-        assert line_width(line) == width
+        words = glyph_set(marker).text(plain(line))
+        assert line_width(line) == cell_width(words) == width
         assert not any(unicodedata.category(c).startswith("C") for c in words)
         assert marker != "ascii" or words.isascii()
 

@@ -12,7 +12,7 @@ from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, TABS, tab_sections
 from rltui.facts.runs import ListedRuns
 from rltui.pages.findings.findings_detail import detail_lines
-from rltui.pages.findings.findings_list import (
+from rltui.pages.findings.findings_pane import (
     finding_entries,
     findings_layout,
 )
@@ -139,7 +139,7 @@ def assert_harmless(lines: Sequence[Line], width: int, view: View) -> None:
     glyphs = view.glyphs
     for line in lines:
         printed = [(glyphs.text(t), look) for t, look in line]
-        text = plain(fit_line(printed, width, ellipsis=glyphs.ellipsis))
+        text = glyphs.text(plain(fit_line(printed, width)))
         assert cell_width(text) == width, text
         unsafe = [c for c in set(text) if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
         assert not unsafe, text

@@ -14,8 +14,13 @@ from rltui.facts.metrics import make_row
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.findings_detail import detail_lines
-from rltui.pages.findings.findings_list import CauseId, EndingId, finding_entries
-from rltui.pages.findings.findings_pane import findings_pane, short_lines
+from rltui.pages.findings.findings_pane import (
+    CauseId,
+    EndingId,
+    finding_entries,
+    findings_pane,
+    short_lines,
+)
 from rltui.pages.findings.lines import cause_line, counts
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.header import verdict_spans

@@ -10,7 +10,7 @@ import pytest
 from textual import events
 
 from rltui.pages.app import RltuiApp
-from rltui.pages.findings.findings_list import CauseId, SkippedId
+from rltui.pages.findings.findings_pane import CauseId, SkippedId
 from rltui.pages.log.screen import LogScreen
 from rltui.pages.run.chart_screen import TabBar
 from rltui.tui.overlay import ExplainScreen, HelpScreen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.core.level import Level
-from rltui.pages.findings.findings_list import row_of
+from rltui.pages.findings.findings_pane import row_of
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
 
