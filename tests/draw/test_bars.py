@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from rltui.core.level import Level
 from rltui.draw.chart.chart_model import Bar, Chart, ChartMark, Curve
 from rltui.draw.chart.render import render
-from rltui.draw.glyph import glyph_set
+from rltui.draw.glyph import BRAILLE
 from rltui.draw.line import plain
 
-BRAILLE = glyph_set("braille")
 X = np.arange(1, 73)
 BAD = Level.BAD
 

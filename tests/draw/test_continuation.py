@@ -17,7 +17,6 @@ from rltui.session import RunView
 from tests.builders import START, a_batch, a_block, a_source
 from tests.fakes import a_session, grpo_clock, grpo_tags
 
-ASCII = glyph_set("ascii")
 X = np.arange(0, 101)
 FALLING = Chart(
     Curve(X, 1.0 - 0.005 * X),

@@ -10,10 +10,9 @@ import pytest
 from rltui.draw.chart.chart_model import Chart, Curve
 from rltui.draw.chart.render import render
 from rltui.draw.chart.trace import Outline
-from rltui.draw.glyph import glyph_set
+from rltui.draw.glyph import BRAILLE
 from rltui.draw.line import plain
 
-GLYPHS = glyph_set("braille")
 MANY = 300_000
 
 
@@ -28,7 +27,7 @@ def series(n: int = MANY) -> tuple[np.ndarray, np.ndarray]:
 
 def picture(x: np.ndarray, y: np.ndarray) -> list[str]:
     chart = Chart(Curve(x, y), first=0, last=MANY - 1)
-    return [plain(line) for line in render(chart, 90, 20, GLYPHS)]
+    return [plain(line) for line in render(chart, 90, 20, BRAILLE)]
 
 
 @pytest.mark.parametrize("pieces", [[MANY], [5, 20_000, 20_001, 77_777, MANY]])

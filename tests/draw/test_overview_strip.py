@@ -8,10 +8,9 @@ import pytest
 from rltui.core.level import Level
 from rltui.draw.chart.chart_model import Chart, Curve
 from rltui.draw.chart.render import render
-from rltui.draw.glyph import glyph_set
+from rltui.draw.glyph import BRAILLE, glyph_set
 from rltui.draw.line import Line, Token, line_width, plain
 
-BRAILLE = glyph_set("braille")
 X = np.arange(1000)
 CURVE = Curve(X, np.where(X < 500, 1.0, 5.0), levels=[(500, None, Level.BAD)])
 

@@ -10,13 +10,12 @@ from hypothesis.extra import numpy as npst
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.draw.glyph import glyph_set
+from rltui.draw.glyph import BRAILLE, glyph_set
 from rltui.draw.line import Span, Token, plain
 from rltui.draw.spark import Episode, empty_digest, spark_of
 from tests.bytecodes import bytecodes
 from tests.draw.sparks import spark
 
-GLYPHS = glyph_set("braille")
 NAN = float("nan")
 
 
@@ -84,7 +83,7 @@ def test_a_spike_cannot_vanish_and_the_last_cell_is_the_newest_value() -> None:
 def test_a_young_run_has_one_cell_per_step_at_the_left() -> None:
     digest = empty_digest(1, 4, 8, 12, narrowest=1.0)
     digest.extend(np.arange(1, 5), np.array([0.0, 3.0, 6.0, 3.0]), 4)
-    assert plain(spark_of(digest, 4, (), True, GLYPHS)) == "▁▄▇▄        "
+    assert plain(spark_of(digest, 4, (), True, BRAILLE)) == "▁▄▇▄        "
     digest = empty_digest(0, 399, 399, 4, narrowest=1.0)
     assert digest.unit == 100
 
