@@ -178,7 +178,7 @@ def slot_look(slot: int) -> Style:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry(Generic[Id]):
-    """One item of a list, or what stands between items."""
+    """One item of a list, or the lines between items."""
 
     id: Id | None
     """Names the item, whatever its place; None for headings and blank lines."""

@@ -257,7 +257,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self.update()
 
     def action_sample_order(self) -> None:
-        """The next order; the cursor goes to its first sample."""
+        """Sort by the next order and put the cursor on the first sample."""
         orders = list(_ORDERS)
         self._order = orders[(orders.index(self._order) + 1) % len(orders)]
         self._show_first()
@@ -334,7 +334,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     # -- out, and more about it ------------------------------------------------------------
 
     def action_enter(self) -> None:
-        """The whole sample, which scrolls."""
+        """Show the whole sample, which scrolls."""
         found = self._sample
         if found is None:
             return

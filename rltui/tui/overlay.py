@@ -95,7 +95,7 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
         return [k for k in super().keys if k.action not in ("help", "explain", "tail")]
 
     def state_words(self) -> str:
-        """Which lines are in sight, when there are more."""
+        """Which lines are visible, when there are more."""
         lines = self.items
         top, rows, total = lines.scroll_offset.y, lines.size.height, lines.virtual_size.height
         return f"↑ ↓  {top + 1}–{min(top + rows, total)} of {total}" if total > rows else ""

@@ -155,7 +155,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         return len(self.shell.screen_stack) > 1
 
     def state_words(self) -> str:
-        """What stands at the right end of the footer."""
+        """The words at the right end of the footer."""
         return ""
 
     def on_status_entered(self, event: Status.Entered) -> None:
@@ -210,11 +210,11 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         self.shell.push_screen(later.HelpScreen(self.keys, self.place, self.title_words))
 
     async def action_command(self) -> None:
-        """Take a command."""
+        """Ask for a command."""
         await self.ask()
 
     async def ask(self, text: str = "") -> None:
-        """Take a command that begins with ``text``."""
+        """Ask for a command, with ``text`` as its beginning."""
         await self.status.edit_command(text, self.completions(), self.shell.history)
 
     def completions(self) -> list[str]:
@@ -257,14 +257,14 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         shell.say(done)
 
     def leave_line(self) -> bool:
-        """Leave the line that takes text, or clear the filter; whether there was one."""
+        """Leave the line of text, or clear the filter. Returns whether there was one."""
         try:
             return self.status.leave()
         except NoMatches:
             return False
 
     def action_back(self) -> None:
-        """One level out: the line that takes text, the filter, the screen; never quits."""
+        """Go back: leave the line of text, clear the filter, or close the screen; never quit."""
         if not self.leave_line() and len(self.shell.screen_stack) > 1:
             self.dismiss()
 
@@ -289,7 +289,7 @@ class ListScreen(ShellScreen[None]):
         self.status.show_note()
 
     async def action_filter(self) -> None:
-        """Take a filter."""
+        """Ask for a filter."""
         await self.status.edit("filter")
 
     def action_move(self, by: int) -> None:
@@ -366,7 +366,7 @@ class ChartOptions(ShellScreen[Any]):
         self._set(axis=axes[(index + 1) % len(axes)])
 
     def action_smooth(self, by: int) -> None:
-        """The next smoothing weight, or the one before."""
+        """Choose the next smoothing weight, or the one before."""
         weight = self.shell.view.smooth
         at = min(range(len(_SMOOTH)), key=lambda i: abs(_SMOOTH[i] - weight)) + by
         if 0 <= at < len(_SMOOTH):

@@ -19,7 +19,8 @@ from rltui.pages.findings.findings_pane import (
 from rltui.pages.findings.lines import log_head, log_lines
 from rltui.pages.metric.lines import explain_finding, explain_tag, metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
-from rltui.pages.run.grid import grid_layout, grid_lines
+from rltui.pages.run.grid import grid_lines
+from rltui.pages.run.grid_layout import grid_layout
 from rltui.pages.run.header import run_header, runs_header
 from rltui.pages.run.metric_table import columns_of, list_head, section_entries
 from rltui.pages.run.metrics_pane import below_lines, top_lines

@@ -105,7 +105,7 @@ def test_columns_of_the_list_of_runs_never_touch(marks: bool) -> None:
     run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
     for width in range(40, 201):
         for state in (6, 13):
-            columns = _RunColumns(width, 60, marks, state)
+            columns = _RunColumns(width, 60, marks, state, 60)
             assert not columns.state or columns.state > state
             found = cells(_line(run, "name", columns, View(), here=False))
             at = columns.mark + 2

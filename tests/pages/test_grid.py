@@ -9,7 +9,8 @@ import pytest
 from rltui.draw.line import Line, Token, plain
 from rltui.draw.view import View
 from rltui.facts.metrics import Row, tab_sections
-from rltui.pages.run.grid import DrawQueue, grid_layout, grid_lines
+from rltui.pages.run.grid import DrawQueue, grid_lines
+from rltui.pages.run.grid_layout import grid_layout
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
 from rltui.session import RunView

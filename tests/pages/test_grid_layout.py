@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.pages.run.grid import grid_layout
+from rltui.pages.run.grid_layout import grid_layout
 
 SIZES = [
     (20, 3),

@@ -182,7 +182,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     # -- moving ----------------------------------------------------------------------------
 
     def action_step_column(self, by: int) -> None:
-        """The metric on the right, or on the left."""
+        """Choose the metric on the right, or on the left."""
         last = max(0, len(self._comparison.columns) - 1)
         if not 0 <= self._chosen + by <= last:
             self.shell.say(f"this is the {'first' if by < 0 else 'last'} metric")
@@ -195,13 +195,13 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     # -- what is compared ------------------------------------------------------------------
 
     def action_order(self) -> None:
-        """The next order: metric, name, verdict."""
+        """Sort by the next order: metric, name, verdict."""
         self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
         self._sort()
         self.update()
 
     def action_group(self) -> None:
-        """The next way to group the runs, or none."""
+        """Group the runs in the next way, or not at all."""
         self._by = self._next_grouping()
         self.update()
 
@@ -214,7 +214,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         return titles[(at + 1) % len(titles)]
 
     def action_mark(self) -> None:
-        """Mark the run at the cursor, or take its mark away."""
+        """Mark the run at the cursor, or unmark it."""
         here = self._here
         if here is None or len(here.runs) > 1:
             self.shell.say("B ends the groups; runs are marked one by one")
@@ -272,7 +272,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self.opens(run, then)
 
     def action_runs(self) -> None:
-        """The list of runs."""
+        """Show the list of runs."""
         self.leave_line()
         while len(self.shell.screen_stack) > 1:
             self.shell.pop_screen()

@@ -215,7 +215,7 @@ def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
 
 
 def next_step_lines(advice: str, view: View, width: int) -> list[Line]:
-    """The advice. It stands right below the finding, so that low screens show it, too."""
+    """The advice, shown directly below the finding so that low screens have room for it."""
     return fact_table([("next step", view.glyphs.text(advice))], width, 10, STRONG)
 
 

@@ -232,7 +232,7 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
 
 
 def _explained(report: Report) -> set[int]:
-    """id of each firing finding that stands indented below the one that explains it."""
+    """id of each firing finding that is shown indented below the one that explains it."""
     found: set[int] = set()
     for story in report.diagnosed.stories():
         if story[0].symptom.id != SETTING_CHANGED:

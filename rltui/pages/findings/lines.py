@@ -153,7 +153,7 @@ def no_verdict(run: RunView) -> str:
 
 
 def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
-    """What stands where nothing is wrong: which rules judged, and which could not."""
+    """The lines for a run without a finding: which rules judged, and which could not."""
     report, glyphs = run.report, view.glyphs
     if report is None:
         return []
@@ -226,8 +226,8 @@ def since_words(run: RunView, finding: Finding) -> str:
 
 
 def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
-    """A section with a line or two per step at which something happened, at most ``height``
-    lines; empty when nothing did, or without room for most of it."""
+    """A section with one or two lines for each step at which something happened, at most
+    ``height`` lines; empty when nothing did, or when they do not fit."""
     by_step: dict[int, list[tuple[str, Level]]] = {}
     for step, text, level in _events(run):
         by_step.setdefault(step, []).append((text, level))

@@ -171,7 +171,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
             self.leave_for_run(None)
 
     def action_explain(self) -> None:
-        """What the metric means."""
+        """Explain the metric."""
         run, tag = self.run, self.tag
         if tag is not None:
             self.shell.push_screen(later.ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))

@@ -33,7 +33,8 @@ from rltui.facts.timing import Load, anatomy, loads
 from rltui.health.model import FindingState
 from rltui.pages.findings.lines import finding_block, heading
 from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, statistics_in_line
-from rltui.pages.run.grid import MARGIN, Grid, grid_layout, grid_lines
+from rltui.pages.run.grid import Grid, grid_lines
+from rltui.pages.run.grid_layout import MARGIN, grid_layout
 from rltui.pages.run.metric_table import columns_of, list_head, section_entries
 from rltui.pages.run.tab import (
     chart_alone,
@@ -62,7 +63,7 @@ class Arrangement:
 
     @property
     def is_grid(self) -> bool:
-        """Whether the charts of all rows are in sight."""
+        """Whether the charts of all rows are shown."""
         return self.grid and not self.alone
 
 
@@ -87,7 +88,7 @@ class MetricsPane(Horizontal):
         self._layout = tab_layout(OVERVIEW, 80, 24, 0)
         self._arrangement = Arrangement()
         self._top: list[Line] = []
-        """What stands above the list."""
+        """The lines above the list."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
         self._left: dict[RunKey, dict[str, str | None]] = {}

@@ -301,7 +301,7 @@ def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class TabSpot:
-    """Where a tab stands on its line, for the mouse and the underline."""
+    """Where a tab is on its line, for the mouse and the underline."""
 
     id: str
     start: int
@@ -309,7 +309,7 @@ class TabSpot:
 
 
 def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, list[TabSpot]]:
-    """Line 2 and where each tab stands on it.
+    """Line 2, and where each tab is on it.
 
     Tabs are shown whole or not at all: the active one, then bad and watch ones and All, then those
     with a key stay longest. An ellipsis at the end stands for those left out.
@@ -337,7 +337,7 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
 
 
 def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
-    """The labels of tabs side by side, from the cell ``left`` on, and where each stands."""
+    """The labels of tabs side by side, from the cell ``left`` on, and where each is."""
     line: Line = [(" " * left, TEXT)] if left else []
     spots: list[TabSpot] = []
     for tab, label in labels:

@@ -80,12 +80,10 @@ _FINDINGS, _CHART = 70, 50
 class _RunColumns:
     """Widths of the columns at a screen width; 0 leaves a column out."""
 
-    def __init__(
-        self, width: int, longest: int, marks: bool, state: int = 0, own: int | None = None
-    ) -> None:
-        """``longest``: cells of the longest name; ``own``: of the longest without its folders, by
-        default the same; ``marks``: with a column for the signs of marked runs; ``state``: cells
-        of the longest state with its glyph."""
+    def __init__(self, width: int, longest: int, marks: bool, state: int, own: int) -> None:
+        """``longest``: cells of the longest name; ``own``: of the longest without its folders;
+        ``marks``: with a column for the signs of marked runs; ``state``: cells of the longest state
+        with its glyph."""
         fitting = next(cells for least, cells in _WIDTHS if width >= least)
         self.left, self.framework, self.step, self.age, self.title, self.value = fitting
         self.mark = 2 if marks else 0
@@ -93,8 +91,7 @@ class _RunColumns:
         self._share_out(width, longest)
         if self.name < longest + 2:
             self._share_out(width, longest, _LEAST_SPARK)
-        enough = longest if width < 110 or own is None else own
-        if self.framework and self.name < enough + 2:
+        if self.framework and self.name < (longest if width < 110 else own) + 2:
             self.framework = 0  # names differ, frameworks rarely do
             self._share_out(width, longest, _LEAST_SPARK)
 
@@ -212,7 +209,7 @@ class RunRows:
 
 @lru_cache(maxsize=4)
 def _short_names(names: tuple[str, ...], width: int) -> Mapping[str, str]:
-    """What stands for each name in a column."""
+    """Each name -> the text shown for it in a column."""
     return dict(zip(names, distinct(names, width), strict=True))
 
 

@@ -47,8 +47,8 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
     GROUND: Token | None = None
     """The background where a span has none of its own; None for that of the theme."""
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self._painted: dict[int, tuple[Line, Line, Strip | None]] = {}
         """Row of the widget -> its line as drawn and as painted, and the strip; None instead of the
         strip until Textual has painted the change."""
@@ -171,15 +171,9 @@ class Lines(LinePainter):
 
     DEFAULT_CSS = "Lines { width: 1fr; height: 1fr; }"
 
-    def __init__(
-        self,
-        draw: Callable[[int, int], list[Line]],
-        *,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
+    def __init__(self, draw: Callable[[int, int], list[Line]], *, id: str | None = None) -> None:
         """``draw`` is called with the size in cells, when something is to be painted."""
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._draw = draw
         self._lines: list[Line] | None = None
 
@@ -270,7 +264,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     @property
     def in_view(self) -> tuple[int, int]:
-        """First and one-past-last item in sight."""
+        """First and one-past-last visible item."""
         top = self.scroll_offset.y
         starts = [self._starts[i] for i in self._items]
         first = bisect_right(starts, top - 1)
@@ -284,7 +278,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
 
     @property
     def ids_in_view(self) -> list[Id]:
-        """The items of which a line is in sight."""
+        """The items of which a line is visible."""
         top = self.scroll_offset.y
         first = max(0, bisect_right(self._starts, top) - 1)
         last = bisect_right(self._starts, top + max(1, self._height) - 1)
@@ -355,12 +349,12 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         self._put_at(here + by)
 
     def move_to_end(self, last: bool) -> None:
-        """To the first or the last item."""
+        """Move the cursor to the first or the last item."""
         count = len(self._items) or self.virtual_size.height
         self.move(count if last else -count)
 
     def move_section(self, by: int) -> None:
-        """To the first item of the next or previous section: one that follows a heading."""
+        """Move to the first item of the next or previous section: one that follows a heading."""
         starts = [n for n, i in enumerate(self._items) if not i or self._entries[i - 1].id is None]
         here = self._places.get(self.cursor, 0) if self.cursor is not None else 0
         if not starts:
@@ -388,7 +382,7 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         return top, self._starts[index] + self._entries[index].height
 
     def _reveal(self) -> None:
-        """Scroll so that the item at the cursor is in sight."""
+        """Scroll so that the item at the cursor is visible."""
         lines, at = self._cursor_lines(), self.scroll_offset.y
         if lines is None or not self.size.height:
             return
