@@ -73,6 +73,13 @@ class CellDiffApp(App[Result]):
         if event.size == self._terminal_size:
             self.screen.refresh(layout=True)
 
+    @property
+    def _background_screens(self) -> list[Screen[Any]]:
+        """The screens that show through the one on top; Textual also counts one that is hidden, and
+        paints the screen on top twice when it opens."""
+        opaque = self.screen_stack and self.screen.styles.background.a == 1
+        return [] if opaque else super()._background_screens
+
     def _forget_terminal(self) -> None:
         if self._terminal_cells is not None:
             self._terminal_cells.forget()

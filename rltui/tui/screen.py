@@ -12,7 +12,9 @@ from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
+from textual.geometry import Size
 from textual.screen import Screen
+from textual.widget import Widget
 
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
@@ -80,6 +82,8 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
     DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
     AUTO_FOCUS: ClassVar[str | None] = ""
     PLACES: ClassVar[tuple[str, ...]] = ()
+    _styled_for: tuple[str, bool] | None = None
+    """The look for which the styles were applied."""
 
     def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
         if places:
@@ -129,8 +133,46 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             with self.shell.walled(NOT_SHOWN):
                 self.refresh_facts()
                 self.update()
+            for widget in self.walk_children(Widget):
+                widget._check_refresh()  # at once: else the screen is painted before they ask
 
-    on_mount = on_screen_resume = on_resize = on_news
+    on_resize = on_news
+
+    def on_mount(self) -> None:
+        """Draw the screen, whose styles are those of the theme."""
+        self._styled_for = self._look
+        self.on_news()
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Draw the screen again. Textual applies the styles of all widgets anew, which takes as
+        long as to paint: that is needed only after a change of the theme."""
+        event.refresh_styles = self._styled_for != self._look
+        self._styled_for = self._look
+        self.on_news()
+
+    @property
+    def _look(self) -> tuple[str, bool]:
+        """What styles depend on besides the classes of widgets."""
+        return self.app.theme, bool(self.app.ansi_color)
+
+    # -- painting once: Textual paints again for each widget that asks a bit later ----------
+
+    def _compositor_refresh(self) -> None:
+        """Paint what is due, with widgets that changed while the screen was laid out."""
+        if self is self.app.screen:
+            late = {w for w in self._compositor.visible_widgets if w._repaint_required}
+            for widget in late:
+                widget._repaint_required = False
+            self._compositor.update_widgets(late)
+        super()._compositor_refresh()
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        """Lay out and paint. Textual would lay out again for each widget whose size changes by
+        that, though no size here depends on that of another widget."""
+        asked = {w for w in self.walk_children(Widget) if w._layout_required}
+        super()._refresh_layout(size, scroll)
+        for widget in self._compositor.visible_widgets.keys() - asked:
+            widget._layout_required = False
 
     # -- the status line -------------------------------------------------------------------
 

@@ -11,8 +11,13 @@ from textual.message_pump import MessagePump
 
 import rltui.tui
 
-#: What the cell diff and the search for commands replace on purpose.
-ON_PURPOSE = {("CellDiffApp", "_display"), ("CommandSearch", "_refresh_command_list")}
+#: What is replaced on purpose: writing differences, searching commands, painting once.
+ON_PURPOSE = {
+    ("CellDiffApp", "_display"),
+    ("CommandSearch", "_refresh_command_list"),
+    ("ShellScreen", "_compositor_refresh"),
+    ("ShellScreen", "_refresh_layout"),
+}
 
 
 def classes() -> Iterator[type]:
