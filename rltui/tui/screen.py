@@ -12,8 +12,6 @@ from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
-from textual.geometry import Size
-from textual.screen import Screen
 from textual.widget import Widget
 
 from rltui.core.errors import UsageError
@@ -22,6 +20,7 @@ from rltui.core.level import choose
 from rltui.draw.line import Line
 from rltui.session import RunView, Session
 from rltui.tui import later
+from rltui.tui.cell_diff import OnceScreen
 from rltui.tui.keys import (
     KEYS,
     METHOD_PLACES,
@@ -76,14 +75,12 @@ def compare(shell: ShellApp[Any], session: Session, run: RunView) -> None:
     shell.say("compared with no run" if wanted is None else f"compared with {wanted.name}")
 
 
-class ShellScreen(Screen[Result], inherit_bindings=False):
+class ShellScreen(OnceScreen[Result], inherit_bindings=False):
     """A screen of rltui. ``places`` are its ids in the table of keys."""
 
     DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
     AUTO_FOCUS: ClassVar[str | None] = ""
     PLACES: ClassVar[tuple[str, ...]] = ()
-    _styled_for: tuple[str, bool] | None = None
-    """The look for which the styles were applied."""
 
     def __init_subclass__(cls, *, places: tuple[str, ...] = (), **options: Any) -> None:
         if places:
@@ -136,43 +133,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             for widget in self.walk_children(Widget):
                 widget._check_refresh()  # at once: else the screen is painted before they ask
 
-    on_resize = on_news
-
-    def on_mount(self) -> None:
-        """Draw the screen, whose styles are those of the theme."""
-        self._styled_for = self._look
-        self.on_news()
-
-    def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Draw the screen again. Textual applies the styles of all widgets anew, which takes as
-        long as to paint: that is needed only after a change of the theme."""
-        event.refresh_styles = self._styled_for != self._look
-        self._styled_for = self._look
-        self.on_news()
-
-    @property
-    def _look(self) -> tuple[str, bool]:
-        """What styles depend on besides the classes of widgets."""
-        return self.app.theme, bool(self.app.ansi_color)
-
-    # -- painting once: Textual paints again for each widget that asks a bit later ----------
-
-    def _compositor_refresh(self) -> None:
-        """Paint what is due, with widgets that changed while the screen was laid out."""
-        if self is self.app.screen:
-            late = {w for w in self._compositor.visible_widgets if w._repaint_required}
-            for widget in late:
-                widget._repaint_required = False
-            self._compositor.update_widgets(late)
-        super()._compositor_refresh()
-
-    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
-        """Lay out and paint. Textual would lay out again for each widget whose size changes by
-        that, though no size here depends on that of another widget."""
-        asked = {w for w in self.walk_children(Widget) if w._layout_required}
-        super()._refresh_layout(size, scroll)
-        for widget in self._compositor.visible_widgets.keys() - asked:
-            widget._layout_required = False
+    on_mount = on_screen_resume = on_resize = on_news
 
     # -- the status line -------------------------------------------------------------------
 
@@ -286,8 +247,9 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         return None
 
     def _write(self, name: str, *, over: bool) -> None:
-        shell, rows = self.shell, self.shell.screen_rows()
-        if rows and self.status.display:  # which may still show the line of the command
+        shell, strips = self.shell, self._compositor.render_strips(self.size)
+        rows = [list(strip) for strip in strips]
+        if self.status.display:  # which may still show the line of the command
             rows[-1] = shell.palette.segments(self.status.line(self.size.width))
         try:
             done = later.write_screen(shell, rows, name, self.charted(), over=over)
