@@ -192,7 +192,8 @@ class Mounts:
     def __init__(self, table: Path = _MOUNTINFO) -> None:
         self._table = table
         self._raw: bytes | None = None
-        self._kinds: dict[str, str] = {}
+        self._mounted: dict[str, tuple[str, str, str]] = {}
+        """Mount point -> kind, source, and directory of the source that is mounted."""
         self._known: dict[Path, bool] = {}
 
     def refresh(self) -> None:
@@ -204,14 +205,13 @@ class Mounts:
         if raw == self._raw:
             return
 
-        self._raw, self._kinds, self._known = raw, {}, {}
+        self._raw, self._mounted, self._known = raw, {}, {}
         for line in os.fsdecode(raw).splitlines():
-            before, separator, behind = line.partition(" - ")
-            fields, kind = before.split(" "), behind.split(" ")[0]
-            if (
-                separator and len(fields) >= 5 and kind
-            ):  # of several at one place the last is on top
-                self._kinds[_ESCAPE.sub(lambda m: chr(int(m[1], 8)), fields[4])] = kind
+            before, _, behind = line.partition(" - ")
+            fields, more = before.split(" "), behind.split(" ")
+            if len(fields) >= 5 and len(more) >= 2:  # of several at one place the last is on top
+                root, point, source = map(_unescaped, (fields[3], fields[4], more[1]))
+                self._mounted[point] = more[0], source, root
 
     def reports_writes(self, directory: Path) -> bool:
         """Whether inotify reports every write to the files of a directory."""
@@ -237,11 +237,25 @@ class Mounts:
             self.refresh()
 
         place, above = os.path.realpath(path), ""
-        while place not in self._kinds:
+        while place not in self._mounted:
             above, place = place, os.path.dirname(place)  # noqa: PTH120 - a Path costs more
             if above == place:
                 return "", ""
-        return place, self._kinds[place]
+        return place, self._mounted[place][0]
+
+    def origin_of(self, path: Path) -> tuple[str, str]:
+        """Source of the file system that holds a path (a device, ``server:/export``), and the path
+        within the source; empty when unknown."""
+        point, _ = self.mount_of(path)
+        if not point:
+            return "", ""
+        _, source, root = self._mounted[point]
+        return source, str(Path(root, os.path.relpath(os.path.realpath(path), point)))
+
+
+def _unescaped(field: str) -> str:
+    """A field of ``mountinfo`` without its octal escapes."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), field)
 
 
 def check_target(path: Path, logdirs: Sequence[Path]) -> Path:

@@ -7,7 +7,6 @@ bounded buffers and block while these are full.
 from __future__ import annotations
 
 import os
-import re
 import socket
 import threading
 import time
@@ -16,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rltui.core.errors import RltuiError
+from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS, Belonging
 from rltui.remote.ray.message import FromPlace, NodeNews, Place, Search, Searched, ToPlace, Wanted
 from rltui.remote.stream import Stream
@@ -37,15 +37,11 @@ _DEPTH = 8
 #: what is on its way stay far below the memory that a node should spare.
 _BUDGET_BYTES, _MOST_WAITING = 1 << 18, 1 << 20
 
-_MOUNTS = Path("/proc/self/mountinfo")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 #: File systems that other hosts see, too.
 _SHARED = frozenset(
     "nfs nfs4 cifs smb3 lustre beegfs gpfs ceph afs orangefs wekafs panfs fuse".split()  # noqa: SIM905
 )
-#: File systems in user space that show what lies on this host.
-_LOCAL_FUSE = frozenset(f"fuse.{n}" for n in ("fuse-overlayfs", "bindfs", "mergerfs", "lxcfs"))
-_OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class NodeReader:
@@ -236,11 +232,10 @@ def place_at(logdir: int, path: Path, inside: str = "", prefix: str = "") -> Pla
     """The place of an existing path. Raises OSError."""
     path = path.resolve(strict=True)
     status = path.stat()
-    mount = _mount_of(path)
-    if mount is not None:
-        kind, source, within = mount
-        if kind in _SHARED or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE):
-            return Place(logdir, path, f"{kind} {source} {within}", True, inside, prefix)
+    mounts = Mounts()
+    kind, (source, within) = mounts.kind_of(path), mounts.origin_of(path)
+    if kind in _SHARED or (kind.startswith("fuse.") and not mounts.reports_writes(path)):
+        return Place(logdir, path, f"{kind} {source} {within}", True, inside, prefix)
     identity = f"{_boot_id()} {status.st_dev} {status.st_ino}"
     return Place(logdir, path, identity, False, inside, prefix)
 
@@ -251,31 +246,6 @@ def expanded(text: str) -> Path:
     if rest.startswith("~"):
         return Path(rest).expanduser()
     return Path("/", rest.lstrip("/"))
-
-
-def _mount_of(path: Path, mounts: Path = _MOUNTS) -> tuple[str, str, str] | None:
-    """Type and source of the file system of a path, and the path within it; None where that
-    cannot be known."""
-    best: tuple[int, str, str, str] | None = None
-    try:
-        lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
-    except OSError:
-        return None
-    for line in lines:
-        left, _, right = line.partition(" - ")
-        fields, more = left.split(), right.split()
-        if len(fields) < 5 or len(more) < 2:
-            continue
-        root, point = map(_plain, fields[3:5])
-        if path.is_relative_to(point) and (best is None or len(point) >= best[0]):
-            within = str(Path(root, path.relative_to(point)))
-            best = len(point), more[0], _plain(more[1]), within
-    return None if best is None else best[1:]
-
-
-def _plain(field: str) -> str:
-    """A field of ``mountinfo`` without its octal escapes."""
-    return _OCTAL.sub(lambda found: chr(int(found[1], 8)), field)
 
 
 def _boot_id() -> str:

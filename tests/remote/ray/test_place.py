@@ -6,34 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.remote.ray.node_reader import _mount_of, expanded, place_at
-
-MOUNTS = r"""
-22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-40 22 0:52 /team/a /mnt/my\040logs rw shared:9 - nfs4 server:/export rw,vers=4.2
-41 22 0:53 / /mnt/s3 rw - fuse.s3fs s3fs rw
-garbage
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        ("/home/x", ("ext4", "/dev/sda1", "/home/x")),
-        ("/mnt/my logs/run", ("nfs4", "server:/export", "/team/a/run")),
-        ("/mnt/s3/run", ("fuse.s3fs", "s3fs", "/run")),
-        ("/mnt/s3x", ("ext4", "/dev/sda1", "/mnt/s3x")),
-    ],
-    ids=["root", "nfs", "fuse", "similar"],
-)
-def test_the_file_system_of_a_path(path: str, found: tuple[str, str, str], tmp_path: Path) -> None:
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(MOUNTS)
-    assert _mount_of(Path(path), mounts) == found
-
-
-def test_without_a_list_of_mounts_the_device_decides(tmp_path: Path) -> None:
-    assert _mount_of(Path("/x"), tmp_path / "missing") is None
+from rltui.remote.ray.node_reader import expanded, place_at
 
 
 def test_a_place_has_one_identity_whatever_its_name(tmp_path: Path) -> None:
