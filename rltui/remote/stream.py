@@ -46,6 +46,7 @@ from rltui.remote.wire.messages import (
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.follow.reader import BUDGET_BYTES, Reader
 from rltui.sources.follow.resume import HandedOver, says_something
+from rltui.sources.options import ReaderOptions
 from rltui.version import __version__
 
 #: Seconds between two signs of life.
@@ -180,18 +181,16 @@ class Stream:
         batches = (decoder.batch_of(self._next(Kind.BATCH)) for _ in range(request.known))
         known = HandedOver(batch for batch in batches if batch is not None)
         self._chooses = request.chooses
-        reader = Reader(
-            self._logdirs,
+        options = ReaderOptions(
             clock=self._clock,
-            verify=request.verify,
             watch=request.watch,
             choose=self._choose if request.chooses or self._prefix else None,
-            step_keys=request.step_keys or None,
-            budget_bytes=self._budget_bytes,
+            step_keys=request.step_keys,
             ends=self._ends,
+            verify=request.verify,
             waits=request.waits,
-            handed_over=known,
         )
+        reader = Reader(self._logdirs, options, budget_bytes=self._budget_bytes, handed_over=known)
         try:
             reader.scan()
         except SourceError as error:

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.soak import Sample, Soak, Training, points_in, slope
 from rltui.sources import Reader
+from rltui.sources.options import ReaderOptions
 from tests.clock import ManualClock
 
 
@@ -15,7 +16,9 @@ def test_points_are_counted(tmp_path: Path) -> None:
     soak = Soak(tmp_path, 8, 1.0, None)
     assert points_in(soak.logdir) == soak.points == 8 * 20 * 50
     blocks = [
-        b for batch in Reader([soak.logdir], clock=ManualClock()).read_all() for b in batch.blocks
+        b
+        for batch in Reader([soak.logdir], ReaderOptions(clock=ManualClock())).read_all()
+        for b in batch.blocks
     ]
     assert sum(b.values.size for b in blocks) == soak.points
 

@@ -9,6 +9,7 @@ import pytest
 
 from rltui.core.batch import Batch, RunKey
 from rltui.sources import Intervals, Reader
+from rltui.sources.options import ReaderOptions
 from rltui.store import Series, Store
 from tests.formats.sample import Sample, samples
 
@@ -81,7 +82,7 @@ def test_the_running_program_shows_a_new_row_within_a_second(
     sample: Sample, tmp_path: Path
 ) -> None:
     training = Training(sample, tmp_path)
-    reader = Reader([tmp_path], watch=Intervals(inotify=False))
+    reader = Reader([tmp_path], ReaderOptions(watch=Intervals(inotify=False)))
     reader.start()
     try:
         assert reader.loop.listening.wait(30)

@@ -23,6 +23,7 @@ from rltui.remote.wire import WireError
 from rltui.remote.wire.messages import State
 from rltui.sources.discovery.processes import Process, Processes
 from rltui.sources.follow.reader import Reader
+from rltui.sources.options import ReaderOptions
 from rltui.version import __version__
 
 #: Least seconds from one answer with news to the next one, while more are gathered: a call costs
@@ -167,7 +168,7 @@ class Channel:
 
 def _searched(number: int, place: Place, reads: Wanted) -> Searched:
     """The runs of a place, without reading them."""
-    reader = Reader([place.path], ends=reads.ends)
+    reader = Reader([place.path], ReaderOptions(ends=reads.ends))
     try:
         found = reader.scan()
     except RltuiError as error:

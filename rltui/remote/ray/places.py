@@ -29,10 +29,10 @@ from rltui.remote.ray.message import (
     Searched,
     ToPlace,
 )
-from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.rereading import ReadFiles
 from rltui.remote.wire import Kind
 from rltui.remote.wire.messages import Again, Found, Read, State
+from rltui.sources.options import ReaderOptions
 
 #: Name of the output of a worker, by its id, job and process id: too long to be read.
 _WORKER = re.compile(r"\bworker-([0-9a-f]{4})[0-9a-f]{52}-([0-9a-f]{8})-(\d+)")

@@ -17,10 +17,10 @@ from rltui.remote.ray.driver_process import DriverProcess, LostError
 from rltui.remote.ray.message import Looked, Opening, Search, Wanted
 from rltui.remote.ray.places import UNREACHABLE, Places
 from rltui.remote.ray.survey import ClusterFacts, cluster_facts
-from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.rereading import EndError, Rereading, StreamedReader
 from rltui.remote.wire.messages import Again
 from rltui.sources.follow.queued import BatchQueue, ReaderState
+from rltui.sources.options import ReaderOptions
 from rltui.version import __version__
 
 #: Seconds for a driver to connect and to search the nodes.

@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_ori
 from rltui.core.batch import Batch, SourceInfo, TextPoint
 from rltui.core.text import kept_clean
 from rltui.formats.json_value import fits_memory
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
 
 T = TypeVar("T", bound=Hashable)
 _Read = Callable[[Any], Any]

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 from rltui.core.batch import Note, RunKey
 from rltui.remote.wire.codec import Bounds, LongText, WireError, load
 from rltui.remote.wire.framing import Frame, Kind
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
 
 #: Notes about directories and files of no run.
 MOST_NOTES = 1000

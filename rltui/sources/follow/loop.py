@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from rltui.core.batch import Batch
-from rltui.core.clock import Clock
 from rltui.sources.discovery.run_files import PRUNED, Discovery, SearchStoppedError
 from rltui.sources.follow.feed import Feed, Feeds
 from rltui.sources.follow.notifier import Notifier
 from rltui.sources.follow.queued import BatchQueue
-from rltui.sources.follow.schedule import Intervals, LogSearch, Schedule
+from rltui.sources.follow.schedule import LogSearch, Schedule
+from rltui.sources.options import ReaderOptions
 
 #: While much is to be read, the files that were read are polled each time this many bytes more
 #: have been read; a file counts as _FILE_BYTES at least.
@@ -130,20 +130,18 @@ class FollowLoop:
         search: LogSearch,
         queue: BatchQueue,
         wake_ups: WakeUps,
-        *,
-        clock: Clock,
-        watching: Intervals,
+        options: ReaderOptions,
         budget_bytes: int,
     ) -> None:
         self._feeds = feeds
         self._search = search
         self._queue = queue
         self._wake_ups = wake_ups
-        self._clock = clock
-        self._watching = watching
+        self._clock = options.clock
+        self._uses_inotify = options.watch.inotify
         self._budget = budget_bytes
         self._notifier = Notifier(wake_ups.notify, wake_ups.lost)
-        self._schedule = Schedule(watching, self._notifier.reports_writes_to)
+        self._schedule = Schedule(options.watch, self._notifier.reports_writes_to)
         self._backlog: deque[Feed] = deque()
         """Feeds that have not been read to their end, in the order in which they are read."""
         self._sampled = False
@@ -172,7 +170,7 @@ class FollowLoop:
         try:
             self._backlog = self._feeds.in_reading_order()
             self._read_backlog()
-            if self._watching.inotify:
+            if self._uses_inotify:
                 self._notifier.start(self._feeds.directories_by_change())
                 self._rely_on_reports()
             while True:

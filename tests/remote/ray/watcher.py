@@ -14,7 +14,7 @@ from rltui.remote.ray.driver import Driver
 from rltui.remote.ray.message import ClusterError, Opening, Wanted
 from rltui.remote.ray.places import Places
 from rltui.remote.rereading import Rereading
-from rltui.sources.follow.schedule import Choose, Intervals
+from rltui.sources.options import Choose, Intervals
 from rltui.store import RunData, Store
 from rltui.version import __version__
 from tests.remote.ray.simulated_cluster import SimulatedCluster

@@ -17,6 +17,7 @@ from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.follow import file_feed
 from rltui.sources.follow.file_feed import FileFeed, read_again
 from rltui.sources.follow.resume import HandedOver
+from rltui.sources.options import ReaderOptions
 from rltui.store import RunData, Store
 from tests.clock import ManualClock
 from tests.formats import encode
@@ -57,7 +58,9 @@ def started() -> Iterator[Callable[..., Reader]]:
     readers = []
 
     def start(logdir: Path, clock: ManualClock) -> Reader:
-        reader = Reader([logdir], clock=clock, watch=Intervals(0.01, 0.01, 0.02, inotify=False))
+        reader = Reader(
+            [logdir], ReaderOptions(clock=clock, watch=Intervals(0.01, 0.01, 0.02, inotify=False))
+        )
         readers.append(reader)
         reader.start()
         assert reader.loop.listening.wait(20)

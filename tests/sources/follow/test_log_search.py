@@ -11,7 +11,8 @@ from rltui.formats import ALL_FORMATS, Options
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery
 from rltui.sources.follow.notifier import Notifier
-from rltui.sources.follow.schedule import Intervals, LogSearch
+from rltui.sources.follow.schedule import LogSearch
+from rltui.sources.options import Intervals, ReaderOptions
 from tests.clock import ManualClock
 
 
@@ -38,7 +39,7 @@ def test_searching_takes_a_tenth_of_the_time_and_less_without_a_reason(
     tmp_path: Path, walk_s: float, reported: bool, gap: float, idle_s: float
 ) -> None:
     clock = ManualClock()
-    search = LogSearch(SlowFinder(tmp_path, clock, walk_s), [tmp_path], clock, Intervals())
+    search = LogSearch(SlowFinder(tmp_path, clock, walk_s), [tmp_path], ReaderOptions(clock))
     for _ in range(2):
         assert search.may_walk()
         search.walk()
@@ -63,7 +64,7 @@ def test_one_more_check_before_reports_are_relied_on(
     run.mkdir()
     (run / "x.csv").write_text("step,loss\n1,2\n2,3\n")
     finder = RunFinder([tmp_path], ALL_FORMATS, Options())
-    search = LogSearch(finder, [tmp_path], clock, Intervals(rescan_s=5.0))
+    search = LogSearch(finder, [tmp_path], ReaderOptions(clock, Intervals(rescan_s=5.0)))
     notifier = Notifier(lambda path, structural, directory: None)
     search.walk()
     if not notifier.start([tmp_path, run]):
