@@ -165,14 +165,14 @@ class Stream:
         ``idle_s``. Raises OSError, WireError."""
         try:
             self._send(Hello(__version__, self._logdirs, self._clock.now()))
-            frame = self._next(Kind.REQUEST, Kind.ASK)
+            frame = self._next(Kind.REQUEST, Kind.QUESTION)
             if frame.kind == Kind.REQUEST:
                 self._read(load(Request, frame.record))
                 return
             asked: Frame | None = frame
             while asked is not None:
                 self._send(*answer(load(Question, asked.record)))
-                asked = self._next_or_none(Kind.ASK, timeout=self._idle_s)
+                asked = self._next_or_none(Kind.QUESTION, timeout=self._idle_s)
         except OversizeError as error:
             self._send(Error(str(error)))
 

@@ -15,11 +15,8 @@ from tests.clock import ManualClock
 def test_points_are_counted(tmp_path: Path) -> None:
     soak = Soak(tmp_path, 8, 1.0, None)
     assert points_in(soak.logdir) == soak.points == 8 * 20 * 50
-    blocks = [
-        b
-        for batch in Reader([soak.logdir], ReaderOptions(clock=ManualClock())).read_all()
-        for b in batch.blocks
-    ]
+    reader = Reader([soak.logdir], ReaderOptions(ManualClock()))
+    blocks = [b for batch in reader.read_all() for b in batch.blocks]
     assert sum(b.values.size for b in blocks) == soak.points
 
 

@@ -82,18 +82,14 @@ garbage
 """
 
 
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
+def test_the_origin_of_a_path(tmp_path: Path) -> None:
+    table = tmp_path / "mountinfo"
+    table.write_text(MOUNTED)
+    for path, found in (
         ("/nowhere/x", ("/dev/sda1", "/nowhere/x")),
         ("/mnt/my logs/run", ("server:/export", "/team/a/run")),
         ("/mnt/s3/run", ("s3fs", "/run")),
         ("/mnt/s3x", ("/dev/sda1", "/mnt/s3x")),
-    ],
-    ids=["root", "nfs", "fuse", "similar"],
-)
-def test_the_origin_of_a_path(path: str, found: tuple[str, str], tmp_path: Path) -> None:
-    table = tmp_path / "mountinfo"
-    table.write_text(MOUNTED)
-    assert Mounts(table).origin_of(Path(path)) == found
-    assert Mounts(tmp_path / "missing").origin_of(Path(path)) == ("", "")
+    ):
+        assert Mounts(table).origin_of(Path(path)) == found
+    assert Mounts(tmp_path / "missing").origin_of(Path("/x")) == ("", "")

@@ -33,10 +33,8 @@ LOGS = {
 
 
 def read(place: Path, budget: int = 1 << 20) -> Store:
-    store, reader = (
-        Store(),
-        Reader([place], ReaderOptions(clock=ManualClock()), budget_bytes=budget),
-    )
+    options = ReaderOptions(ManualClock())
+    store, reader = Store(), Reader([place], options, budget_bytes=budget)
     for batch in reader.read_all():
         store.apply(batch)
     return store

@@ -84,8 +84,7 @@ class DistantMonitor(Monitor):
             there.send(batch)
         known = HandedOver(there.receive(len(there.flying)))
         reader = Reader(
-            [self._logdir],
-            ReaderOptions(clock=self.clock),
+            *([self._logdir], ReaderOptions(self.clock)),
             budget_bytes=self._budget,
             handed_over=known,
         )

@@ -68,9 +68,8 @@ class Monitor:
         self.live = live
         self.store = store.Store()
         self._queue = Collected()
-        self._reader = self._watched(
-            Reader([logdir], ReaderOptions(clock=clock), budget_bytes=budget)
-        )
+        reader = Reader([logdir], ReaderOptions(clock), budget_bytes=budget)
+        self._reader = self._watched(reader)
 
     def _watched(self, reader: Reader) -> Reader:
         """A reader whose batches get into the queue; it has searched if it is to read live."""

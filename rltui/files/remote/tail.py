@@ -62,7 +62,13 @@ class RemoteTail(FollowedFile):
     def poll(self, budget_bytes: int) -> Polled:
         """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
         try:
-            return self._poll(budget_bytes)
+            status = self._store.status(self.path)
+            if not stat.S_ISREG(status.st_mode):
+                return self._failed("is no longer a file")
+            if self._prefetched and (status.stamp == self._stamp or not self._whole):
+                return self._took(self._prefetched, budget_bytes, status, False, ())
+            waits = status.stamp == self._stamp or self._store.monotonic() < self._retry
+            return _NOTHING if waits else self._read_on(status, budget_bytes)
         except StoreError:
             return _NOTHING  # the store reports it, once for all of its files
         except OSError as error:
@@ -71,16 +77,6 @@ class RemoteTail(FollowedFile):
                 return _NOTHING
             missing = is_missing(error)
             return self._failed(DELETED if missing else reason_of(error), gone=missing)
-
-    def _poll(self, budget_bytes: int) -> Polled:
-        status = self._store.status(self.path)
-        if not stat.S_ISREG(status.st_mode):
-            return self._failed("is no longer a file")
-        if self._prefetched and (status.stamp == self._stamp or not self._whole):
-            return self._took(self._prefetched, budget_bytes, status, False, ())
-        if status.stamp == self._stamp or self._store.monotonic() < self._retry:
-            return _NOTHING
-        return self._read_on(status, budget_bytes)
 
     def _read_on(self, status: RemoteStatus, budget_bytes: int) -> Polled:
         known = self._stamp is not None

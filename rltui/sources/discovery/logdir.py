@@ -64,7 +64,7 @@ _STAMP = re.compile(r"tfevents\.(\d{1,12})")
 def discover(
     logdirs: Sequence[Path], formats: Sequence[Format] = ALL_FORMATS, options: Options | None = None
 ) -> Discovery:
-    """Look once. Raises SourceError for a path that is missing, unreadable or no log."""
+    """Search once. Raises SourceError for a path that is missing, unreadable or no log."""
     return RunFinder(logdirs, formats, options).find()
 
 
@@ -395,8 +395,8 @@ class AwayLogdirError(LogdirError, UnreachableError):
 
 
 def _try_again(logdir: Path, error: LogdirError, tree: Tree, *, vanished: bool) -> None:
-    """Have a logdir that cannot be searched now tried again when it appears, as a file when it
-    grows. ``vanished``: it could be searched before."""
+    """Note a logdir that cannot be searched, so that it is searched when it appears, or grows if it
+    is a file. ``vanished``: it could be searched before."""
     try:
         above = logdir.parent, status_of(logdir.parent).st_mtime_ns
         named = stat.S_ISREG(status_of(logdir).st_mode)
@@ -426,8 +426,8 @@ def _number_of(known: dict[Path, int], key: Path) -> int:
 
 
 def similar_to(path: Path) -> Path | None:
-    """What is there in place of a path of this machine that does not exist, if its name is nearly
-    the same: a typing error, perhaps."""
+    """An existing path whose name is nearly that of a local path that does not exist, which may be
+    a typing error; None for none."""
     above = path
     while not above.parent.exists():
         above = above.parent

@@ -57,7 +57,7 @@ class WakeUps:
         unclaimed: Collection[Path],
         directories: Collection[Path],
     ) -> None:
-        """Say what concerns the reader: ``feeds`` (file -> keys of the feeds that read it), files
+        """Set what may wake the reader: ``feeds`` (file -> keys of the feeds that read it), files
         that may become logs, and the directories that were searched."""
         with self._lock:
             self._feeds, self._unclaimed = feeds, unclaimed
@@ -84,7 +84,7 @@ class WakeUps:
         return not PRUNED.fullmatch(name.name) if directory else self._claims_name(name.name)
 
     def lost(self) -> None:
-        """Take everything for changed: reports were lost."""
+        """Treat all files as changed, because reports were lost."""
         with self._lock:
             self.changed.update(*self._feeds.values())
             self.names_changed = True
@@ -119,7 +119,7 @@ class WakeUps:
 
 
 class FollowLoop:
-    """Wakes when a file is due, or when the system reports a change; a full queue blocks it.
+    """Polls files when they are due or the system reports a change; waits while the queue is full.
 
     Its methods raise SearchStoppedError when the reader is to end.
     """
@@ -151,7 +151,7 @@ class FollowLoop:
         """Number of directories whose changes the system reports."""
 
     def adopt(self, found: Discovery) -> None:
-        """Follow what a search found."""
+        """Follow the files that a search found."""
         feeds = self._feeds
         if feeds.adopt(found):
             self._backlog = feeds.in_reading_order()

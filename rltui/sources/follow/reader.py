@@ -112,7 +112,7 @@ class Reader(ThreadedReader):
         self._scanned = None
 
     def read_all(self) -> Iterator[Batch]:
-        """Every source to its end, newest run first, each file from oldest to newest."""
+        """Read every source to its end: newest run first, its files from oldest to newest."""
         self._scan_unless_fresh()
         for feed in self._feeds.in_reading_order(everything=True):
             feed.wait = feed.final = True
@@ -128,9 +128,9 @@ class Reader(ThreadedReader):
         generations: Iterable[int],
         finished: Collection[Path] = (),
     ) -> Iterator[Batch] | None:
-        """What was read of a run, once more, up to the offsets in ``sources``.
+        """Read a run again, up to the offsets in ``sources``.
 
-        None when its files do not hold all of that any more. ``finished``: files whose last line
+        None where its files no longer hold all of that. ``finished``: files whose last line
         another reader has read without its end.
         """
         known = {feed.file.path: feed.file for feed in self._feeds}
@@ -170,7 +170,7 @@ class Reader(ThreadedReader):
 
     @property
     def state(self) -> ReaderState:
-        """How its logdirs are doing. Does no I/O."""
+        """State of its logdirs. Does no I/O."""
         search = self.search
         wrong = (p for p in self._logdirs if any(n.level >= Level.WATCH for n in trouble((p,))))
         return ReaderState(

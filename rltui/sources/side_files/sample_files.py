@@ -64,7 +64,7 @@ Record = dict[str, Any]
 
 
 class SampleRow(NamedTuple):
-    """What a list shows of a sample; the texts stay in the file."""
+    """A row of the list of samples; the texts stay in the file."""
 
     place: int
     """Where the record is: byte offset or number of the row."""
@@ -80,7 +80,7 @@ class SampleRow(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Everything of a sample, cleaned."""
+    """All texts and figures of a sample, cleaned."""
 
     texts: tuple[tuple[str, str], ...]
     """(name, text) pairs: prompt, completion, then others."""
@@ -161,7 +161,7 @@ class SampleSet(NamedTuple):
         return SampleTable(tuple(rows), note if rows or note else "no samples in this file")
 
     def read(self, step: int | None, row: SampleRow) -> Sample:
-        """Everything of a sample. Raises one of :data:`UNREADABLE`."""
+        """All texts and figures of a sample. Raises one of :data:`UNREADABLE`."""
         path = self.file_of(step)
         if path is None:
             raise ValueError("the file is gone")
@@ -395,13 +395,18 @@ def row_of(record: Mapping[str, Any], place: int, item: int) -> SampleRow | None
     known = words()
     main = _first(record, known.sample_completions) or names[0]
     text = _text_of(record[main])
-    step = find_step({k: _number_like(v) for k, v in record.items()}, known.step_keys)
+    # a step may be written as a text
+    whole = {
+        k: int(v) if isinstance(v, str) and v.isdecimal() and len(v) < 16 else v
+        for k, v in record.items()
+    }
+    step = find_step(whole, known.step_keys)
     preview = " ".join(clean_text(text[: 2 * _PREVIEW]).split())[:_PREVIEW]
     return SampleRow(place, item, step.step if step else None, _reward(record), len(text), preview)
 
 
 def sample_of(record: Mapping[str, Any]) -> Sample:
-    """Everything of a sample, prompt and completion first."""
+    """All texts and figures of a sample, prompt and completion first."""
     known = words()
     first = [_first(record, known.sample_prompts), _first(record, known.sample_completions)]
     texts = []
@@ -447,21 +452,12 @@ def _number(value: object) -> float | None:
         return None
 
 
-def _number_like(value: object) -> object:
-    """A step may be written as a text."""
-    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
-
-
-def _figures(record: Mapping[str, Any]) -> dict[str, float]:
-    numbers = ((n, _number(raw)) for n, raw in record.items())
-    return {n: v for n, v in numbers if v is not None and not math.isnan(v)}
-
-
 def _reward(record: Mapping[str, Any]) -> float:
     """The reward: a column of that name, else the sum of the reward functions, else the
     advantage."""
     known = words()
-    figures = _figures(record)
+    numbers = ((n, _number(raw)) for n, raw in record.items())
+    figures = {n: v for n, v in numbers if v is not None and not math.isnan(v)}
     named = [figures[name] for name in known.sample_rewards if name in figures]
     if named:
         return named[0]

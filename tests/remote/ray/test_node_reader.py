@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from rltui.remote.ray import node_reader
-from rltui.remote.ray.message import FromPlace, ToPlace, Wanted
+from rltui.remote.ray.message import FromNode, ToNode, Wanted
 from rltui.remote.ray.node_reader import NodeReader
 from rltui.version import __version__
 
@@ -41,7 +41,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
 
 
 def a_reader(time: Time, quiet_s: float) -> NodeReader:
-    """One whose place has news ``quiet_s`` after each call."""
+    """One whose root has news ``quiet_s`` after each call."""
     reader = NodeReader(READS)
     ready = [False]
 
@@ -50,9 +50,9 @@ def a_reader(time: Time, quiet_s: float) -> NodeReader:
         ready[0] = True
         return True
 
-    def fetch() -> FromPlace | None:
+    def fetch() -> FromNode | None:
         had, ready[0] = ready[0], False
-        return FromPlace(0, b"x") if had else None
+        return FromNode(0, b"x") if had else None
 
     reader._news = SimpleNamespace(clear=lambda: None, wait=wait)  # type: ignore[assignment]
     reader._channels = {0: SimpleNamespace(fetch=fetch)}  # type: ignore[dict-item]
@@ -79,7 +79,7 @@ def test_news_are_gathered_only_where_calls_would_be_too_many(
 
 def test_a_place_that_is_not_read_here_is_no_error(time: Time) -> None:
     reader = NodeReader(READS)
-    assert reader.handle(ToPlace(0, 3, b"garbage")) is None
+    assert reader.handle(ToNode(0, 3, b"garbage")) is None
     assert not reader.fetch_news(0.0, looks=False).news
 
 
@@ -88,5 +88,5 @@ def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> N
     (tmp_path / "runs").mkdir()
     paths = f"{tmp_path}/round", "/~nobody-has-this-name/runs", f"{tmp_path}/runs"
     fetched = NodeReader(replace(READS, logdirs=paths)).fetch_news(0.0, looks=True)
-    assert fetched.places is not None
-    assert [place.logdir for place in fetched.places] == [2]
+    assert fetched.roots is not None
+    assert [root.logdir for root in fetched.roots] == [2]

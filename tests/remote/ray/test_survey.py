@@ -20,7 +20,7 @@ def searched(cluster: SimulatedCluster) -> Iterator[Watcher]:
     watcher = Searcher(cluster, False, None)
     try:
         watcher.driver.receive(Search())
-        watcher.until_true(lambda: all(p.searched for p in watcher.places.places))
+        watcher.until_true(lambda: all(p.searched for p in watcher.roots.roots))
         yield watcher
     finally:
         cluster.close()
@@ -34,7 +34,7 @@ class Searcher(Watcher):
 
 
 def surveyed(watcher: Watcher) -> ClusterFacts:
-    return cluster_facts(watcher.places, Looked("", "10.0.0.1:6379", "2.60.0"), 4711)
+    return cluster_facts(watcher.roots, Looked("", "10.0.0.1:6379", "2.60.0"), 4711)
 
 
 def test_every_node_and_what_it_has(cluster: SimulatedCluster, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_every_node_and_what_it_has(cluster: SimulatedCluster, tmp_path: Path) -
         facts = surveyed(watcher)
         assert watcher.counts == {}, "no log is read"
     assert (facts.address, facts.version, facts.received) == ("10.0.0.1:6379", "2.60.0", 4711)
-    assert [(h.name, h.reader, h.places, h.runs, h.files) for h in facts.hosts] == [
+    assert [(h.name, h.reader, h.roots, h.runs, h.files) for h in facts.hosts] == [
         ("n1", True, 1, 2, 2),
         ("n2", True, 1, 2, 2),
         ("n3", True, 0, 0, 0),
@@ -69,7 +69,7 @@ def test_nodes_of_one_name_are_told_apart(cluster: SimulatedCluster) -> None:
 
 def test_a_search_that_has_not_ended_is_said(cluster: SimulatedCluster) -> None:
     with searched(cluster) as watcher:
-        watcher.places.places[0].searched = None
+        watcher.roots.roots[0].searched = None
         first, second = surveyed(watcher).hosts
     assert re.fullmatch(r"the search of .*/runs has not ended", first.trouble + second.trouble)
     assert first.reader

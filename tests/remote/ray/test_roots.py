@@ -12,18 +12,18 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray import reader
-from rltui.remote.ray.message import Assigned, NewPlace, Node, NodeFacts, NodeTrouble, Place
-from rltui.remote.ray.places import PlacePaths, Places
+from rltui.remote.ray.message import Assigned, LogRoot, NewRoot, Node, NodeFacts, NodeTrouble
+from rltui.remote.ray.roots import LogRoots, RootPaths
 
 WORKER = f"worker-{'ab12' * 14}-01000000-4711"
 
 
-def a_place(name: str = "/runs", *, inside: str = "", shared: bool = False) -> Place:
-    return Place(0, Path(name), f"host {name}", shared, inside)
+def a_place(name: str = "/runs", *, inside: str = "", shared: bool = False) -> LogRoot:
+    return LogRoot(0, Path(name), f"host {name}", shared, inside)
 
 
 @pytest.mark.parametrize(
-    ("place", "label", "run", "name"),
+    ("root", "label", "run", "name"),
     [
         (a_place(), "n1", "a/b", "n1/a/b"),
         (a_place(), "n1", ".", "n1"),
@@ -36,31 +36,31 @@ def a_place(name: str = "/runs", *, inside: str = "", shared: bool = False) -> P
     ],
     ids=["below", "itself", "second", "shared", "root", "held-open", "worker", "escape"],
 )
-def test_names_of_runs(place: Place, label: str, run: str, name: str) -> None:
-    paths = PlacePaths("auto", place, label)
+def test_names_of_runs(root: LogRoot, label: str, run: str, name: str) -> None:
+    paths = RootPaths("auto", root, label)
     assert paths.key(RunKey(0, run)).name.replace("\\x1b", "�") == name
     there = Path("/runs/a/x.jsonl")
     assert paths.there(paths.translated(there)) == there
 
 
-def places_of(*messages: object) -> Places:
-    places = Places("auto", ReaderOptions(), lambda _: True)
+def places_of(*messages: object) -> LogRoots:
+    roots = LogRoots("auto", ReaderOptions(), lambda _: True)
     for message in messages:
-        assert not list(places.receive(message))
-    return places
+        assert not list(roots.receive(message))
+    return roots
 
 
 def test_trouble_of_nodes_and_directories_is_noted() -> None:
     left = "n1 has left the cluster"
-    places = places_of(NewPlace(a_place(), "n1"), Assigned(0, "7"), Assigned(0, "", left))
-    places.receive(NodeTrouble("n2", "its reader ended"))
-    assert [n.message for n in places.notes] == ["its reader ended", left]
-    assert places.unread == {0}
-    places.receive(NodeTrouble("n2", ""))
-    places.receive(NodeTrouble("never seen", ""))
-    assert [n.level for n in places.notes] == [Level.OK, Level.WATCH]
-    places.receive(Assigned(0, "8"))
-    assert not places.unread
+    roots = places_of(NewRoot(a_place(), "n1"), Assigned(0, "7"), Assigned(0, "", left))
+    roots.receive(NodeTrouble("n2", "its reader ended"))
+    assert [n.message for n in roots.notes] == ["its reader ended", left]
+    assert roots.unread == {0}
+    roots.receive(NodeTrouble("n2", ""))
+    roots.receive(NodeTrouble("never seen", ""))
+    assert [n.level for n in roots.notes] == [Level.OK, Level.WATCH]
+    roots.receive(Assigned(0, "8"))
+    assert not roots.unread
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_trouble_of_nodes_and_directories_is_noted() -> None:
 def test_a_clock_that_certainly_differs_is_noted(
     least: float, most: float, said: str | None
 ) -> None:
-    places = places_of(NodeFacts(Node("7", "n1"), 1, (least, most), 0))
-    assert [n.message for n in places.notes] == ([said] if said else [])
-    places.receive(NodeTrouble("n1", "has left the cluster"))
-    assert [n.message for n in places.notes] == ["has left the cluster"]
+    roots = places_of(NodeFacts(Node("7", "n1"), 1, (least, most), 0))
+    assert [n.message for n in roots.notes] == ([said] if said else [])
+    roots.receive(NodeTrouble("n1", "has left the cluster"))
+    assert [n.message for n in roots.notes] == ["has left the cluster"]
 
 
 def test_without_ray_one_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

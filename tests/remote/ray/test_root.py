@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from rltui.remote.ray.node_reader import expanded, place_at
+from rltui.remote.ray.node_reader import expanded, root_at
 
 
 def test_a_place_has_one_identity_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "link").symlink_to("a")
-    one, link, other = (place_at(0, tmp_path / n) for n in ("a", "link", "b"))
+    one, link, other = (root_at(0, tmp_path / n) for n in ("a", "link", "b"))
     assert one.key == link.key
     assert one.key != other.key
-    assert one.key != place_at(1, tmp_path / "a").key
+    assert one.key != root_at(1, tmp_path / "a").key
 
 
 def test_variables_stand_for_what_they_are_on_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
