@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.remote.ray.node_reader import expanded, root_at
+from rltui.remote.ray.message import ToNode, Wanted
+from rltui.remote.ray.node_reader import NodeReader, expanded, root_at
+from rltui.version import __version__
 
 
 def test_a_place_has_one_identity_whatever_its_name(tmp_path: Path) -> None:
@@ -26,3 +28,18 @@ def test_variables_stand_for_what_they_are_on_the_node(monkeypatch: pytest.Monke
     assert expanded("~/runs") == Path("/home/me/runs")
     assert expanded("/data") == Path("/data")
     assert expanded("/$UNKNOWN/x") == Path("/$UNKNOWN/x")
+
+
+def test_a_place_that_is_not_read_here_is_no_error() -> None:
+    reader = NodeReader(Wanted(("/none",), __version__))
+    assert reader.handle(ToNode(0, 3, b"garbage")) is None
+    assert not reader.fetch_news(0.0, looks=False).news
+
+
+def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to("round")
+    (tmp_path / "runs").mkdir()
+    paths = f"{tmp_path}/round", "/~nobody-has-this-name/runs", f"{tmp_path}/runs"
+    fetched = NodeReader(Wanted(paths, __version__)).fetch_news(0.0, looks=True)
+    assert fetched.roots is not None
+    assert [root.logdir for root in fetched.roots] == [2]

@@ -9,10 +9,9 @@ import pytest
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import UsageError
-from rltui.core.level import Level
 from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray import reader
-from rltui.remote.ray.message import Assigned, LogRoot, NewRoot, Node, NodeFacts, NodeTrouble
+from rltui.remote.ray.message import LogRoot, Node, NodeFacts, NodeTrouble
 from rltui.remote.ray.roots import LogRoots, RootPaths
 
 WORKER = f"worker-{'ab12' * 14}-01000000-4711"
@@ -48,19 +47,6 @@ def places_of(*messages: object) -> LogRoots:
     for message in messages:
         assert not list(roots.receive(message))
     return roots
-
-
-def test_trouble_of_nodes_and_directories_is_noted() -> None:
-    left = "n1 has left the cluster"
-    roots = places_of(NewRoot(a_place(), "n1"), Assigned(0, "7"), Assigned(0, "", left))
-    roots.receive(NodeTrouble("n2", "its reader ended"))
-    assert [n.message for n in roots.notes] == ["its reader ended", left]
-    assert roots.unread == {0}
-    roots.receive(NodeTrouble("n2", ""))
-    roots.receive(NodeTrouble("never seen", ""))
-    assert [n.level for n in roots.notes] == [Level.OK, Level.WATCH]
-    roots.receive(Assigned(0, "8"))
-    assert not roots.unread
 
 
 @pytest.mark.parametrize(
