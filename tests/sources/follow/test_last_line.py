@@ -57,9 +57,8 @@ def started() -> Iterator[Callable[..., Reader]]:
     readers = []
 
     def start(logdir: Path, clock: ManualClock) -> Reader:
-        reader = Reader(
-            [logdir], ReaderOptions(clock=clock, watch=Intervals(0.01, 0.01, 0.02, inotify=False))
-        )
+        watch = Intervals(0.01, 0.01, 0.02, inotify=False)
+        reader = Reader([logdir], ReaderOptions(clock, watch))
         readers.append(reader)
         reader.start()
         assert reader.loop.listening.wait(20)

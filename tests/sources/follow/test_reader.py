@@ -253,9 +253,8 @@ def notes_of(batches: list[Batch]) -> list[str]:
 def test_a_rotated_checkpoint_is_no_trouble(tmp_path: Path, started: Start) -> None:
     """Whether its end is noticed before or after the new one: here before."""
     old = checkpoint(tmp_path, 3)
-    reader = started(
-        Reader([tmp_path], ReaderOptions(watch=Intervals(0.01, 0.01, 1000.0, inotify=False)))
-    )
+    watch = Intervals(0.01, 0.01, 1000.0, inotify=False)
+    reader = started(Reader([tmp_path], ReaderOptions(watch=watch)))
     found = collect(reader, lambda b: steps(b, "train/loss") == [1, 2, 3])
     until(reader.loop.listening.is_set)
     checkpoint(tmp_path, 4)
