@@ -42,23 +42,3 @@ def test_the_table(
     printed = capsys.readouterr().out
     assert "append to screen, polled, 1 appends" in printed
     assert "failed" not in printed
-
-
-def test_the_cost_of_a_row(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(live, "_STORED", (50, 100))
-    live.main(["--data", str(tmp_path), "--seconds", "1", "--only", "grown"])
-    printed = capsys.readouterr().out
-    assert "live, 60 tags, 50 rows stored" in printed
-    assert "live: many rows stored against few" in printed
-    assert "failed" not in printed
-
-
-def test_the_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["--seconds", "1", "--scale", "0.002", "--keys", "2"]
-    live.main(["--data", str(tmp_path), *small, "--only", "grid"])
-    printed = capsys.readouterr().out
-    assert "grid, live, 200 tags" in printed
-    assert "grid, key to paint" in printed
-    assert "failed" not in printed

@@ -76,10 +76,3 @@ def test_a_session_that_waits_reads_it_when_it_is_there(tmp_path: Path) -> None:
     assert [r.key.name for r in session.runs()] == ["a"]
     assert not session.reach.awaited
     session.stop()
-
-
-def test_what_is_there_and_no_log_is_an_error_all_the_same(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("hello")
-    session = Session([tmp_path / "notes.txt"], choice=Choice(waits=True, absent=True))
-    with pytest.raises(Exception, match="1 line of text"):
-        session.scan()

@@ -49,10 +49,3 @@ def test_a_table_is_no_json(cli: Cli, sweep: Path) -> None:
     result = cli("snapshot", sweep, "--group-by", "lr")
     assert result.code == 2
     assert "can be grouped by name" in result.err
-
-
-def test_nothing_to_compare(cli: Cli, tmp_path: Path) -> None:
-    assert cli("snapshot", tmp_path, "--compare").code == 3
-    write_jsonl(tmp_path / "one.jsonl", {"loss": [1.0]})
-    out = cli("snapshot", tmp_path, "--compare").out
-    assert out.startswith("run")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,15 +36,3 @@ def test_piece_by_piece_is_as_all_at_once(
         parts.extend(x[:cut], np.array(y)[:cut], last)
     parts.extend(x, np.array(y), last)
     np.testing.assert_equal(state(parts), state(whole))
-
-
-def test_new_points_of_a_series_of_a_million_cost_nothing() -> None:
-    x, y = np.arange(1_000_010), np.random.default_rng(1).random(1_000_010, dtype=np.float32)
-    digest = empty_digest(0, 1_000_010, 1_048_576, 60)
-    digest.extend(x[:1_000_000], y[:1_000_000], 1_000_010)
-    took = []
-    for end in range(1_000_001, 1_000_011):
-        began = time.process_time()
-        digest.extend(x[:end], y[:end], 1_000_010)
-        took.append(time.process_time() - began)
-    assert min(took) < 1e-3

@@ -84,12 +84,3 @@ def test_the_age_of_a_crash_does_not_read_as_how_long_it_lasted(width: int) -> N
     assert run.verdict.state_word == "crashed"
     text = plain(run_header(run, VIEW, width, None))
     assert "2 d ago" in text
-
-
-@pytest.mark.parametrize("name", STATES)
-def test_the_age_in_the_header(name: str) -> None:
-    age, _, shown = STATES[name]
-    (run,) = seen(age).runs()
-    for width in (80, 120, 160):
-        text = plain(run_header(run, VIEW, width, None))
-        assert shown in text

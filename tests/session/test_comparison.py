@@ -95,19 +95,6 @@ def test_a_reference_that_is_not_there(logs: Path) -> None:
         read(logs, "goood")
 
 
-def test_a_path_elsewhere_with_several_runs_is_no_reference(logs: Path, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    write(tmp_path / "other" / "mine.jsonl", GOOD)
-    with pytest.raises(UsageError, match="one run is needed, and there are: good, weak"):
-        read(tmp_path / "other", str(logs))
-
-
-def test_a_path_below_the_logdir_is_a_run_of_the_session(logs: Path) -> None:
-    session = read(logs, str(logs / "good.jsonl"))
-    assert session.reference.run in session.runs()
-    assert off(session) == {"weak": Level.WATCH}
-
-
 def test_a_reference_that_is_missing_while_watching_is_trouble(logs: Path) -> None:
     session = Session([logs], choice=Choice(reference="goood"))
     session.scan()

@@ -93,21 +93,6 @@ def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:
     assert run.data.extent.restarts == ()
 
 
-def test_it_moves_by_logged_steps_and_stops_at_the_ends() -> None:
-    rows = [s * 100 for s in range(1, 6)]
-    session, run = replayed(*(a_batch(steps(s, {"loss": [1.0]})) for s in rows))
-    session.replay.goto(run, 250)
-    assert session.replay.step == 200
-    assert session.replay.move(2)
-    assert session.replay.step == 400
-    assert session.replay.move(9)
-    assert session.replay.step == 500
-    assert not session.replay.move(1)
-    session.replay.goto(run, -3)
-    assert session.replay.step == 100
-    assert not session.replay.move(-1)
-
-
 def test_a_run_without_steps_cannot_be_replayed() -> None:
     reader = FakeReader()
     session = a_session(reader=reader)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.tui.command_history import CommandHistory, Completion, matching
+from rltui.tui.command_history import CommandHistory, Completion
 from rltui.tui.widgets.status import Prompt
 from tests.fakes import grpo_batch
 from tests.tui.hand import Hand, open_app
@@ -34,16 +34,6 @@ class TestCompletion:
         for wanted in expected:
             text = completion.complete(text, NAMES)
             assert text == wanted
-
-    def test_what_all_share_comes_first(self) -> None:
-        completion = Completion()
-        assert completion.complete("d", ["dark-blue", "dark-red"]) == "dark-"
-        assert completion.complete("dark-", ["dark-blue", "dark-red"]) == "dark-blue"
-        assert completion.complete("dark-blue", ["dark-blue", "dark-red"]) == "dark-red"
-
-    def test_words_come_one_after_the_other(self) -> None:
-        assert matching("ta", NAMES) == ("tab ",)
-        assert matching("tab a", NAMES) == ("tab actor", "tab actions", "tab all")
 
 
 class TestHistory:
@@ -77,11 +67,6 @@ class TestHistory:
     def test_a_broken_file_is_no_trouble(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "history").write_bytes(content)
         assert all(x.isprintable() for x in CommandHistory(tmp_path / "history").entries)
-
-    def test_nor_is_a_place_that_takes_nothing(self, tmp_path: Path) -> None:
-        history = CommandHistory(tmp_path)
-        history.add("now")
-        assert history.entries == ["now"]
 
 
 def typed(hand: Hand) -> str:
