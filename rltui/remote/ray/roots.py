@@ -333,6 +333,9 @@ class LogRoots:
         keys = frozenset(key for p in self.roots for key in p.runs)
         if keys != self._keys:
             self._keys, self._wanted = keys, frozenset(choose(keys))
+        self._tell_chosen()
+
+    def _tell_chosen(self) -> None:
         for root in self.roots:
             wanted = map(root.paths.key, root.found or ())
             chosen = [n for n, key in enumerate(wanted) if key in self._wanted]

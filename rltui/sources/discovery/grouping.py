@@ -328,7 +328,7 @@ class _Role(Enum):
     EMPTY = "empty"
 
 
-class EventPlaces:
+class EventFileOwners:
     """Remembers to which run each event file belongs, once that is known."""
 
     def __init__(self) -> None:
@@ -348,16 +348,18 @@ class EventPlaces:
         located = []
         for file in files:
             if file.format is not None and file.format.sub_runs and file.path not in self.known:
-                place = self._place(file, events)
-                if place is None:
+                fields = self._owner_fields(file, events)
+                if fields is None:
                     continue
-                self.known[file.path] = place
+                self.known[file.path] = fields
             changes = self.known.get(file.path)
             located.append(file._replace(**changes) if changes else file)
         return located
 
-    def _place(self, file: LogFile, events: Mapping[str, list[LogFile]]) -> dict[str, Any] | None:
-        """The place of an event file; None while it is not known."""
+    def _owner_fields(
+        self, file: LogFile, events: Mapping[str, list[LogFile]]
+    ) -> dict[str, Any] | None:
+        """Fields that assign an event file to its run; None while that is not known."""
         name = file.directory
         for parent in parents_of(name):
             if parent not in events:

@@ -139,7 +139,7 @@ class FileFeed(Feed):
         return self._news(polled, decoded, more=more)
 
     def _fed(self, polled: Polled, begin: int) -> Decoded:
-        """What the decoder makes of the bytes of one poll, which begin there."""
+        """Decode the bytes of one poll, which start at ``begin``."""
         if polled.restarted:
             self._decoder = self._format.decoder(self._options, self.file.path)
             self._records = 0
@@ -170,7 +170,7 @@ class FileFeed(Feed):
         )
 
     def _checksum(self) -> int | None:
-        """By which another reader that has read as many bytes can go on from here."""
+        """The checksum by which another reader can resume here; None where it cannot."""
         known = self._tail.summed and not (self._decoder.holds_row or self.given_up)
         return self._tail.checksum if known else None
 

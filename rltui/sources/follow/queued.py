@@ -4,7 +4,7 @@ that it fills."""
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -133,7 +133,59 @@ class ReaderState:
     needs -> that address."""
 
 
-class ThreadedReader(ABC):
+class Reading(Protocol):
+    """Finds the runs of some logdirs and hands over what they log, in batches.
+
+    All methods are for the main thread. :class:`rltui.sources.follow.reader.Reader` is the one
+    for what this machine can open.
+    """
+
+    on_batch: Callable[[], None] | None
+    """Called in a thread of the reader when :meth:`drain` has something again."""
+
+    def scan(self) -> object:
+        """Search for runs. Raises SourceError for a path that is missing or no log."""
+
+    def read_all(self) -> Iterator[Batch]:
+        """Read every source to its end."""
+
+    def read_again(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> Iterator[Batch] | None:
+        """Read again what was read of a run; None where its files no longer hold that. Batches of
+        another process are an :class:`Arriving`."""
+
+    def rereadable(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> bool | None:
+        """Whether :meth:`read_again` would return all of a run. None until its host answers:
+        :attr:`on_batch` is called then."""
+
+    def start(self) -> None:
+        """Begin to read in a thread. Raises SourceError for bad paths."""
+
+    def stop(self) -> None:
+        """End the thread."""
+
+    def drain(self, max_batches: int = ...) -> list[Batch]:
+        """Batches that are there, oldest first. Raises what broke the thread, once."""
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
+
+    def progress(self) -> tuple[int, int]:
+        """(bytes read, bytes known)."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can come any more."""
+
+    @property
+    def state(self) -> ReaderState:
+        """State of its logdirs. Does no I/O."""
+
+
+class ThreadedReader(Reading):
     """A :class:`Reading` whose thread puts batches into a queue. ``start`` and ``stop`` are for the
     main thread."""
 
@@ -153,12 +205,6 @@ class ThreadedReader(ABC):
     @on_batch.setter
     def on_batch(self, call: Callable[[], None] | None) -> None:
         self._queue.on_batch = call
-
-    @abstractmethod
-    def read_again(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> Iterator[Batch] | None:
-        """Read again what was read of a run; None where its files no longer hold that."""
 
     def rereadable(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
@@ -235,55 +281,3 @@ class Arriving(Iterator[Batch]):
     def changed(self, change: Callable[[Batch], Batch]) -> Arriving:
         """The same batches, each changed."""
         return Arriving(map(change, self._batches), self._ready)
-
-
-class Reading(Protocol):
-    """Finds the runs of some logdirs and hands over what they log, in batches.
-
-    All methods are for the main thread. :class:`rltui.sources.follow.reader.Reader` is the one
-    for what this machine can open.
-    """
-
-    on_batch: Callable[[], None] | None
-    """Called in a thread of the reader when :meth:`drain` has something again."""
-
-    def scan(self) -> object:
-        """Search for runs. Raises SourceError for a path that is missing or no log."""
-
-    def read_all(self) -> Iterator[Batch]:
-        """Read every source to its end."""
-
-    def read_again(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> Iterator[Batch] | None:
-        """Read again what was read of a run; None where its files no longer hold that. Batches of
-        another process are an :class:`Arriving`."""
-
-    def rereadable(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> bool | None:
-        """Whether :meth:`read_again` would return all of a run. None until its host answers:
-        :attr:`on_batch` is called then."""
-
-    def start(self) -> None:
-        """Begin to read in a thread. Raises SourceError for bad paths."""
-
-    def stop(self) -> None:
-        """End the thread."""
-
-    def drain(self, max_batches: int = ...) -> list[Batch]:
-        """Batches that are there, oldest first. Raises what broke the thread, once."""
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
-
-    def progress(self) -> tuple[int, int]:
-        """(bytes read, bytes known)."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing can come any more."""
-
-    @property
-    def state(self) -> ReaderState:
-        """State of its logdirs. Does no I/O."""

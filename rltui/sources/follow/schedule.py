@@ -169,7 +169,7 @@ class Schedule:
 
 
 class LogSearch:
-    """Walks the directories, and decides when a walk is worth it. Owned by the reader.
+    """Searches the directories, and decides when to. Owned by the reader.
 
     Names that change all the time must not keep the reader busy, however large the tree is.
     """
@@ -228,12 +228,12 @@ class LogSearch:
         runs = found.runs
         if self._options.choose is not None:
             chosen = self._options.choose([run.key for run in runs])
-            runs = tuple(r for r in runs if r.key in chosen or self._holds_wanted(r))
+            runs = tuple(r for r in runs if r.key in chosen or self._has_wanted_log(r))
 
         self.found = found._replace(runs=runs, refused=refused)
         return self.found
 
-    def _holds_wanted(self, run: RunFiles) -> bool:
+    def _has_wanted_log(self, run: RunFiles) -> bool:
         """Whether one of the logs that are joined to a run is wanted."""
         wants = self._options.wants
         if wants is None:
