@@ -39,6 +39,7 @@ from rltui.remote.wire import (
     VersionError,
     WireError,
 )
+from rltui.remote.wire import batches as batches_module
 from rltui.remote.wire.batches import PART_BYTES
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.resume import HandedOver
@@ -222,6 +223,17 @@ def test_hostile_records_are_errors_or_batches(record: dict[str, object]) -> Non
 def part(*items: dict[str, object], **more: object) -> Frame:
     head = json.dumps({"items": items, **more}).encode()
     return Frame(Kind.PART, head)
+
+
+def test_items_that_hardly_take_a_byte_of_the_stream_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(batches_module, "_MOST_WAITING", 1 << 20)
+    decoder, frame = BatchDecoder(1), part(*[{"restart": 1}] * 1000)
+    assert len(frame.record) < 1 << 14
+    assert decoder.batch_of(frame) is decoder.batch_of(frame) is None
+    with pytest.raises(WireError, match="a batch is too large"):
+        decoder.batch_of(frame)
 
 
 def test_a_record_of_nothing_but_brackets_is_refused() -> None:
