@@ -105,17 +105,3 @@ def test_a_reference_that_is_missing_while_watching_is_trouble(logs: Path) -> No
         assert any("goood: no run of this name" in n.message for n in session.troubles())
     finally:
         session.stop()
-
-
-def test_the_reference_can_be_changed_and_cleared(logs: Path) -> None:
-    session = read(logs, None)
-    good, weak = session.runs()
-    session.reference.choose(good)
-    session.drain()
-    assert off(session) == {"weak": Level.WATCH}
-    session.reference.choose(weak)
-    session.drain()
-    assert off(session) == {}
-    session.reference.choose(None)
-    session.drain()
-    assert all(r.report and r.report.reference is None for r in session.runs())

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from rltui.core.batch import Restart
-from rltui.core.level import Level, RunState
+from rltui.core.level import RunState
 from rltui.session import RunView, Session
-from tests.builders import a_batch, a_source, steps
-from tests.clock import ManualClock
-from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.builders import a_batch, steps
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 
 
 def state(run: RunView) -> dict[str, Any]:
@@ -53,31 +52,6 @@ def test_it_lives_then() -> None:
     assert run.progress.state is not RunState.LIVE
     at(session, run, 30)
     assert run.progress.state is RunState.LIVE
-
-
-def test_a_tag_that_came_later_is_not_there_yet() -> None:
-    late = a_batch(steps(61, {**grpo_tags(10, 61), "val/acc": [0.5] * 10}))
-    session, run = replayed(a_batch(steps(1, grpo_tags(60))), late)
-    at(session, run, 60)
-    assert "val/acc" not in run.infos
-    at(session, run, 61)
-    assert run.shown("val/acc").count == 1
-
-
-def test_now_is_as_it_was_left_and_knows_what_came_meanwhile() -> None:
-    reader = FakeReader()
-    session = a_session(a_batch(steps(1, grpo_tags(60))), reader=reader, clock=ManualClock())
-    (run,) = session.runs()
-    before = state(run)
-    at(session, run, 20)
-    reader.feed(a_batch(steps(61, grpo_tags(60, 61, 61)), source=a_source(offset=2000, size=2000)))
-    session.drain()
-    assert run.shown("actor/entropy").count == 20
-    session.replay.end()
-    assert run.as_of is None
-    assert run.shown("actor/entropy").count == 120
-    assert run.verdict.level is Level.BAD
-    assert before["level"] is Level.OK
 
 
 def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:

@@ -1,12 +1,13 @@
-"""The command line: history and completion."""
+"""The command line: history, completion and search."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from textual.command import CommandList
 
-from rltui.tui.command_history import CommandHistory, Completion
+from rltui.tui.command_history import CommandHistory, CommandSearch, Completion
 from rltui.tui.widgets.status import Prompt
 from tests.fakes import grpo_batch
 from tests.tui.hand import Hand, open_app
@@ -103,3 +104,18 @@ async def test_offers_that_do_not_fit_end_in_an_ellipsis() -> None:
     async with open_app(grpo_batch(20), size=(60, 24)) as hand:
         await hand.press("colon", *"theme ")
         assert hand.footer.rstrip().endswith("…")
+
+
+async def test_a_search_that_ends_after_it_was_closed_does_no_harm() -> None:
+    async with open_app(grpo_batch(20)) as hand:
+        hand.app.action_command_palette()
+        await hand.settle()
+        search = hand.app.screen
+        assert isinstance(search, CommandSearch)
+        found = search.query_one(CommandList)
+        found.display = True
+        search._list_visible = True
+        await found.remove()
+        search._refresh_command_list(found, [], True)
+        await hand.press("escape")
+        assert not CommandSearch.is_open(hand.app)
