@@ -112,7 +112,8 @@ def sample_entries(
         return fit_line(line, cells)
 
     entries = [
-        row_entry((row.place, row.item), partial(draw, row), cells, margin, view) for row in shown
+        row_entry((row.position, row.item), partial(draw, row), cells, margin, view)
+        for row in shown
     ]
     hidden = len(samples.rows) - len(shown)
     words = [f"{hidden} hidden by the filter"] if hidden else []
@@ -315,7 +316,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     def _row(self) -> SampleRow | None:
         """The row at the cursor."""
         cursor = self.items.cursor
-        return next((r for r in self._browser.rows if (r.place, r.item) == cursor), None)
+        return next((r for r in self._browser.rows if (r.position, r.item) == cursor), None)
 
     @property
     def _sample(self) -> Sample | str | None:
