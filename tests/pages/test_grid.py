@@ -9,7 +9,7 @@ import pytest
 from rltui.core.text import cell_width
 from rltui.draw.line import Line, Token, plain
 from rltui.draw.view import View
-from rltui.facts.metrics import Row, tab_sections
+from rltui.facts.metrics import MetricRow, tab_sections
 from rltui.pages.run import grid
 from rltui.pages.run.grid import DrawQueue, grid_layout, grid_lines
 from rltui.pages.run.metrics_pane import below_lines
@@ -25,13 +25,13 @@ def run() -> RunView:
     return a_session(grpo_batch(60)).runs()[0]
 
 
-def actor(run: RunView) -> list[Row]:
+def actor(run: RunView) -> list[MetricRow]:
     return [r for s in tab_sections(run, "actor") for r in s.rows]
 
 
 def draw(
     run: RunView,
-    rows: list[Row],
+    rows: list[MetricRow],
     *,
     cursor: str | None = None,
     cross: int | None = None,

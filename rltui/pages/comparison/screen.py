@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 
 from rltui.draw.line import Line
-from rltui.facts.comparison import ORDERS, Column, Comparison, Row, RowId, compared_runs
+from rltui.facts.comparison import (
+    ORDERS,
+    ComparedMetric,
+    ComparedRow,
+    Comparison,
+    RowId,
+    compared_runs,
+)
 from rltui.facts.groups import toggled
 from rltui.facts.runs import runs_matching
 from rltui.facts.x_axis import axes_of
@@ -62,12 +69,12 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._order = ORDERS[0]
         self._chosen = 0
         """Index of the metric at the cursor."""
-        self._followed: Column | None = None
+        self._followed: ComparedMetric | None = None
         """The metric that the cursor stays on when the columns change."""
         self._made_for: object = None
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
-        self._rows: list[Row] = []
+        self._rows: list[ComparedRow] = []
         self._table: ComparisonTable | None = None
 
     def begin(
@@ -99,12 +106,12 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         return "  ".join(x for x in (self.shell.state_words(), f"by {self._order}") if x)
 
     @property
-    def _metric(self) -> Column | None:
+    def _metric(self) -> ComparedMetric | None:
         columns = self._comparison.columns
         return columns[self._chosen] if self._chosen < len(columns) else None
 
     @property
-    def _here(self) -> Row | None:
+    def _here(self) -> ComparedRow | None:
         return next((r for r in self._rows if r.id == self.items.cursor), None)
 
     @property
