@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.commands.command import (
-    Exit,
     check_metrics,
     nothing_readable,
     open_config,
@@ -26,13 +25,15 @@ from rltui.commands.departure import departing
 from rltui.commands.line_cache import LineCache
 from rltui.commands.standard_output import emit, tell
 from rltui.commands.terminal import is_piped, reading_pipe, wants_colour
-from rltui.commands.verbs import MANY_RUNS, MOST_JOBS
+from rltui.commands.verbs import MANY_RUNS, MOST_JOBS, Exit
 from rltui.core.address import PIPE, RemotePath, is_remote
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.level import Level, worst
 from rltui.core.text import clean
+from rltui.facts.runs import absent_words
 from rltui.files.disk import check_target, target_file
+from rltui.output.openmetrics import openmetrics
 from rltui.output.text_report import check_text, event_text, painter, status_line
 from rltui.session import Session
 from rltui.session.event import Event, Watcher, updates
@@ -169,8 +170,6 @@ def _document(options: argparse.Namespace, session: Session) -> str:
 
         return dump(check_document(session))
     if options.format == "openmetrics":
-        from rltui.output.openmetrics import openmetrics  # one form of four
-
         return openmetrics(session, options.metrics)
     if options.format == "line":
         return status_line(session) + "\n"
@@ -228,8 +227,6 @@ def _follow(options: argparse.Namespace) -> int:
 
 def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
     """Wait until one of the paths exists, if they are of this machine and none does; say so."""
-    from rltui.pages.runs.lines import absent_words  # seldom awaited
-
     if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
         return
     for path in paths:

@@ -8,15 +8,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from rltui.commands.command import (
-    Exit,
-    nothing_readable,
-    open_config,
-    open_session,
-    with_faults,
-)
+from rltui.commands.command import nothing_readable, open_config, open_session, with_faults
 from rltui.commands.standard_output import emit
 from rltui.commands.terminal import wants_colour
+from rltui.commands.verbs import Exit
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
