@@ -8,12 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.draw.glyph import glyph_set
-from rltui.draw.line import plain
 from rltui.draw.spark import Digest, empty_digest
-from tests.draw.sparks import spark
 
-GLYPHS = glyph_set("braille")
 values = st.one_of(
     st.floats(-1e6, 1e6), st.sampled_from([float("nan"), float("inf"), float("-inf"), 0.0])
 )
@@ -42,17 +38,6 @@ def test_piece_by_piece_is_as_all_at_once(
         parts.extend(x[:cut], np.array(y)[:cut], last)
     parts.extend(x, np.array(y), last)
     np.testing.assert_equal(state(parts), state(whole))
-
-
-def test_columns_after_the_newest_step_are_blank_and_the_others_stay() -> None:
-    x = np.arange(1, 41)
-    y = x % 7
-    lines = [
-        plain(spark(x[:n], y[:n], first_step=1, last_step=n, end_step=64, width=16, glyphs=GLYPHS))
-        for n in (20, 40)
-    ]
-    assert [len(line.rstrip()) for line in lines] == [5, 10]
-    assert lines[1].startswith(lines[0].rstrip()[:-1])
 
 
 def test_new_points_of_a_series_of_a_million_cost_nothing() -> None:

@@ -91,17 +91,6 @@ def test_what_is_the_same_in_all_runs_comes_last() -> None:
     assert len(tags) > 2
 
 
-def test_columns_stay_in_place_while_the_same_runs_grow() -> None:
-    runs = of_rewards(0.1, 0.2)
-    before = Comparison(runs)
-    before.columns.append(before.columns.pop(1))
-    runs[0].version += 1
-    keys = [c.info.tag for c in Comparison(runs, before=before).columns]
-    assert keys == [c.info.tag for c in before.columns]
-    found = Comparison(runs, tag=(runs[0], "actor/ppo_kl"), before=before).columns
-    assert found[0].info.tag == "actor/ppo_kl"
-
-
 def test_one_cell_alone_is_reversed_in_the_row_at_the_cursor() -> None:
     """With 16 colours, bold on the ground of the cursor is reversed."""
     runs = of_rewards(0.1, 0.2)

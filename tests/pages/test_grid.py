@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from rltui.core.text import cell_width
 from rltui.draw.line import Line, Token, plain
 from rltui.draw.view import View
 from rltui.facts.metrics import MetricRow, tab_sections
-from rltui.pages.run import grid
 from rltui.pages.run.grid import DrawQueue, grid_layout, grid_lines
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
@@ -45,20 +43,6 @@ def texts(lines: list[Line]) -> list[str]:
     return [plain(line) for line in lines]
 
 
-@pytest.mark.parametrize("size", [(40, 12), (80, 20), (110, 30), (160, 41), (200, 46)])
-@pytest.mark.parametrize("marker", ["braille", "block", "ascii"])
-def test_every_line_is_as_wide_as_the_columns(
-    run: RunView, size: tuple[int, int], marker: str
-) -> None:
-    rows = actor(run)
-    layout = grid_layout(*size, len(rows))
-    lines = texts(draw(run, rows, cross=30, view=View(marker=marker), size=size))
-    assert len(lines) == size[1]
-    assert {cell_width(x) for x in lines} == {layout.columns * layout.pitch}
-    if marker == "ascii":
-        assert all(x.isascii() for x in lines)
-
-
 def test_badge_title_unit_and_newest_value_stand_above_a_chart(run: RunView) -> None:
     rows = actor(run)
     lines = draw(run, rows)
@@ -82,18 +66,6 @@ def test_values_at_the_crosshair_stand_above_the_charts(run: RunView) -> None:
     first = draw(run, rows, cross=30)[0]
     values = [t for t, look in first if look.fg is Token.ACCENT and look.bold]
     assert values[rows.index(next(r for r in rows if r.tag == series.tag))] == f"{at_30:.3f}"
-
-
-def test_nothing_is_drawn_twice_when_only_cursor_and_crosshair_move(
-    run: RunView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = actor(run)
-    draw(run, rows, cursor=rows[0].tag)
-    drawn: list[Any] = []
-    monkeypatch.setattr(grid, "render", lambda *a: drawn.append(a))
-    draw(run, rows, cursor=rows[3].tag, cross=20)
-    draw(run, rows, cursor=rows[2].tag, cross=21)
-    assert drawn == []
 
 
 def test_charts_appear_a_few_at_a_time_and_the_former_ones_stay_until_then() -> None:

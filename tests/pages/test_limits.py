@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
@@ -54,9 +52,3 @@ def test_a_limit_far_from_the_curve_leaves_its_scale_alone() -> None:
     assert [x.text for x in limits if x.sought] == [x.text for x in limits if "watch" in x.text]
     assert "bad" not in "\n".join(plain(x) for x in chart_lines(run, TAG, VIEW, 78, 14))
     assert run.verdict.tag_level(TAG) is Level.OK
-
-
-@pytest.mark.parametrize("tag", ["actor/pg_loss", "no such tag"])
-def test_what_no_rule_judges_has_no_limits(tag: str) -> None:
-    run = the_run(None)
-    assert run.verdict.bad_limits(tag) == (None, None)

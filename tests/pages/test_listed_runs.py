@@ -9,7 +9,6 @@ import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.level import Level
-from rltui.draw.line import LazyEntries, heights_of, items_of
 from rltui.draw.view import View
 from rltui.facts import runs as listed_runs
 from rltui.facts.runs import ListedRuns, runs_matching
@@ -95,19 +94,3 @@ def test_names_and_columns_stay_while_a_filter_is_typed(session: Session) -> Non
         for text in ("", "calm")
     ]
     assert heads[0] == heads[1]
-
-
-def test_entries_are_made_when_they_are_drawn(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[object] = []
-    real = RunRows._entry
-    monkeypatch.setattr(RunRows, "_entry", lambda *a: made.append(a[1]) or real(*a))
-    rows = RunRows(ListedRuns(session.runs()).shown("verdict", ""), VIEW, 120)
-    entries = rows.entries(2)
-    assert isinstance(entries, LazyEntries)
-    assert items_of(entries)[1] == [x.key for x in rows._listed]
-    assert len(heights_of(entries)) == 4
-    assert not made
-    assert entries[0].id == rows._listed[0].key
-    assert len(made) == 1

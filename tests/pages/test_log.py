@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rltui.core.batch import Batch, LogTail
-from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.output.text_report import check_text, verdict_line
 from rltui.pages.log.lines import log_head, log_lines
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
@@ -36,22 +34,6 @@ def log_of(session: Session, width: int = 94) -> str:
     (run,) = session.runs()
     lines = [*log_head(run, View(), width), *log_lines(run, View(), width)]
     return "\n".join(plain(x) for x in lines)
-
-
-def test_a_crash_is_the_verdict_everywhere() -> None:
-    session = crashed()
-    (run,) = session.runs()
-    assert run.verdict.level is Level.BAD
-    assert "out of memory" in check_text(session).lower()
-    assert "✖" in check_text(session).splitlines()[0]
-    assert "nothing to report" not in check_text(session)
-    assert "out of memory" in verdict_line(session).lower()
-
-
-def test_the_tail_shows_the_reason_and_the_last_lines() -> None:
-    shown = log_of(crashed())
-    assert OOM[:40] in shown
-    assert "crashed: " in shown
 
 
 async def test_the_tail_follows_until_one_scrolls_back() -> None:

@@ -18,13 +18,6 @@ def page(*kl: float) -> str:
     return " ".join("\n".join(plain(line) for line in lines).split())
 
 
-def test_both_limits_are_named_with_their_level() -> None:
-    text = page(0.001, 0.001)
-    assert "watch limit ≤ 0.08" in text
-    assert "bad limit ≤ 0.2" in text
-    assert "no tick" not in text
-
-
 def test_a_value_beyond_its_limit_says_why_there_is_no_finding_yet() -> None:
     text = page(0.001, 0.1)
     assert "no tick: the newest value is outside" in text

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 
-from rltui.draw.chart.render import render
-from rltui.pages.metric import metric_chart
 from tests.builders import a_batch, a_block
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
@@ -31,14 +26,6 @@ async def test_the_crosshair_and_the_zoom() -> None:
         await hand.press("equals_sign")
         assert hand.metric.zoom.window is None
         assert "step 60" in hand.text
-
-
-async def test_the_crosshair_walks_steps_that_are_not_copied() -> None:
-    async with open_app(grpo_batch(60, total=200)) as hand:
-        await hand.press("3", "enter")
-        found = hand.metric.steps()
-        assert found is not None
-        assert np.shares_memory(found, hand.metric.run.series(hand.metric.tag or "").steps)
 
 
 @pytest.mark.parametrize(
@@ -64,22 +51,3 @@ async def test_a_key_of_another_screen_leaves() -> None:
         assert hand.run.tab == "all"
         await hand.press("enter", "r")
         assert hand.runs.is_current
-
-
-async def test_the_chart_is_drawn_once_as_long_as_nothing_changes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn = []
-
-    def counted(*request: Any) -> Any:
-        drawn.append(request)
-        return render(*request)
-
-    monkeypatch.setattr(metric_chart, "render", counted)
-    async with open_app(grpo_batch(60, total=200)) as hand:
-        await hand.press("3", "enter")
-        assert drawn
-        drawn.clear()
-        hand.metric.update()
-        await hand.settle()
-        assert not drawn

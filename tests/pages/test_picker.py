@@ -210,7 +210,7 @@ def test_whatever_is_found_fits_and_is_harmless(size: tuple[int, int], marker: s
     for suggestions in (None, Suggestions((), ("x",) * 40), some(), HOSTILE):
         choices = choices_of(suggestions) if suggestions is not None else Choices()
         shown = choices.shown("", AROUND)
-        assert_harmless([picker_header(view, width)], width, view)
+        assert_harmless([picker_header(width)], width, view)
         entries = suggestion_entries(suggestions, choices, shown, view, AROUND, NOW, width, height)
         assert_harmless(drawn(entries), width, view)
 

@@ -91,12 +91,6 @@ async def test_leaving_chooses_nothing_and_is_no_error(key: str) -> None:
     assert hand.app.return_code == 0
 
 
-async def test_escape_never_leaves() -> None:
-    async with picking(some()) as hand:
-        await hand.press("escape", "escape")
-        assert hand.app.is_running
-
-
 async def test_a_filter_is_typed_kept_and_cleared() -> None:
     async with picking(some()) as hand:
         await hand.press("slash", "r", "a", "y", "q")

@@ -50,12 +50,6 @@ def off(session: Session) -> dict[str, Level]:
     }
 
 
-def test_without_a_reference_nothing_is_compared(logs: Path) -> None:
-    session = read(logs, None)
-    assert off(session) == {}
-    assert all(r.report and r.report.reference is None for r in session.runs())
-
-
 def test_a_run_that_learns_less_is_off_the_reference(logs: Path) -> None:
     session = read(logs, "good")
     assert off(session) == {"weak": Level.WATCH}
@@ -99,11 +93,6 @@ def test_the_reference_may_lie_elsewhere(logs: Path, tmp_path: Path) -> None:
 def test_a_reference_that_is_not_there(logs: Path) -> None:
     with pytest.raises(UsageError, match=r"goood: no run of this name.* 'good'"):
         read(logs, "goood")
-
-
-def test_a_path_with_several_runs_is_no_reference(logs: Path) -> None:
-    with pytest.raises(UsageError, match="no log of a single run"):
-        read(logs, str(logs))
 
 
 def test_a_path_elsewhere_with_several_runs_is_no_reference(logs: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rltui.config import Config, RulesConfig
 from rltui.core.batch import Batch, LogTail, RunKey
-from rltui.core.level import Level, RunState
+from rltui.core.level import Level
 from rltui.core.yaml_document import parse_document
 from rltui.facts.runs import why_unknown
 from rltui.output.json_document import event_line, event_message
@@ -146,20 +146,6 @@ def test_a_single_look_names_the_state_and_a_watch_finds_the_stall() -> None:
     single.refresh_progress()
     assert [f.rule for f in run.report.firing()] == ["stalled"], "opened for watching"
     assert why_unknown(run) == ""
-
-
-def test_a_log_that_was_old_when_it_was_opened_is_not_stalled() -> None:
-    clock = ManualClock()
-    clock.advance(3600)
-    session = a_session(rows(1, 60), clock=clock)
-    session.start()
-    for _ in range(3):
-        (run,) = session.runs()
-        assert run.progress is not None
-        assert run.progress.state is RunState.UNKNOWN
-        assert run.verdict.level is Level.OK
-        clock.advance(60)
-        session.refresh_progress()
 
 
 def test_a_configuration_says_when_a_run_is_stalled() -> None:

@@ -41,14 +41,6 @@ def state(*batches: Batch) -> RunState:
     return run.progress.state
 
 
-def test_a_crash_is_reported_with_its_reason() -> None:
-    run = judged(a_console(*OOM))
-    assert run.progress is not None
-    assert run.progress.state is RunState.CRASHED
-    assert run.progress.exit_status is not None
-    assert "out of memory" in run.progress.exit_status.reason.lower()
-
-
 def test_a_traceback_that_rows_followed_is_no_end() -> None:
     assert state(a_console(*OOM, "step:31 - loss:1", after=0)) is not RunState.CRASHED
 

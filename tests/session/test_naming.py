@@ -88,21 +88,6 @@ def test_no_two_runs_have_one_name_and_each_name_chooses_its_run(
 
 
 @pytest.mark.parametrize(
-    ("keys", "names"),
-    [
-        ([(0, "."), (0, "foo")], ["foo", "foo/foo"]),
-        ([(0, "logs"), (0, "foo/logs")], ["foo/logs", "foo/foo/logs"]),
-        ([(1, "B/logs"), (2, "logs")], ["A/B/logs", "B/logs"]),
-    ],
-    ids=["logdir and run", "generic name", "two logdirs"],
-)
-def test_names_that_would_be_one_begin_with_the_logdir(
-    keys: list[tuple[int, str]], names: list[str]
-) -> None:
-    assert names_of(*keys, labels=("foo", "A", "B")) == names
-
-
-@pytest.mark.parametrize(
     ("addresses", "labels"),
     [
         (["n1:/data/runs", "n2:/data/runs"], ("n1:runs", "n2:runs")),
@@ -127,12 +112,6 @@ def test_a_choice_that_matches_nothing_names_what_there_is() -> None:
     naming.choose([RunKey(0, f"run_{n}/tb") for n in range(10)])
     assert naming.missed.endswith("12 runs found: grpo, ppo, run_0, run_1, run_2, ...")
     naming.choose([RunKey(0, "grop/tb")])
-    assert naming.missed == ""
-
-
-def test_without_a_choice_nothing_is_missed() -> None:
-    naming = Naming(("logs",))
-    naming.choose([RunKey(0, "a")])
     assert naming.missed == ""
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rltui.config import Config, RulesConfig
 from rltui.core.batch import Restart
 from rltui.core.level import Level, RunState
-from rltui.core.yaml_document import parse_document
 from rltui.session import RunView, Session
-from tests.builders import a_batch, a_block, a_source, steps
+from tests.builders import a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 
@@ -51,38 +47,12 @@ def test_it_is_what_a_session_says_that_has_read_no_more(step: int) -> None:
     assert found == state(then)
 
 
-def test_the_steps_to_go_to_are_sorted_from_tags_of_different_steps() -> None:
-    often, rarely = steps(1, {"loss": [1.0] * 9}), a_block({"eval": [1.0] * 3}, steps=[4, 10, 10])
-    session, run = replayed(a_batch(often, rarely))
-    session.replay.goto(run, 5)
-    assert session.replay.steps.tolist() == list(range(1, 11))
-
-
-def test_the_findings_of_later_are_unknown() -> None:
-    session, run = replayed(grpo_batch(60))
-    assert run.verdict.level is Level.BAD
-    at(session, run, 35)
-    assert run.verdict.level is Level.OK
-    assert run.as_of == 35
-
-
 def test_it_lives_then() -> None:
     session, run = replayed(grpo_batch(60), clock=grpo_clock(60, 100 * 3600.0))
     assert run.progress is not None
     assert run.progress.state is not RunState.LIVE
     at(session, run, 30)
     assert run.progress.state is RunState.LIVE
-
-
-def test_it_may_be_silent_for_as_long_as_the_user_says() -> None:
-    node = parse_document("{least_s: 900}", Path("config.yaml"))
-    config = replace(Config(), rules=RulesConfig(override={"stalled": node}))
-    session = a_session(grpo_batch(60), clock=grpo_clock(), config=config)
-    (run,) = session.runs()
-    at(session, run, 30)
-    assert run.progress is not None
-    assert run.progress.limits.least_s == 900
-    assert run.progress.quiet_s >= 900
 
 
 def test_a_tag_that_came_later_is_not_there_yet() -> None:
@@ -121,15 +91,6 @@ def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:
     session.replay.goto(run, 30)
     assert run.series("loss").old_points[0].tolist() == []
     assert run.data.extent.restarts == ()
-
-
-def test_the_points_are_not_copied() -> None:
-    session, run = replayed(grpo_batch(60))
-    whole = run.series("actor/entropy").values
-    session.replay.goto(run, 30)
-    part = run.series("actor/entropy").values
-    assert part.size == 30
-    assert part.base is (whole if whole.base is None else whole.base)
 
 
 def test_it_moves_by_logged_steps_and_stops_at_the_ends() -> None:

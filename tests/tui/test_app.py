@@ -50,13 +50,6 @@ async def test_ctrl_c_quits_from_everywhere(first: str, rich: tuple[Any, ...]) -
     assert hand.app.return_code == 0
 
 
-async def test_escape_never_quits(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        await hand.press(*["escape"] * 5)
-        assert hand.app.is_running
-        assert hand.run.tab == "overview"
-
-
 async def test_unknown_keys_do_nothing(rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
         before = hand.lines
@@ -65,13 +58,6 @@ async def test_unknown_keys_do_nothing(rich: tuple[Any, ...]) -> None:
 
 
 # -- live ----------------------------------------------------------------------------------
-
-
-async def test_a_new_value_shows_without_a_key(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        assert "step 60" in hand.lines[0]
-        await hand.feed(grpo_batch(1, first=61))
-        assert "step 61" in hand.lines[0]
 
 
 async def test_a_run_that_appears_shows_without_a_key() -> None:
@@ -163,40 +149,6 @@ async def test_a_paused_view_loads_points_that_are_not_in_memory(
         pump.pull()
         assert loaded
         assert "step 60" in hand.lines[0], "nothing new is taken in"
-
-
-async def test_a_paused_view_paints_what_was_loaded_while_logs_are_read(
-    rich: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_app(*rich) as hand:
-        session, pump = hand.app.session, hand.app.pump
-        await hand.press("p")
-        shown: list[bool] = []
-        monkeypatch.setattr(pump, "_show", shown.append)
-        monkeypatch.setattr(session, "reading", lambda: 0.5)
-        pump._rest_s, pump._last_paint = 5.0, session.clock.monotonic()
-        loaded = list(session.views)
-        step = lambda: (loaded.pop() if loaded else None, [])  # noqa: E731
-        monkeypatch.setattr(session.memory, "step", step)
-        with monkeypatch.context() as patched:
-            patched.setattr(type(session), "unsettled", True)
-            pump.pull()
-        assert not loaded
-        assert not shown, "the last paint was just now"
-        hand.clock.advance(6)
-        pump.age()
-        await hand.settle()
-        pump.pull()
-        assert shown
-        assert not any(shown), "no run is new"
-
-
-async def test_the_cursor_stays_on_its_row_when_data_arrives(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        await hand.press("3", "G")
-        row = hand.cursor
-        await hand.feed(grpo_batch(5, first=61))
-        assert hand.cursor == row
 
 
 def refreshed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, tuple[Any, ...]]]:

@@ -90,14 +90,6 @@ async def test_marks_come_back_in_their_colours(tmp_path: Path) -> None:
     assert marks == [[0, "/logs", "run1"], [1, "/logs", "run0"]]
 
 
-async def test_the_colour_of_a_mark_that_was_removed_stays_free(tmp_path: Path) -> None:
-    await visit(tmp_path, "o", "g", "space", "space", "space", runs=3)
-    before = await visit(tmp_path, "g", "space", runs=3)
-    after = await visit(tmp_path, runs=3)
-    for hand in (before, after):
-        assert [(m.run.name, m.slot) for m in hand.app.view.marked] == [("run1", 1), ("run2", 2)]
-
-
 def remembering(
     tmp_path: Path, logdirs: Sequence[Path], reader: FakeReader, *runs: RunKey
 ) -> RltuiApp:
@@ -261,15 +253,6 @@ def test_the_file_is_replaced_whole_and_private(tmp_path: Path) -> None:
     inode = os.stat(path).st_ino  # noqa: PTH116
     seen.save(View(), ())
     assert file_in(tmp_path).stat().st_ino != inode
-
-
-def test_other_logdirs_are_other_views(tmp_path: Path) -> None:
-    environ = {"XDG_STATE_HOME": str(tmp_path)}
-    for logdirs in ([tmp_path / "a"], [tmp_path / "b"], [tmp_path / "b", tmp_path / "a"]):
-        RememberedView.of_logdirs(logdirs, environ, View()).save(View(), ())
-    again = [tmp_path / "a", tmp_path / "x" / ".." / "b"]
-    RememberedView.of_logdirs(again, environ, View()).save(View(), ())
-    assert len(list((tmp_path / "rltui" / "views").iterdir())) == 3
 
 
 async def test_what_is_muted_is_muted_from_the_first_verdict_on(tmp_path: Path) -> None:

@@ -125,10 +125,3 @@ def test_default_names_need_no_quoting() -> None:
     )
     assert default_name(["../../etc", "x\x1b[31m"]) == "etc-x-31m.svg"
     assert default_name(["訓練", "損失"]) == "rltui.svg"
-
-
-async def test_the_list_of_runs_can_be_written(here: Path) -> None:
-    async with open_app(grpo_batch(60, run="a"), grpo_batch(60, run="b")) as hand:
-        await hand.press("w", "enter")
-        await hand.settle()
-        assert (here / "rltui-runs.svg").exists()

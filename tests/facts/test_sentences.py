@@ -84,14 +84,6 @@ def test_a_spike_names_its_peak_and_what_it_is_now() -> None:
     assert "now" not in summary(finding)
 
 
-def test_a_rise_is_that_of_the_median_that_is_shown() -> None:
-    (finding,) = findings("kl_blowup", kl__policy_ref="0.1x30 4.7x2 2.7x20")
-    base, middle = number_of(finding, "base"), number_of(finding, "middle")
-    assert finding.evidence.value == pytest.approx(middle - base)
-    assert finding.evidence.value >= 1.5
-    assert summary(finding).endswith("now 2.7; bad limit: rise of 1.5 within 10 rows")
-
-
 def test_the_level_of_a_limit_is_named_and_the_words_of_a_tag_are_kept() -> None:
     levels = {"watch": 1.0, "bad": 2.0, "tag": "time limit/floor"}
     words = Words("{tag} is 3; limit 2", "{tag}: floor 2", "", "")
@@ -153,15 +145,6 @@ def test_fields_are_filled_by_their_form() -> None:
     evidence = Evidence("", None, None, 0, 0, {"a": 0.12, "n": 3.0, "none": None}, row)
     found = _FINDING._replace(words=words, evidence=evidence)
     assert (summary(found), short(found)) == ("0.12 12 % 3 x – 16,384", "3")
-
-
-def test_a_suspicion_about_length_names_the_reward_that_rose() -> None:
-    (finding,) = findings(
-        "length_hacking",
-        reward__component__mean="-1.2x15 -1.2..0x30 0x10",
-        response_length__mean="42x15 42..2x30 2x10",
-    )
-    assert f"while {finding.tag} rose" in summary(finding)
 
 
 def test_no_gain_says_what_it_is_measured_by() -> None:
