@@ -82,11 +82,6 @@ def with_faults(code: int, faults: Sequence[str]) -> int:
     return Exit.INTERNAL if faults else code
 
 
-def exit_code_of(app_code: int | None) -> int:
-    """The exit code after an app ended: 1, as for a bad run, is Textual's for an error."""
-    return Exit.INTERNAL if app_code == 1 else app_code or Exit.OK
-
-
 def nothing_readable(options: argparse.Namespace, session: Session) -> int:
     """Report that there is no log below the LOGDIR arguments, and what was in the way."""
     if session.naming.missed:

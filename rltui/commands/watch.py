@@ -13,11 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rltui.commands.command import exit_code_of, open_config, open_session
-from rltui.commands.departure import Departure, departing
+from rltui.commands.command import open_config, open_session
+from rltui.commands.departure import Departure, departing, say_last
 from rltui.commands.terminal import (
     has_colours,
     has_terminal,
+    in_browser,
     is_piped,
     kept_open,
     marker_of,
@@ -25,16 +26,22 @@ from rltui.commands.terminal import (
     need_terminal,
     take_pipe,
 )
+from rltui.commands.verbs import Exit
 from rltui.config import Config
 from rltui.core.text import cell_width, clean, fit
 from rltui.draw.theme import load_theme
 from rltui.draw.view import View
+from rltui.output.text_report import verdict_line
 from rltui.session import Session
 from rltui.tui.keys import keys_of
+from rltui.tui.remembered import RememberedView
 
 if TYPE_CHECKING:
     from rltui.tui.playback import ReplayStart
     from rltui.tui.shell import AppOptions
+
+#: The thread that writes to the terminal, and the one that reads, get their turn this soon.
+_SWITCH_S = 0.001
 
 
 def watch(options: argparse.Namespace) -> int:
@@ -52,7 +59,7 @@ def _until_left(options: argparse.Namespace, departure: Departure) -> int:
     need_terminal("watch")
     config = open_config(options)
     if options.logdirs:
-        return _run(options, config, departure)[0]
+        return _watch(_opened(options, config), config, departure, remembers=True)[0]
 
     # the user picks and watches by turns; there is one session at a time
     from rltui.commands.pick import pick  # not needed with a LOGDIR
@@ -61,26 +68,23 @@ def _until_left(options: argparse.Namespace, departure: Departure) -> int:
     while True:
         chosen, app_code = pick(_look(config), mouse_of(config), departure, chosen)
         if chosen is None:
-            return exit_code_of(app_code)
+            return _code_of(app_code)
         options.logdirs = [chosen]
-        code, back = _run(options, config, departure, from_picker=True)
+        code, back = _watch(
+            _opened(options, config), config, departure, from_picker=True, remembers=True
+        )
         if not back:
             return code
         gc.unfreeze()
         gc.collect()  # the session that was left
 
 
-def _run(
-    options: argparse.Namespace, config: Config, departure: Departure, *, from_picker: bool = False
-) -> tuple[int, bool]:
-    """Run the app over the LOGDIR arguments; until it paints, a line says what is being read.
-    Returns the exit code, and whether the user went back to the picker."""
+def _opened(options: argparse.Namespace, config: Config) -> Session:
+    """A session over the LOGDIR arguments; a line says what is being read."""
     with reading(", ".join(map(str, options.logdirs))):
         session = open_session(options, config, waits=True, partial=True, later=True, absent=True)
-        from rltui.commands.app import run_app  # slow: the line above covers it
-
-    look = _look(config)
-    return run_app(session, look, config, departure, from_picker=from_picker, remembers=True)
+        import rltui.pages.app  # noqa: F401 - slow: the line above covers it
+    return session
 
 
 @contextmanager
@@ -115,9 +119,48 @@ def show(
     session: Session, config: Config, departure: Departure, replay: ReplayStart | None = None
 ) -> int:
     """Run the app over a session; one line with the verdict stays in the scrollback."""
-    from rltui.commands.app import run_app  # Textual, only for those who have a terminal
+    return _watch(session, config, departure, replay=replay)[0]
 
-    return run_app(session, _look(config), config, departure, replay=replay)[0]
+
+def _watch(
+    session: Session,
+    config: Config,
+    departure: Departure,
+    *,
+    from_picker: bool = False,
+    replay: ReplayStart | None = None,
+    remembers: bool = False,
+) -> tuple[int, bool]:
+    """Run the app over a session: exit code, and whether the user went back to the picker."""
+    from rltui.pages.app import RltuiApp  # Textual, only for those who have a terminal
+    from rltui.tui.command_history import CommandHistory  # as above
+
+    look = _look(config)
+    seen = RememberedView.of_logdirs(session.logdirs, os.environ, look.view) if remembers else None
+    app = RltuiApp(
+        session, look, config.hooks, from_picker=from_picker, replay=replay, remembered=seen
+    )
+    app.history = CommandHistory.of_user(os.environ)
+    gc.freeze()  # modules and documents stay: the collector need not scan them again
+    sys.setswitchinterval(_SWITCH_S)
+
+    def rescue() -> str:
+        app.remember()
+        return verdict_line(session) + "\n"
+
+    with departure.ending_by(app.exit, rescue):
+        back = bool(app.run(mouse=mouse_of(config)))
+        if not (back or app.failure or in_browser()):  # which shows nothing but the app
+            say_last(verdict_line(session) + "\n")
+    if app.failure is not None and not departure.code:
+        raise app.failure
+
+    return _code_of(app.return_code), back and not departure.code
+
+
+def _code_of(app_code: int | None) -> int:
+    """The exit code after an app ended: 1, as for a bad run, is Textual's for an error."""
+    return Exit.INTERNAL if app_code == 1 else app_code or Exit.OK
 
 
 def _look(config: Config) -> AppOptions:
