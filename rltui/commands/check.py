@@ -226,7 +226,8 @@ def _follow(options: argparse.Namespace) -> int:
 
 
 def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
-    """Wait until one of the paths exists, if they are of this machine and none does; say so."""
+    """Say what is missing and wait until one of the paths exists, if all are local and none
+    does."""
     if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
         return
     for path in paths:
@@ -271,10 +272,10 @@ def _complain(text: str) -> None:
 
 
 class OutageLines:
-    """What is said about logdirs that get out of reach and come back. Main thread only."""
+    """Messages about logdirs that get out of reach or come back. Main thread only."""
 
     def __init__(self, session: Session) -> None:
-        """What is out of reach now has been told."""
+        """Logdirs that are out of reach now have been reported."""
         self._session = session
         self._lost = tuple(session.reader.state.out_of_reach)
 
@@ -293,7 +294,7 @@ class OutageLines:
                 yield f"{logdir}: {next(unread, f'can be reached again since {at}')}"
 
     def _why(self, logdir: Path) -> str:
-        """The note on it, else that on its host."""
+        """The message of the note on a logdir, else of that on its host."""
         failed = [n for n in self._session.reach.notes if n.level >= Level.WATCH]
         own = [n.message for n in failed if n.path == logdir]
         host = [n.message for n in failed if _host(n.path) == _host(logdir)]

@@ -97,6 +97,7 @@ def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, A
     errors = [line for p, kind in documents.items() for line in errors_in(p, kind)]
     if wrong and wrong not in errors and not any(wrong.startswith(str(p)) for p in documents):
         errors.insert(0, wrong)
+
     return {
         "path": str(path),
         "read": config.path is not None,

@@ -44,6 +44,7 @@ _PIECE = 1 << 18
 
 
 def export(options: argparse.Namespace) -> int:
+    """Write the points of the runs to a file or to standard output."""
     if is_piped(options):
         need_pipe()
     target: Path | None = options.output

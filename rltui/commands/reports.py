@@ -68,6 +68,7 @@ def _report(options: argparse.Namespace, session: Session, *, compares: bool) ->
 
 
 def plot(options: argparse.Namespace) -> int:
+    """Print a chart of each tag that was named."""
     # leading names that are paths are further LOGDIRs; at least one TAG follows
     rest = options.names
     count = next((i for i, n in enumerate(rest) if not _is_logdir(n)), len(rest))
@@ -106,6 +107,7 @@ def _is_logdir(name: str) -> bool:
 
 
 def explain(options: argparse.Namespace) -> int:
+    """Print what a name means."""
     config = open_config(options)
     catalogue = open_catalogue(config)
     rules = open_rules(config, catalogue)
