@@ -67,18 +67,6 @@ def test_an_evaluation_has_the_step_of_the_row_above(
     assert guessed(text) == set(names)
 
 
-def test_an_evaluation_between_rules_belongs_to_the_row_above() -> None:
-    rule = "-" * 39 + "\n"
-    text = "".join(
-        f"Total T: {n * 100} Episode Num: {n} Episode T: 87 Reward: 1.200\n"
-        f"{rule}Evaluation over 10 episodes: {n}.5\n{rule}"
-        for n in STEPS
-    )
-    name = "Evaluation over 10 episodes"
-    assert values(text)[name] == [(n * 100, n + 0.5) for n in STEPS]
-    assert name in guessed(text)
-
-
 def test_pairs_around_a_row_in_a_section_have_its_step() -> None:
     rule = "-" * 60 + "\n"
     text = rule + "".join(

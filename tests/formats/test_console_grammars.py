@@ -4,28 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.formats.consoles import goal, guessed, restarts, values
+from tests.formats.consoles import goal, values
 
 STEPS = range(1, 40)
-SETTINGS = (
-    "Namespace(algo='ppo', batch_size=256, clip_eps=0.2, epochs=4, frames=1000000, lr=0.001)\n"
-)
-
-
-def starter(step: int) -> str:
-    return f"U {step} | F {step * 2048:06d} | FPS 0250 | rR:μσmM 0.{step:02d} 0.00 0.00 0.00\n"
-
-
-# settings
-
-
-def test_settings_between_rows_change_nothing() -> None:
-    rows = [starter(n) for n in STEPS]
-    text = SETTINGS + "".join(rows[:19]) + SETTINGS
-    found = values(text + "".join(rows[19:]))
-    assert found["FPS"] == [(n * 2048, 250.0) for n in STEPS]
-    assert found["rreturn_mean"] == [(n * 2048, pytest.approx(n / 100)) for n in STEPS]
-    assert "lr" not in found
 
 
 def test_a_counter_that_starts_again_below_a_finer_one_is_no_axis() -> None:
@@ -39,22 +20,6 @@ def test_a_counter_that_starts_again_below_a_finer_one_is_no_axis() -> None:
 
 
 # headings
-
-
-def test_pairs_right_below_a_row_are_a_guess() -> None:
-    text = "".join(
-        f"Updates {n}, num timesteps {n * 100}, FPS 12 \n"
-        f" Last 10 training episodes: mean/median reward {n}.5/11.1, min/max reward 1.0/2.0\n"
-        for n in (1, 2, 3)
-    )
-    assert values(text)["mean reward"] == [(100, 1.5), (200, 2.5), (300, 3.5)]
-    assert guessed(text) == {"mean reward", "median reward", "min reward", "max reward"}
-
-
-def test_pairs_below_a_heading_may_come_late() -> None:
-    text = "".join(f"Epoch {n}/99\n" for n in range(60))
-    text += "".join(f"Epoch {n}/99\nhello\nval loss: 0.{n}\n" for n in range(60, 99))
-    assert [step for step, _ in values(text)["val loss"]] == list(range(60, 99))
 
 
 def test_a_heading_below_many_others_is_read_from_the_second_time() -> None:
@@ -79,21 +44,6 @@ def test_tables_with_a_header(text: str) -> None:
 
 
 # bars
-
-
-def sac(done: int) -> str:
-    rate = f"[05:05<03:09, 29.77step/s, act_loss=-{done / 200:.3f}, crit_loss=1.997]"
-    return f"   Training SAC:  {done // 200}%|{'#' * (done // 800)}| {done}/20000 {rate}"
-
-
-def test_bars_redrawn_with_carriage_returns() -> None:
-    done = range(0, 20001, 40)
-    text = "\r".join(map(sac, done)) + "\nAdapter Epoch 4/5 loss: 0.0015\n"
-    found = values(text)
-    assert found["act_loss"] == [(n, pytest.approx(-n / 200)) for n in done]
-    assert found["crit_loss"] == [(n, 1.997) for n in done]
-    assert "loss" not in found
-    assert goal(text) == 20000
 
 
 def test_bars_that_start_again_in_each_epoch_are_counted_on() -> None:
@@ -142,13 +92,6 @@ def test_the_end_of_a_bar_that_begins_again_is_no_goal() -> None:
     assert [step for step, _ in values(text + "\n")["loss"]] == list(range(1, 25))
 
 
-def test_a_missing_cell_is_no_restart() -> None:
-    rows = "".join(f"  {n}  {'-' if n % 10 == 0 else n}  0.{n}\n" for n in range(1, 40))
-    text = "  iter  ep_ret  loss\n" + rows
-    assert [step for step, _ in sorted(values(text)["loss"])] == list(range(1, 40))
-    assert not restarts(text)
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -179,10 +122,3 @@ def test_intervals_of_keras_rl_are_counted_on() -> None:
         for n in range(3)
     )
     assert values(intervals)["episode_reward"] == [(n * 10000 + 10000, -float(n)) for n in range(3)]
-
-
-def test_many_forms_by_turns() -> None:
-    text = "".join(
-        f"step {n} loss/task_{k}={n}.5 acc=0.{k + 1}\n" for n in STEPS for k in range(300)
-    )
-    assert len(values(text)["loss/task_299"]) == len(STEPS)

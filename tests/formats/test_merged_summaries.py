@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from rltui.core.block import Block
 from rltui.formats import Options
 from rltui.formats.tfevents import TfEvents
 from tests.bytecodes import bytecodes
@@ -26,55 +25,32 @@ def merged(step: int, tags: list[bytes], rng: random.Random, styles: int = 1) ->
     return encode.event(step, 1.78e9 + step, *values)
 
 
-def regular(steps: int, size: int = 10) -> list[bytes]:
-    rng = random.Random(size)
-    return [merged(step, TAGS[:size], rng) for step in range(1, steps + 1)]
-
-
-@pytest.mark.parametrize("size", [2, 3, 10, 40])
-@pytest.mark.parametrize("styles", [1, 4])
+@pytest.mark.parametrize(("size", "styles"), [(2, 1), (3, 4), (10, 4), (40, 1)])
 def test_every_size_and_style(size: int, styles: int) -> None:
     rng = random.Random(size)
-    data = b"".join(merged(step, TAGS[:size], rng, styles) for step in range(300))
+    data = b"".join(merged(step, TAGS[:size], rng, styles) for step in range(120))
     expected = encode.reference(data)
     for piece in (None, 3000):
         assert read(data, piece=piece) == expected
 
 
-def test_records_longer_than_a_block_of_their_checksum() -> None:
-    rng = random.Random(1)
-    tags = [b"layer_%d/grad_norm" % i for i in range(200)]
-    records = [merged(step, tags, rng) for step in range(1, 30)]
-    data = b"".join(records)
-    assert len(records[0]) > 5000
-    assert read(data) == read(data, verify=True) == encode.reference(data)
-
-
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_any_order_of_any_styles(seed: int) -> None:
     """Among single values, histograms, and records that name a tag twice."""
     rng = random.Random(seed)
     plan = [rng.sample(TAGS, rng.randint(1, 12)) for _ in range(40)]
     records = [encode.header()]
-    for step in range(1, 600):
+    for step in range(1, 300):
         tags = rng.choice(plan)
         if rng.random() < 0.02:
             tags = [*tags, tags[0]]
-        records.append(merged(step + rng.choice((0, 0, 1)), tags, rng, 1 + seed))
+        records.append(merged(step + rng.choice((0, 0, 1)), tags, rng, 1 + 2 * seed))
         if step % 50 == 0:
             records.append(encode.event(step, 1.78e9 + step, encode.histogram(b"h")))
     data = b"".join(records)
     expected = encode.reference(data)
     for piece in (None, 997, 1 << 15):
         assert read(data, piece=piece) == expected
-
-
-@pytest.mark.parametrize("size", [2, 10])
-def test_a_row_of_records_stays_one_block(size: int) -> None:
-    items = TfEvents().decoder().feed(b"".join(regular(500, size))).items
-    assert [type(item) for item in items] == [Block] * len(items)
-    assert len(items) <= 2
-    assert sum(i.points for i in items if isinstance(i, Block)) == 500 * size
 
 
 @pytest.mark.parametrize("layouts", [1, 20])

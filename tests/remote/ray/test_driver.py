@@ -11,7 +11,7 @@ import pytest
 
 from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
-from rltui.core.errors import UnreachableError, VanishedError
+from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
 from rltui.remote.ray import node_reader
 from rltui.remote.ray.driver import ClockOffset, Driver
@@ -180,15 +180,6 @@ def test_only_chosen_runs_are_read(cluster: SimulatedCluster) -> None:
     assert asked.questions == [frozenset(FOUND)], "names depend on all runs"
 
 
-def test_a_run_that_appears_is_read_if_it_is_chosen(cluster: SimulatedCluster) -> None:
-    with watching(cluster, choose=Asked("/a")) as watcher:
-        watcher.until({"n1/a": 10, "n2/a": 10})
-        log(cluster.roots["n1"], "x/a", 3)
-        log(cluster.roots["n1"], "x/b", 3)
-        watcher.until({"n1/a": 10, "n2/a": 10, "n1/x/a": 3})
-        watcher.until_true(lambda: watcher.places.run_count == 3)
-
-
 def test_a_run_that_is_chosen_later_is_read(cluster: SimulatedCluster) -> None:
     asked = Asked("/a")
     with watching(cluster, choose=asked) as watcher:
@@ -294,22 +285,6 @@ def reloaded(watcher: Watcher) -> bool:
         watcher.driver.step()
         return False
     return True
-
-
-def test_what_its_files_no_longer_hold_is_said(cluster: SimulatedCluster) -> None:
-    with watching(cluster, follow=False) as watcher:
-        watcher.until_ended()
-        (cluster.roots["n1"] / "runs/a/metrics.jsonl").write_text("")
-        with pytest.raises(VanishedError):
-            list(watcher.again("n1/a"))
-
-
-def test_the_store_of_a_tracker_cannot_be_read_again(cluster: SimulatedCluster) -> None:
-    with watching(cluster, follow=False) as watcher:
-        watcher.until_ended()
-        sources = watcher.run("n1/a").files.sources.items()
-        tracked = {p: s._replace(format="mlflow") for p, s in sources}
-        assert watcher.places.wanted(tracked, ()) is None
 
 
 # -- clocks -------------------------------------------------------------------------------------

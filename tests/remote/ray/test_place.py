@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.remote.ray.node_reader import _mount_of, expanded, place_at
+from rltui.remote.ray.message import ToPlace, Wanted
+from rltui.remote.ray.node_reader import NodeReader, _mount_of, expanded, place_at
+from rltui.version import __version__
 
 MOUNTS = r"""
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -32,10 +34,6 @@ def test_the_file_system_of_a_path(path: str, found: tuple[str, str, str], tmp_p
     assert _mount_of(Path(path), mounts) == found
 
 
-def test_without_a_list_of_mounts_the_device_decides(tmp_path: Path) -> None:
-    assert _mount_of(Path("/x"), tmp_path / "missing") is None
-
-
 def test_a_place_has_one_identity_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -53,3 +51,18 @@ def test_variables_stand_for_what_they_are_on_the_node(monkeypatch: pytest.Monke
     assert expanded("~/runs") == Path("/home/me/runs")
     assert expanded("/data") == Path("/data")
     assert expanded("/$UNKNOWN/x") == Path("/$UNKNOWN/x")
+
+
+def test_a_place_that_is_not_read_here_is_no_error() -> None:
+    reader = NodeReader(Wanted(("/none",), __version__))
+    assert reader.handle(ToPlace(0, 3, b"garbage")) is None
+    assert not reader.fetch_news(0.0, looks=False).news
+
+
+def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to("round")
+    (tmp_path / "runs").mkdir()
+    paths = f"{tmp_path}/round", "/~nobody-has-this-name/runs", f"{tmp_path}/runs"
+    fetched = NodeReader(Wanted(paths, __version__)).fetch_news(0.0, looks=True)
+    assert fetched.places is not None
+    assert [place.logdir for place in fetched.places] == [2]

@@ -9,10 +9,9 @@ import pytest
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import UsageError
-from rltui.core.level import Level
 from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray import reader
-from rltui.remote.ray.message import Assigned, NewPlace, Node, NodeFacts, NodeTrouble, Place
+from rltui.remote.ray.message import Node, NodeFacts, NodeTrouble, Place
 from rltui.remote.ray.places import PlacePaths, Places
 
 WORKER = f"worker-{'ab12' * 14}-01000000-4711"
@@ -48,19 +47,6 @@ def places_of(*messages: object) -> Places:
     for message in messages:
         assert not list(places.receive(message))
     return places
-
-
-def test_trouble_of_nodes_and_directories_is_noted() -> None:
-    left = "n1 has left the cluster"
-    places = places_of(NewPlace(a_place(), "n1"), Assigned(0, "7"), Assigned(0, "", left))
-    places.receive(NodeTrouble("n2", "its reader ended"))
-    assert [n.message for n in places.notes] == ["its reader ended", left]
-    assert places.unread == {0}
-    places.receive(NodeTrouble("n2", ""))
-    places.receive(NodeTrouble("never seen", ""))
-    assert [n.level for n in places.notes] == [Level.OK, Level.WATCH]
-    places.receive(Assigned(0, "8"))
-    assert not places.unread
 
 
 @pytest.mark.parametrize(

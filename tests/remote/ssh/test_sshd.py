@@ -6,7 +6,6 @@ import getpass
 import os
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from rltui.core.address import parse_logdir
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.sources.side_files.settings_files import read_settings
 from tests.remote.ssh.far_host import FAST, ROOT, FarHost, Watched, append, reader_of
+from tests.remote.stores import free_port
 
 SSHD = shutil.which("sshd", path=os.defpath + ":/usr/sbin:/usr/local/sbin")
 pytestmark = pytest.mark.skipif(
@@ -42,12 +42,6 @@ echo $$ >> {directory}/pids
 exec ssh -F none -i {directory}/user_key -p {port} -l {user} -oStrictHostKeyChecking=no \
     -oUserKnownHostsFile={directory}/known -oLogLevel=ERROR "$@"
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

@@ -22,9 +22,8 @@ from rltui.remote.wire import (
     Kind,
     framing,
 )
-from rltui.remote.wire.batches import MOST_TEXT, PART_BYTES
+from rltui.remote.wire.batches import MOST_TEXT
 from rltui.remote.wire.codec import dump, load
-from rltui.remote.wire.framing import MOST_PAYLOAD
 from rltui.remote.wire.messages import MOST_NOTES, Error, State, message_in
 
 PLAIN = Batch(
@@ -55,17 +54,6 @@ def text(step: int, chars: int) -> TextPoint:
 
 def rows(tags: Sequence[str]) -> Block:
     return Block(tuple(tags), np.arange(2), np.zeros(2), np.ones((2, len(tags))))
-
-
-def test_many_texts_come_in_several_frames() -> None:
-    texts = tuple(text(n, 100_000) for n in range(80))
-    frames = frames_of(replace(PLAIN, items=(rows(["loss"]),), texts=texts), PLAIN)
-    assert max(len(f.record + f.columns) for f in frames) <= PART_BYTES
-    assert sum(len(f.record + f.columns) for f in frames) > MOST_PAYLOAD
-    found, after = decoded(frames)
-    assert found.texts == texts
-    assert replace(found, items=(), texts=()) == PLAIN
-    assert after == PLAIN
 
 
 def test_a_long_text_loses_its_end() -> None:
@@ -101,13 +89,6 @@ def test_what_no_frame_can_hold_is_left_out(changes: dict[str, object], what: st
     assert found.notes[-1].message == f"too large for the connection, and left out: {what}"
     assert (found.checksum, found.texts) == (7, (text(1, 3),))
     assert after.blocks[0].tags == ("loss",)
-
-
-def test_a_small_setting_stays_beside_last_lines_that_are_too_large() -> None:
-    batch = replace(PLAIN, hparams={"lr": 1}, tail=LogTail((WIDE * 60_000,) * 100, 0))
-    (found,) = decoded(frames_of(batch))
-    assert found.hparams == {"lr": 1}
-    assert found.tail is None
 
 
 def test_a_setting_with_very_many_digits_arrives_as_text() -> None:

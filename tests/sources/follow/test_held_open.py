@@ -88,15 +88,3 @@ def test_a_logdir_that_is_moved_away_and_back(watched: Watched) -> None:
         watched.until(lambda: not watched.vanished)
         watched.reads(step)
     watched.until(lambda: holds_no_more_than(before))
-
-
-def test_a_logdir_that_is_deleted_and_written_again(watched: Watched) -> None:
-    watched.reads(1)
-    before = held()
-    for step in range(2, 8):
-        for path in sorted(watched.logdir.rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
-        watched.logdir.rmdir()
-        watched.until(lambda: watched.vanished)
-        watched.reads(step)
-    watched.until(lambda: holds_no_more_than(before))

@@ -80,25 +80,6 @@ def test_bad_paths_raise(tmp_path: Path) -> None:
         list(Reader([tmp_path / "nowhere"]).read_all())
 
 
-def test_files_that_wait(tmp_path: Path) -> None:
-    write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
-    write(tmp_path / "a" / "x.tfevents.2", range(3, 60))
-    write(tmp_path / "a" / "x.tfevents.3", range(60, 62))
-    write(tmp_path / "b" / "x.tfevents.1", range(1, 3))
-    reader = Reader([tmp_path], budget_bytes=4000)
-    batches = list(reader.read_all())
-    of_a = [(b.source.order, b.more, b.waiting) for b in batches if b.run.name == "a"]
-    parts = len(of_a) - 3
-    assert parts > 0
-    middle = [(1, True, 1)] * parts
-    assert of_a == [(0, False, 2), *middle, (1, False, 1), (2, False, 0)]
-    assert [b.waiting for b in batches if b.run.name == "b"] == [0]
-    write(tmp_path / "a" / "x.tfevents.1", range(3, 4))
-    write(tmp_path / "a" / "x.tfevents.4", range(62, 63))
-    again = list(reader.read_all())
-    assert [(b.source.order, b.waiting) for b in again] == [(0, 1), (3, 0)]
-
-
 # -- threaded ---------------------------------------------------------------------------------
 
 
@@ -135,9 +116,6 @@ def until(true: Callable[[], bool]) -> None:
     raise AssertionError("it did not happen")
 
 
-Start = Callable[[Reader], Reader]
-
-
 def test_finds_new_runs_and_files(tmp_path: Path, started: Start) -> None:
     reader = started(Reader([tmp_path], watch=FAST))
     write(tmp_path / "deep" / "run" / "x.tfevents.1", range(1, 3))
@@ -146,6 +124,9 @@ def test_finds_new_runs_and_files(tmp_path: Path, started: Start) -> None:
     write(tmp_path / "deep" / "run" / "x.tfevents.2", range(3, 5))
     found = collect(reader, lambda b: len(steps(b)) == 2)
     assert found[0].source.order == 1
+
+
+Start = Callable[[Reader], Reader]
 
 
 def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
@@ -203,28 +184,6 @@ def test_a_logdir_that_vanishes_is_noted(tmp_path: Path, started: Start) -> None
     write(logdir / "y.tfevents.1", range(3, 4))
     collect(reader, lambda b: steps(b) == [3])
     assert reader.state.notes == (Note(logdir, None, Level.OK, "is back"),)
-
-
-def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
-    """Checkpoints and files that are no logs cause no walk; others one walk in a while."""
-    slow = Intervals(0.01, 0.01, 1000.0, inotify=True)
-    write(tmp_path / "run" / "x.tfevents.1", range(1, 3))
-    reader = started(Reader([tmp_path], watch=slow))
-    assert reader.loop.listening.wait(LONG)
-    for number in range(50):
-        (tmp_path / "run" / f"checkpoint-{number}").mkdir()
-        (tmp_path / "run" / f"{number}.pt").touch()
-        (tmp_path / "run" / f"checkpoint-{number}" / "x.jsonl").touch()
-    write(tmp_path / "run" / "x.tfevents.1", range(3, 4))
-    collect(reader, lambda b: 3 in steps(b))
-    assert reader.search.walks == 1
-    if not reader.loop.watches:
-        pytest.skip("no inotify here")
-    for number in range(50):
-        (tmp_path / "run" / f"part-{number}").mkdir()
-    write(tmp_path / "run" / "part-7" / "x.tfevents.1", range(9, 10))
-    collect(reader, lambda b: 9 in steps(b))
-    assert reader.search.walks <= 3
 
 
 def test_live_files_are_followed_while_much_is_read(

@@ -13,7 +13,7 @@ from rltui.core.batch import Batch, SourceInfo
 from rltui.formats import Decoded, Options
 from rltui.sources import Reader
 from rltui.sources.discovery.logdir import discover
-from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
+from rltui.sources.follow.file_feed import FileFeed, read_again
 from tests.formats import encode
 
 
@@ -42,21 +42,6 @@ def logdir(tmp_path: Path) -> Path:
     lines = [json.dumps({"step": s, "data": {"x": s / 3}}) for s in range(100)]
     (tmp_path / "two.jsonl").write_text("\n".join(lines))
     return tmp_path
-
-
-def test_the_same_points_come_again(logdir: Path) -> None:
-    for run in discover([logdir]).runs:
-        batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
-        again = list(read_again(run, sources_of(batches), budget_bytes=999))
-        assert len(again) > 2
-        assert points(again) == points(batches)
-        paths = list(dict.fromkeys(b.source.path for b in again))
-        assert paths == [f.path for f in run.files]
-        assert sources_of(again).keys() == sources_of(batches).keys()
-        for path, source in sources_of(again).items():
-            assert source.offset == sources_of(batches)[path].offset
-        assert not any(b.notes for b in again)
-        assert {b.generation for b in again} == {0}
 
 
 @given(st.data())
@@ -90,22 +75,6 @@ def read_on(feed: FileFeed) -> list[Batch]:
     while (batch := feed.read(1 << 20)) is not None:
         found.append(batch)
     return found
-
-
-def test_trouble_is_reported(logdir: Path) -> None:
-    run = discover([logdir]).runs[0]
-    batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
-    sources = sources_of(batches)
-    assert rereadable(sources.values(), [0, 0])
-    assert not rereadable(sources.values(), [0, 1])
-    first, second = (f.path for f in run.files if f.kind == "tfevents")
-    first.unlink()
-    second.write_bytes(second.read_bytes()[:500])
-    assert not rereadable(sources.values(), [0, 0])
-    again = list(read_again(run, sources))
-    notes = [n for b in again for n in b.notes]
-    assert [n.path for n in notes] == [first, second]
-    assert all(n.message.startswith("cannot be read again: ") for n in notes)
 
 
 def test_a_reader_says_beforehand_whether_a_run_can_be_read_again(logdir: Path) -> None:
