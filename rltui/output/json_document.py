@@ -446,6 +446,7 @@ def _finding(finding: Finding) -> Json:
         },
         summary=sentences.summary(finding),
     )
+
     return document | ({"error": finding.error} if finding.error else {})
 
 

@@ -164,13 +164,7 @@ def unit_words(row: TagRow, columns: MetricColumns, view: View) -> str:
 
 
 def row_line(
-    run: RunView,
-    row: TagRow,
-    columns: MetricColumns,
-    view: View,
-    *,
-    cursor: bool,
-    name: str = "",
+    run: RunView, row: TagRow, columns: MetricColumns, view: View, *, cursor: bool, name: str = ""
 ) -> Line:
     """One row, without the margin that holds the cursor bar; kept until the run changes.
 
