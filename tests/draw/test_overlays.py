@@ -98,27 +98,6 @@ def test_names_are_cut_in_a_legend_before_any_is_left_out() -> None:
     assert all(name in wide for name in names)
 
 
-def test_notes_give_way_before_any_name_is_cut() -> None:
-    names = [f"verl_grpo_qwen3_8b_s{n}" for n in range(6)]
-    notes = [f"(lr {n + 1}e-6, kl_coef 0.00{n})" for n in range(6)]
-    others = [
-        Curve(X, OWN.y + n, t, names[n], notes[n], str(n + 1)) for n, t in enumerate(RUN_TOKENS, 1)
-    ]
-
-    def legend(width: int) -> str:
-        chart = Chart(Curve(X, OWN.y, sign="1"), names[0], notes[0], overlays=others)
-        return " ".join(plain(x) for x in draw(chart, width=width, height=20)[:2])
-
-    assert all(f"{name} {note}" in legend(200) for name, note in zip(names, notes, strict=True))
-    assert all(f" {name} " in legend(120) for name in names)
-    narrow = legend(70)
-    assert all(f"s{n}" in narrow for n in range(6))
-    assert all(x.count("…") <= 1 for x in narrow.split("━")), narrow
-    for text in (legend(120), narrow):
-        assert "(" not in text
-        assert ")" not in text
-
-
 @pytest.mark.parametrize("glyphs", [BRAILLE, ASCII], ids=["braille", "ascii"])
 def test_lines_bear_their_signs(glyphs) -> None:
     others = [Curve(X, OWN.y + n, t, f"{n}", sign=str(n)) for n, t in enumerate(RUN_TOKENS, 1)]

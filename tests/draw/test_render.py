@@ -301,16 +301,6 @@ def test_bars_have_priorities_and_stand_in_order_of_time() -> None:
     assert order == ["watch", "resolved", "firing"]
 
 
-def test_bars_stand_in_one_order_and_the_own_one_is_kept() -> None:
-    def lanes(own: str, rows: int) -> list[str]:
-        bars = [Bar(name, BAD, 5, own=name == own) for name in ("first", "second", "third")]
-        lines = render(entropy(bars=bars), 60, 2 + 3 * rows, BRAILLE)[-rows:]
-        return [plain(line).strip("━✖ \n") for line in lines]
-
-    assert lanes("first", 3) == lanes("third", 3) == ["first", "second", "third"]
-    assert lanes("third", 2) == ["first", "third"]
-
-
 @pytest.mark.parametrize(
     ("last", "newest", "shown"),
     [(100, True, "0 50 100 step"), (90, True, "0 50 step"), (100, False, "step 0 50 100")],

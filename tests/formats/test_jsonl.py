@@ -97,6 +97,13 @@ def test_a_training_that_appends_to_an_earlier_one_is_a_restart() -> None:
         assert found == [0, 0]
 
 
+def test_rows_of_workers_that_alternate_are_no_restarts() -> None:
+    rows = [f'{{"episode": {n}, "reward": {w}.5}}' for n in range(9) for w in range(3)]
+    late = '{"episode": 0, "eval": 1.0}'
+    text = "\n".join([*rows, late]) + "\n"
+    assert not [i for part in decode(text) for i in part.items if isinstance(i, Restart)]
+
+
 @pytest.mark.parametrize("key", TIME_KEYS)
 def test_plausible_times_are_wall_times(key: str) -> None:
     found = encode.points_of(decode(f'{{"step": 1, "{key}": 1780000000.5, "a": 1}}\n'))

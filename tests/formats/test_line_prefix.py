@@ -120,6 +120,13 @@ def test_a_rank_that_alone_has_rows_is_read() -> None:
     assert [step for step, _ in points(log)["actor/entropy"]] == list(range(1, 9))
 
 
+def test_lines_before_the_prefix_begins() -> None:
+    log = "starting\nloading\n" + "".join(
+        f"2025-11-23T14:30:19Z step:{n} - a:{n}\n" for n in range(1, 5)
+    )
+    assert [step for step, _ in points(log)["a"]] == [1, 2, 3, 4]
+
+
 @pytest.mark.parametrize(
     "line",
     [

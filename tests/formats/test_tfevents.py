@@ -21,6 +21,7 @@ from rltui.formats.base import clean_tag
 from rltui.formats.tfevents import TfEvents, event_decoder
 from rltui.formats.tfevents.framing import masked_crc
 from tests import event_files, places
+from tests.bytecodes import bytecodes
 from tests.formats import encode
 
 FIXTURES = places.FIXTURES / "tfevents"
@@ -284,15 +285,84 @@ def encoded(steps: list[list[tuple[int, bytes, float]]], style: Callable[..., by
 def test_any_order_of_tags(seed: int, style: str) -> None:
     """Random subsets in random order, some with another step: templates do not repeat."""
     rng = random.Random(seed)
-    tags = [b"group%d/name_%d" % (i % 5, i) for i in range(40)]
     plan = [
-        [(s + rng.choice((0, 0, 0, 1)), t, rng.random()) for t in rng.sample(tags, 25)]
+        [(s + rng.choice((0, 0, 0, 1)), t, rng.random()) for t in rng.sample(TAGS, 25)]
         for s in range(100, 200)
     ]
     data = encoded(plan, STYLES[style])
     whole = read(data)
     assert whole == encode.reference(data)
     assert read(data, piece=3000) == whole
+
+
+def test_one_odd_step_within_equal_layouts() -> None:
+    """Same bytes but for the step of one tag: the trap of reading rows without looking."""
+    rng = random.Random(3)
+    plan = []
+    for s in range(200, 600):
+        odd = rng.randrange(50) if s % 7 == 0 else -1
+        plan.append([(s - (k == odd), b"t%02d" % k, rng.random()) for k in range(50)])
+    data = encoded(plan, encode.simple)
+    assert read(data) == encode.reference(data)
+
+
+# -- several values in a record, as TF1's merged summaries and writers of JAX have them -----------
+
+MERGED = (encode.simple, encode.float_tensor, encode.content_tensor, encode.double_tensor)
+TAGS = [b"group%d/name_%d" % (i % 5, i) for i in range(40)]
+
+
+def merged(step: int, tags: list[bytes], rng: random.Random, styles: int = 1) -> bytes:
+    values = [MERGED[i % styles](tag, rng.random()) for i, tag in enumerate(tags)]
+    return encode.event(step, 1.78e9 + step, *values)
+
+
+@pytest.mark.parametrize(("size", "styles"), [(2, 1), (3, 4), (10, 4), (40, 1)])
+def test_merged_records_of_every_size_and_style(size: int, styles: int) -> None:
+    rng = random.Random(size)
+    data = b"".join(merged(step, TAGS[:size], rng, styles) for step in range(120))
+    expected = encode.reference(data)
+    for piece in (None, 3000):
+        assert read(data, piece=piece) == expected
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_merged_records_in_any_order(seed: int) -> None:
+    """Among single values, histograms, and records that name a tag twice."""
+    rng = random.Random(seed)
+    plan = [rng.sample(TAGS, rng.randint(1, 12)) for _ in range(40)]
+    records = [encode.header()]
+    for step in range(1, 300):
+        tags = rng.choice(plan)
+        if rng.random() < 0.02:
+            tags = [*tags, tags[0]]
+        records.append(merged(step + rng.choice((0, 0, 1)), tags, rng, 1 + 2 * seed))
+        if step % 50 == 0:
+            records.append(encode.event(step, 1.78e9 + step, encode.histogram(b"h")))
+    data = b"".join(records)
+    expected = encode.reference(data)
+    for piece in (None, 997, 1 << 15):
+        assert read(data, piece=piece) == expected
+
+
+@pytest.mark.parametrize("layouts", [1, 20])
+def test_no_loop_over_merged_values(layouts: int) -> None:
+    """Twice the records take hardly more steps of the interpreter."""
+    rng = random.Random(5)
+    plan = [rng.sample(TAGS, 10) for _ in range(layouts)]
+    records = [merged(step, rng.choice(plan), rng) for step in range(1, 4001)]
+    few, many = b"".join(records[:2000]), b"".join(records)
+    spent = [bytecodes(lambda d=data: TfEvents().decoder().feed(d)) for data in (few, many)]
+    assert spent[1] - spent[0] < 2000 * 10 * 10
+
+
+def test_records_longer_than_a_block_of_their_checksum() -> None:
+    rng = random.Random(1)
+    tags = [b"layer_%d/grad_norm" % i for i in range(200)]
+    records = [merged(step, tags, rng) for step in range(1, 30)]
+    data = b"".join(records)
+    assert len(records[0]) > 5000
+    assert read(data) == read(data, verify=True) == encode.reference(data)
 
 
 # -- properties -------------------------------------------------------------------------------

@@ -54,8 +54,14 @@ async def test_the_best_comes_first_and_the_others_say_how_far_they_are() -> Non
         await hand.press("o")
         assert "by name" in hand.footer
         assert names(hand)[0] == "grpo_high_s1"
-        await hand.press("o")
+        await hand.press("y", "o")
         assert "by verdict" in hand.footer
+        copied = hand.app.clipboard.splitlines()
+        assert copied[0].startswith("run\tverdict\treward\t")
+        assert len(copied) == 5
+        await hand.press("o", "G", "c")
+        assert "to reference" in hand.text
+        assert "+ 0.202" in row(hand, "high_s2")
 
 
 async def test_the_metric_changes_sideways() -> None:

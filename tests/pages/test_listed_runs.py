@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.level import Level
 from rltui.draw.view import View
-from rltui.facts import runs as listed_runs
 from rltui.facts.runs import ListedRuns, runs_matching
 from rltui.pages.runs.lines import RunRows
-from rltui.session import RunView, Session
+from rltui.session import Session
 from tests.fakes import a_session, grpo_batch, grpo_clock
 
 VIEW = View()
@@ -36,38 +34,6 @@ def test_runs_are_found_by_their_host() -> None:
     assert [run.name for run in runs_matching(runs, "node8")] == ["far"]
 
 
-def found_anew(monkeypatch: pytest.MonkeyPatch) -> list[RunView]:
-    """The runs of which all was found again."""
-    found: list[RunView] = []
-    real = listed_runs._listed
-
-    def listed(run: RunView, stamp: Any) -> Any:
-        found.append(run)
-        return real(run, stamp)
-
-    monkeypatch.setattr(listed_runs, "_listed", listed)
-    return found
-
-
-def test_only_runs_that_changed_are_found_again(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listed, runs = ListedRuns(session.runs()), session.runs()
-    found = found_anew(monkeypatch)
-    for order in ("verdict", "name", "newest"):
-        for text in ("", "c", "ca", "!calm"):
-            listed.shown(order, text)
-    listed.refresh(runs)
-    assert not found
-    runs[1].version += 1
-    listed.refresh(runs)
-    assert found == [runs[1]]
-    assert runs[2].progress is not None
-    runs[2].progress = runs[2].progress._replace(age_s=7200.0)
-    listed.refresh(runs)
-    assert found == [runs[1], runs[2]]
-
-
 def test_an_order_is_kept_until_a_run_changes(session: Session) -> None:
     listed, runs = ListedRuns(session.runs()), session.runs()
     assert next(x.name for x in listed.shown("verdict", "")) == "bad"
@@ -76,15 +42,6 @@ def test_an_order_is_kept_until_a_run_changes(session: Session) -> None:
     runs[0].version += 1
     listed.refresh(runs)
     assert [x.name for x in listed.shown("verdict", "")][-1] == "bad"
-
-
-@pytest.mark.parametrize("text", ["calm", "CALM", "!bad", "calm young", "grpo !calm", "!", ""])
-def test_a_filter_matches_words(session: Session, text: str) -> None:
-    from rltui.core.text import words_match
-
-    runs = session.runs()
-    wanted = [x.run for x in ListedRuns(runs).shown("name", "") if words_match(x.words, text)]
-    assert runs_matching(runs, text) == wanted
 
 
 def test_names_and_columns_stay_while_a_filter_is_typed(session: Session) -> None:

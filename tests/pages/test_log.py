@@ -93,8 +93,9 @@ LIMIT = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE
 
 async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> None:
     noise = [f"loading shard {n}" for n in range(100)]
-    for size in ((80, 24), (120, 36), (160, 45)):
-        async with open_app(rowless(*noise, *CRASH, LIMIT), size=size) as hand:
+    async with open_app(rowless(*noise, *CRASH, LIMIT)) as hand:
+        for size in ((80, 24), (120, 36), (160, 45)):
+            await hand.resize(*size)
             assert "crashed" in hand.lines[0], size
             assert "crashed: CUDA out of memory, then Slurm time limit" in hand.text, size
             assert "no row of metrics; the log ends with" in hand.text
@@ -103,3 +104,4 @@ async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> Non
             await hand.press("9")
             assert "died before its first row" in hand.text
             assert "reading" not in hand.text
+            await hand.press("1")

@@ -112,13 +112,6 @@ async def test_r_searches_again_and_new_logs_appear() -> None:
         assert hand.here == here, "the cursor stays where the user put it"
 
 
-async def test_nothing_found_says_so_and_a_choice_does_nothing() -> None:
-    async with picking(Suggestions((), ("runs",))) as hand:
-        assert any("No logs found" in x for x in hand.lines)
-        await hand.press("enter", "j", "G")
-        assert hand.app.is_running
-
-
 async def test_the_mouse_points_and_a_second_click_chooses() -> None:
     async with picking(some()) as hand:
         y = next(i for i, x in enumerate(hand.lines) if "ray_results" in x)

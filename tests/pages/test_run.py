@@ -91,10 +91,9 @@ async def test_timing_shows_the_stages_and_v_their_shares(rich: tuple[Any, ...])
 # -- rows ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 @pytest.mark.parametrize("chosen", [0, 3], ids=["untouched", "moved"])
-async def test_the_cursor_stays_while_a_run_breaks(chosen: int, size: tuple[int, int]) -> None:
-    async with open_app(grpo_batch(30, collapse=None), size=size) as hand:
+async def test_the_cursor_stays_while_a_run_breaks(chosen: int) -> None:
+    async with open_app(grpo_batch(30, collapse=None), size=(80, 24)) as hand:
         await hand.press(*["down"] * chosen)
         row = hand.cursor
         assert hand.ids.index(row) == chosen
@@ -116,18 +115,6 @@ async def test_moving_in_a_list(rich: tuple[Any, ...]) -> None:
         ):  # fmt: skip
             await hand.press(*keys)
             assert ids.index(hand.cursor) == place, keys
-
-
-async def test_enter_and_escape(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        await hand.press("3", "g", "enter")
-        assert "Judgement" in hand.text
-        tag = hand.metric.tag
-        await hand.press("j")
-        assert hand.metric.tag != tag
-        below = hand.metric.tag
-        await hand.press("escape")
-        assert (hand.run.tab, hand.cursor) == ("actor", below)
 
 
 async def test_no_verdict_before_the_run_is_read_to_its_end() -> None:

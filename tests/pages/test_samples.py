@@ -93,14 +93,6 @@ async def test_the_step_of_the_crosshair_on_the_metric_screen(logdir: Path) -> N
         assert hand.metric.is_current
 
 
-async def test_a_run_without_samples_says_what_to_do(tmp_path: Path) -> None:
-    async with at(tmp_path) as hand:
-        await hand.press("T")
-        assert "rollout_data_dir" in hand.text
-        await hand.press("h", "l", "left_square_bracket", "right_square_bracket", "o", "y", "enter")
-        assert "rollout_data_dir" in hand.text
-
-
 def deep(logdir: Path) -> None:
     for bad in ("[" * 480 + '"a"' + "]" * 480, '{"a": ' * 900 + "1" + "}" * 900):
         with (logdir / "rollouts" / "40.jsonl").open("a", encoding="utf-8") as file:

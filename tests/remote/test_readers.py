@@ -17,6 +17,7 @@ from rltui.remote.opening import open_one
 from rltui.remote.reader_options import ReaderOptions
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
+from tests.builders import append_rows, running
 
 
 def group_of(number: int, path: Path, kind: type[Reader] = Reader) -> GroupReader:
@@ -25,9 +26,7 @@ def group_of(number: int, path: Path, kind: type[Reader] = Reader) -> GroupReade
 
 
 def log(directory: Path, rows: int) -> None:
-    directory.mkdir(parents=True)
-    text = "".join(f'{{"step": {i}, "loss": {i}.5}}\n' for i in range(rows))
-    (directory / "metrics.jsonl").write_text(text)
+    append_rows(directory / "metrics.jsonl", rows)
 
 
 def readers(
@@ -54,15 +53,12 @@ def test_live_batches_of_all_parts_arrive(tmp_path: Path) -> None:
     both = readers([[(0, tmp_path / "a")], [(1, tmp_path / "b")]])
     calls: list[int] = []
     both.on_batch = lambda: calls.append(1)
-    both.scan()
-    both.start()
     found: list[Batch] = []
-    try:
+    both.scan()
+    with running(both):
         while sum(points(found).values()) < 5:
             assert both.wait(20)
             found += both.drain(1)
-    finally:
-        both.stop()
     assert points(found) == {RunKey(0, "run"): 2, RunKey(1, "run"): 3}
     assert calls
     assert not both.wait(0)
@@ -113,18 +109,15 @@ def test_batches_are_handed_over_before_the_error_of_another_part(tmp_path: Path
     log(tmp_path / "a" / "run", 2)
     log(tmp_path / "b" / "run", 3)
     both = with_broken(tmp_path / "a", tmp_path / "b")
-    both.scan()
-    both.start()
     found: list[Batch] = []
-    try:
+    both.scan()
+    with running(both):
         while not found:
             assert both.wait(20)
             with suppress(SourceError):
                 found += both.drain()
         with pytest.raises(SourceError, match="broken"):
             both.drain()
-    finally:
-        both.stop()
     assert points(found) == {RunKey(0, "run"): 2}
 
 
@@ -156,21 +149,17 @@ def until(readers: JoinedReader, count: int) -> dict[RunKey, int]:
 
 def test_what_threads_do_not_find_is_an_error_of_drain(tmp_path: Path) -> None:
     both = later(tmp_path / "a", tmp_path / "b")
-    both.start()
-    try:
+    with running(both):
         assert both.wait(20)
         with pytest.raises(SourceError, match="a: no such file or directory"):
             both.drain()
         assert both.drain() == []
-    finally:
-        both.stop()
 
 
 def test_what_is_missing_is_searched_again_while_others_are_read(tmp_path: Path) -> None:
     log(tmp_path / "a" / "run", 2)
     both = later(tmp_path / "a", tmp_path / "b")
-    both.start()
-    try:
+    with running(both):
         assert until(both, 1) == {RunKey(0, "run"): 2}
         while both.state.searching:
             both.wait(0.01)
@@ -179,8 +168,6 @@ def test_what_is_missing_is_searched_again_while_others_are_read(tmp_path: Path)
         log(tmp_path / "b" / "run", 3)
         assert until(both, 1) == {RunKey(1, "run"): 3}
         assert both.state.notes == both.state.unread == ()
-    finally:
-        both.stop()
 
 
 class AwayReader(Reader):
@@ -193,16 +180,13 @@ class AwayReader(Reader):
 def test_a_missing_path_does_not_end_the_wait_for_a_host(tmp_path: Path) -> None:
     away = group_of(0, tmp_path / "away", AwayReader)
     both = JoinedReader([away, group_of(1, tmp_path / "b")], partial=True, later=True)
-    both.start()
-    try:
+    with running(both):
         while both.state.searching:
             both.wait(0.01)
         assert both.drain() == []
         assert [note.path for note in both.state.unread] == [tmp_path / "b"]
         log(tmp_path / "b" / "run", 3)
         assert until(both, 1) == {RunKey(1, "run"): 3}
-    finally:
-        both.stop()
 
 
 class HungReader(Reader):

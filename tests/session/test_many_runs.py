@@ -76,17 +76,3 @@ def test_ages_of_old_runs_are_updated_once_a_minute(monkeypatch: pytest.MonkeyPa
     assert session.refresh_progress()
     assert [r.progress and r.progress.age_s for r in session.runs()[:1]] == [4 * day]
     assert len(looks) == 14
-
-
-def test_a_run_that_goes_on_ages_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = ManualClock(START + 3 * 86_400.0)
-    reader = FakeReader(grpo_batch(30, collapse=None))
-    session = a_session(reader=reader, clock=clock)
-    session.drain()
-    session.refresh_progress()
-    reader.feed(grpo_batch(5, first=round((clock.now() - START) / 20) - 5, collapse=None))
-    session.drain()
-    looks = counted(monkeypatch, "aged")
-    clock.advance(10.0)
-    assert session.refresh_progress()
-    assert len(looks) == 1

@@ -14,7 +14,6 @@ from rltui.core.errors import UsageError
 from rltui.core.level import RunState
 from rltui.session import Progress, RunView, Session
 from rltui.session.progress import aged
-from rltui.session.session import Choice
 from rltui.sources.follow.queued import ReaderState
 from rltui.sources.follow.reader import Reader
 from tests.builders import START, Tags, a_batch, a_block, a_source
@@ -281,13 +280,6 @@ def test_the_override_of_a_tag_beats_that_of_its_metric() -> None:
 def test_an_unknown_category_in_an_override_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown category 'nope'"):
         overridden(entropy=MetricOverride(category="nope"))
-
-
-def test_framework_and_algorithm_of_the_command_line_win() -> None:
-    session = a_session(grpo_batch(60), choice=Choice(framework="generic", algorithm="PPO"))
-    known = session.runs()[0].recognition
-    assert known is not None
-    assert (known.framework, known.algorithm) == ("generic", "PPO")
 
 
 def test_the_fake_reader_has_the_face_of_the_real_one() -> None:

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from rltui.core.batch import Restart
-from rltui.core.level import Level, RunState
+from rltui.core.level import RunState
 from rltui.session import RunView, Session
-from tests.builders import a_batch, a_source, steps
-from tests.clock import ManualClock
-from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.builders import a_batch, steps
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 
 
 def state(run: RunView) -> dict[str, Any]:
@@ -55,31 +54,6 @@ def test_it_lives_then() -> None:
     assert run.progress.state is RunState.LIVE
 
 
-def test_a_tag_that_came_later_is_not_there_yet() -> None:
-    late = a_batch(steps(61, {**grpo_tags(10, 61), "val/acc": [0.5] * 10}))
-    session, run = replayed(a_batch(steps(1, grpo_tags(60))), late)
-    at(session, run, 60)
-    assert "val/acc" not in run.infos
-    at(session, run, 61)
-    assert run.shown("val/acc").count == 1
-
-
-def test_now_is_as_it_was_left_and_knows_what_came_meanwhile() -> None:
-    reader = FakeReader()
-    session = a_session(a_batch(steps(1, grpo_tags(60))), reader=reader, clock=ManualClock())
-    (run,) = session.runs()
-    before = state(run)
-    at(session, run, 20)
-    reader.feed(a_batch(steps(61, grpo_tags(60, 61, 61)), source=a_source(offset=2000, size=2000)))
-    session.drain()
-    assert run.shown("actor/entropy").count == 20
-    session.replay.end()
-    assert run.as_of is None
-    assert run.shown("actor/entropy").count == 120
-    assert run.verdict.level is Level.BAD
-    assert before["level"] is Level.OK
-
-
 def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:
     again = a_batch(Restart(40), steps(40, {"loss": [9.0] * 20}))
     session, run = replayed(a_batch(steps(1, {"loss": [1.0] * 50})), again)
@@ -91,21 +65,6 @@ def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:
     session.replay.goto(run, 30)
     assert run.series("loss").old_points[0].tolist() == []
     assert run.data.extent.restarts == ()
-
-
-def test_it_moves_by_logged_steps_and_stops_at_the_ends() -> None:
-    rows = [s * 100 for s in range(1, 6)]
-    session, run = replayed(*(a_batch(steps(s, {"loss": [1.0]})) for s in rows))
-    session.replay.goto(run, 250)
-    assert session.replay.step == 200
-    assert session.replay.move(2)
-    assert session.replay.step == 400
-    assert session.replay.move(9)
-    assert session.replay.step == 500
-    assert not session.replay.move(1)
-    session.replay.goto(run, -3)
-    assert session.replay.step == 100
-    assert not session.replay.move(-1)
 
 
 def test_a_run_without_steps_cannot_be_replayed() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rltui.sources import Intervals, Reader
+from tests.builders import running
 from tests.formats.sample import Sample, samples
 
 SAMPLES = [s for s in samples() if not s.form.document]
@@ -20,8 +21,7 @@ def test_the_running_program_shows_a_new_row_within_a_second(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"".join(sample.rows[: sample.preamble + 4]))
     reader = Reader([tmp_path], watch=Intervals(inotify=False))
-    reader.start()
-    try:
+    with running(reader):
         assert reader.loop.listening.wait(30)
         reader.drain()
         with path.open("ab") as file:
@@ -29,5 +29,3 @@ def test_the_running_program_shows_a_new_row_within_a_second(
         assert reader.wait(1.0)
         steps = {int(s) for b in reader.drain() for block in b.blocks for s in block.steps}
         assert 4 in steps
-    finally:
-        reader.stop()

@@ -68,6 +68,16 @@ def resumed(*cuts: int) -> list[object]:
     ]
 
 
+def test_what_was_overwritten_is_kept_apart() -> None:
+    run = a_run(*resumed()[:1])  # type: ignore[arg-type]
+    series = run.series("kl")
+    assert series.steps.tolist() == list(range(1, 121))
+    assert [len(p[0]) for p in series.superseded] == [41]
+    assert series.values[59] == pytest.approx(10.0)
+    assert run.extent.restarts == (60,)
+    assert run.last_step == 120
+
+
 @given(st.lists(st.integers(0, 161), max_size=8))
 def test_it_does_not_matter_in_which_pieces_rows_come(cuts: list[int]) -> None:
     whole = a_run(*resumed()[:1])  # type: ignore[arg-type]

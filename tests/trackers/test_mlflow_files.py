@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.trackers import TRACKERS
+from rltui.trackers.mlflow_files import MlflowFiles
 from tests.clock import ManualClock
 from tests.places import FIXTURES
 from tests.trackers.store import (
@@ -44,6 +45,12 @@ def test_what_mlflow_wrote() -> None:
     }
     assert found["train/train_runtime"] == [(250, 1795163851.565, 14.7563)]
     assert [s for s, _, _ in found["train/completions/mean_length"]] == list(range(1, 11))
+
+
+def test_a_logged_model_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "meta.yaml").write_text("model_id: m-1\nsource_run_id: abc\n")
+    (tmp_path / "metrics").mkdir()
+    assert not MlflowFiles().claims_directory(tmp_path, {"meta.yaml", "metrics"})
 
 
 @pytest.mark.parametrize("content", [b"", b"a: [1,\n b", b"\0" * 40])
@@ -137,6 +144,19 @@ def test_broken_lines_are_noted_with_their_place(tmp_path: Path) -> None:
         (len(good), "a/b: not a line of MLflow: 5 fields"),
         (2 * len(good) + 22, "a/b: not a line of MLflow: 3 fields"),
     ]
+
+
+def test_new_metrics_and_new_folders_are_found(tmp_path: Path) -> None:
+    store = MlflowFolder(tmp_path)
+    store.log("", [(1, {"a": 1.0})])
+    follower = tracker_of(store).follow(store.path, "")
+    polls = read_all(follower)
+    store.log("", [(2, {"a": 2.0, "deep/er/b": 1.0})])
+    polls += read_all(follower)
+    store.log("", [(3, {"deep/c": 2.0})])
+    polls += read_all(follower)
+    found = values_of(*polls)
+    assert found == {"a": [(1, 1.0), (2, 2.0)], "deep/er/b": [(2, 1.0)], "deep/c": [(3, 2.0)]}
 
 
 def test_a_metric_made_within_the_tick_of_a_listing_is_found(tmp_path: Path) -> None:

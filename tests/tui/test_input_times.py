@@ -95,25 +95,6 @@ async def test_garbage_goes_without_a_timer_of_its_own() -> None:
             assert lost() is None, happens.__name__
 
 
-def test_garbage_that_grew_old_goes_when_the_user_is_away(
-    collecting: Collector, times: InputTimes, clock: ManualClock
-) -> None:
-    old, work = Loop(), Work()
-    lost = weakref.ref(old)
-    gc.collect()
-    del old
-    for _ in range(600):
-        times.note()
-        clock.advance(1.0)
-        work.do(2_100)
-        collecting.collect_if_due()
-    assert lost() is not None, "to look through all objects takes too long between keys"
-    clock.advance(20.0)
-    work.do()
-    collecting.collect_if_due()
-    assert lost() is None
-
-
 async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever() -> None:
     async with open_app(grpo_batch(20)) as hand:
         app = hand.app

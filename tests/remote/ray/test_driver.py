@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -28,13 +27,6 @@ def test_the_node_is_in_the_name_and_the_path(cluster: SimulatedCluster) -> None
     path = watcher.run("n1/a").path
     assert isinstance(path, RemotePath)
     assert str(path).startswith("ray://auto/n1:/")
-
-
-def test_rows_that_are_appended_arrive(cluster: SimulatedCluster) -> None:
-    with watching(cluster) as watcher:
-        watcher.until(FOUND)
-        log(cluster.roots["n2"], "c", 5, first=10)
-        watcher.until({**FOUND, "n2/c": 15})
 
 
 def test_one_directory_on_two_nodes_is_read_once(tmp_path: Path) -> None:
@@ -65,14 +57,6 @@ def test_a_node_that_leaves_keeps_its_runs_and_may_come_back(cluster: SimulatedC
         watcher.until({**FOUND, "n2/a": 17})
         assert notes[-1].level is Level.OK
         assert all(n.level is Level.OK for n in watcher.places.notes)
-
-
-def test_a_node_that_joins_is_read(cluster: SimulatedCluster, tmp_path: Path) -> None:
-    with watching(cluster) as watcher:
-        watcher.until(FOUND)
-        log(tmp_path / "n3", "a", 4)
-        cluster.roots["n3"] = tmp_path / "n3"
-        watcher.until({**FOUND, "n3/a": 4})
 
 
 def test_two_nodes_of_one_name_differ(cluster: SimulatedCluster) -> None:
@@ -246,19 +230,6 @@ def test_the_points_are_the_same(cluster: SimulatedCluster, follow: bool) -> Non
         assert values(watcher)[:30_010] == before
         if follow:
             watcher.until({**FOUND, "n1/a": 30_015})
-
-
-def test_an_actor_that_dies_meanwhile_is_no_end_of_waiting(cluster: SimulatedCluster) -> None:
-    with watching(cluster) as watcher:
-        watcher.until(FOUND)
-        for actor in cluster.actors:
-            cluster.kill(actor)
-        with suppress(UnreachableError):  # unless it is asked for when another one has begun
-            list(watcher.again("n1/a"))
-        log(cluster.roots["n1"], "b", 1, first=10)
-        watcher.until({**FOUND, "n1/b": 11})  # it reads again
-        watcher.reload("n1/a")
-        assert len(values(watcher)) == 10
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -19,6 +19,7 @@ from rltui.core.errors import UnreachableError
 from rltui.remote import ReaderOptions
 from rltui.remote.ray.places import Places
 from rltui.remote.ray.reader import RayReader
+from tests.builders import running
 from tests.remote.ray.driver_thread import Rig, driver_threads
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 from tests.remote.ray.watcher import log
@@ -123,8 +124,7 @@ def test_a_path_that_no_node_has_does_not_hide_the_others(
 def test_a_path_that_a_node_gets_later_is_read(rig: Rig) -> None:
     paths = [parse_logdir(ADDRESS), parse_logdir("ray:///later")]
     reader = RayReader(paths, ReaderOptions(partial=True))  # type: ignore[arg-type]
-    reader.start()
-    try:
+    with running(reader):
         assert [n.path for n in reader.state.unread] == [paths[1]]
         root = rig.cluster.roots["n1"]
         (root / "runs").rename(root / "later")
@@ -133,8 +133,6 @@ def test_a_path_that_a_node_gets_later_is_read(rig: Rig) -> None:
             reader.wait(0.1)
             reader.drain()
         assert not reader.state.unread
-    finally:
-        reader.stop()
 
 
 def test_a_cluster_that_is_down_is_searched_again_later(rig: Rig) -> None:

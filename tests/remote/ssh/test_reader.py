@@ -13,6 +13,7 @@ from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UnreachableError
 from rltui.session.logdir_facts import logdir_facts
+from tests.builders import running
 from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
 
 
@@ -125,8 +126,7 @@ def test_nothing_is_lost_or_doubled_by_a_new_connection(tmp_path: Path, far_host
         append(log, 0, 10)
     watched = Watched(reader_of(f"node7:{tmp_path}/logs", options=FAST))
     watched.reader.scan()
-    watched.reader.start()
-    try:
+    with running(watched.reader):
         watched.until(3, 30)
         for turn in range(1, 4):
             far_host.cut()
@@ -134,8 +134,6 @@ def test_nothing_is_lost_or_doubled_by_a_new_connection(tmp_path: Path, far_host
                 append(log, 10 * turn, 10)
             watched.until(3, 30 * (turn + 1))
         assert len(far_host.connections) >= 4
-    finally:
-        watched.reader.stop()
     watched.assert_whole({f"run{n}": 40 for n in range(3)})
     assert not watched.reader.state.notes
 

@@ -16,6 +16,7 @@ import pytest
 from rltui.core.address import parse_logdir
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.sources.side_files.settings_files import read_settings
+from tests.builders import running
 from tests.remote.ssh.far_host import FAST, ROOT, FarHost, Watched, append, reader_of
 from tests.remote.stores import free_port
 
@@ -82,8 +83,7 @@ def test_a_hundred_runs_survive_lost_connections(tmp_path: Path, sshd: FarHost) 
         append(log, 0, 20)
     watched = Watched(reader_of(f"127.0.0.1:{tmp_path}/logs", options=FAST))
     watched.reader.scan()
-    watched.reader.start()
-    try:
+    with running(watched.reader):
         watched.until(30, 200)  # in the middle of reading
         for turn in range(1, 4):
             sshd.cut()
@@ -92,8 +92,6 @@ def test_a_hundred_runs_survive_lost_connections(tmp_path: Path, sshd: FarHost) 
             watched.until(100, 1000 * (turn + 1))
         watched.until(100, 5000)
         assert len(sshd.connections) >= 3
-    finally:
-        watched.reader.stop()
     watched.assert_whole({f"run{n}": 50 for n in range(100)})
 
 

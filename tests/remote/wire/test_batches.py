@@ -225,6 +225,17 @@ def part(*items: dict[str, object], **more: object) -> Frame:
     return Frame(Kind.PART, head)
 
 
+def test_items_that_hardly_take_a_byte_of_the_stream_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(batches_module, "_MOST_WAITING", 1 << 20)
+    decoder, frame = BatchDecoder(1), part(*[{"restart": 1}] * 1000)
+    assert len(frame.record) < 1 << 14
+    assert decoder.batch_of(frame) is decoder.batch_of(frame) is None
+    with pytest.raises(WireError, match="a batch is too large"):
+        decoder.batch_of(frame)
+
+
 def test_a_record_of_nothing_but_brackets_is_refused() -> None:
     head = b'{"items":[' + b"[]," * 10_000_000 + b"[]]}"
     with pytest.raises(WireError, match="too many values"):

@@ -22,8 +22,9 @@ from rltui.remote.wire import (
     Kind,
     framing,
 )
-from rltui.remote.wire.batches import MOST_TEXT
+from rltui.remote.wire.batches import MOST_TEXT, PART_BYTES
 from rltui.remote.wire.codec import dump, load
+from rltui.remote.wire.framing import MOST_PAYLOAD
 from rltui.remote.wire.messages import MOST_NOTES, Error, State, message_in
 
 PLAIN = Batch(
@@ -54,6 +55,17 @@ def text(step: int, chars: int) -> TextPoint:
 
 def rows(tags: Sequence[str]) -> Block:
     return Block(tuple(tags), np.arange(2), np.zeros(2), np.ones((2, len(tags))))
+
+
+def test_many_texts_come_in_several_frames() -> None:
+    texts = tuple(text(n, 100_000) for n in range(80))
+    frames = frames_of(replace(PLAIN, items=(rows(["loss"]),), texts=texts), PLAIN)
+    assert max(len(f.record + f.columns) for f in frames) <= PART_BYTES
+    assert sum(len(f.record + f.columns) for f in frames) > MOST_PAYLOAD
+    found, after = decoded(frames)
+    assert found.texts == texts
+    assert replace(found, items=(), texts=()) == PLAIN
+    assert after == PLAIN
 
 
 def test_a_long_text_loses_its_end() -> None:

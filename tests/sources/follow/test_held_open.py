@@ -12,6 +12,7 @@ import pytest
 
 from rltui.core.level import Level
 from rltui.sources import Intervals, Reader
+from tests.builders import append_rows
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
 
@@ -25,16 +26,13 @@ def held() -> tuple[int, int]:
 
 
 def holds_no_more_than(before: tuple[int, int]) -> bool:
-    """Threads of other tests may have ended meanwhile."""
-    return held()[0] == before[0] and held()[1] <= before[1]
+    """What other tests have left may have ended meanwhile."""
+    return all(now <= then for now, then in zip(held(), before, strict=True))
 
 
 def append(logdir: Path, step: int) -> None:
     for number in range(RUNS):
-        path = logdir / f"run_{number:02d}" / "metrics.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as file:
-            file.write(f'{{"step": {step}, "loss": {number}.5}}\n')
+        append_rows(logdir / f"run_{number:02d}" / "metrics.jsonl", 1, step)
 
 
 class Watched:

@@ -80,6 +80,25 @@ def test_bad_paths_raise(tmp_path: Path) -> None:
         list(Reader([tmp_path / "nowhere"]).read_all())
 
 
+def test_files_that_wait(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "x.tfevents.1", range(1, 3))
+    write(tmp_path / "a" / "x.tfevents.2", range(3, 60))
+    write(tmp_path / "a" / "x.tfevents.3", range(60, 62))
+    write(tmp_path / "b" / "x.tfevents.1", range(1, 3))
+    reader = Reader([tmp_path], budget_bytes=4000)
+    batches = list(reader.read_all())
+    of_a = [(b.source.order, b.more, b.waiting) for b in batches if b.run.name == "a"]
+    parts = len(of_a) - 3
+    assert parts > 0
+    middle = [(1, True, 1)] * parts
+    assert of_a == [(0, False, 2), *middle, (1, False, 1), (2, False, 0)]
+    assert [b.waiting for b in batches if b.run.name == "b"] == [0]
+    write(tmp_path / "a" / "x.tfevents.1", range(3, 4))
+    write(tmp_path / "a" / "x.tfevents.4", range(62, 63))
+    again = list(reader.read_all())
+    assert [(b.source.order, b.waiting) for b in again] == [(0, 1), (3, 0)]
+
+
 # -- threaded ---------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from rltui.core.batch import Batch, SourceInfo
 from rltui.formats import Decoded, Options
 from rltui.sources import Reader
 from rltui.sources.discovery.logdir import discover
-from rltui.sources.follow.file_feed import FileFeed, read_again
+from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
 from tests.formats import encode
 
 
@@ -75,6 +75,22 @@ def read_on(feed: FileFeed) -> list[Batch]:
     while (batch := feed.read(1 << 20)) is not None:
         found.append(batch)
     return found
+
+
+def test_trouble_is_reported(logdir: Path) -> None:
+    run = discover([logdir]).runs[0]
+    batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
+    sources = sources_of(batches)
+    assert rereadable(sources.values(), [0, 0])
+    assert not rereadable(sources.values(), [0, 1])
+    first, second = (f.path for f in run.files if f.kind == "tfevents")
+    first.unlink()
+    second.write_bytes(second.read_bytes()[:500])
+    assert not rereadable(sources.values(), [0, 0])
+    again = list(read_again(run, sources))
+    notes = [n for b in again for n in b.notes]
+    assert [n.path for n in notes] == [first, second]
+    assert all(n.message.startswith("cannot be read again: ") for n in notes)
 
 
 def test_a_reader_says_beforehand_whether_a_run_can_be_read_again(logdir: Path) -> None:

@@ -131,6 +131,20 @@ def test_a_database_of_before_steps(tmp_path: Path) -> None:
     assert values_of(*read_all(tracker.follow(store.path, run.part))) == {"a": [(0, 1.5)]}
 
 
+def test_a_long_run_is_listed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rltui.trackers.sqlite.row_follower._MOST_LISTED", 700)
+    monkeypatch.setattr("rltui.trackers.sqlite.row_follower._FEW_NEW", 100)
+    store = MlflowDatabase(tmp_path)
+    for first in range(0, 5000, 1000):
+        store.log("r", [(s, {"a": float(s)}) for s in range(first, first + 1000)])
+        store.log("other", [(s, {"a": -1.0}) for s in range(first, first + 1000)])
+    follower = tracker_of(store).follow(store.path, "r")
+    polls = read_all(follower, 30_000)
+    assert [v for _, v in values_of(*polls)["a"]] == [float(s) for s in range(5000)]
+    assert len(polls) > 10
+    assert not follower.poll(BUDGET).changed
+
+
 @pytest.mark.parametrize("seed", [5, 16, 62])
 def test_no_row_is_lost_or_doubled_while_others_are_deleted(tmp_path: Path, seed: int) -> None:
     """Runs lose all rows, ids are given again, tables are made anew, some rows are not read yet."""

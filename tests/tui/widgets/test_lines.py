@@ -27,24 +27,6 @@ class Bench(ShellApp[None]):
         return [[(word + " ", TEXT) for word in self.line.split()]]
 
 
-async def test_two_changes_before_a_paint_are_both_painted() -> None:
-    app = Bench()
-    async with app.run_test(size=(20, 3)) as pilot:
-        hand = Screen()
-        hand.app, hand.pilot = app, pilot
-        await hand.settle()
-        lines, asked = app.query_one(Lines), []
-        refresh = lines.refresh
-        lines.refresh = lambda *regions, **options: asked.extend(regions)  # type: ignore[method-assign,assignment,return-value]
-        for app.line in ("one TWO three", "ONE TWO three"):
-            lines.update()
-        lines.refresh = refresh  # type: ignore[method-assign]
-        lines.refresh(*asked)
-        await hand.settle()
-        assert hand.lines[0].rstrip() == "ONE TWO three"
-        assert {x for region in asked for x in range(region.x, region.right)} >= {0, 4}
-
-
 async def test_what_changed_while_hidden_is_painted_whole_when_it_is_shown() -> None:
     """Textual paints only the regions that changed, which were hidden."""
     app = Bench()
