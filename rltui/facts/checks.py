@@ -143,6 +143,7 @@ def _standing_out(run: RunView, check: Check, row: TagRow) -> str:
         return ""
     left = vanished(row.info, run.series(row.tag))
     gone = "" if left is None else f"vanished: {numbers.percent(left)} of its start"
+
     return _far_from_usual(check, row.value * row.info.scale) or gone
 
 

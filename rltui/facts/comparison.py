@@ -197,6 +197,7 @@ class Comparison:
             value = self.value(row, column)
             known = value is not None and math.isfinite(value)
             places[row.id] = sign * value if known and value is not None else math.inf
+
         return sorted(self.rows, key=lambda r: places[r.id])
 
 

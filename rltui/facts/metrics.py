@@ -252,6 +252,7 @@ def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
     diagnosed = run.report.diagnosed
     if diagnosed.cause is not None and diagnosed.cause.tag == tag:
         return [(diagnosed.cause.step, None, diagnosed.diagnoses[0].level)]
+
     return [
         (f.since_step, f.until_step, f.level)
         for f in run.report.findings

@@ -46,6 +46,7 @@ def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
         if any(o == parent or (parent in o.parents and root not in o.parents) for o in others):
             break
         root = parent
+
     return root
 
 
