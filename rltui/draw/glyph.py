@@ -66,7 +66,6 @@ class GlyphSet:
     up: str = "↑"
     down: str = "↓"
     cursor: str = "▌"
-    ellipsis: str = "…"
     unchanged: str = "╌"
     """Sparkline of a value that never changed, and the duration of a NaN."""
     nan: str = "N"
@@ -122,7 +121,7 @@ BRAILLE = GlyphSet()
 BLOCK = replace(BRAILLE, marker="block")
 ASCII = GlyphSet(
     marker="ascii", unknown="?", ok="+", watch="!", bad="X", over="o", live="*", stalled="o",
-    finished="#", stopped="-", crashed="X", up="^", down="v", cursor=">", ellipsis="~",
+    finished="#", stopped="-", crashed="X", up="^", down="v", cursor=">",
     unchanged="-", ramp="_.-=+*#", rule="-", heavy="=", vertical="|", tick_left="+",
     tick_down="+", tick_up="+", corner="+", newest="<", limit="-", restart_line=":", bar="=",
     bar_rest=".", dot=".",

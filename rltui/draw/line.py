@@ -150,11 +150,9 @@ def fit_line(line: Line, width: int, *, ellipsis: str = "…") -> Line:
     return out
 
 
-def column(
-    text: str, width: int, look: Style = TEXT, *, right: bool = False, ellipsis: str = "…"
-) -> Span:
+def column(text: str, width: int, look: Style = TEXT, *, right: bool = False) -> Span:
     """``text`` in ``width`` cells, the last of them blank: columns never touch."""
-    return pad(text, width - 1, right=right, ellipsis=ellipsis) + " ", look
+    return pad(text, width - 1, right=right) + " ", look
 
 
 def on_ground(look: Style, ground: Token) -> Style:
@@ -240,7 +238,7 @@ def with_margin(line: Line, width: int, margin: int, view: View, *, cursor: bool
     if not cursor:
         return [(" " * margin, style()), *line]
     bar = (" " * (margin - 1) + view.glyphs.cursor, style(Token.ACCENT, bold=True))
-    return [bar, *with_ground(fit_line(line, width, ellipsis=view.glyphs.ellipsis), Token.SEL)]
+    return [bar, *with_ground(fit_line(line, width), Token.SEL)]
 
 
 def indented(lines: list[Line], margin: int) -> list[Line]:

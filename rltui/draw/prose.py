@@ -45,7 +45,7 @@ _MOST_FOLDERS, _FOLDER_CELLS = 64, 4
 _MOST_PARTS, _FEWEST_PARTS = 5000, 8
 
 
-def wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "…") -> list[str]:
+def wrap(text: str, width: int, limit: int | None = None) -> list[str]:
     """``text`` in lines of at most ``width`` cells, at most ``limit`` lines (then an ellipsis)."""
     if width < 1 or (limit is not None and limit < 1):
         return []
@@ -58,20 +58,20 @@ def wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "�
             continue
         if current:
             lines.append(current)
-        current = fit(word, width, ellipsis=ellipsis)
+        current = fit(word, width)
     if current:
         lines.append(current)
     if limit is not None and len(lines) > limit:
         kept = lines[:limit]
-        kept[-1] = fit(kept[-1] + " " + ellipsis, width, ellipsis=ellipsis)
-        if not kept[-1].endswith(ellipsis):
-            kept[-1] = fit(kept[-1], width - 1, ellipsis="") + ellipsis
+        kept[-1] = fit(f"{kept[-1]} …", width)
+        if not kept[-1].endswith("…"):
+            kept[-1] = fit(kept[-1], width - 1, ellipsis="") + "…"
         return kept
 
     return lines
 
 
-def hard_wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str = "…") -> list[str]:
+def hard_wrap(text: str, width: int, limit: int | None = None) -> list[str]:
     """``text`` with its own line ends and blanks in lines of at most ``width`` cells: broken at a
     blank in the second half of a line, else anywhere; at most ``limit`` lines."""
     lines: list[str] = []
@@ -84,12 +84,12 @@ def hard_wrap(text: str, width: int, limit: int | None = None, *, ellipsis: str 
             line = line[end:].removeprefix(" ")
         lines.append(line)
         if limit is not None and len(lines) > limit:
-            last = fit(lines[limit - 1], width - cell_width(ellipsis), ellipsis="")
-            return [*lines[: limit - 1], last + ellipsis]
+            last = fit(lines[limit - 1], width - 1, ellipsis="")
+            return [*lines[: limit - 1], f"{last}…"]
     return lines
 
 
-def whole_clauses(text: str, width: int, limit: int = 1, *, ellipsis: str = "…") -> list[str]:
+def whole_clauses(text: str, width: int, limit: int = 1) -> list[str]:
     """``text`` in at most ``limit`` lines: as many whole clauses as fit and an ellipsis for the
     rest, else cut. A question and what stands in brackets are not parted."""
     lines = wrap(text, width)
@@ -100,10 +100,10 @@ def whole_clauses(text: str, width: int, limit: int = 1, *, ellipsis: str = "…
         head = text[: end.start()] + ("?" if end[0] == "?" else "")
         parted = end[0] in ",;" and _QUESTION.match(text, end.end())
         if head.count("(") == head.count(")") and not parted:
-            lines = wrap(f"{head} {ellipsis}", width)
+            lines = wrap(f"{head} …", width)
             kept = lines if len(lines) <= limit else kept
 
-    return kept or wrap(text, width, limit, ellipsis=ellipsis)
+    return kept or wrap(text, width, limit)
 
 
 def paragraph(
@@ -113,11 +113,10 @@ def paragraph(
     *,
     indent: int = 0,
     limit: int | None = None,
-    ellipsis: str = "…",
 ) -> list[Line]:
     """Wrapped text as lines."""
     margin: Line = [(" " * indent, TEXT)] if indent else []
-    lines = wrap(text, width - indent, limit, ellipsis=ellipsis)
+    lines = wrap(text, width - indent, limit)
     return [[*margin, (line, look)] for line in lines]
 
 
@@ -160,14 +159,14 @@ def trouble_line(
 ) -> Line:
     """The newest of these notes in one line, and the number of the others. ``whole``: with the
     path, not just its name."""
-    more, ellipsis = f"  and {len(notes) - 1} more" if len(notes) > 1 else "", glyphs.ellipsis
+    more = f"  and {len(notes) - 1} more" if len(notes) > 1 else ""
     path = notes[-1].path
     called = str(path) if whole else path.name or str(path)
-    name = fit_middle(clean(called), max(12, width // 3), ellipsis=ellipsis)
+    name = fit_middle(clean(called), max(12, width // 3))
     badge = (f"{glyphs.badge(Level.WATCH)} ", style(Token.WATCH, bold=True))
     text = (glyphs.text(f"{name}: {clean(notes[-1].message)}"), style(Token.WATCH))
 
-    return [*fit_line([badge, text], width - len(more), ellipsis=ellipsis), (more, MUTED)]
+    return [*fit_line([badge, text], width - len(more)), (more, MUTED)]
 
 
 def trouble_count(notes: Sequence[Note], glyphs: GlyphSet, *, short: bool = False) -> Span:
@@ -192,7 +191,7 @@ def note_lines(notes: Sequence[Note], width: int) -> list[Line]:
 
 
 @lru_cache(maxsize=32)
-def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple[str, ...]:
+def distinct(names: tuple[str, ...], width: int) -> tuple[str, ...]:
     """``names`` in at most ``width`` cells each, different where the names are.
 
     When one is too long, the beginning and the end that all share are dropped; what is still too
@@ -202,30 +201,28 @@ def distinct(names: tuple[str, ...], width: int, ellipsis: str = "…") -> tuple
     """
     if longest(names) <= width:
         return names
-    shown = _without_common(names, width, ellipsis)
+    shown = _without_common(names, width)
     if longest(shown) <= width:
         return shown
     shares = Counter(word for name in set(names) for word in set(name.split(" ")))
-    fewer = tuple(_fewer_words(n, shares, width, ellipsis) for n in names)
-    tries = [_own_names(names, width, ellipsis), fewer]
+    fewer = tuple(_fewer_words(n, shares, width) for n in names)
+    tries = [_own_names(names, width), fewer]
     for tail in _TAILS:
-        middle = (fit_middle(n, width, tail, ellipsis=ellipsis) for n in shown)
-        tries.append(tuple(n.replace(2 * ellipsis, ellipsis) for n in middle))
+        middle = (fit_middle(n, width, tail) for n in shown)
+        tries.append(tuple(n.replace("……", "…") for n in middle))
     fitting = [cut for cut in tries if longest(cut) <= width]
     best = max(fitting or tries, key=lambda cut: len(set(cut)))
     alike, given = Counter(best), Counter(names)
     ordered = sorted(given)
     cuts = tuple(
-        cut if alike[cut] <= given[name] else _window(name, ordered, width, ellipsis)
+        cut if alike[cut] <= given[name] else _window(name, ordered, width)
         for cut, name in zip(best, names, strict=True)
     )
 
-    return _unique(names, cuts, width, ellipsis)
+    return _unique(names, cuts, width)
 
 
-def _unique(
-    names: Sequence[str], cuts: Sequence[str], width: int, ellipsis: str
-) -> tuple[str, ...]:
+def _unique(names: Sequence[str], cuts: Sequence[str], width: int) -> tuple[str, ...]:
     """The cuts; where two names share one, the later name gets another part of it or a number."""
     owners: dict[str, str] = {}
     for name, cut in zip(names, cuts, strict=True):
@@ -235,10 +232,10 @@ def _unique(
     numbers = count(1)
     for name in dict.fromkeys(names):
         if name not in held:
-            parts = islice(_parts_of(name, width, ellipsis), most)
+            parts = islice(_parts_of(name, width), most)
             free = next((c for c in parts if c not in owners), "")
             if not free:  # the beginning and a number: "env_reward…#12"
-                sign = f"{ellipsis}#{next(numbers)}"
+                sign = f"…#{next(numbers)}"
                 head = fit(name, width - cell_width(sign), ellipsis="").rstrip()
                 free = fit(head + sign, width)
             held[name] = free
@@ -247,20 +244,20 @@ def _unique(
     return tuple(held[name] for name in names)
 
 
-def _parts_of(name: str, width: int, ellipsis: str) -> Iterator[str]:
+def _parts_of(name: str, width: int) -> Iterator[str]:
     """Beginnings of a name, the longest first, each with any later part of it."""
     for size in range(max(0, width - 2), -1, -1):
-        head = fit(name, size, ellipsis="").rstrip() + ellipsis
+        head = fit(name, size, ellipsis="").rstrip() + "…"
         room = width - cell_width(head)
         for start in range(len(name) - 1, cell_width(head), -1):
             tail = name[start:]
             if cell_width(tail) > room:
-                tail = fit(tail, room, ellipsis=ellipsis)
-            if cell_width(tail) >= min(room, 2) and not tail.startswith(ellipsis):
+                tail = fit(tail, room)
+            if cell_width(tail) >= min(room, 2) and not tail.startswith("…"):
                 yield head + tail
 
 
-def _without_common(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
+def _without_common(names: Sequence[str], width: int) -> tuple[str, ...]:
     """The names without the whole words at either end that all have in common, but for those
     before the part that differs which fit into ``width``."""
     if len(set(names)) < 2:
@@ -269,8 +266,8 @@ def _without_common(names: Sequence[str], width: int, ellipsis: str) -> tuple[st
     rest = [n[head:] for n in names]
     ends = [n[::-1] for n in rest]
     tail = _whole_words(common_start(ends))
-    after = ellipsis if tail else ""
-    room = width - max(cell_width(n[: len(n) - tail]) for n in rest) - cell_width(ellipsis + after)
+    after = "…" if tail else ""
+    room = width - max(cell_width(n[: len(n) - tail]) for n in rest) - 1 - len(after)
     # the last whole words of what is common stay as far as there is room
     common = names[0][:head]
     end = head
@@ -280,12 +277,12 @@ def _without_common(names: Sequence[str], width: int, ellipsis: str) -> tuple[st
     if cell_width(common[end:]) <= room:
         head = end
     rest = [n[head:] for n in names]
-    before = ellipsis if head else ""
+    before = "…" if head else ""
 
     return tuple(before + n[: len(n) - tail] + after for n in rest)
 
 
-def _own_names(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ...]:
+def _own_names(names: Sequence[str], width: int) -> tuple[str, ...]:
     """Each path that is too long as its last part, as whole as possible, behind the part in which
     its folder differs from the others; the names as they are for one folder or too many."""
     paths = {n: n.rsplit("/", 1) for n in names if "/" in n and cell_width(n) > width}
@@ -294,17 +291,17 @@ def _own_names(names: Sequence[str], width: int, ellipsis: str) -> tuple[str, ..
     if not 1 < len(folders) <= _MOST_FOLDERS or most < _FOLDER_CELLS:
         return tuple(names)
     owns = tuple(dict.fromkeys(own for _, own in paths.values() if cell_width(own) > most))
-    cuts = dict(zip(owns, distinct(owns, most, ellipsis), strict=True))
+    cuts = dict(zip(owns, distinct(owns, most), strict=True))
     out = {}
     for name, (folder, own) in paths.items():
         last = cuts.get(own, own)
-        found = distinct(folders, width - 1 - cell_width(last), ellipsis)[folders.index(folder)]
-        out[name] = f"{found}/{last}".replace(f"{ellipsis}/{ellipsis}", ellipsis)
+        found = distinct(folders, width - 1 - cell_width(last))[folders.index(folder)]
+        out[name] = f"{found}/{last}".replace("…/…", "…")
 
     return tuple(out.get(n, n) for n in names)
 
 
-def _fewer_words(name: str, shares: Counter[str], width: int, ellipsis: str) -> str:
+def _fewer_words(name: str, shares: Counter[str], width: int) -> str:
     """A name that is too long as the first and the last word, and as much as fits of those between
     that few names share."""
     if cell_width(name) <= width:
@@ -316,13 +313,13 @@ def _fewer_words(name: str, shares: Counter[str], width: int, ellipsis: str) -> 
         gap = next(i for i, at in enumerate(left) if at != i)
         head, tail = " ".join(words[:gap]), words[left[gap]]
         for before, at in zip(left[gap:], left[gap + 1 :], strict=False):
-            tail += (" " if at == before + 1 else ellipsis) + words[at]
-        room = width - cell_width(head + ellipsis + tail)
+            tail += (" " if at == before + 1 else "…") + words[at]
+        room = width - cell_width(f"{head}…{tail}")
         if room >= 0:
             cut = " " + " ".join(words[gap : left[gap]])
-            return head + fit(cut, room, ellipsis="").rstrip() + ellipsis + tail
+            return head + fit(cut, room, ellipsis="").rstrip() + "…" + tail
 
-    return fit_middle(name, width, 1 / 3 if len(words) > 1 else 2 / 3, ellipsis=ellipsis)
+    return fit_middle(name, width, 1 / 3 if len(words) > 1 else 2 / 3)
 
 
 def common_start(names: Collection[str]) -> str:
@@ -338,7 +335,7 @@ def _whole_words(common: str) -> int:
     return end if end >= 4 else 0
 
 
-def _window(name: str, ordered: Sequence[str], width: int, ellipsis: str) -> str:
+def _window(name: str, ordered: Sequence[str], width: int) -> str:
     """The beginning of a name, and the part where it leaves the name that is most like it.
 
     ``ordered``: all names, sorted, so that the one most like it is a neighbour.
@@ -347,11 +344,11 @@ def _window(name: str, ordered: Sequence[str], width: int, ellipsis: str) -> str
     neighbours = [*ordered[max(0, at - 1) : at], *ordered[at + 1 : at + 2]]
     shared = max(len(common_start((name, other))) for other in neighbours)
     if shared <= 1:
-        return fit(name, width, ellipsis=ellipsis)
-    head = fit(name, min(shared - 1, width // 3), ellipsis="") + ellipsis
+        return fit(name, width)
+    head = fit(name, min(shared - 1, width // 3), ellipsis="") + "…"
     room = width - cell_width(head)
     start = shared - 1
     while start > 0 and cell_width(name[start - 1 :]) <= room:
         start -= 1
 
-    return head + fit(name[start:], room, ellipsis=ellipsis)
+    return head + fit(name[start:], room)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,9 @@ from rltui.facts.groups import following
 from rltui.pages.run.chart_screen import Open, SessionApp
 from rltui.pages.runs.screen import RunsScreen
 from rltui.session import RunView, Session
+from rltui.tui import later
 from rltui.tui.alerts import Alerts
-from rltui.tui.keys import EVERYWHERE, Key
+from rltui.tui.keys import EVERYWHERE
 from rltui.tui.playback import Playback, ReplayStart
 from rltui.tui.pump import InputTimes, Pump
 from rltui.tui.remembered import RememberedView, SavedMark
@@ -173,14 +173,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
     ) -> None:
         """Show the marked runs side by side, or all; see
         :func:`rltui.pages.comparison.screen.open_comparison`."""
-        from rltui.pages.comparison.screen import open_comparison  # imported once it is needed
-
-        open_comparison(self, self.session, opens, at, grouped=grouped)
-
-    def open_help(self, keys: Sequence[Key], place: str, title: str) -> None:
-        from rltui.tui.overlay import HelpScreen  # imported once it is needed
-
-        self.push_screen(HelpScreen(keys, place, title))
+        later.open_comparison(self, self.session, opens, at, grouped=grouped)
 
     # -- replay ----------------------------------------------------------------------------
 

@@ -86,9 +86,8 @@ def settings_head(settings: Settings, view: View, width: int) -> list[Line]:
     left: Line = [("Hyperparameters ", TITLE), (text(settings.run.name), MUTED)]
     room = width - line_width(left) - 2
     line: Line = [*left, (" " * max(1, room + 2 - cell_width(right)), TEXT), (text(right), MUTED)]
-    ellipsis = view.glyphs.ellipsis
 
-    return [fit_line(line, width, ellipsis=ellipsis), [(view.glyphs.rule * width, RULE)]]
+    return [fit_line(line, width), [(view.glyphs.rule * width, RULE)]]
 
 
 def setting_lines(
@@ -174,7 +173,7 @@ def _differences(
 
     if silent:
         words = f"no hyperparameters: {', '.join(silent)}"
-        lines.append(fit_line([(plain(words), MUTED)], width, ellipsis=view.glyphs.ellipsis))
+        lines.append(fit_line([(plain(words), MUTED)], width))
     elif not names:
         lines.append([("nothing", MUTED)])
 
@@ -185,14 +184,14 @@ def _table(
     every: Sequence[Settings], names: Sequence[str], cells: int, room: int, view: View
 ) -> list[Line]:
     """One line for each name of ``cells`` cells, one column of at most ``room`` for each run."""
-    plain, ellipsis = view.glyphs.text, view.glyphs.ellipsis
+    plain = view.glyphs.text
     tables = [s.values for s in every]
-    heads = distinct(tuple(s.head for s in every), room, ellipsis)
+    heads = distinct(tuple(s.head for s in every), room)
     longest = max(cell_width(value_text(t[n])) for t in tables for n in names if n in t)
     width = min(room, max(longest, *map(cell_width, heads)))
 
     def cell(text: str, cells: int) -> str:
-        return pad(_cut(plain(text), cells, ellipsis), cells)
+        return pad(_cut(plain(text), cells), cells)
 
     looks = [MUTED if s.slot is None else slot_look(s.slot) for s in every]
     above = [(f"  {cell(h, width)}", look) for h, look in zip(heads, looks, strict=True)]
@@ -214,20 +213,20 @@ def _counted(
     view: View,
 ) -> list[Line]:
     """One line for each name: its values, the most frequent first; that of the run is strong."""
-    plain, ellipsis, lines = view.glyphs.text, view.glyphs.ellipsis, list[Line]()
+    plain, lines = view.glyphs.text, list[Line]()
     for name in names:
         own, *others = (value_text(t[name]) if name in t else "not set" for t in tables)
-        line: Line = [(pad(_cut(plain(name), cells, ellipsis), cells), TEXT)]
+        line: Line = [(pad(_cut(plain(name), cells), cells), TEXT)]
         for value, count in Counter([own, *others]).most_common():
-            shown = plain(_cut(value, _LONGEST_COUNTED, ellipsis))
+            shown = plain(_cut(value, _LONGEST_COUNTED))
             line += [(f"  {shown}", STRONG if value == own else TEXT), (f" in {count}", MUTED)]
-        lines.append(fit_line(line, width, ellipsis=ellipsis))
+        lines.append(fit_line(line, width))
 
     return lines
 
 
-def _cut(text: str, cells: int, ellipsis: str) -> str:
-    return fit_middle(text.replace("\n", " "), cells, ellipsis=ellipsis)
+def _cut(text: str, cells: int) -> str:
+    return fit_middle(text.replace("\n", " "), cells)
 
 
 def _main(values: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -273,13 +272,13 @@ def _section(title: str, rows: Sequence[tuple[str, str]], view: View, width: int
     """A heading and its rows, nothing without any; a long value takes several lines."""
     if not rows:
         return []
-    plain, ellipsis = view.glyphs.text, view.glyphs.ellipsis
+    plain = view.glyphs.text
     lines = [heading(plain(title), width, view, str(len(rows)))]
     name_cells = min(max(cell_width(n) for n, _ in rows), width // 2)
     for name, value in rows:
-        shown = hard_wrap(plain(value), width - name_cells - 2, _MOST_LINES, ellipsis=ellipsis)
+        shown = hard_wrap(plain(value), width - name_cells - 2, _MOST_LINES)
         for at, part in enumerate(shown or [""]):
-            head = "" if at else _cut(plain(name), name_cells, ellipsis)
+            head = "" if at else _cut(plain(name), name_cells)
             lines.append([(pad(head, name_cells), TEXT), ("  ", TEXT)])
             lines[-1].append((part, STRONG))
 

@@ -35,6 +35,7 @@ from rltui.pages.findings.lines import heading
 from rltui.pages.run.header import run_header
 from rltui.session import RunView, Session
 from rltui.sources.side_files.sample_files import Sample, SampleRow
+from rltui.tui import later
 from rltui.tui.keys import SAMPLES, Key
 from rltui.tui.screen import LEAST, ListScreen, ReadingScreen
 from rltui.tui.widgets.line_list import LineList
@@ -90,7 +91,7 @@ def samples_head(samples: SampleBrowser, view: View, width: int) -> list[Line]:
     rule = view.glyphs.rule * max(0, width - line_width(heads) - len(count))
     heads += [(rule, RULE), (count, MUTED)]
 
-    return [fit_line(line, width, ellipsis=view.glyphs.ellipsis), fit_line(heads, width)]
+    return [fit_line(line, width), fit_line(heads, width)]
 
 
 def _has_rewards(rows: Sequence[SampleRow]) -> bool:
@@ -111,7 +112,7 @@ def sample_entries(
             line.append(column(numbers.exact(row.length), _CHARS - 1, MUTED, right=True))
             look = STRONG if cursor else TEXT
             line += [(" ", TEXT), (view.glyphs.text(row.preview), look)]
-            line = fit_line(line, cells, ellipsis=view.glyphs.ellipsis)
+            line = fit_line(line, cells)
             return [with_margin(line, cells, margin, view, cursor=cursor)]
 
         return Entry((row.place, row.item), draw)
@@ -338,8 +339,6 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
 
     def action_enter(self) -> None:
         """The whole sample, which scrolls."""
-        from rltui.tui.overlay import ExplainScreen  # imported when it is shown
-
         found = self._sample
         if found is None:
             return
@@ -347,7 +346,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         def whole(_: object, width: int) -> list[Line]:
             return [[("Sample", TITLE)], [], *self._lines_of(found, width)]
 
-        self.shell.push_screen(ExplainScreen(whole))
+        self.shell.push_screen(later.ExplainScreen(whole))
 
     def copied_text(self) -> str:
         found = self._sample

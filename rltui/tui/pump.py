@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import gc
 import math
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Callable
 
 from textual.message_pump import MessagePump
 
 from rltui.core.clock import Clock
 from rltui.core.errors import RltuiError
 from rltui.session import Session
+from rltui.tui.later import import_later
 
 #: While the reader is ahead of the screen: pause between two drains, and between two paints,
 #: which is also this many times what the last one took.
@@ -35,24 +35,6 @@ _APART_S = 0.5
 #: a quiet spell shows at once, and a stream of steps about once a second: as fast as anybody reads,
 #: with half the work on the machine that trains.
 _BURST, _EVERY_S = 3, 0.95
-#: Modules that are imported on first use, those that are needed soonest first.
-LATER = (
-    "rltui.pages.findings.findings_detail",
-    "rltui.pages.metric.lines",
-    "rltui.pages.metric.screen",
-    "rltui.tui.overlay",
-    "rltui.pages.log.screen",
-    "rltui.pages.comparison.screen",
-    "rltui.pages.hyperparameters",
-    "rltui.pages.samples",
-    "rltui.tui.writing",
-    "rltui.output.text_report",
-    "rltui.output.json_document",
-    "rltui.health.muting",
-    "rltui.health.crash",
-)
-#: Pause before each of them, seconds: a key waits for one at most.
-_PAUSE_S = 0.05
 #: Keys that are this close belong together, seconds.
 _TOGETHER_S = 0.3
 #: New objects that are worth a collection when no key comes, and at any rate: 2,000 take 0.5 ms.
@@ -237,17 +219,6 @@ class Pump:
         else:
             self._session.run_list.release()
             self._pull_in(0.0)
-
-
-def import_later(owner: MessagePump, names: Sequence[str] = LATER) -> None:
-    """Import modules on the loop of ``owner``, one after each pause."""
-
-    def import_next() -> None:
-        import_module(names[0])
-        import_later(owner, names[1:])
-
-    if names:
-        owner.set_timer(_PAUSE_S, import_next)
 
 
 class Collector:

@@ -19,6 +19,7 @@ from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import choose
 from rltui.draw.line import Line
 from rltui.session import RunView, Session
+from rltui.tui import later
 from rltui.tui.keys import (
     KEYS,
     METHOD_PLACES,
@@ -203,7 +204,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     def action_help(self) -> None:
         """Show the keys that work here."""
-        self.shell.open_help(self.keys, self.place, self.title_words)
+        self.shell.push_screen(later.HelpScreen(self.keys, self.place, self.title_words))
 
     async def action_command(self) -> None:
         """Take a command."""
@@ -232,9 +233,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
 
     async def action_write(self) -> None:
         """Ask for the name of a file for the screen, or for the data of its chart."""
-        from rltui.tui.writing import default_name  # imported when it is shown
-
-        await self.ask(f"w {default_name(self.picture_words(), self.shell.logdirs)}")
+        await self.ask(f"w {later.default_name(self.picture_words(), self.shell.logdirs)}")
 
     def picture_words(self) -> list[str]:
         """What a picture of the screen is called."""
@@ -245,13 +244,11 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         return None
 
     def _write(self, name: str, *, over: bool) -> None:
-        from rltui.tui.writing import write_screen  # imported when it is shown
-
         shell, rows = self.shell, self.shell.screen_rows()
         if rows and self.status.display:  # which may still show the line of the command
             rows[-1] = shell.palette.segments(self.status.line(self.size.width))
         try:
-            done = write_screen(shell, rows, name, self.charted(), over=over)
+            done = later.write_screen(shell, rows, name, self.charted(), over=over)
         except (UsageError, OSError) as problem:
             done = str(problem)
         shell.say(done)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -199,10 +199,6 @@ class ShellApp(CellDiffApp[Result]):
         self.say(f"copied{where}: {shown}")
         if os.environ.get("TMUX"):
             self.run_worker(partial(clipboard.load_tmux, text, os.environ), thread=True)
-
-    def open_help(self, keys: Sequence[Key], place: str, title: str) -> None:
-        """Show the keys that work on the screen ``place``."""
-        raise NotImplementedError
 
     def copy_to_clipboard(self, text: str) -> None:
         """Set the clipboard of the terminal by OSC 52, also through tmux and screen."""

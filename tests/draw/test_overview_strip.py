@@ -44,12 +44,6 @@ def test_the_sparkline_shows_the_whole_run_in_the_colours_of_its_levels() -> Non
     assert looks == [Token.SPARK, Token.BADFILL]
 
 
-def test_few_points_fill_the_strip() -> None:
-    curve = Curve(np.arange(1, 26), np.arange(25.0))
-    lines = render(Chart(curve, overview=True, first=1, last=25), 200, 30, BRAILLE)
-    assert " " not in plain(lines[-2]).strip().removesuffix(" run")
-
-
 @pytest.mark.parametrize(
     ("height", "window", "shown"),
     [(24, None, True), (23, None, False), (12, (0, 100), True), (11, (0, 100), False)],

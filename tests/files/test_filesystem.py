@@ -48,14 +48,6 @@ def test_kinds(tmp_path: Path, kind: str, reported: bool) -> None:
     assert table.reports_writes(Path("/x")) == reported
 
 
-def test_links_are_resolved(tmp_path: Path) -> None:
-    real, link = tmp_path / "real", tmp_path / "link"
-    real.mkdir()
-    link.symlink_to(real)
-    table = mounts(tmp_path, ("/", "ext4"), (str(real), "nfs"))
-    assert table.kind_of(link / "run") == "nfs"
-
-
 def test_a_table_that_changes(tmp_path: Path) -> None:
     table = mounts(tmp_path, ("/", "ext4"))
     assert table.reports_writes(Path("/data"))

@@ -12,7 +12,7 @@ from rltui.draw.view import View
 from rltui.facts.metrics import OVERVIEW, TABS, tab_sections
 from rltui.facts.runs import ListedRuns
 from rltui.pages.findings.findings_detail import detail_lines
-from rltui.pages.findings.findings_list import (
+from rltui.pages.findings.findings_pane import (
     finding_entries,
     findings_layout,
 )
@@ -22,7 +22,7 @@ from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.grid import grid_layout, grid_lines
 from rltui.pages.run.header import run_header, runs_header
 from rltui.pages.run.metric_table import columns_of, list_head, section_entries
-from rltui.pages.run.metrics_pane import below_lines
+from rltui.pages.run.metrics_pane import below_lines, top_lines
 from rltui.pages.run.tab import (
     empty_lines,
     hidden_lines,
@@ -79,6 +79,7 @@ def parts_of_tab(
     sections = tab_sections(run, tab, text)
     rows = [r for s in sections for r in s.rows]
     layout = tab_layout(tab, width, height, len(rows))
+    yield top_lines(run, tab, view, width, height)
     columns = columns_of(rows, layout.rows, view)
     if not rows:
         yield empty_lines(run, bool(text), view, layout)
@@ -138,7 +139,7 @@ def assert_harmless(lines: Sequence[Line], width: int, view: View) -> None:
     glyphs = view.glyphs
     for line in lines:
         printed = [(glyphs.text(t), look) for t, look in line]
-        text = plain(fit_line(printed, width, ellipsis=glyphs.ellipsis))
+        text = glyphs.text(plain(fit_line(printed, width)))
         assert cell_width(text) == width, text
         unsafe = [c for c in set(text) if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
         assert not unsafe, text

@@ -83,12 +83,6 @@ def test_stages_are_letters_without_colours() -> None:
     assert plain(row).split()[0] in "#=+-.,"
 
 
-def test_a_step_outside_of_the_usual_range_ends_in_a_mark() -> None:
-    run = the_run({**TAGS, "timing_s/step": [11.0] * 30 + [90.0] + [11.0] * 29})
-    lines = stacked_lines(run, anatomy_or_fail(run), View(), 100, 20, shares=False)
-    assert plain(lines[1]).count("^") >= 1
-
-
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("marker", ["braille", "ascii"])
 def test_nothing_is_wider_than_its_place(size: tuple[int, int], marker: str) -> None:

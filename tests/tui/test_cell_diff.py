@@ -348,16 +348,6 @@ def test_what_did_not_change_costs_nothing() -> None:
     _run(scenario)
 
 
-def test_an_update_of_an_unknown_kind_is_left_to_textual() -> None:
-    async def scenario(app: _Show, pilot: Pilot[None]) -> None:
-        app._display(app.screen, "\x1b[5;5Hunknown")
-        assert "unknown" in app.terminal.text()
-        app.repaint_terminal()
-        await _check(app, pilot)
-
-    _run(scenario)
-
-
 def test_without_the_parts_of_textual_that_it_knows_textual_paints(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import io
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import rltui
 from rltui.commands.watch import reading
-from rltui.tui.pump import LATER
+from rltui.tui import later
 
 #: The work of a start up to the first paint, and then what it took to get there.
 _FIRST_PAINT = """
@@ -27,7 +28,7 @@ from rltui.session import Session
 from rltui.pages.app import RltuiApp
 from rltui.tui.shell import AppOptions
 from rltui.tui import pump
-from rltui.tui.pump import LATER
+from rltui.tui.later import LATER
 
 session = Session([Path(sys.argv[1])])
 session.scan()
@@ -83,24 +84,14 @@ def test_what_can_wait_is_not_imported_before_the_first_paint(tmp_path: Path) ->
     assert done.stdout.split() == []
 
 
-def imported_on_use(path: Path) -> set[str]:
-    """The modules of rltui that the functions of a file import."""
-    tree = ast.parse(path.read_text())
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    found = [n for f in functions for n in ast.walk(f) if isinstance(n, ast.ImportFrom)]
-    return {n.module for n in found if n.module and n.module.startswith("rltui.")}
-
-
 def test_what_keys_need_is_loaded_after_the_first_paint() -> None:
+    known = {(module, name) for module, names in later.NAMES.items() for name in names}
+    assert all(getattr(later, n) is getattr(import_module(module), n) for module, n in known)
     package = Path(rltui.__file__).parent
-    places = [*package.glob("tui/**/*.py"), *package.glob("pages/**/*.py")]
-    code = f"import sys, rltui.pages.app, {', '.join(LATER)}; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
-    )
-    needed = {name for path in places for name in imported_on_use(path)}
-    assert len(needed) > 10
-    assert needed - set(done.stdout.split()) == set()
+    texts = [p.read_text() for d in ("pages", "tui") for p in (package / d).rglob("*.py")]
+    assert {n for text in texts for n in re.findall(r"\blater\.(\w+)", text)} == {
+        n for _, n in known
+    }
 
 
 def test_until_the_first_paint_a_line_says_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,7 +206,7 @@ def _bar_line(group: list[Bar], span: PlotSpan, glyphs: GlyphSet, named: bool) -
         # the name may cover a bar whose beginning is out of sight
         nexts = [begin - 1 for begin, _, _ in parts if begin > at]
         room = max(at - 1, min([at + len(body) - 2, *nexts]))
-    name = fit(glyphs.text(safe(group[0].title)), room, ellipsis=glyphs.ellipsis)
+    name = fit(glyphs.text(safe(group[0].title)), room)
     end = cell_width(name) + 1
     cut = [(max(at, end), body[max(0, end - at) :], look) for at, body, look in parts]
     look = MUTED if all(b.over for b in group) else TEXT
@@ -292,7 +292,7 @@ def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphS
             items = bare
             rows, rest = _rows(items, room, count)
     if rest:
-        rows, rest = _rows(_cut(items, room, count, glyphs), room, count)
+        rows, rest = _rows(_cut(items, room, count), room, count)
 
     shown: list[Line] = []
     for row in rows:
@@ -302,17 +302,17 @@ def legend_lines(chart: Chart, left: int, width: int, count: int, glyphs: GlyphS
         shown.append(line)
     if rest:
         shown[-1].append((f"+{rest}", MUTED))
-    return [fit_line(x, width, ellipsis=glyphs.ellipsis) for x in shown]
+    return [fit_line(x, width) for x in shown]
 
 
-def _cut(items: Sequence[_Label], room: int, count: int, glyphs: GlyphSet) -> list[_Label]:
+def _cut(items: Sequence[_Label], room: int, count: int) -> list[_Label]:
     """The items with names that are short enough for all to have a place, if that can be."""
     in_line = -(-len(items) // count)
     lines = [i.label for i in items if not i.is_band]
     band = sum(i.cells + _GAP for i in items if i.is_band)
     each = min(room // in_line, (room - band) // max(1, min(in_line - (band > 0), len(lines))))
     cells = max(_LEAST_NAME, each - _GAP - _SAMPLE)
-    names = iter(distinct(tuple(lines), cells, glyphs.ellipsis))
+    names = iter(distinct(tuple(lines), cells))
     return [i if i.is_band else i._replace(label=next(names)) for i in items]
 
 

@@ -106,7 +106,7 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     del below[height - len(lines) :]
     if strip:
         below += strip_lines(chart, ready.raw, whole_run(chart, ready), span, glyphs)
-    below = [fit_line(line, width, ellipsis=glyphs.ellipsis) for line in below]
+    below = [fit_line(line, width) for line in below]
 
     return [*legend_lines(chart, span.left, width, named, glyphs), *lines, *below]
 
@@ -193,7 +193,7 @@ def _plot_lines(plot: Plot, shown: Shown, *, ticked: bool) -> list[Line]:
             line.append((glyphs.tick_left if tick else glyphs.vertical, RULE))
         line += cells
         if margin:
-            line += fit_line(newest if y == row else [], margin, ellipsis=glyphs.ellipsis)
+            line += fit_line(newest if y == row else [], margin)
         lines.append(line)
 
     return lines

@@ -102,7 +102,7 @@ class ComparisonTable:
         for index, width in self._visible:
             here, metric = index == self._chosen, comparison.columns[index]
             look = style(Token.STRONG, bold=True, underline=True) if here else MUTED
-            title = fit(glyphs.text(metric.title), width - 2, ellipsis=glyphs.ellipsis)
+            title = fit(glyphs.text(metric.title), width - 2)
             line += [(" " * (width - 2 - cell_width(title)), TEXT), (title, look), ("  ", TEXT)]
             if here and self._difference:
                 base, word = comparison.base(metric)
@@ -113,7 +113,7 @@ class ComparisonTable:
 
     def entries(self, rows: list[Row]) -> list[Entry[RowId]]:
         """One entry per row."""
-        cut = distinct(tuple(r.name for r in rows), self._name - 1, self._view.glyphs.ellipsis)
+        cut = distinct(tuple(r.name for r in rows), self._name - 1)
         found = self._comparison.columns
         best = {n: self._comparison.best(found[n]) for n, _ in self._visible}
 
@@ -136,7 +136,7 @@ class ComparisonTable:
         """Sign, badge, name, verdict and step of a row: what stands before the metrics."""
         glyphs, level, alarm = self._view.glyphs, row.level, row.level >= Level.WATCH
         look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
-        name = fit(glyphs.text(name), self._name - 1, ellipsis=glyphs.ellipsis)
+        name = fit(glyphs.text(name), self._name - 1)
         line: Line = [
             (f"{slot_sign(row.slot)} ", slot_look(row.slot)),
             (f"{glyphs.badge(level)} ", style(LEVEL_TOKEN[level], bold=alarm)),
@@ -148,7 +148,7 @@ class ComparisonTable:
         if self._verdict:
             words = glyphs.text(self._comparison.verdict_words(row))
             mild = style(LEVEL_TOKEN[level]) if alarm else MUTED
-            line.append(column(words, self._verdict, mild, ellipsis=glyphs.ellipsis))
+            line.append(column(words, self._verdict, mild))
         if self._step:
             last = row.runs[0].progress.last_step if row.runs[0].progress else None
             text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
@@ -216,9 +216,7 @@ def comparison_header(
         groups = "1 group" if count == 1 else f"{count} groups"
         line.append((f"  {groups} by {comparison.grouping.title}", TEXT))
     line.append((f"  {window_words()}   * best", MUTED))
-    line = fit_line(
-        [(view.glyphs.text(t), s) for t, s in line], width, ellipsis=view.glyphs.ellipsis
-    )
+    line = fit_line([(view.glyphs.text(t), s) for t, s in line], width)
 
     return with_ground(line, Token.RAISED)
 

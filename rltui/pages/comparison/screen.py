@@ -22,6 +22,7 @@ from rltui.pages.comparison.lines import (
 )
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
+from rltui.tui import later
 from rltui.tui.chart_options import ChartOptions
 from rltui.tui.keys import COMPARISON
 from rltui.tui.screen import LEAST, ListScreen, compare
@@ -235,11 +236,9 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
 
     def action_hyperparameters(self) -> None:
         """Show in which hyperparameters the runs differ from the one at the cursor."""
-        from rltui.pages.hyperparameters import HyperparametersScreen  # imported when it is shown
-
         here, runs = self._here, self._comparison.runs
         if here is not None:
-            self.shell.push_screen(HyperparametersScreen(self._session, here.runs[0], runs))
+            self.shell.push_screen(later.HyperparametersScreen(self._session, here.runs[0], runs))
 
     # -- in and out ------------------------------------------------------------------------
 
@@ -257,11 +256,9 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         if tag is None:
             self._go_on(run, lambda _screen: None)
             return
-        from rltui.pages.metric.screen import MetricScreen  # imported when it is shown
-
         screen = self._opened
         if screen is None:
-            screen = self._opened = MetricScreen(self._session, run)
+            screen = self._opened = later.MetricScreen(self._session, run)
             self.shell.install_screen(screen, "compared metric")
         screen.choose(run, run.infos[tag].category.value, tag, "", None)
         if self.shell.screen is self:  # a second click may come before the first has opened it

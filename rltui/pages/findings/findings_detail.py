@@ -39,7 +39,7 @@ from rltui.facts.findings import (
 from rltui.facts.metrics import fold
 from rltui.facts.runs import exit_words
 from rltui.health.model import Diagnosis, Skipped
-from rltui.pages.findings.findings_list import (
+from rltui.pages.findings.findings_pane import (
     CauseId,
     EndingId,
     ItemId,
@@ -65,7 +65,7 @@ def detail_lines(
     lines = _Detail(run, view, width, height).of(item)
     if len(lines) <= height or height < 1:
         return lines
-    more = f"  {view.glyphs.ellipsis} {len(lines) - height + 1} more lines: m"
+    more = f"  … {len(lines) - height + 1} more lines: m"
     return [*lines[: height - 1], [(more, MUTED)]]
 
 
@@ -125,7 +125,7 @@ class _Detail:
             columns = columns_for(width)
             head = section_line("Judged", columns.width, view, heads=columns.heads("run"))
             lines += [[], head]
-            names = distinct(tuple(r.title for r in shown), columns.name, view.glyphs.ellipsis)
+            names = distinct(tuple(r.title for r in shown), columns.name)
             lines += [
                 row_line(run, row, columns, view, cursor=False, name=name)
                 for row, name in zip(shown, names, strict=True)
@@ -246,7 +246,7 @@ def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> l
         lead = "first" if rank == 1 else "then" if rank == then else ""
         look = style(LEVEL_TOKEN[item.level], bold=item.level >= Level.WATCH)
         line: Line = [(f"{lead:6}", MUTED), (f"{glyphs.badge(item.level)} ", look)]
-        line.append(column(glyphs.text(item.title), name, STRONG, ellipsis=glyphs.ellipsis))
+        line.append(column(glyphs.text(item.title), name, STRONG))
         right = _value(run, item, view, spark)
         room = width - line_width(line) - line_width(right) - 1
         parts = [item.ask, then_words(item)]
@@ -255,7 +255,7 @@ def check_table(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> l
         words = glyphs.text("  ".join(x for x in (*parts, item.hint) if x))
         stands_out = item.hint and item.level is not Level.UNKNOWN  # what no rule judges is quiet
         look = _STANDING_OUT if stands_out else TEXT
-        line.append((fit(words, max(0, room), ellipsis=glyphs.ellipsis), look))
+        line.append((fit(words, max(0, room)), look))
         lines.append([*fit_line(line, width - line_width(right)), *right])
 
     return lines

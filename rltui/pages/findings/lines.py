@@ -56,7 +56,7 @@ def heading(title: str, width: int, view: View, note: str = "") -> Line:
     right: Line = [(f" {note}", MUTED)] if note else []
     room = width - line_width(left) - line_width(right)
     if room < 0:
-        return fit_line([*left, *right], width, ellipsis=view.glyphs.ellipsis)
+        return fit_line([*left, *right], width)
     return [*left, (view.glyphs.rule * room, RULE), *right]
 
 
@@ -120,10 +120,10 @@ def cause_line(run: RunView, view: View, width: int) -> Line:
     if 2 + cell_width(title) + cell_width(right) > width:
         right = words(at)
     room = width - 2 - cell_width(right)
-    left = pad(title, max(0, room), ellipsis=view.glyphs.ellipsis)
+    left = pad(title, max(0, room))
     line: Line = [(f"{mark} ", look), (left, look), (right, look)]
 
-    return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+    return fit_line(line, width)
 
 
 def suspect_lines(run: RunView, view: View, width: int) -> list[tuple[str, Line]]:
@@ -134,7 +134,7 @@ def suspect_lines(run: RunView, view: View, width: int) -> list[tuple[str, Line]
         look = style(LEVEL_TOKEN[level], bold=True)
         text = f"{run.infos[suspect.tag].title}  {usually(suspect)}"
         line: Line = [(f"{view.glyphs.badge(level)} ", look), (words(text), look)]
-        out.append((suspect.tag, fit_line(line, width, ellipsis=view.glyphs.ellipsis)))
+        out.append((suspect.tag, fit_line(line, width)))
     return out
 
 
@@ -152,7 +152,7 @@ def finding_line(
     glyph, token, bold = badge_of(row.finding, view)
     right = span_words(run, row.finding, now=now)
     room = width - cell_width(right) - 3
-    title = pad(view.glyphs.text(title_words(row)), room, ellipsis=view.glyphs.ellipsis)
+    title = pad(view.glyphs.text(title_words(row)), room)
     look = style(token, bold=bold)
     return [(f"{glyph} ", look), (title, look), (f" {right}", MUTED)]
 
@@ -170,7 +170,7 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
         return []
 
     def fact(name: str, text: str) -> Line:
-        words = fit(glyphs.text(text), width - 14, ellipsis=glyphs.ellipsis)
+        words = fit(glyphs.text(text), width - 14)
         return [("  ", TEXT), (pad(name, 12), MUTED), (words, TEXT)]
 
     if report.calm is Level.UNKNOWN:
@@ -200,8 +200,8 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
 
 def finding_block(run: RunView, finding: Finding, view: View, width: int, limit: int) -> list[Line]:
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
-    text, ellipsis = view.glyphs.text(sentences.summary(finding)), view.glyphs.ellipsis
-    evidence = paragraph(text, width, TEXT, indent=2, limit=limit, ellipsis=ellipsis)
+    text = view.glyphs.text(sentences.summary(finding))
+    evidence = paragraph(text, width, TEXT, indent=2, limit=limit)
     row = FindingRow(FindingId(finding.rule, finding.title, 0), (finding,), is_repeat=False)
     return [finding_line(run, row, width, view), *evidence]
 
@@ -250,7 +250,7 @@ def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
         look = style(LEVEL_TOKEN[level], bold=level >= Level.WATCH) if level else MUTED
         mark: Line = [(f"{view.glyphs.badge(level) if level else view.glyphs.over} ", look)]
         words = view.glyphs.text(", ".join(text for text, _ in found))
-        body = paragraph(words, width - _STEP - 2, TEXT, limit=2, ellipsis=view.glyphs.ellipsis)
+        body = paragraph(words, width - _STEP - 2, TEXT, limit=2)
         lines.append([*mark, column(numbers.step(step), _STEP, MUTED), *body[0]])
         lines += [[(" " * (_STEP + 2), TEXT), *line] for line in body[1:]]
 
@@ -287,7 +287,7 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
     for rank, move in enumerate(moves[: height - 1], 1):
         title = glyphs.text(run.infos[move.tag].title)
         look = style(LEVEL_TOKEN[run.verdict.level], bold=True) if move.is_setting else TEXT
-        line: Line = [(f"{rank} ", ACCENT), column(title, 19, look, ellipsis=glyphs.ellipsis)]
+        line: Line = [(f"{rank} ", ACCENT), column(title, 19, look)]
         line.append(column(f"{run.step_word} {numbers.step(move.step)}", 13, MUTED))
         if width < _BOTH_VALUES:
             line.append((glyphs.text(change_words(move)), MUTED))
@@ -317,9 +317,9 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     step = view.glyphs.text(next_step(run))
     if not step or height < 1 or width < 2 * STORY_NAMES:
         return []
-    ellipsis, room = view.glyphs.ellipsis, width - STORY_NAMES
+    room = width - STORY_NAMES
     most = 1 if height < 3 else max(1, height // 2)
-    last: list[Line] = [[(x, STRONG)] for x in whole_clauses(step, room, most, ellipsis=ellipsis)]
+    last: list[Line] = [[(x, STRONG)] for x in whole_clauses(step, room, most)]
     story = worst_story(run)
     facts = check_facts(run, story, view.glyphs.badge) if story is not None else []
     spare = height - len(last)
@@ -331,7 +331,7 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
         if limit < 1 or (name == "then" and height < 4):
             break
         words = view.glyphs.text(text)
-        body = paragraph(words, room, TEXT, limit=limit, ellipsis=ellipsis)
+        body = paragraph(words, room, TEXT, limit=limit)
         spare -= len(body)
         lines += _named(name, body)
 

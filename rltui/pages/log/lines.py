@@ -21,6 +21,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.runs import exit_words, last_lines, newest_log
 from rltui.session import RunView
+from rltui.tui import later
 
 
 def log_head(run: RunView, view: View, width: int) -> list[Line]:
@@ -29,7 +30,7 @@ def log_head(run: RunView, view: View, width: int) -> list[Line]:
     if path is None:
         return [head, rule]
     name = clean(str(path)) if path != PIPE else PIPE_NAME
-    shown = fit_middle(name, max(10, width - 26), ellipsis=view.glyphs.ellipsis)
+    shown = fit_middle(name, max(10, width - 26))
     size = (f"{run.data.files.sources[path].size:>9,} bytes", MUTED)
     head = [*fit_line([*head, (shown, MUTED)], max(10, width - 20)), size]
     return [head, rule, *_ending_lines(run, width)]
@@ -50,19 +51,15 @@ def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int =
             "name one from elsewhere: rltui watch DIR FILE"
         )
         return paragraph(advice, width, MUTED)
-    from rltui.health.crash import bare  # imported when it is shown
-
     ending, glyphs = run.verdict.crash, view.glyphs
     cause = ending.line.rstrip("…") if ending else ""
     shown: list[Line] = []
 
     for line in last_lines(run):
         if words_match(line, text):
-            is_cause = bool(cause) and bare(line).startswith(cause)
+            is_cause = bool(cause) and later.bare(line).startswith(cause)
             look = style(Token.BAD, bold=True) if is_cause else TEXT
-            shown.append(
-                fit_line([(glyphs.text(line)[shift:], look)], width, ellipsis=glyphs.ellipsis)
-            )
+            shown.append(fit_line([(glyphs.text(line)[shift:], look)], width))
 
     return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
 

@@ -102,7 +102,7 @@ def metric_lines(
 
     if row in rows:
         where = f"{where}  {rows.index(row) + 1} of {len(rows)}"
-    head = fit_line(head, inner - cell_width(where) - 1, ellipsis=view.glyphs.ellipsis)
+    head = fit_line(head, inner - cell_width(where) - 1)
     lines: list[Line] = [[*head, (f" {where}", MUTED)]]
     if height >= 16:
         lines.append([(view.glyphs.rule * inner, RULE)])
@@ -136,7 +136,7 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
     if meaning and height - len(lines) > 4:
         lines += [[], heading("Meaning", width, view)]
         limit, words = max(2, min(10, height - len(lines) - 4)), view.glyphs.text(meaning)
-        lines += paragraph(words, width, limit=limit, ellipsis=view.glyphs.ellipsis)
+        lines += paragraph(words, width, limit=limit)
     related = related_lines(run, row.tag, view, width, height - len(lines) - 1)
 
     return [*lines, [], *related] if related else lines
@@ -285,13 +285,13 @@ def related_lines(run: RunView, tag: str, view: View, width: int, height: int) -
     elif not any(i.correlation for i in items) and not _sampled(run, tag, grid(series.steps)):
         note = "does not move"
     lines = [heading("Related", width, view, note)]
-    shown, ellipsis = items[: height - 1], view.glyphs.ellipsis
-    names = distinct(tuple(run.infos[i.tag].title for i in shown), width - 20, ellipsis)
+    shown = items[: height - 1]
+    names = distinct(tuple(run.infos[i.tag].title for i in shown), width - 20)
 
     for item, name in zip(shown, names, strict=True):
         level = run.verdict.tag_level(item.tag)
         badge = (f"{view.glyphs.badge(level)} ", style(LEVEL_TOKEN[level]))
-        title = column(view.glyphs.text(name), width - 19, ellipsis=ellipsis)
+        title = column(view.glyphs.text(name), width - 19)
         lines.append([badge, title, *_movement(item)])
 
     return lines

@@ -141,7 +141,7 @@ def suggestion_entries(
     """The list, or what there is to say when it is empty. ``suggestions`` is None until the first
     search is over."""
     if not shown:
-        return [fixed(x) for x in _empty_lines(suggestions, view, paths, width)]
+        return [fixed(x) for x in _empty_lines(suggestions, paths, width)]
     listed = sum(s.runs for s in shown if s.single)
     count = total = f"{numbers.step(choices.runs)}{'+' if choices.partial else ''}"
     if choices.partial or listed < choices.runs:
@@ -150,19 +150,17 @@ def suggestion_entries(
     return SuggestionRows(view, paths, now, width, roomy=height > 20).entries(shown, title)
 
 
-def picker_header(view: View, width: int) -> Line:
+def picker_header(width: int) -> Line:
     """Line 1."""
     left: Line = [(" rltui", style(Token.ACCENT, bold=True)), ("  what to watch?", TITLE)]
     right = f"searches again every {numbers.duration(RESCAN_S)}"
     gap = width - line_width(left) - cell_width(right) - 1
     if gap > 2:
         left += [(" " * gap, TEXT), (right, MUTED)]
-    return with_ground(fit_line(left, width, ellipsis=view.glyphs.ellipsis), Token.RAISED)
+    return with_ground(fit_line(left, width), Token.RAISED)
 
 
-def _empty_lines(
-    suggestions: Suggestions | None, view: View, paths: PathDisplay, width: int
-) -> list[Line]:
+def _empty_lines(suggestions: Suggestions | None, paths: PathDisplay, width: int) -> list[Line]:
     """What stands in place of the list during the first search, or when nothing was found."""
     if suggestions is None:
         return [[], [("  looking for logs", MUTED)]]
@@ -184,7 +182,7 @@ def _empty_lines(
     ):
         lines.append([("    ", TEXT), (pad(command, 22), STRONG), (does, MUTED)])
 
-    return [fit_line(x, width, ellipsis=view.glyphs.ellipsis) for x in lines]
+    return [fit_line(x, width) for x in lines]
 
 
 def suggestions_text(suggestions: Suggestions, paths: PathDisplay, now: float) -> str:
@@ -248,7 +246,7 @@ class SuggestionRows:
         above: list[Line] = [[]] if self._roomy or not first else []
         head: Entry[Path] = fixed(*above, self._head(title, heads=first))
         names = tuple(self._path_display.name(o) for o in suggestions)
-        cut = distinct(names, self._path - 1, self._view.glyphs.ellipsis)
+        cut = distinct(names, self._path - 1)
         return [head, *(self._entry(o, n) for o, n in zip(suggestions, cut, strict=True))]
 
     def _divide(self, shown: Sequence[Suggestion], title: str) -> None:
@@ -276,7 +274,7 @@ class SuggestionRows:
 
         for name, cells in columns:
             if cells:
-                name = fit_middle(name, cells - 2, ellipsis=self._view.glyphs.ellipsis)
+                name = fit_middle(name, cells - 2)
                 line.append((f"{name} ", MUTED if line else TITLE))
                 rule = self._view.glyphs.rule * max(0, cells - cell_width(name) - 2)
                 line.append((f"{rule} ", RULE))
@@ -293,7 +291,7 @@ class SuggestionRows:
             lines = [[*line, *writers]] if self._wide else [line]
             lines += [[("    ", TEXT), *writers]] if two else []
             cells, left = self._width - self._left - 1, self._left
-            lines = [fit_line(x, cells, ellipsis=self._view.glyphs.ellipsis) for x in lines]
+            lines = [fit_line(x, cells) for x in lines]
             return [with_margin(x, cells, left, self._view, cursor=cursor) for x in lines]
 
         return Entry(suggestion.path, draw, 1 + two)
@@ -310,7 +308,7 @@ class SuggestionRows:
         if self._runs:
             line.append(column(_runs(suggestion), self._runs))
         if self._formats:
-            kinds = pad(_kinds(suggestion), self._formats - 2, ellipsis=glyphs.ellipsis)
+            kinds = pad(_kinds(suggestion), self._formats - 2)
             line.append((kinds + "  ", MUTED))
         if self._age:
             line.append((pad(age_of(suggestion, self._now), self._age), TEXT if live else MUTED))

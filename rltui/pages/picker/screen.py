@@ -6,7 +6,7 @@ opens no log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from rltui.pages.picker.lines import (
     suggestion_entries,
 )
 from rltui.sources.discovery.suggestions import Suggestion, Suggestions
-from rltui.tui.keys import PICKER, Key
+from rltui.tui.keys import PICKER
 from rltui.tui.screen import ListScreen, ReadingScreen
 from rltui.tui.shell import AppOptions, ShellApp
 from rltui.tui.widgets.line_list import LineList
@@ -67,7 +67,7 @@ class PickerScreen(ListScreen, ReadingScreen, places=(PICKER,)):
         """What the newest search found; None before the first one is over."""
 
     def compose(self) -> ComposeResult:
-        yield Lines(lambda width, _: [picker_header(self.shell.view, width)], id="header")
+        yield Lines(lambda width, _: [picker_header(width)], id="header")
         yield LineList[Path](id="suggestions")
         yield Status(self.footer, lambda: f"{len(self._shown)} of {len(self._choices.items)}")
 
@@ -132,8 +132,3 @@ class PickerApp(ShellApp[Path], places=(PICKER,)):
 
     def get_default_screen(self) -> Screen[Any]:
         return self._first
-
-    def open_help(self, keys: Sequence[Key], place: str, title: str) -> None:
-        from rltui.tui.overlay import HelpScreen  # imported once it is needed
-
-        self.push_screen(HelpScreen(keys, place, title))

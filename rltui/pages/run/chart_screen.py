@@ -16,6 +16,7 @@ from rltui.facts.x_axis import axes_of
 from rltui.pages.run.header import run_header
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.session import RunView, Session
+from rltui.tui import later
 from rltui.tui.chart_options import NO_METRIC, ChartOptions, CrosshairKeys, typed_step
 from rltui.tui.playback import Playback
 from rltui.tui.screen import ShellScreen, compare
@@ -191,21 +192,15 @@ class ChartScreen(CrosshairKeys, ReplayKeys, ChartOptions):
 
     def action_tail(self) -> None:
         """Show the end of the console log."""
-        from rltui.pages.log.screen import LogScreen  # imported when it is shown
-
-        self.shell.push_screen(LogScreen(self.run))
+        self.shell.push_screen(later.LogScreen(self.run))
 
     def action_samples(self) -> None:
         """Show the texts and samples at the step of the crosshair."""
-        from rltui.pages.samples import SampleScreen  # imported when it is shown
-
-        self.shell.push_screen(SampleScreen(self.session, self.run, self.chosen_step))
+        self.shell.push_screen(later.SampleScreen(self.session, self.run, self.chosen_step))
 
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters."""
-        from rltui.pages.hyperparameters import HyperparametersScreen  # imported when it is shown
-
-        self.shell.push_screen(HyperparametersScreen(self.session, self.run))
+        self.shell.push_screen(later.HyperparametersScreen(self.session, self.run))
 
     def _tab_named(self, name: str) -> None:
         tab, hint = tab_named(self.run, name)

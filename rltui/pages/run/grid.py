@@ -295,7 +295,7 @@ def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[s
         value = cell_width(numbers.value(row.value)) if row.value is not None else 1
         titles.append(title if unit else row.title)
         rooms.append(max(4, width - 3 - max(value, 7) - (cell_width(unit) + 1 if unit else 0)))
-    cuts = distinct(tuple(titles), min(rooms, default=width), view.glyphs.ellipsis)
+    cuts = distinct(tuple(titles), min(rooms, default=width))
     found = zip(titles, rooms, cuts, strict=True)
 
     return tuple(t if cell_width(t) <= room else cut for t, room, cut in found)
@@ -328,7 +328,7 @@ def _title(run: RunView, row: Row, name: str, cross: int | None, view: View, wid
     right.append((glyphs.text("–" if value is None else numbers.value(value)), look))
     fill = max(1, width - line_width(line) - line_width(right))
 
-    return fit_line([*line, (" " * fill, TEXT), *right], width, ellipsis=glyphs.ellipsis)
+    return fit_line([*line, (" " * fill, TEXT), *right], width)
 
 
 class Grid(Lines):

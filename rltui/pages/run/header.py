@@ -176,7 +176,7 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
     at = next(i for i, part in enumerate(kept) if part.drop == 0)
     (shown, look), spare = kept[at].spans[0], room - _width(kept)
     if shown != run.name and spare > 0:
-        name = fit_middle(run.name, cell_width(shown) + spare, ellipsis=view.glyphs.ellipsis)
+        name = fit_middle(run.name, cell_width(shown) + spare)
         kept[at] = _Piece([(name, look)], 0, kept[at].gap)
 
     return _between(_joined(kept), right, width)
@@ -184,8 +184,7 @@ def run_header(run: RunView, view: View, width: int, reading: float | None) -> L
 
 def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_Piece]:
     known, progress, is_wide = run.recognition, run.progress, width >= 110
-    ellipsis = view.glyphs.ellipsis
-    name = fit_middle(run.name, max(_NAME_CELLS, width // 3), ellipsis=ellipsis)
+    name = fit_middle(run.name, max(_NAME_CELLS, width // 3))
     parts = [_Piece([(name, TITLE)], 0)]
     titles = (known.title, known.algorithm) if known else ()
     what = (" · " if is_wide else " ").join(t for t in titles if t)
@@ -194,7 +193,7 @@ def _run_parts(run: RunView, view: View, width: int, *, reason: bool) -> list[_P
         parts.append(_Piece([(what, MUTED)], 30))
     other = run.report.reference if run.report else None
     if other is not None and is_wide:
-        other = fit_middle(other, _NAME_CELLS, ellipsis=ellipsis)
+        other = fit_middle(other, _NAME_CELLS)
         parts.append(_Piece([("vs ", MUTED), (other, MUTED)], 85))
     if run.as_of is not None:
         return [*parts, *_replay_parts(run, width)]
@@ -299,12 +298,12 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
         right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
     room = width - line_width(right) - 3
     kept = _width([p for p in parts if p.drop <= _STATE_COUNTS["stalled"]])
-    label = fit_middle(label, max(_NAME_CELLS, room - kept), ellipsis=view.glyphs.ellipsis)
+    label = fit_middle(label, max(_NAME_CELLS, room - kept))
     parts.insert(wide, _Piece([(label, TITLE)], 0, 2 if wide else 0))
 
     shown = _fitting(parts, room)
     if not all(part in shown for part in states):  # a sign says that these are not all
-        more = _Piece([(view.glyphs.ellipsis, MUTED)], 0)
+        more = _Piece([("…", MUTED)], 0)
         shown = [*_fitting(parts, room - _width([more])), more]
 
     return _between(_joined(shown), right, width)

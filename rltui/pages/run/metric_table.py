@@ -132,7 +132,7 @@ def row_names(rows: Sequence[Row], columns: MetricColumns, view: View) -> tuple[
     if columns.unit and any(cell_width(t) > columns.name for t in titles):
         units = [unit_words(r, columns, view) for r in rows]
         titles = short_titles(titles, [u if cell_width(u) <= columns.unit else "" for u in units])
-    return distinct(titles, columns.name, view.glyphs.ellipsis)
+    return distinct(titles, columns.name)
 
 
 def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ def _row_line(
     token = LEVEL_TOKEN[row.level]
     line: Line = [(f"{glyphs.badge(row.level)} ", style(token, bold=alarm))]
     look = style(Token.STRONG, bold=cursor) if alarm or cursor else TEXT
-    line.append(column(glyphs.text(name), columns.name + 1, look, ellipsis=glyphs.ellipsis))
+    line.append(column(glyphs.text(name), columns.name + 1, look))
     value = numbers.aligned(row.value)
     nonfinite = "NaN" in value or "Inf" in value
     look = style(Token.BAD if nonfinite and row.level < Level.WATCH else token, bold=True)
@@ -190,14 +190,14 @@ def _row_line(
 
     if columns.unit:
         unit = unit_words(row, columns, view)
-        line.append(column(unit, columns.unit + 1, MUTED, ellipsis=glyphs.ellipsis))
+        line.append(column(unit, columns.unit + 1, MUTED))
     if columns.change:
         line.append(column(_change(run, row, columns, view), columns.change + 1, MUTED))
     if columns.spark:
         judged = bool(row.judgement.rules) or row.level is not Level.UNKNOWN
         line.extend(spark_line(run, row.tag, columns.spark, view, judged=judged))
     if columns.healthy:
-        healthy = pad(healthy_words(row, columns, view), columns.healthy, ellipsis=glyphs.ellipsis)
+        healthy = pad(healthy_words(row, columns, view), columns.healthy)
         line.append((" " + healthy, MUTED))
 
     return line
@@ -251,7 +251,7 @@ def section_line(
         right = [(" " + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
     room = width - line_width(line) - line_width(right)
     if room < 0:
-        return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+        return fit_line(line, width)
 
     return [*line, (rule * room, RULE), *right]
 
@@ -302,7 +302,7 @@ def row_entries(
             line = row_line(run, row, columns, view, cursor=cursor, name=name)
             if row.tag in view.shared:  # the sign of the row stands between badge and name
                 (badge, look), (title, title_look) = line[:2]
-                title = pad(title.rstrip(), columns.name - 1, ellipsis=view.glyphs.ellipsis)
+                title = pad(title.rstrip(), columns.name - 1)
                 sign = (slot_sign(view.shared.index(row.tag)), ACCENT)
                 line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
             return [with_margin(line, columns.width, margin, view, cursor=cursor)]

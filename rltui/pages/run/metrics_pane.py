@@ -300,7 +300,7 @@ def below_lines(
 
 def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     """Findings, statistics and meaning of a row."""
-    info, words, inner, ellipsis = run.infos[tag], view.glyphs.text, width - 2, view.glyphs.ellipsis
+    info, words, inner = run.infos[tag], view.glyphs.text, width - 2
     lines: list[Line] = [[("  ", TEXT), *heading(words(info.title), width, view, info.tag)]]
     for finding in run.report.findings if run.report else ():
         if finding.tag == tag:
@@ -308,9 +308,9 @@ def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
     facts = statistics_in_line(run, tag, view, WHOLE_RUN)
     lines += [[], [("  ", TEXT), *fact_line(facts, inner)]]
     if info.meaning:
-        lines += [[], *paragraph(words(info.meaning), inner, indent=2, ellipsis=ellipsis)]
+        lines += [[], *paragraph(words(info.meaning), inner, indent=2)]
 
-    return [fit_line(x, width + 2, ellipsis=ellipsis) for x in lines]
+    return [fit_line(x, width + 2) for x in lines]
 
 
 def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
@@ -349,14 +349,14 @@ def _load_line(load: Load, scale: tuple[float, float], width: int, view: View) -
     bar[middle] = glyphs.text("●")
     excess = f"{numbers.percent(load.excess, whole=True)} above mean" if load.excess > 0 else ""
     line: Line = [
-        column(glyphs.text(load.title), _NAME, TEXT, ellipsis=glyphs.ellipsis),
+        column(glyphs.text(load.title), _NAME, TEXT),
         (f"{numbers.short(load.low):>{_END}} ", STRONG),
         ("".join(bar), style(Token.SERIES)),
         (f" {numbers.short(load.high):<{_END}}", STRONG),
         (f" {excess}", MUTED),
     ]
 
-    return fit_line(line, width, ellipsis=glyphs.ellipsis)
+    return fit_line(line, width)
 
 
 def _wait_line(run: RunView, load: Load, width: int, view: View) -> Line:
@@ -370,4 +370,4 @@ def _wait_line(run: RunView, load: Load, width: int, view: View) -> Line:
         if sum(cell_width(t) for t, _ in line) + cell_width(tail) <= width:
             line.append((tail, MUTED))
 
-    return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+    return fit_line(line, width)

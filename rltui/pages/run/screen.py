@@ -12,16 +12,17 @@ from rltui.core.batch import RunKey
 from rltui.facts.findings import finding_rows
 from rltui.facts.metrics import FINDINGS as FINDINGS_TAB
 from rltui.facts.metrics import OVERVIEW, TAB_BY_ID, tabs_of
+from rltui.facts.sentences import finding_text, metric_text
 from rltui.facts.timing import anatomy
 from rltui.health.model import MutedFinding
-from rltui.pages.findings.findings_list import row_of, tag_at
-from rltui.pages.findings.findings_pane import FindingsPane
+from rltui.pages.findings.findings_pane import FindingsPane, row_of, tag_at
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
 from rltui.pages.run.grid import Grid
 from rltui.pages.run.metrics_pane import Arrangement, MetricsPane
 from rltui.pages.timing.pane import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
+from rltui.tui import later
 from rltui.tui.chart_options import NO_METRIC, stepped
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
 from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
@@ -309,11 +310,9 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def open_metric(self, tab: str, tag: str, step: int | None = None) -> None:
         """Show the large chart of a row, with the crosshair at ``step``."""
-        from rltui.pages.metric.screen import MetricScreen  # imported when it is shown
-
         screen, run = self._metric, self.run
         if screen is None:
-            screen = self._metric = MetricScreen(self.session, run)
+            screen = self._metric = later.MetricScreen(self.session, run)
             self.shell.install_screen(screen, "metric")
         screen.choose(run, tab, tag, self.status.filter, step)
         if self.shell.screen is self:  # a second click may come before the first has opened it
@@ -393,16 +392,12 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
 
     def action_explain(self) -> None:
         """What the metric or finding at the cursor means."""
-        # Imported when it is shown.
-        from rltui.pages.metric.lines import explain_finding, explain_tag
-        from rltui.tui.overlay import ExplainScreen  # imported when it is shown
-
         run, tag = self.run, self.tag
         if tag is None and self.tab == FINDINGS_TAB:
             row = row_of(run, self.items.cursor)
             if row is not None:
                 about = row.finding
-                shown = ExplainScreen(lambda v, w: explain_finding(run, about, v, w))
+                shown = later.ExplainScreen(lambda v, w: later.explain_finding(run, about, v, w))
                 self.shell.push_screen(shown)
                 return
             found = tag_at(run, self.items.cursor)
@@ -410,12 +405,10 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         if tag is None:
             self.shell.say("nothing to explain at the cursor")
             return
-        shown = ExplainScreen(lambda v, w: explain_tag(run, tag, v, w))
+        shown = later.ExplainScreen(lambda v, w: later.explain_tag(run, tag, v, w))
         self.shell.push_screen(shown)
 
     def copied_text(self) -> str:
-        from rltui.facts.sentences import finding_text, metric_text  # imported when it is shown
-
         if self.tag is not None:
             return metric_text(self.run, self.tag)
         row = row_of(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None

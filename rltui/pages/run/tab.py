@@ -47,6 +47,7 @@ from rltui.pages.metric.metric_chart import Zoom, chart_lines
 from rltui.pages.run.metric_table import columns_of, fitted, section_entries
 from rltui.pages.timing.pane import step_line
 from rltui.session import RunView
+from rltui.tui import later
 
 #: Width of the list pane at screens of at least 150 and 110 cells: eyes do not jump over holes.
 _LIST_WIDE, _LIST_MEDIUM = 92, 69
@@ -171,9 +172,7 @@ def _below_overview(run: RunView, view: View, width: int, height: int) -> list[L
         lines += [[], *moved]
     story = worst_story(run)
     if story is not None and (room := height - len(lines) - 1) >= 6:
-        from rltui.pages.findings.findings_detail import check_table  # imported when it is shown
-
-        lines += [[], *check_table(run, story, view, width)[:room]]
+        lines += [[], *later.check_table(run, story, view, width)[:room]]
     if happened := event_lines(run, view, width, height - len(lines) - 1):
         lines += [[], *happened]
 
@@ -275,9 +274,7 @@ def side_lines(
 def _linked(run: RunView, tag: str) -> list[str]:
     """The two tags that move with a tag most clearly; none for the first paint, which does not wait
     for it: before there is a verdict."""
-    from rltui.pages.metric.lines import related  # imported when it is shown
-
-    found = related(run, tag) if run.report is not None else ()
+    found = later.related(run, tag) if run.report is not None else ()
     return [r.tag for r in found if r.is_linked][:2]
 
 
@@ -360,9 +357,9 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
 
     line, spots = _label_line([(t.id, labels[t.id]) for t in shown], gap, left)
     if len(shown) < len(tabs):
-        line.append((f" {view.glyphs.ellipsis}", MUTED))
+        line.append((" …", MUTED))
 
-    return fit_line(line, width, ellipsis=view.glyphs.ellipsis), spots
+    return fit_line(line, width), spots
 
 
 def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:

@@ -130,7 +130,7 @@ class RunRows:
         all_of = everyone or Names.of(listed)
         state = 2 + all_of.state_cells
         self._columns = _RunColumns(width, all_of.cells, bool(view.marked), state, all_of.own_cells)
-        self._names = _short_names(all_of.names, self._columns.name - 1, view.glyphs.ellipsis)
+        self._names = _short_names(all_of.names, self._columns.name - 1)
 
     def head(self) -> Line:
         """The column heads, set into a rule."""
@@ -211,15 +211,15 @@ class RunRows:
 
 
 @lru_cache(maxsize=4)
-def _short_names(names: tuple[str, ...], width: int, ellipsis: str) -> Mapping[str, str]:
+def _short_names(names: tuple[str, ...], width: int) -> Mapping[str, str]:
     """What stands for each name in a column."""
-    return dict(zip(names, distinct(names, width, ellipsis), strict=True))
+    return dict(zip(names, distinct(names, width), strict=True))
 
 
 def _line(run: RunView, name: str, columns: _RunColumns, view: View, here: bool) -> Line:
     """Mark, badge, name, framework, state, step, age and headline of a run."""
     glyphs, level, progress = view.glyphs, run.verdict.level, run.progress
-    alarm, ellipsis = level >= Level.WATCH, glyphs.ellipsis
+    alarm = level >= Level.WATCH
     slot, line = slot_of(view.marked, run), list[Span]()
 
     if columns.mark:
@@ -229,9 +229,9 @@ def _line(run: RunView, name: str, columns: _RunColumns, view: View, here: bool)
 
     if columns.framework:
         text = glyphs.text(_framework(run))
-        line.append(column(text, columns.framework, MUTED, ellipsis=ellipsis))
+        line.append(column(text, columns.framework, MUTED))
     if columns.state:
-        line += fit_line(state_spans(run, view), columns.state - 1, ellipsis=ellipsis)
+        line += fit_line(state_spans(run, view), columns.state - 1)
         line.append((" ", TEXT))
     if columns.step:
         last = progress.last_step if progress else None
@@ -262,7 +262,7 @@ def _headline(run: RunView, columns: _RunColumns, view: View) -> Line:
     if columns.title:
         title, blank = view.glyphs.text(run.infos[tag].title), len(value) - len(value.lstrip())
         cells = columns.title + blank  # a long title reaches up to the value
-        line.append(column(title, cells, MUTED, ellipsis=view.glyphs.ellipsis))
+        line.append(column(title, cells, MUTED))
         value = value[blank:]
     line.append((value, STRONG))
     if columns.spark:
@@ -285,7 +285,7 @@ def _second_line(run: RunView, view: View, width: int, share: float | None) -> L
     if line and troubles:
         count = trouble_count(troubles, view.glyphs, short=width < _WORST_AND_COUNT)
         room = min(max(0, width - line_width([count]) - 3), line_width(line))
-        return [*fit_line(line, room, ellipsis=view.glyphs.ellipsis), ("   ", TEXT), count]
+        return [*fit_line(line, room), ("   ", TEXT), count]
     if troubles:
         return trouble_line(troubles, width, view.glyphs)
     if not line and not run.infos:
@@ -434,7 +434,7 @@ def preview_lines(run: RunView, view: View, width: int, height: int) -> list[Lin
     lines = side_by_side(findings_pane(run, left, body, view), charts, left, _GAP, body)
 
     note, glyphs, room = "Enter opens it", view.glyphs, width - 3
-    name = fit(glyphs.text(run.name), room - len(note) - 2, ellipsis=glyphs.ellipsis)
+    name = fit(glyphs.text(run.name), room - len(note) - 2)
     rule = glyphs.rule * max(0, room - cell_width(name) - len(note) - 2)
     title: Line = [(name, TITLE), (f" {rule} ", RULE), (note, MUTED)]
 

@@ -10,11 +10,13 @@ from rltui.core.batch import RunKey
 from rltui.draw.line import Entry, Line, Token, fit_line, heights_of, style, with_ground
 from rltui.facts.groups import toggled
 from rltui.facts.runs import ListedRun, ListedRuns
+from rltui.facts.sentences import run_text
 from rltui.pages.run.chart_screen import SessionApp, Then
 from rltui.pages.run.header import runs_header
 from rltui.pages.run.screen import RunScreen
 from rltui.pages.runs.lines import RunRows, preview_height, preview_lines, tiny_lines, waiting_lines
 from rltui.session import RunView, Session
+from rltui.tui import later
 from rltui.tui.keys import RUNS
 from rltui.tui.screen import LEAST, NO_WAY_BACK, ListScreen, compare
 from rltui.tui.widgets.line_list import LineList
@@ -227,15 +229,11 @@ class RunsScreen(ListScreen, places=(RUNS,)):
 
     def action_hyperparameters(self) -> None:
         """Show the hyperparameters of the run at the cursor."""
-        from rltui.pages.hyperparameters import HyperparametersScreen  # imported when it is shown
-
         run = self._run_at_cursor
         if run is not None:
-            self.shell.push_screen(HyperparametersScreen(self._session, run))
+            self.shell.push_screen(later.HyperparametersScreen(self._session, run))
 
     def copied_text(self) -> str:
-        from rltui.facts.sentences import run_text  # imported when it is shown
-
         run = self._run_at_cursor
         return "" if run is None else run_text(run)
 

@@ -162,7 +162,7 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
             break
         line.append((text, MUTED if slowed else TEXT))
 
-    return fit_line(line, width, ellipsis=view.glyphs.ellipsis)
+    return fit_line(line, width)
 
 
 # -- the list --------------------------------------------------------------------------------

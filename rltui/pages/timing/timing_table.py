@@ -185,7 +185,7 @@ def stage_line(
     line: Line = [_swatch(row.colour, view), (f"{badge} ", alarm or style(token))]
     look = style(Token.STRONG, bold=cursor) if alarm or cursor else MUTED if row.depth else TEXT
     name = glyphs.text("  " * row.depth + row.title)
-    line.append(column(name, columns.name + 1, look, ellipsis=glyphs.ellipsis))
+    line.append(column(name, columns.name + 1, look))
     line.append((numbers.aligned(cost.now) + " ", alarm or STRONG))
     share = numbers.percent(_or_none(row.share), whole=True)
     line.append(column(share + "  ", _SHARE + 1, TEXT, right=True))
@@ -195,7 +195,7 @@ def stage_line(
     if columns.drift:
         factor = glyphs.text(numbers.factor(_or_none(cost.drift)))
         look = alarm or (STRONG if _is_material(cost.drift) else MUTED)
-        line.append(column(factor, columns.drift + 1, look, ellipsis=glyphs.ellipsis))
+        line.append(column(factor, columns.drift + 1, look))
     if columns.per_token:
         line.append((_per_token(*row.per_token).ljust(columns.per_token + 1), MUTED))
     if columns.spark and row.tag is not None:

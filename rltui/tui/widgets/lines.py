@@ -129,7 +129,7 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         def finished(drawn: Line) -> Line:
             if glyphs.ascii:
                 drawn = [(ascii_text(text), look) for text, look in drawn]
-            line = fit_line(drawn, cells, ellipsis=glyphs.ellipsis)
+            line = fit_line(drawn, cells)
             if width != cells:
                 line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
             return line if self.GROUND is None else with_ground(line, self.GROUND)

@@ -14,7 +14,6 @@ from rltui.core.text import cell_width, clean, fit, pad
 from rltui.draw.line import ACCENT, MUTED, Line, Token, with_ground
 from rltui.tui.command_history import CommandHistory, Completion, matching
 from rltui.tui.keys import filter_line
-from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import Lines
 
 #: Longer texts are cut: nobody types them.
@@ -119,9 +118,9 @@ class Status(Horizontal):
         return "  ".join(x for x in words if x) + " "
 
     def _hint(self, width: int, _: int) -> list[Line]:
-        text, ellipsis = self._hint_text(), shell_of(self).view.glyphs.ellipsis
+        text = self._hint_text()
         if cell_width(text) > width:
-            text = fit(text, width - 1, ellipsis=ellipsis) + " "
+            text = fit(text, width - 1) + " "
         line: Line = [(pad(text, width, right=True), MUTED)]
         return [with_ground(line, Token.SEL)]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
-from rltui.core.errors import UnreachableError, VanishedError
+from rltui.core.errors import UnreachableError
 from rltui.core.level import Level
 from rltui.remote.ray import node_reader
 from rltui.remote.ray.driver import ClockOffset, Driver
@@ -28,13 +27,6 @@ def test_the_node_is_in_the_name_and_the_path(cluster: SimulatedCluster) -> None
     path = watcher.run("n1/a").path
     assert isinstance(path, RemotePath)
     assert str(path).startswith("ray://auto/n1:/")
-
-
-def test_rows_that_are_appended_arrive(cluster: SimulatedCluster) -> None:
-    with watching(cluster) as watcher:
-        watcher.until(FOUND)
-        log(cluster.roots["n2"], "c", 5, first=10)
-        watcher.until({**FOUND, "n2/c": 15})
 
 
 def test_one_directory_on_two_nodes_is_read_once(tmp_path: Path) -> None:
@@ -65,14 +57,6 @@ def test_a_node_that_leaves_keeps_its_runs_and_may_come_back(cluster: SimulatedC
         watcher.until({**FOUND, "n2/a": 17})
         assert notes[-1].level is Level.OK
         assert all(n.level is Level.OK for n in watcher.places.notes)
-
-
-def test_a_node_that_joins_is_read(cluster: SimulatedCluster, tmp_path: Path) -> None:
-    with watching(cluster) as watcher:
-        watcher.until(FOUND)
-        log(tmp_path / "n3", "a", 4)
-        cluster.roots["n3"] = tmp_path / "n3"
-        watcher.until({**FOUND, "n3/a": 4})
 
 
 def test_two_nodes_of_one_name_differ(cluster: SimulatedCluster) -> None:
@@ -180,15 +164,6 @@ def test_only_chosen_runs_are_read(cluster: SimulatedCluster) -> None:
     assert asked.questions == [frozenset(FOUND)], "names depend on all runs"
 
 
-def test_a_run_that_appears_is_read_if_it_is_chosen(cluster: SimulatedCluster) -> None:
-    with watching(cluster, choose=Asked("/a")) as watcher:
-        watcher.until({"n1/a": 10, "n2/a": 10})
-        log(cluster.roots["n1"], "x/a", 3)
-        log(cluster.roots["n1"], "x/b", 3)
-        watcher.until({"n1/a": 10, "n2/a": 10, "n1/x/a": 3})
-        watcher.until_true(lambda: watcher.places.run_count == 3)
-
-
 def test_a_run_that_is_chosen_later_is_read(cluster: SimulatedCluster) -> None:
     asked = Asked("/a")
     with watching(cluster, choose=asked) as watcher:
@@ -257,19 +232,6 @@ def test_the_points_are_the_same(cluster: SimulatedCluster, follow: bool) -> Non
             watcher.until({**FOUND, "n1/a": 30_015})
 
 
-def test_an_actor_that_dies_meanwhile_is_no_end_of_waiting(cluster: SimulatedCluster) -> None:
-    with watching(cluster) as watcher:
-        watcher.until(FOUND)
-        for actor in cluster.actors:
-            cluster.kill(actor)
-        with suppress(UnreachableError):  # unless it is asked for when another one has begun
-            list(watcher.again("n1/a"))
-        log(cluster.roots["n1"], "b", 1, first=10)
-        watcher.until({**FOUND, "n1/b": 11})  # it reads again
-        watcher.reload("n1/a")
-        assert len(values(watcher)) == 10
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_reading_again_loses_nothing_whoever_dies(cluster: SimulatedCluster, seed: int) -> None:
     log(cluster.roots["n1"], "a", 200, first=10)
@@ -294,22 +256,6 @@ def reloaded(watcher: Watcher) -> bool:
         watcher.driver.step()
         return False
     return True
-
-
-def test_what_its_files_no_longer_hold_is_said(cluster: SimulatedCluster) -> None:
-    with watching(cluster, follow=False) as watcher:
-        watcher.until_ended()
-        (cluster.roots["n1"] / "runs/a/metrics.jsonl").write_text("")
-        with pytest.raises(VanishedError):
-            list(watcher.again("n1/a"))
-
-
-def test_the_store_of_a_tracker_cannot_be_read_again(cluster: SimulatedCluster) -> None:
-    with watching(cluster, follow=False) as watcher:
-        watcher.until_ended()
-        sources = watcher.run("n1/a").files.sources.items()
-        tracked = {p: s._replace(format="mlflow") for p, s in sources}
-        assert watcher.places.wanted(tracked, ()) is None
 
 
 # -- clocks -------------------------------------------------------------------------------------

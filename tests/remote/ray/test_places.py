@@ -9,11 +9,12 @@ import pytest
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import UsageError
-from rltui.core.level import Level
 from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray import reader
-from rltui.remote.ray.message import Assigned, NewPlace, Node, NodeFacts, NodeTrouble, Place
+from rltui.remote.ray.message import Node, NodeFacts, NodeTrouble, Place, ToPlace, Wanted
+from rltui.remote.ray.node_reader import NodeReader, _mount_of, expanded, place_at
 from rltui.remote.ray.places import PlacePaths, Places
+from rltui.version import __version__
 
 WORKER = f"worker-{'ab12' * 14}-01000000-4711"
 
@@ -50,19 +51,6 @@ def places_of(*messages: object) -> Places:
     return places
 
 
-def test_trouble_of_nodes_and_directories_is_noted() -> None:
-    left = "n1 has left the cluster"
-    places = places_of(NewPlace(a_place(), "n1"), Assigned(0, "7"), Assigned(0, "", left))
-    places.receive(NodeTrouble("n2", "its reader ended"))
-    assert [n.message for n in places.notes] == ["its reader ended", left]
-    assert places.unread == {0}
-    places.receive(NodeTrouble("n2", ""))
-    places.receive(NodeTrouble("never seen", ""))
-    assert [n.level for n in places.notes] == [Level.OK, Level.WATCH]
-    places.receive(Assigned(0, "8"))
-    assert not places.unread
-
-
 @pytest.mark.parametrize(
     ("least", "most", "said"),
     [
@@ -86,3 +74,63 @@ def test_without_ray_one_line_says_what_is_missing(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(reader, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"needs ray: .* 'ray\[client\]'"):
         open_reader([parse_logdir("ray:///x")], ReaderOptions())
+
+
+# -- which directories on several nodes are the same -----------------------------------------
+
+MOUNTS = r"""
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+40 22 0:52 /team/a /mnt/my\040logs rw shared:9 - nfs4 server:/export rw,vers=4.2
+41 22 0:53 / /mnt/s3 rw - fuse.s3fs s3fs rw
+garbage
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/home/x", ("ext4", "/dev/sda1", "/home/x")),
+        ("/mnt/my logs/run", ("nfs4", "server:/export", "/team/a/run")),
+        ("/mnt/s3/run", ("fuse.s3fs", "s3fs", "/run")),
+        ("/mnt/s3x", ("ext4", "/dev/sda1", "/mnt/s3x")),
+    ],
+    ids=["root", "nfs", "fuse", "similar"],
+)
+def test_the_file_system_of_a_path(path: str, found: tuple[str, str, str], tmp_path: Path) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(MOUNTS)
+    assert _mount_of(Path(path), mounts) == found
+
+
+def test_a_place_has_one_identity_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "link").symlink_to("a")
+    one, link, other = (place_at(0, tmp_path / n) for n in ("a", "link", "b"))
+    assert one.key == link.key
+    assert one.key != other.key
+    assert one.key != place_at(1, tmp_path / "a").key
+
+
+def test_variables_stand_for_what_they_are_on_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGS", "/scratch/7")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert expanded("/$LOGS/runs") == Path("/scratch/7/runs")
+    assert expanded("~/runs") == Path("/home/me/runs")
+    assert expanded("/data") == Path("/data")
+    assert expanded("/$UNKNOWN/x") == Path("/$UNKNOWN/x")
+
+
+def test_a_place_that_is_not_read_here_is_no_error() -> None:
+    reader = NodeReader(Wanted(("/none",), __version__))
+    assert reader.handle(ToPlace(0, 3, b"garbage")) is None
+    assert not reader.fetch_news(0.0, looks=False).news
+
+
+def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to("round")
+    (tmp_path / "runs").mkdir()
+    paths = f"{tmp_path}/round", "/~nobody-has-this-name/runs", f"{tmp_path}/runs"
+    fetched = NodeReader(Wanted(paths, __version__)).fetch_news(0.0, looks=True)
+    assert fetched.places is not None
+    assert [place.logdir for place in fetched.places] == [2]

@@ -17,6 +17,7 @@ from rltui.remote.rereading import Rereading
 from rltui.sources.follow.schedule import Choose, Intervals
 from rltui.store import RunData, Store
 from rltui.version import __version__
+from tests.builders import append_rows
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 
 READS = Wanted(("/runs",), __version__)
@@ -27,10 +28,7 @@ _PATIENCE_S = 20.0
 
 def log(root: Path, run: str, rows: int, first: int = 0) -> None:
     """Append rows to the log of a run."""
-    directory = root / "runs" / run
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "metrics.jsonl").open("a") as file:
-        file.writelines(f'{{"step": {s}, "loss": {s}.5}}\n' for s in range(first, first + rows))
+    append_rows(root / "runs" / run / "metrics.jsonl", rows, first)
 
 
 class Watcher:

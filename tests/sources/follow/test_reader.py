@@ -135,9 +135,6 @@ def until(true: Callable[[], bool]) -> None:
     raise AssertionError("it did not happen")
 
 
-Start = Callable[[Reader], Reader]
-
-
 def test_finds_new_runs_and_files(tmp_path: Path, started: Start) -> None:
     reader = started(Reader([tmp_path], watch=FAST))
     write(tmp_path / "deep" / "run" / "x.tfevents.1", range(1, 3))
@@ -146,6 +143,9 @@ def test_finds_new_runs_and_files(tmp_path: Path, started: Start) -> None:
     write(tmp_path / "deep" / "run" / "x.tfevents.2", range(3, 5))
     found = collect(reader, lambda b: len(steps(b)) == 2)
     assert found[0].source.order == 1
+
+
+Start = Callable[[Reader], Reader]
 
 
 def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
@@ -203,28 +203,6 @@ def test_a_logdir_that_vanishes_is_noted(tmp_path: Path, started: Start) -> None
     write(logdir / "y.tfevents.1", range(3, 4))
     collect(reader, lambda b: steps(b) == [3])
     assert reader.state.notes == (Note(logdir, None, Level.OK, "is back"),)
-
-
-def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
-    """Checkpoints and files that are no logs cause no walk; others one walk in a while."""
-    slow = Intervals(0.01, 0.01, 1000.0, inotify=True)
-    write(tmp_path / "run" / "x.tfevents.1", range(1, 3))
-    reader = started(Reader([tmp_path], watch=slow))
-    assert reader.loop.listening.wait(LONG)
-    for number in range(50):
-        (tmp_path / "run" / f"checkpoint-{number}").mkdir()
-        (tmp_path / "run" / f"{number}.pt").touch()
-        (tmp_path / "run" / f"checkpoint-{number}" / "x.jsonl").touch()
-    write(tmp_path / "run" / "x.tfevents.1", range(3, 4))
-    collect(reader, lambda b: 3 in steps(b))
-    assert reader.search.walks == 1
-    if not reader.loop.watches:
-        pytest.skip("no inotify here")
-    for number in range(50):
-        (tmp_path / "run" / f"part-{number}").mkdir()
-    write(tmp_path / "run" / "part-7" / "x.tfevents.1", range(9, 10))
-    collect(reader, lambda b: 9 in steps(b))
-    assert reader.search.walks <= 3
 
 
 def test_live_files_are_followed_while_much_is_read(

@@ -70,22 +70,6 @@ def test_what_is_no_log_is_reported(pipe: Pipe) -> None:
     assert [n.message for n in last.notes] == ["no rows of metrics came through it"]
 
 
-def test_much_noise_before_the_first_row(pipe: Pipe) -> None:
-    reader = Reader([PIPE], pipe=pipe.out)
-    reader.start()
-    noise = b"Loading checkpoint shards from a place far away\n" * 1000
-    for _ in range(150):  # more than is kept
-        pipe.write(noise)
-    pipe.write(console(9))
-    pipe.close()
-    found: list[Batch] = []
-    while not reader.ended:
-        reader.wait(5)
-        found += reader.drain()
-    reader.stop()
-    assert steps(found + reader.drain()) == list(range(1, 10))
-
-
 def test_live_rows_arrive_as_they_are_written(pipe: Pipe) -> None:
     reader = Reader([PIPE], pipe=pipe.out)
     reader.start()

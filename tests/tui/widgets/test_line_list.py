@@ -156,14 +156,6 @@ async def test_a_scroll_bar_appears_only_when_it_is_needed() -> None:
         assert len(hand.lines[0]) == 20
 
 
-async def test_what_is_in_view() -> None:
-    async with a_list(["#1", "a", "b", "c", "d", "e", "f"]) as hand:
-        assert hand.app.list.in_view == (0, 4)
-        hand.app.list.move_to_end(True)
-        await hand.settle()
-        assert hand.app.list.in_view == (1, 6)
-
-
 async def test_only_lines_that_changed_are_repainted() -> None:
     async with a_list(["a", "b", "c"]) as hand:
         asked: list[tuple[object, ...]] = []
