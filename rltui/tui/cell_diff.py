@@ -16,18 +16,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from rich.segment import Segment
-from textual import events
+from textual import _compositor as compositor
+from textual import events, on
 from textual.app import App
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
 
 from rltui.tui.terminal_cells import TerminalCells, UnknownContentError
-
-try:
-    from textual import _compositor as compositor
-except ImportError:  # another Textual, which paints as it likes
-    compositor = None  # type: ignore[assignment]
 
 Result = TypeVar("Result")
 
@@ -53,13 +50,6 @@ class CellDiffApp(App[Result]):
         if driver is not None:
             driver.write(sequence)
 
-    def screen_rows(self) -> list[list[Segment]]:
-        """The screen as it is drawn, row by row; empty where this Textual does not say."""
-        try:
-            return [list(strip) for strip in self.screen._compositor.render_strips(self.size)]
-        except (AttributeError, TypeError):
-            return []
-
     def on_mount(self) -> None:
         """Coming back from ctrl+z finds an empty screen."""
         self.app_resume_signal.subscribe(self, lambda _: self.repaint_terminal())
@@ -82,13 +72,14 @@ class CellDiffApp(App[Result]):
         if renderable is None or getattr(self, "_batch_count", False):
             super()._display(screen, renderable)  # writes nothing
             return
+        moved_to = self.screen.outer_size.clamp_offset(self.cursor_position)
         try:
             text = self._difference(renderable)
         except (AttributeError, TypeError, UnknownContentError):
             text = None
         if text is None:
             self._forget_terminal()
-        elif text == "" and not self._cursor_moved():
+        elif text == "" and moved_to == getattr(self, "_previous_cursor_position", None):
             self.post_display_hook()
             return
         else:  # Textual writes it as its own, with the cursor put in its place
@@ -111,10 +102,32 @@ class CellDiffApp(App[Result]):
             return cells.show(_chops_rows(update))
         return None
 
-    def _cursor_moved(self) -> bool:
-        """Whether the cursor of an input belongs elsewhere than where it was left."""
-        wanted = self.screen.outer_size.clamp_offset(self.cursor_position)
-        return wanted != getattr(self, "_previous_cursor_position", None)
+
+class OnceScreen(Screen[Result]):
+    """A screen that is laid out and painted once for each change: Textual does both again for
+    each widget that asks a bit later."""
+
+    _styled_for: str | None = None
+
+    @on(events.ScreenResume)
+    def _restyle(self, event: events.ScreenResume) -> None:
+        """Apply styles anew only for another theme: that takes as long as to paint."""
+        event.refresh_styles = self._styled_for not in (None, self.app.theme)
+        self._styled_for = self.app.theme
+
+    def _compositor_refresh(self) -> None:
+        if self is self.app.screen:  # with widgets that changed while the screen was laid out
+            late = {w for w in self._compositor.visible_widgets if w._repaint_required}
+            for widget in late:
+                widget._repaint_required = False
+            self._compositor.update_widgets(late)
+        super()._compositor_refresh()
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        asked = {w for w in self.walk_children(Widget) if w._layout_required}
+        super()._refresh_layout(size, scroll)
+        for widget in self._compositor.visible_widgets.keys() - asked:
+            widget._layout_required = False  # its size changed, which moves no other widget
 
 
 def _layout_rows(update: compositor.LayoutUpdate) -> _Rows:

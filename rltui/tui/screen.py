@@ -12,7 +12,7 @@ from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
-from textual.screen import Screen
+from textual.widget import Widget
 
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
@@ -20,6 +20,7 @@ from rltui.core.level import choose
 from rltui.draw.line import Line
 from rltui.session import RunView, Session
 from rltui.tui import later
+from rltui.tui.cell_diff import OnceScreen
 from rltui.tui.keys import (
     KEYS,
     METHOD_PLACES,
@@ -74,7 +75,7 @@ def compare(shell: ShellApp[Any], session: Session, run: RunView) -> None:
     shell.say("compared with no run" if wanted is None else f"compared with {wanted.name}")
 
 
-class ShellScreen(Screen[Result], inherit_bindings=False):
+class ShellScreen(OnceScreen[Result], inherit_bindings=False):
     """A screen of rltui. ``places`` are its ids in the table of keys."""
 
     DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
@@ -129,6 +130,8 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             with self.shell.walled(NOT_SHOWN):
                 self.refresh_facts()
                 self.update()
+            for widget in self.walk_children(Widget):
+                widget._check_refresh()  # at once: else the screen is painted before they ask
 
     on_mount = on_screen_resume = on_resize = on_news
 
@@ -244,8 +247,9 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         return None
 
     def _write(self, name: str, *, over: bool) -> None:
-        shell, rows = self.shell, self.shell.screen_rows()
-        if rows and self.status.display:  # which may still show the line of the command
+        shell, strips = self.shell, self._compositor.render_strips(self.size)
+        rows = [list(strip) for strip in strips]
+        if self.status.display:  # which may still show the line of the command
             rows[-1] = shell.palette.segments(self.status.line(self.size.width))
         try:
             done = later.write_screen(shell, rows, name, self.charted(), over=over)

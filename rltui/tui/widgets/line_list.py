@@ -64,11 +64,6 @@ class LineList(LinePainter, Generic[Id], can_focus=False, inherit_bindings=False
         return self.scrollable_content_region.width
 
     @property
-    def ids(self) -> list[Id]:
-        """The items in order."""
-        return list(self._places)
-
-    @property
     def in_view(self) -> tuple[int, int]:
         """First and one-past-last item in sight."""
         top = self.scroll_offset.y

@@ -39,8 +39,6 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         """Rows of the widget that were painted in full since it was hidden."""
         self._painted_for: Size | None = None
         """The size of the widget when these lines were drawn."""
-        self._finished_for: object = None
-        """Glyphs and width for which the painted lines were finished."""
         self._palette: Palette | None = None
 
     @property
@@ -69,15 +67,12 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
             if self.display:  # Textual may have painted what was valid before a change of size
                 self.refresh()
             return
-        cells = self.cells
-        finished_for = shell_of(self).view.glyphs, cells
-        same, finished = finished_for == self._finished_for, self._finisher()
-        self._finished_for, changed = finished_for, []
+        cells, changed = self.cells, []
         for y, (drawn, old, _) in list(self._painted.items()):
             line = self.line_of(y)
-            if same and line == drawn:
+            if line == drawn:
                 continue  # to finish a line takes ten times as long as to compare it
-            new = finished(line)
+            new = self._finished(line)
             if new is not old and new != old:
                 self._painted[y] = line, new, None
                 start, end = _span(old, new)
@@ -108,33 +103,29 @@ class LinePainter(ScrollView, can_focus=False, inherit_bindings=False):
         if palette is not self._palette:
             self._palette = palette
             self._painted.clear()
-        width, finished, found = self.size.width, self._finisher(), []
+        width, found = self.size.width, []
         if crop.width >= width:
             self._rows_seen.update(range(crop.y, crop.bottom))
         for y in range(crop.y, crop.bottom):
             drawn, line, strip = self._painted.get(y) or (None, None, None)
             if drawn is None or line is None:
                 drawn = self.line_of(y)
-                line = finished(drawn)
+                line = self._finished(drawn)
             if strip is None:
                 strip = Strip(palette.segments(line), width)
                 self._painted[y] = drawn, line, strip
             found.append(strip.crop(crop.x, crop.right))
         return found
 
-    def _finisher(self) -> Callable[[Line], Line]:
-        """Makes lines as wide as the widget, in the characters that may be printed."""
+    def _finished(self, drawn: Line) -> Line:
+        """A line as wide as the widget, in the characters that may be printed."""
         glyphs, cells, width = shell_of(self).view.glyphs, self.cells, self.size.width
-
-        def finished(drawn: Line) -> Line:
-            if glyphs.ascii:
-                drawn = [(ascii_text(text), look) for text, look in drawn]
-            line = fit_line(drawn, cells)
-            if width != cells:
-                line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
-            return line if self.GROUND is None else with_ground(line, self.GROUND)
-
-        return finished
+        if glyphs.ascii:
+            drawn = [(ascii_text(text), look) for text, look in drawn]
+        line = fit_line(drawn, cells)
+        if width != cells:
+            line = [*line, (" " * (width - cells), TEXT)]  # the place of the scroll bar
+        return line if self.GROUND is None else with_ground(line, self.GROUND)
 
     def on_resize(self, _: events.Resize) -> None:
         self._check_size()
