@@ -128,8 +128,9 @@ class DescribedDialect(Dialect):
 
         own = known.own
         if known.kind == "row" and own.steps == _OWN_STEP:
-            wall = wall_time(text) if b":" in text else math.nan
-            return self._add(int(found["step"]), self._values(known, found, text), wall)
+            pairs = self._values(known, found, text)
+            return self._add(int(found["step"]), pairs, wall_time(text))
+
         steps = {key: int(step) for key in own.steps if (step := found[key])}
         if known.kind == "heading":
             self._heading = (steps["step"], steps.get("total")) if "step" in steps else None
@@ -142,7 +143,7 @@ class DescribedDialect(Dialect):
 
         pairs = self._values(known, found, text)
         if known.kind == "row":
-            return self._row(steps, pairs, wall_time(text) if b":" in text else math.nan)
+            return self._row(steps, pairs, wall_time(text))
 
         # a row without a step of its own
         if self._step is not None:

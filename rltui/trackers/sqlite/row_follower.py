@@ -244,6 +244,7 @@ class StoreChanges:
         (last,) = connection.execute(f"SELECT max(rowid) FROM {table.name}").fetchone()
         states, newest = self.tables.states(connection, runs), _row_of(connection, table, last)
         state = StoreState(table, last or 0, newest, states, runs)
+
         same_file = self._seen[:2] == self._stamp[:2]
         if before is None or not same_file or state.last < before.last:
             return state
@@ -420,6 +421,7 @@ class RowFollower:
         """Drop what no longer holds for a run that has changed."""
         progress.facts = self._store.tables.facts(connection, table, self.run)
         progress.unlisted = progress.facts.exists
+
         anchor = progress.anchor
         found = _row_of(connection, table, anchor[0]) if anchor else None
         if not progress.facts.exists:
@@ -437,6 +439,7 @@ class RowFollower:
         """Ids of rows of the run beyond ``after``, in order, and whether there may be more."""
         few = bool(after) and last - after <= _FEW_NEW
         way = _IN_ORDER if table.index else _EACH if few else _BY_RUN
+
         query = way.format(table=table.name, run=table.run, index=table.index)
         values = {"after": after, "last": last, "run": self.run, "most": _MOST_LISTED}
         cursor = connection.execute(query, values)
@@ -453,6 +456,7 @@ class RowFollower:
         pending = [ids[begin : begin + size] for begin in range(0, len(ids), size)][::-1]
         rows: list[Row] = []
         damaged, left = 0, budget
+
         while pending:
             piece = pending.pop()
             try:
