@@ -115,7 +115,7 @@ def sample_entries(
             line = fit_line(line, cells)
             return [with_margin(line, cells, margin, view, cursor=cursor)]
 
-        return Entry((row.place, row.item), draw)
+        return Entry((row.position, row.item), draw)
 
     entries = [entry(row) for row in shown]
     hidden = len(samples.rows) - len(shown)
@@ -319,7 +319,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     def _row(self) -> SampleRow | None:
         """The row at the cursor."""
         cursor = self.items.cursor
-        return next((r for r in self._browser.rows if (r.place, r.item) == cursor), None)
+        return next((r for r in self._browser.rows if (r.position, r.item) == cursor), None)
 
     @property
     def _sample(self) -> Sample | str | None:

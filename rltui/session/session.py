@@ -34,7 +34,7 @@ from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.reader import Reader
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
 from rltui.store import Changes, Moved, RunData, Store
 
 #: Time spent on taking batches in per tick of the app, so that keys stay quick while gigabytes

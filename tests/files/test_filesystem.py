@@ -64,3 +64,13 @@ def test_systems_without_a_table_are_not_trusted(tmp_path: Path, content: str) -
         table.write_text(content)
     assert Mounts(table).kind_of(tmp_path) == ""
     assert not Mounts(table).reports_writes(tmp_path)
+
+
+def test_the_origin_of_a_path(tmp_path: Path) -> None:
+    table = tmp_path / "mountinfo"
+    nfs = r"40 22 0:52 /team/a /mnt/my\040logs rw shared:9 - nfs4 server:/export rw,vers=4.2"
+    table.write_text(f"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n{nfs}\n")
+    found = Mounts(table).origin_of(Path("/mnt/my logs/run"))
+    assert found == ("server:/export", "/team/a/run")
+    assert Mounts(table).origin_of(Path("/mnt/my")) == ("/dev/sda1", "/mnt/my")
+    assert Mounts(tmp_path / "missing").origin_of(Path("/x")) == ("", "")

@@ -12,6 +12,7 @@ from rltui.formats import ALL_FORMATS, Decoder
 from rltui.formats import gzip_log as module
 from rltui.formats.base import Decoded
 from rltui.sources.follow.reader import Reader
+from rltui.sources.options import ReaderOptions
 from rltui.store import Store
 from tests.clock import ManualClock
 from tests.formats.encode import event, header, simple
@@ -32,7 +33,8 @@ LOGS = {
 
 
 def read(place: Path, budget: int = 1 << 20) -> Store:
-    store, reader = Store(), Reader([place], clock=ManualClock(), budget_bytes=budget)
+    options = ReaderOptions(ManualClock())
+    store, reader = Store(), Reader([place], options, budget_bytes=budget)
     for batch in reader.read_all():
         store.apply(batch)
     return store

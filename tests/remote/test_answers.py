@@ -98,5 +98,5 @@ def test_a_connection_ends_when_nobody_asks(tmp_path: Path) -> None:
 
 
 def test_other_frames_are_no_questions(tmp_path: Path) -> None:
-    with pytest.raises(WireError, match="a frame of kind ASK was expected"):
+    with pytest.raises(WireError, match="a frame of kind QUESTION was expected"):
         Side(tmp_path).asks(Question(What.STATUS, tmp_path), Read())

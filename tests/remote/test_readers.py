@@ -14,9 +14,9 @@ from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.remote.joined import GroupReader, JoinedReader
 from rltui.remote.opening import open_one
-from rltui.remote.reader_options import ReaderOptions
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
+from rltui.sources.options import ReaderOptions
 from tests.builders import append_rows, running
 
 

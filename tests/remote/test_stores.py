@@ -17,7 +17,7 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.files import disk
 from rltui.sources.follow.reader import Reader
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals, ReaderOptions
 from tests.remote.hub import hub_server
 from tests.remote.stores import (
     AzureShelf,
@@ -115,7 +115,7 @@ class Following:
     """A reader in its thread, and the points that came."""
 
     def __init__(self, shelf: Shelf) -> None:
-        self.reader = Reader([parse_logdir(shelf.address)], watch=QUICK)
+        self.reader = Reader([parse_logdir(shelf.address)], ReaderOptions(watch=QUICK))
         self.batches: list[Batch] = []
 
     def __enter__(self) -> Following:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rltui.sources import Intervals, Reader
+from rltui.sources.options import ReaderOptions
 from tests.builders import running
 from tests.formats.sample import Sample, samples
 
@@ -20,7 +21,7 @@ def test_the_running_program_shows_a_new_row_within_a_second(
     path = tmp_path / sample.path
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"".join(sample.rows[: sample.preamble + 4]))
-    reader = Reader([tmp_path], watch=Intervals(inotify=False))
+    reader = Reader([tmp_path], ReaderOptions(watch=Intervals(inotify=False)))
     with running(reader):
         assert reader.loop.listening.wait(30)
         reader.drain()

@@ -17,10 +17,10 @@ from sys import float_info
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from rltui.core.batch import TextPoint
+from rltui.core.batch import Batch, SourceInfo, TextPoint
 from rltui.core.text import kept_clean
 from rltui.formats.json_value import fits_memory
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
 
 T = TypeVar("T", bound=Hashable)
 _Read = Callable[[Any], Any]
@@ -45,6 +45,9 @@ AnyFloat = Annotated[float, Bounds(-math.inf, math.inf)]
 LongText = Annotated[str, _LONG_TEXT]
 #: Fields of classes that are no messages, where they have other bounds than usual.
 _BOUNDED: dict[type, dict[str, Any]] = {
+    # their items are decoded apart
+    Batch: {"items": tuple[object, ...], "exit_code": Int64 | None},
+    SourceInfo: {"order": Signed, "precision_rank": Signed},
     TextPoint: {"step": Int64, "wall_time": AnyFloat, "text": LongText},
     Intervals: dict.fromkeys(
         ("fast_s", "slow_s", "rescan_s", "remote_s"), Annotated[float, Bounds(0.01, 1e9)]

@@ -23,7 +23,7 @@ def test_the_node_is_in_the_name_and_the_path(cluster: SimulatedCluster) -> None
     with watching(cluster, follow=False) as watcher:
         watcher.until_ended()
     assert watcher.counts == FOUND
-    assert watcher.places.run_count == 4
+    assert watcher.roots.run_count == 4
     path = watcher.run("n1/a").path
     assert isinstance(path, RemotePath)
     assert str(path).startswith("ray://auto/n1:/")
@@ -37,7 +37,7 @@ def test_one_directory_on_two_nodes_is_read_once(tmp_path: Path) -> None:
         del cluster.roots["n1"]
         log(tmp_path, "a", 3, first=10)
         watcher.until({"n1/a": 13})
-        assert not watcher.places.notes or watcher.places.notes[-1].level is Level.WATCH
+        assert not watcher.roots.notes or watcher.roots.notes[-1].level is Level.WATCH
 
 
 def test_a_node_that_leaves_keeps_its_runs_and_may_come_back(cluster: SimulatedCluster) -> None:
@@ -51,12 +51,12 @@ def test_a_node_that_leaves_keeps_its_runs_and_may_come_back(cluster: SimulatedC
             "n2 has left the cluster; what was read of it is kept"
         ]
         with pytest.raises(UnreachableError, match="n2 has left the cluster"):
-            watcher.places.wanted(watcher.run("n2/a").files.sources, ())
+            watcher.roots.wanted(watcher.run("n2/a").files.sources, ())
         log(root, "a", 7, first=10)
         cluster.roots["n9"], cluster.names["n9"] = root, "n2"  # as another node of that name
         watcher.until({**FOUND, "n2/a": 17})
         assert notes[-1].level is Level.OK
-        assert all(n.level is Level.OK for n in watcher.places.notes)
+        assert all(n.level is Level.OK for n in watcher.roots.notes)
 
 
 def test_two_nodes_of_one_name_differ(cluster: SimulatedCluster) -> None:
@@ -87,7 +87,7 @@ def test_a_log_that_vanished_meanwhile_is_gone(cluster: SimulatedCluster) -> Non
         run = watcher.run("n1/a")
         watcher.until_true(lambda: run.files.all_gone)
         assert watcher.counts == FOUND
-        assert watcher.places.wanted(run.files.sources, ()) is None, "it cannot be read again"
+        assert watcher.roots.wanted(run.files.sources, ()) is None, "it cannot be read again"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -122,8 +122,8 @@ def test_a_node_that_cannot_read_is_noted(cluster: SimulatedCluster) -> None:
     with watching(cluster) as watcher:
         watcher.until(FOUND)
         cluster.kill(cluster.actors[0])
-        watcher.until_true(lambda: watcher.places.notes)
-        assert watcher.places.notes[0].message == "its reader ended"
+        watcher.until_true(lambda: watcher.roots.notes)
+        assert watcher.roots.notes[0].message == "its reader ended"
         assert any(isinstance(m, NodeTrouble) and m.trouble for m in watcher.messages)
 
 
@@ -159,8 +159,8 @@ def test_only_chosen_runs_are_read(cluster: SimulatedCluster) -> None:
     with watching(cluster, follow=False, choose=asked) as watcher:
         watcher.until_ended()
         assert watcher.counts == {"n1/a": 10, "n2/a": 10}
-        assert watcher.places.run_count == 2
-        assert {path.parts[-2] for p in watcher.places.places for path in p.files._files} == {"a"}
+        assert watcher.roots.run_count == 2
+        assert {path.parts[-2] for p in watcher.roots.roots for path in p.files._files} == {"a"}
     assert asked.questions == [frozenset(FOUND)], "names depend on all runs"
 
 
@@ -288,7 +288,7 @@ def test_a_clock_that_is_set_is_measured_anew() -> None:
 def test_a_node_whose_clock_is_wrong_is_noted(cluster: SimulatedCluster) -> None:
     cluster.clock_offsets = {"n2": -3600.0}
     with watching(cluster) as watcher:
-        (note,) = watcher.places.notes
+        (note,) = watcher.roots.notes
         assert note.message.startswith("the clock of n2 is 3")
         assert note.message.endswith(" s behind the one here")
         watcher.until(FOUND)

@@ -17,8 +17,8 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import UnreachableError
 from rltui.remote import ReaderOptions
-from rltui.remote.ray.places import Places
 from rltui.remote.ray.reader import RayReader
+from rltui.remote.ray.roots import LogRoots
 from tests.builders import running
 from tests.remote.ray.driver_thread import Rig, driver_threads
 from tests.remote.ray.simulated_cluster import SimulatedCluster
@@ -49,14 +49,14 @@ def test_check_reads_the_chosen_runs_only(
     rig: Rig, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
-    heard = Places._heard
+    heard = LogRoots._heard
 
-    def noted(places: Places, news: object) -> object:
-        for batch in heard(places, news):  # type: ignore[arg-type]
+    def noted(roots: LogRoots, news: object) -> object:
+        for batch in heard(roots, news):  # type: ignore[arg-type]
             sent.append(batch.source.path.parts[-2])
             yield batch
 
-    monkeypatch.setattr(Places, "_heard", noted)
+    monkeypatch.setattr(LogRoots, "_heard", noted)
     assert checked(capsys, "--run", "*/a") == ["n1/a", "n2/a"]
     assert set(sent) == {"a"}
     sent.clear()

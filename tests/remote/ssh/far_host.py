@@ -16,7 +16,7 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
 from rltui.remote import ReaderOptions, open_reader
 from rltui.sources.follow.queued import Reading
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
 from rltui.store import Store
 from tests.builders import append_rows
 

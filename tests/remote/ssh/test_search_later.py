@@ -10,7 +10,7 @@ import pytest
 
 from rltui.remote import ReaderOptions
 from rltui.remote.joined import JoinedReader
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
 from tests.builders import running
 from tests.remote.ssh.far_host import FarHost, Watched, append, reader_of
 

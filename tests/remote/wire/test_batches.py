@@ -206,7 +206,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=12) | st.dictionaries(st.text(max_size=6), inner),
     max_leaves=20,
 )
-NAMES = ["items", "about", "file", "at", "texts", "hparams", "notes", "tail", "exit", "gone"]
+NAMES = ["items", "run", "run_path", "source", "texts", "hparams", "notes", "tail", "exit", "gone"]
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), JSON))
@@ -244,16 +244,6 @@ def test_a_record_of_nothing_but_brackets_is_refused() -> None:
 
 def a_block(tags: tuple[str, ...]) -> Block:
     return Block(tags, np.arange(1), np.zeros(1), np.ones((1, len(tags))))
-
-
-def test_files_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches_module, "_MOST_FILE_BYTES", 10_000)
-    found = [
-        Batch(RunKey(0, "a"), Path(f"/{letter * 1000}"), source(), ()) for letter in "abcdefghijk"
-    ]
-    assert received(sent(found[:5])) == found[:5]
-    with pytest.raises(WireError, match="too many files"):
-        received(sent(found))
 
 
 def test_text_of_a_stranger_is_cleaned() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from rltui.core.level import Level
 from rltui.sources import Intervals, Reader
+from rltui.sources.options import ReaderOptions
 from tests.builders import append_rows
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
@@ -41,7 +42,7 @@ class Watched:
     def __init__(self, logdir: Path, *, inotify: bool) -> None:
         self.logdir = logdir
         intervals = Intervals(fast_s=0.02, slow_s=0.05, rescan_s=0.05, inotify=inotify)
-        self.reader = Reader([logdir], watch=intervals)
+        self.reader = Reader([logdir], ReaderOptions(watch=intervals))
         self.steps: dict[str, int] = {}
 
     def until(self, reached: Callable[[], bool]) -> None:

@@ -16,6 +16,7 @@ from rltui.sources.discovery.logdir import discover
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.follow import file_feed
 from rltui.sources.follow.file_feed import FileFeed
+from rltui.sources.options import ReaderOptions
 from rltui.store import RunData, Store
 from tests.clock import ManualClock
 from tests.formats import encode
@@ -56,7 +57,8 @@ def started() -> Iterator[Callable[..., Reader]]:
     readers = []
 
     def start(logdir: Path, clock: ManualClock) -> Reader:
-        reader = Reader([logdir], clock=clock, watch=Intervals(0.01, 0.01, 0.02, inotify=False))
+        watch = Intervals(0.01, 0.01, 0.02, inotify=False)
+        reader = Reader([logdir], ReaderOptions(clock, watch))
         readers.append(reader)
         reader.start()
         assert reader.loop.listening.wait(20)

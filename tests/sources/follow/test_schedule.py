@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.follow.schedule import Intervals, Schedule
+from rltui.sources.follow.schedule import Schedule
+from rltui.sources.options import Intervals
 
 A, B = Path("a"), Path("b")
 

@@ -11,20 +11,20 @@ from rltui.core.batch import RunKey
 from rltui.core.errors import UsageError
 from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray import reader
-from rltui.remote.ray.message import Node, NodeFacts, NodeTrouble, Place, ToPlace, Wanted
-from rltui.remote.ray.node_reader import NodeReader, _mount_of, expanded, place_at
-from rltui.remote.ray.places import PlacePaths, Places
+from rltui.remote.ray.message import LogRoot, Node, NodeFacts, NodeTrouble, ToNode, Wanted
+from rltui.remote.ray.node_reader import NodeReader, expanded, root_at
+from rltui.remote.ray.roots import LogRoots, RootPaths
 from rltui.version import __version__
 
 WORKER = f"worker-{'ab12' * 14}-01000000-4711"
 
 
-def a_place(name: str = "/runs", *, inside: str = "", shared: bool = False) -> Place:
-    return Place(0, Path(name), f"host {name}", shared, inside)
+def a_place(name: str = "/runs", *, inside: str = "", shared: bool = False) -> LogRoot:
+    return LogRoot(0, Path(name), f"host {name}", shared, inside)
 
 
 @pytest.mark.parametrize(
-    ("place", "label", "run", "name"),
+    ("root", "label", "run", "name"),
     [
         (a_place(), "n1", "a/b", "n1/a/b"),
         (a_place(), "n1", ".", "n1"),
@@ -37,18 +37,18 @@ def a_place(name: str = "/runs", *, inside: str = "", shared: bool = False) -> P
     ],
     ids=["below", "itself", "second", "shared", "root", "held-open", "worker", "escape"],
 )
-def test_names_of_runs(place: Place, label: str, run: str, name: str) -> None:
-    paths = PlacePaths("auto", place, label)
+def test_names_of_runs(root: LogRoot, label: str, run: str, name: str) -> None:
+    paths = RootPaths("auto", root, label)
     assert paths.key(RunKey(0, run)).name.replace("\\x1b", "�") == name
     there = Path("/runs/a/x.jsonl")
     assert paths.there(paths.translated(there)) == there
 
 
-def places_of(*messages: object) -> Places:
-    places = Places("auto", ReaderOptions(), lambda _: True)
+def places_of(*messages: object) -> LogRoots:
+    roots = LogRoots("auto", ReaderOptions(), lambda _: True)
     for message in messages:
-        assert not list(places.receive(message))
-    return places
+        assert not list(roots.receive(message))
+    return roots
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def places_of(*messages: object) -> Places:
 def test_a_clock_that_certainly_differs_is_noted(
     least: float, most: float, said: str | None
 ) -> None:
-    places = places_of(NodeFacts(Node("7", "n1"), 1, (least, most), 0))
-    assert [n.message for n in places.notes] == ([said] if said else [])
-    places.receive(NodeTrouble("n1", "has left the cluster"))
-    assert [n.message for n in places.notes] == ["has left the cluster"]
+    roots = places_of(NodeFacts(Node("7", "n1"), 1, (least, most), 0))
+    assert [n.message for n in roots.notes] == ([said] if said else [])
+    roots.receive(NodeTrouble("n1", "has left the cluster"))
+    assert [n.message for n in roots.notes] == ["has left the cluster"]
 
 
 def test_without_ray_one_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,38 +78,15 @@ def test_without_ray_one_line_says_what_is_missing(monkeypatch: pytest.MonkeyPat
 
 # -- which directories on several nodes are the same -----------------------------------------
 
-MOUNTS = r"""
-22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-40 22 0:52 /team/a /mnt/my\040logs rw shared:9 - nfs4 server:/export rw,vers=4.2
-41 22 0:53 / /mnt/s3 rw - fuse.s3fs s3fs rw
-garbage
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        ("/home/x", ("ext4", "/dev/sda1", "/home/x")),
-        ("/mnt/my logs/run", ("nfs4", "server:/export", "/team/a/run")),
-        ("/mnt/s3/run", ("fuse.s3fs", "s3fs", "/run")),
-        ("/mnt/s3x", ("ext4", "/dev/sda1", "/mnt/s3x")),
-    ],
-    ids=["root", "nfs", "fuse", "similar"],
-)
-def test_the_file_system_of_a_path(path: str, found: tuple[str, str, str], tmp_path: Path) -> None:
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(MOUNTS)
-    assert _mount_of(Path(path), mounts) == found
-
 
 def test_a_place_has_one_identity_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "link").symlink_to("a")
-    one, link, other = (place_at(0, tmp_path / n) for n in ("a", "link", "b"))
+    one, link, other = (root_at(0, tmp_path / n) for n in ("a", "link", "b"))
     assert one.key == link.key
     assert one.key != other.key
-    assert one.key != place_at(1, tmp_path / "a").key
+    assert one.key != root_at(1, tmp_path / "a").key
 
 
 def test_variables_stand_for_what_they_are_on_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +100,7 @@ def test_variables_stand_for_what_they_are_on_the_node(monkeypatch: pytest.Monke
 
 def test_a_place_that_is_not_read_here_is_no_error() -> None:
     reader = NodeReader(Wanted(("/none",), __version__))
-    assert reader.handle(ToPlace(0, 3, b"garbage")) is None
+    assert reader.handle(ToNode(0, 3, b"garbage")) is None
     assert not reader.fetch_news(0.0, looks=False).news
 
 
@@ -132,5 +109,5 @@ def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> N
     (tmp_path / "runs").mkdir()
     paths = f"{tmp_path}/round", "/~nobody-has-this-name/runs", f"{tmp_path}/runs"
     fetched = NodeReader(Wanted(paths, __version__)).fetch_news(0.0, looks=True)
-    assert fetched.places is not None
-    assert [place.logdir for place in fetched.places] == [2]
+    assert fetched.roots is not None
+    assert [root.logdir for root in fetched.roots] == [2]
