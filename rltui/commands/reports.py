@@ -8,15 +8,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from rltui.commands.command import (
-    Exit,
-    nothing_readable,
-    open_config,
-    open_session,
-    with_faults,
-)
+from rltui.commands.command import nothing_readable, open_config, open_session, with_faults
 from rltui.commands.standard_output import emit
 from rltui.commands.terminal import wants_colour
+from rltui.commands.verbs import Exit
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
@@ -73,6 +68,7 @@ def _report(options: argparse.Namespace, session: Session, *, compares: bool) ->
 
 
 def plot(options: argparse.Namespace) -> int:
+    """Print a chart of each tag that was named."""
     # leading names that are paths are further LOGDIRs; at least one TAG follows
     rest = options.names
     count = next((i for i, n in enumerate(rest) if not _is_logdir(n)), len(rest))
@@ -111,6 +107,7 @@ def _is_logdir(name: str) -> bool:
 
 
 def explain(options: argparse.Namespace) -> int:
+    """Print what a name means."""
     config = open_config(options)
     catalogue = open_catalogue(config)
     rules = open_rules(config, catalogue)

@@ -252,7 +252,7 @@ def parse_document(text: str, path: Path) -> Node:
 
     try:
         if sum(map(text.count, _OPENERS)) > _MAX_OPENED:
-            _check_depth(text, path, loader_class)
+            _check_depth(yaml, text, path, loader_class)
         found = loader.get_single_node()
         root = Node({}, path, 1, 1) if found is None else _Converter(loader, path).convert(found, 0)
         if edit := _EDIT.get():
@@ -287,11 +287,9 @@ _MAX_NODES = 500_000
 _EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 
 
-def _check_depth(text: str, path: Path, loader_class: Any) -> None:
+def _check_depth(yaml: Any, text: str, path: Path, loader_class: Any) -> None:
     """Raise DocumentError for a text whose depth would overflow the stack of the C loader, which
     ends the process."""
-    import yaml  # a help needs none
-
     depth = 0
     for event in yaml.parse(text, Loader=loader_class):
         depth += isinstance(event, yaml.CollectionStartEvent)

@@ -12,12 +12,12 @@ from rltui.facts.cache import per_version
 from rltui.facts.metrics import overview_sections
 from rltui.facts.x_axis import is_live
 from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Move, Suspect
+from rltui.health.projection import Projection, project
 from rltui.health.symptoms import SETTING_CHANGED, symptoms
 from rltui.session import RunView
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
-    from rltui.health.projection import Projection
 
 _NOTHING = Diagnosed()
 
@@ -76,9 +76,8 @@ def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
     for finding in findings:
         group = next((g for g in groups if _same_fact(g, finding)), None)
         if group is None:
-            groups.append([finding])
-        else:
-            group.append(finding)
+            groups.append(group := [])
+        group.append(finding)
 
     # The newest group of each fact is its row. Tags of different axes are different facts.
     facts: dict[tuple[str, str, str | None], list[list[Finding]]] = {}
@@ -306,8 +305,6 @@ def projection_of(run: RunView, tag: str) -> Projection | None:
     unlimited = judgement.low is None and judgement.high is None
     if not is_live(run) or unlimited or judgement.level >= Level.WATCH:
         return None
-    from rltui.health.projection import project  # imported when it is used
-
     found = project(run.series(tag), judgement)
     total = run.progress.total_steps if run.progress else None
     return None if found and total and found.earliest > total else found

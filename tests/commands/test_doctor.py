@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
-from rltui.commands.command import Exit
+from rltui.commands.verbs import Exit
 from rltui.files.disk import Mounts
 from rltui.version import __version__
 

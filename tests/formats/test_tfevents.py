@@ -19,7 +19,7 @@ from tensorboard.util import tensor_util
 from rltui.formats import Options
 from rltui.formats.base import clean_tag
 from rltui.formats.tfevents import TfEvents, event_decoder
-from rltui.formats.tfevents.framing import masked_crc
+from rltui.formats.tfevents.framing import crc32c, masked
 from tests import event_files, places
 from tests.bytecodes import bytecodes
 from tests.formats import encode
@@ -237,7 +237,7 @@ def test_a_last_record_with_a_wrong_checksum_waits_for_what_follows() -> None:
 
 def test_huge_length_with_a_valid_checksum_is_not_waited_for() -> None:
     head = struct.pack("<Q", 1 << 40)
-    bogus = head + struct.pack("<I", masked_crc(head))
+    bogus = head + struct.pack("<I", masked(crc32c(head)))
     good = rows(4)
     data = b"".join(good[:2]) + bogus + b"".join(good[2:])
     assert read(data) == read(b"".join(good))

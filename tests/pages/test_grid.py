@@ -6,7 +6,7 @@ import pytest
 
 from rltui.draw.line import Line, Token, plain
 from rltui.draw.view import View
-from rltui.facts.metrics import Row, tab_sections
+from rltui.facts.metrics import TagRow, tab_sections
 from rltui.pages.run.grid import grid_layout, grid_lines
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
@@ -21,13 +21,13 @@ def run() -> RunView:
     return a_session(grpo_batch(60)).runs()[0]
 
 
-def actor(run: RunView) -> list[Row]:
+def actor(run: RunView) -> list[TagRow]:
     return [r for s in tab_sections(run, "actor") for r in s.rows]
 
 
 def draw(
     run: RunView,
-    rows: list[Row],
+    rows: list[TagRow],
     *,
     cursor: str | None = None,
     cross: int | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.metrics import Row, tab_sections
+from rltui.facts.metrics import TagRow, tab_sections
 from rltui.pages.run.metric_table import (
     columns_for,
     columns_of,
@@ -24,7 +24,7 @@ VALUES = [
 VALUES += [f"val-aux/gsm8k/reward/{stat}" for stat in ("best@2/mean", "worst@4/std", "maj@2/mean")]
 
 
-def validation() -> tuple[RunView, list[Row]]:
+def validation() -> tuple[RunView, list[TagRow]]:
     tags = grpo_tags(20) | {tag: [0.1 * x for x in range(20)] for tag in VALUES}
     (run,) = a_session(a_batch(steps(1, tags))).runs()
     return run, [r for s in tab_sections(run, "validation") for r in s.rows]

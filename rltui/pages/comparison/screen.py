@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 
 from rltui.draw.line import Line
-from rltui.facts.comparison import ORDERS, Column, Comparison, Row, RowId, compared_runs
+from rltui.facts.comparison import ORDERS, Comparison, MetricColumn, RowId, RunRow, compared_runs
 from rltui.facts.groups import toggled
 from rltui.facts.runs import runs_matching
 from rltui.facts.x_axis import axes_of
@@ -63,12 +63,12 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._order = ORDERS[0]
         self._chosen = 0
         """Index of the metric at the cursor."""
-        self._followed: Column | None = None
+        self._followed: MetricColumn | None = None
         """The metric that the cursor stays on when the columns change."""
         self._made_for: object = None
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
-        self._rows: list[Row] = []
+        self._rows: list[RunRow] = []
         self._table: ComparisonTable | None = None
 
     def begin(
@@ -100,12 +100,12 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         return "  ".join(x for x in (self.shell.state_words(), f"by {self._order}") if x)
 
     @property
-    def _metric(self) -> Column | None:
+    def _metric(self) -> MetricColumn | None:
         columns = self._comparison.columns
         return columns[self._chosen] if self._chosen < len(columns) else None
 
     @property
-    def _here(self) -> Row | None:
+    def _here(self) -> RunRow | None:
         return next((r for r in self._rows if r.id == self.items.cursor), None)
 
     @property

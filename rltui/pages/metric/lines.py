@@ -40,7 +40,7 @@ from rltui.facts.findings import (
     suspect_words,
     worst_story,
 )
-from rltui.facts.metrics import TAB_BY_ID, Row, make_row, overview_sections, tab_sections
+from rltui.facts.metrics import TAB_BY_ID, TagRow, make_row, overview_sections, tab_sections
 from rltui.health.model import Finding
 from rltui.pages.findings.findings_detail import checks, next_step_lines
 from rltui.pages.findings.lines import evidence_lines, finding_block, heading
@@ -125,7 +125,7 @@ def metric_lines(
     return indented([*lines, *chart, *below], margin)[:height]
 
 
-def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
+def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
     """Judgement, statistics, meaning and related rows, as far as there is room."""
     lines = [heading("Judgement", width, view), *_judgement(run, row, view, width), []]
     note = "visible" if zoom.window is not None else ""
@@ -142,7 +142,7 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
     return [*lines, [], *related] if related else lines
 
 
-def _judgement(run: RunView, row: Row, view: View, width: int, limit: int = 3) -> list[Line]:
+def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3) -> list[Line]:
     """The findings about a metric, each in ``limit`` lines of evidence; else its range."""
     words, glyphs = view.glyphs.text, view.glyphs
     found = [f for f in run.report.findings if f.tag == row.tag] if run.report else []

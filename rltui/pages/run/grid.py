@@ -36,7 +36,7 @@ from rltui.draw.prose import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.cache import is_kept, kept
-from rltui.facts.metrics import Row, make_row
+from rltui.facts.metrics import TagRow, make_row
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.metric.overlays import has_others, marks_legend, versions, with_others
@@ -201,7 +201,7 @@ class DrawQueue:
 
 def grid_lines(
     run: RunView,
-    rows: Sequence[Row],
+    rows: Sequence[TagRow],
     cursor: str | None,
     cross: int | None,
     view: View,
@@ -244,7 +244,7 @@ def grid_lines(
 
 
 def _chart(
-    run: RunView, row: Row, cross: int | None, view: View, frame: _Frame, key: Hashable
+    run: RunView, row: TagRow, cross: int | None, view: View, frame: _Frame, key: Hashable
 ) -> list[Line]:
     """The chart of a metric without its title, with the crosshair where its axis has the step. The
     plot is kept until the run or the view changes, wherever crosshair and cursor are."""
@@ -285,7 +285,7 @@ def _chart(
     return [*lines, *below]
 
 
-def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[str, ...]:
+def _names(run: RunView, rows: Sequence[TagRow], view: View, width: int) -> tuple[str, ...]:
     """The titles, without the unit that follows them, where they fit; else as long as the longest
     unit and value leave room for."""
     titles, rooms = [], []
@@ -301,18 +301,16 @@ def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[s
     return tuple(t if cell_width(t) <= room else cut for t, room, cut in found)
 
 
-def _unit(run: RunView, row: Row, title: str, view: View, width: int) -> str:
+def _unit(run: RunView, row: TagRow, title: str, view: View, width: int) -> str:
     """The unit; it gives way to the title."""
     unit = "own step" if has_own_axis(run, row.tag) else row.info.unit
-    if cell_width(title) + cell_width(unit) + 12 > width:
-        return ""
-    return view.glyphs.text(unit)
+    fits = cell_width(title) + cell_width(unit) + 12 <= width
+    return view.glyphs.text(unit) if fits else ""
 
 
-def _title(run: RunView, row: Row, name: str, cross: int | None, view: View, width: int) -> Line:
+def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, width: int) -> Line:
     """Badge, name, unit and the newest value, or that at the crosshair, else the one before it."""
-    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
-    token = LEVEL_TOKEN[row.level]
+    glyphs, alarm, token = view.glyphs, row.level >= Level.WATCH, LEVEL_TOKEN[row.level]
     value, look = row.value, style(token, bold=True) if alarm else STRONG
     if cross is not None:
         series = run.shown(row.tag)
@@ -348,7 +346,7 @@ class Grid(Lines):
         super().__init__(self._draw_charts, id="grid")
         self.display = False
         self._run, self._cursor = run, cursor
-        self._rows: Sequence[Row] = ()
+        self._rows: Sequence[TagRow] = ()
         self.grid_layout: GridLayout = grid_layout(80, 20, 0)
         self._top = 0
         """First row of charts in sight."""
@@ -372,7 +370,9 @@ class Grid(Lines):
         self.cross: int | None = None
         """The step at the crosshair."""
 
-    def show(self, run: RunView, rows: Sequence[Row], size: Size, *, other: bool = False) -> None:
+    def show(
+        self, run: RunView, rows: Sequence[TagRow], size: Size, *, other: bool = False
+    ) -> None:
         """Show these rows of a run in ``size``. Charts of ``other`` rows or in another view appear
         a few at a time, so that keys are answered in between."""
         view = shell_of(self).view

@@ -28,7 +28,7 @@ from rltui.draw.line import (
 from rltui.draw.prose import fact_line, paragraph
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.metrics import OVERVIEW, PINNED, TAB_BY_ID, Row, Section, tab_sections
+from rltui.facts.metrics import OVERVIEW, PINNED, TAB_BY_ID, Section, TagRow, tab_sections
 from rltui.facts.timing import Load, anatomy, loads
 from rltui.health.model import FindingState
 from rltui.pages.findings.lines import finding_block, heading
@@ -267,7 +267,7 @@ def below_lines(
     view: View,
     layout: TabLayout,
     height: int,
-    rows: Sequence[Row] = (),
+    rows: Sequence[TagRow] = (),
 ) -> list[Line]:
     """The lines under the list: without a side pane the chart of the row at the cursor, else what
     is known of that row and, if there is room, charts of the ``rows`` of the list."""

@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from rltui.core.address import AUTO, RAY, SSH, RemotePath
 from rltui.core.batch import Note, RunKey
-from rltui.core.errors import did_you_mean
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, fit, pad
 from rltui.draw.line import (
@@ -39,7 +38,7 @@ from rltui.facts import numbers, sentences
 from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows, worst_rows
 from rltui.facts.groups import slot_of, slot_sign
 from rltui.facts.metrics import OVERVIEW, newest_of
-from rltui.facts.runs import ListedRun, Names, since_step
+from rltui.facts.runs import ListedRun, Names, absent_words, since_step
 from rltui.pages.findings.findings_pane import findings_pane
 from rltui.pages.log.lines import crashed_line
 from rltui.pages.metric.metric_chart import chart_lines
@@ -362,11 +361,6 @@ def _trouble_lines(troubles: Sequence[Note], width: int) -> list[Line]:
         if notes:
             lines += [[], [(f"  {title}", TEXT)], *note_lines(notes, width)]
     return lines
-
-
-def absent_words(similar: Path | None) -> str:
-    """Words for a logdir that does not exist; ``similar``: a path like it that does."""
-    return f"does not exist yet{did_you_mean(None if similar is None else clean(str(similar)))}"
 
 
 def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEARCHES) -> list[Line]:

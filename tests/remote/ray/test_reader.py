@@ -12,7 +12,7 @@ import pytest
 
 import rltui
 from rltui.cli import main
-from rltui.commands.command import Exit
+from rltui.commands.verbs import Exit
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import UnreachableError
