@@ -12,6 +12,7 @@ from benchmarks.data import NAME
 from benchmarks.soak import Sample, Soak, Training, points_in, slope
 from benchmarks.terminal import Program, Screen, quiet_home
 from rltui.sources import Reader
+from rltui.sources.options import ReaderOptions
 from tests.clock import ManualClock
 
 
@@ -72,9 +73,8 @@ def test_the_start_of_few_and_many(
 def test_points_are_counted(tmp_path: Path) -> None:
     soak = Soak(tmp_path, 8, 1.0, None)
     assert points_in(soak.logdir) == soak.points == 8 * 20 * 50
-    blocks = [
-        b for batch in Reader([soak.logdir], clock=ManualClock()).read_all() for b in batch.blocks
-    ]
+    reader = Reader([soak.logdir], ReaderOptions(ManualClock()))
+    blocks = [b for batch in reader.read_all() for b in batch.blocks]
     assert sum(b.values.size for b in blocks) == soak.points
 
 
