@@ -71,7 +71,7 @@ def dump(message: Any) -> bytes:
 
 def record_of(message: Any) -> dict[str, object]:
     """The fields of a message that differ from their defaults, as values of JSON."""
-    values = ((name, getattr(message, name), usual) for name, usual in _usual(type(message)))
+    values = ((name, getattr(message, name), usual) for name, usual in _usual(message.__class__))
     return {name: plain(value) for name, value, usual in values if value != usual}
 
 
@@ -99,7 +99,7 @@ def plain(value: Any) -> object:
     if isinstance(value, frozenset):
         return sorted(value)
 
-    return [plain(getattr(value, name)) for name, _ in _usual(type(value))]
+    return [plain(getattr(value, name)) for name, _ in _usual(value.__class__)]
 
 
 def load(kind: type[T], data: bytes) -> T:
