@@ -26,8 +26,8 @@ from benchmarks.machine import describe, table
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
 from rltui.remote import ReaderOptions, open_reader
-from rltui.remote.ray.message import FromPlace
-from rltui.remote.ray.places import Places
+from rltui.remote.ray.message import FromNode
+from rltui.remote.ray.roots import LogRoots
 
 NODES, RUNS, TAGS = 4, 50, 20
 _LOGS = "RLTUI_BENCH_LOGS"
@@ -114,14 +114,14 @@ def resident(pid: int) -> float:
 def counted_news() -> list[tuple[int, int]]:
     """A list that gets the number of batches and the bytes of each message with news."""
     found: list[tuple[int, int]] = []
-    heard = Places._heard
+    heard = LogRoots._heard
 
-    def counted(places: Places, news: FromPlace) -> Iterator[Batch]:
-        batches = list(heard(places, news))
+    def counted(roots: LogRoots, news: FromNode) -> Iterator[Batch]:
+        batches = list(heard(roots, news))
         found.append((len(batches), len(news.data)))
         yield from batches
 
-    Places._heard = counted  # type: ignore[method-assign]
+    LogRoots._heard = counted  # type: ignore[method-assign]
     return found
 
 

@@ -34,7 +34,7 @@ from benchmarks.machine import describe, median, percentile, short, table
 from rltui.core.address import parse_logdir
 from rltui.files import disk
 from rltui.sources.follow.reader import Reader
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals, ReaderOptions
 from tests.remote.stores import FolderShelf, S3Shelf, Shelf, s3_server, sftp_server, web_server
 
 _METRICS = [f"train/metric_{i}" for i in range(20)]
@@ -97,7 +97,7 @@ def _measured(shelf: Shelf, load: Load) -> tuple[str, ...]:
     for name in names:
         shelf.put(f"{name}/metrics.jsonl", b"".join(map(_row, range(_FIRST))))
     path = parse_logdir(shelf.address)
-    reader = Reader([path], watch=Intervals(remote_s=load.pace))
+    reader = Reader([path], ReaderOptions(watch=Intervals(remote_s=load.pace)))
     reader.start()
     seen: dict[tuple[str, int], float] = {}
     _take_until(reader, seen, lambda: len({run for run, _ in seen}) == load.runs)

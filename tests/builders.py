@@ -10,13 +10,15 @@ None among the values means that the row has no value for the tag.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from rltui.core.batch import Batch, Restart, RunKey, SourceInfo
 from rltui.core.block import Block
+from rltui.sources.follow.queued import Reading
 from rltui.store import RunData, Store
 from tests.blocks import make_block
 
@@ -100,3 +102,20 @@ def a_store(**runs: Block | Tags) -> Store:
     for name, content in runs.items():
         store.apply(a_batch(content, run=name, source=f"{name}/events.0"))
     return store
+
+
+def append_rows(log: Path, rows: int, first: int = 0) -> None:
+    """Append rows of JSON with the steps from ``first`` on to a log; step 3 has the loss 3.25."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a") as file:
+        file.writelines(f'{{"step": {s}, "loss": {s}.25}}\n' for s in range(first, first + rows))
+
+
+@contextmanager
+def running(reader: Reading) -> Iterator[None]:
+    """A reader that has started, while the block runs."""
+    reader.start()
+    try:
+        yield
+    finally:
+        reader.stop()

@@ -125,14 +125,6 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture
-def tmp_logdir(tmp_path: Path) -> Path:
-    """An empty log directory."""
-    logdir = tmp_path / "logs"
-    logdir.mkdir()
-    return logdir
-
-
 @pytest.fixture(scope="session")
 def _empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")

@@ -205,7 +205,7 @@ def test_every_target_of_make_that_is_named_exists() -> None:
 
 
 def test_the_page_on_the_command_line_has_every_exit_code() -> None:
-    from rltui.commands.command import Exit
+    from rltui.commands.verbs import Exit
 
     page = read(ROOT / "docs" / "command-line.md")
     assert set(re.findall(r"^\| (\d+) \|", page, re.MULTILINE)) == {str(c.value) for c in Exit}

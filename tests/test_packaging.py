@@ -194,10 +194,6 @@ def test_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
     assert {"tests/conftest.py", "themes/dark.yaml", "rltui/cli/__init__.py"} <= names
 
 
-def test_installed_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
-    check(installed(wheel, tmp_path), tmp_path / "venv", tmp_path / "elsewhere")
-
-
 def test_installed_from_a_wheel_of_the_sdist(sdist: Path, tmp_path: Path) -> None:
     with tarfile.open(sdist) as archive:
         if hasattr(tarfile, "data_filter"):

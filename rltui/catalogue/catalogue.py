@@ -147,6 +147,7 @@ class Catalogue:
             self._resolvers[key] = Resolver(
                 layers, chosen.prefixes, self.metrics, algorithm, scenario, generic
             )
+
         return self._resolvers[key]
 
     def entries(self, framework: str) -> tuple[Entry, ...]:

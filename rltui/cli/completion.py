@@ -174,6 +174,7 @@ def _zsh() -> str:
             f"                {command.name})\n                    _arguments \\\n{lines} ;;"
         )
     commands = (_quoted(f"{c.name}:{c.summary}") for c in _COMMANDS)
+
     return _ZSH % {
         "commands": "\n".join(f"        {c}" for c in commands),
         "main": "\n".join(f"        {s} \\" for o in MAIN for s in _zsh_option(o)),
@@ -228,6 +229,7 @@ def _fish() -> str:
         lines += [_fish_line(where, o) for o in command.operands if known_values(o)]
         if not any(o.is_path for o in command.operands):
             lines.append(f"complete -c rltui -n {where} -f")
+
     return "\n".join(lines) + "\n"
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from rltui.commands.command import EXIT_CODES
-from rltui.commands.verbs import DESCRIPTION, HELP_VERB, MAIN, VERBS, Option, Verb
+from rltui.commands.verbs import DESCRIPTION, EXIT_CODES, HELP_VERB, MAIN, VERBS, Option, Verb
 from rltui.version import __version__
 
 _ENVIRONMENT = (

@@ -6,17 +6,28 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from rltui.commands.command import EXIT_CODES, Exit
 from rltui.commands.standard_output import emit, tell
 from rltui.commands.terminal import choose_colour
-from rltui.commands.verbs import COMMON, DESCRIPTION, HELP_VERB, MAIN, NAMES, VERBS, Verb
+from rltui.commands.verbs import (
+    COMMON,
+    DESCRIPTION,
+    EXIT_CODES,
+    HELP_VERB,
+    MAIN,
+    NAMES,
+    VERBS,
+    Exit,
+    Verb,
+)
 from rltui.core.errors import RltuiError, UnreachableError, did_you_mean
+from rltui.core.installation import state_directory
 from rltui.core.text import clean
+from rltui.core.yaml_document import nearest
 
 if TYPE_CHECKING:
     from rltui.cli.debug_log import DebugLog
@@ -61,7 +72,7 @@ class Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         choices = [str(c) for c in action.choices]
-        hint = did_you_mean(_nearest(str(value), choices))
+        hint = did_you_mean(nearest(str(value), sorted(choices)))
         if action.dest == "command":
             raise argparse.ArgumentError(None, f"no command or path {value!r}{hint}")
         known = ", ".join(choices)
@@ -134,7 +145,7 @@ def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
         for word in takewhile(lambda w: w != "--", words):
             option = word.partition("=")[0]
             if option.startswith("--") and " " not in word and option not in known:
-                child.error(f"no option {option}{did_you_mean(_nearest(option, known))}")
+                child.error(f"no option {option}{did_you_mean(nearest(option, sorted(known)))}")
 
     options, surplus = parser.parse_known_args(words)
     if surplus:
@@ -150,12 +161,6 @@ def needed_verbs(words: Sequence[str]) -> Sequence[Verb]:
     if rest and rest[0] in NAMES:
         return (VERBS[NAMES.index(rest[0])],)
     return () if rest == ["--version"] else VERBS
-
-
-def _nearest(word: str, known: Iterable[str]) -> str | None:
-    from rltui.core.yaml_document import nearest  # loaded after a mistake only
-
-    return nearest(word, sorted(known))
 
 
 def spelled_out(arguments: Sequence[str], names: Container[str]) -> list[str]:
@@ -202,7 +207,6 @@ def run(arguments: Sequence[str]) -> int:
 def _debug_log(arguments: Sequence[str]) -> DebugLog | None:
     """An open log, named on standard error; None where it cannot be written."""
     from rltui.cli.debug_log import DebugLog  # only who asks for it needs it
-    from rltui.core.installation import state_directory  # only who asks for it needs it
 
     directory = state_directory(os.environ) / "debug"
     try:

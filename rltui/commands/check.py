@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.commands.command import (
-    Exit,
     check_metrics,
     nothing_readable,
     open_config,
@@ -26,13 +25,15 @@ from rltui.commands.departure import departing
 from rltui.commands.line_cache import LineCache
 from rltui.commands.standard_output import emit, tell
 from rltui.commands.terminal import is_piped, reading_pipe, wants_colour
-from rltui.commands.verbs import MANY_RUNS, MOST_JOBS
+from rltui.commands.verbs import MANY_RUNS, MOST_JOBS, Exit
 from rltui.core.address import PIPE, RemotePath, is_remote
 from rltui.core.clock import Clock, SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.level import Level, worst
 from rltui.core.text import clean
+from rltui.facts.runs import absent_words
 from rltui.files.disk import check_target, target_file
+from rltui.output.openmetrics import openmetrics
 from rltui.output.text_report import check_text, event_text, painter, status_line
 from rltui.session import Session
 from rltui.session.event import Event, Watcher, updates
@@ -169,8 +170,6 @@ def _document(options: argparse.Namespace, session: Session) -> str:
 
         return dump(check_document(session))
     if options.format == "openmetrics":
-        from rltui.output.openmetrics import openmetrics  # one form of four
-
         return openmetrics(session, options.metrics)
     if options.format == "line":
         return status_line(session) + "\n"
@@ -227,9 +226,8 @@ def _follow(options: argparse.Namespace) -> int:
 
 
 def await_any(paths: Sequence[Path], seconds: float, clock: Clock, pause: Pause) -> None:
-    """Wait until one of the paths exists, if they are of this machine and none does; say so."""
-    from rltui.pages.runs.lines import absent_words  # seldom awaited
-
+    """Say what is missing and wait until one of the paths exists, if all are local and none
+    does."""
     if any(is_remote(path) or path == PIPE or path.exists() for path in paths):
         return
     for path in paths:
@@ -274,10 +272,10 @@ def _complain(text: str) -> None:
 
 
 class OutageLines:
-    """What is said about logdirs that get out of reach and come back. Main thread only."""
+    """Messages about logdirs that get out of reach or come back. Main thread only."""
 
     def __init__(self, session: Session) -> None:
-        """What is out of reach now has been told."""
+        """Logdirs that are out of reach now have been reported."""
         self._session = session
         self._lost = tuple(session.reader.state.out_of_reach)
 
@@ -296,7 +294,7 @@ class OutageLines:
                 yield f"{logdir}: {next(unread, f'can be reached again since {at}')}"
 
     def _why(self, logdir: Path) -> str:
-        """The note on it, else that on its host."""
+        """The message of the note on a logdir, else of that on its host."""
         failed = [n for n in self._session.reach.notes if n.level >= Level.WATCH]
         own = [n.message for n in failed if n.path == logdir]
         host = [n.message for n in failed if _host(n.path) == _host(logdir)]

@@ -29,7 +29,7 @@ from rltui.core.errors import RltuiError, SourceError, UsageError
 from rltui.core.level import Level, worst
 from rltui.output.json_document import document_of, dump, run_entry
 from rltui.output.text_report import CheckedRun, checked_run, checked_text
-from rltui.session import Session
+from rltui.session import RunView, Session
 from rltui.session.session import Choice
 from rltui.sources.discovery.run_files import RunFiles
 
@@ -134,11 +134,12 @@ def judged(share: Share) -> list[CheckedRun]:
             gc.enable()
 
 
-def _checked(run: Any, *, json: bool) -> CheckedRun:
+def _checked(run: RunView, *, json: bool) -> CheckedRun:
+    """What is printed of a run: its JSON, or its text."""
     found = checked_run(run)
     if not json:
         return found
-    entry = run_entry(run)
+    entry = run_entry(run)  # which may add to the faults
     faults = tuple(fault.text for fault in run.faults.values())
     return found._replace(badge="", standing="", lines=(), faults=faults, entry=entry)
 
@@ -151,6 +152,7 @@ class Judged:
         runs = sorted(found, key=lambda run: run.key)
         chosen = session.naming.chosen([run.key for run in runs])
         self.runs = [run for run in runs if run.key in chosen]
+        self._names = session.naming.names([run.key for run in self.runs])
 
     @property
     def is_whole(self) -> bool:
@@ -161,14 +163,13 @@ class Judged:
 
     @property
     def faults(self) -> list[str]:
-        """What rltui itself failed in, for which run."""
-        names = self._session.naming.names([run.key for run in self.runs])
-        pairs = zip(self.runs, names, strict=True)
+        """Internal errors of rltui, one line each, with the name of the run."""
+        pairs = zip(self.runs, self._names, strict=True)
         return [f"{name}: {fault}" for run, name in pairs for fault in run.faults]
 
     @property
     def level(self) -> Level:
-        """The worst of all."""
+        """The worst level of all runs."""
         return worst(run.level for run in self.runs)
 
     def json(self) -> str:
@@ -178,8 +179,7 @@ class Judged:
 
     def text(self) -> str:
         """See :func:`~rltui.output.text_report.check_text`."""
-        names = self._session.naming.names([run.key for run in self.runs])
-        return checked_text(self.runs, names)
+        return checked_text(self.runs, self._names)
 
 
 def _read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:

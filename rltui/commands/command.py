@@ -1,59 +1,31 @@
-"""What several verbs do alike: open configuration and session, say what is wrong, exit codes."""
+"""What several verbs do alike: open configuration and session, report what is wrong."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from collections.abc import Iterable, Sequence
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rltui.catalogue import load_catalogue
 from rltui.commands.standard_output import tell
+from rltui.commands.verbs import Exit
+from rltui.config import Config, load_config
+from rltui.core.batch import Note
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.text import clean
-
-if TYPE_CHECKING:
-    from rltui.config import Config
-    from rltui.core.batch import Note
-    from rltui.session import Session
-    from rltui.session.session import Choice
-
+from rltui.core.yaml_document import nearest
+from rltui.draw.prose import note_text
+from rltui.session import Session
+from rltui.session.session import Choice
 
 #: Notes about logdirs and hosts that are written at most.
 _MOST_TROUBLES = 100
 
 
-class Exit(IntEnum):
-    """Exit codes, the same for all verbs."""
-
-    OK = 0
-    BAD = 1
-    """check: a run is at or above --fail-on."""
-    USAGE = 2
-    """Usage or document error."""
-    NOTHING = 3
-    """Nothing readable below the paths; check: or a host out of reach, and no run bad."""
-    INTERNAL = 70
-    """Internal error, or output that cannot be written: no statement about a run."""
-    INTERRUPTED = 130
-    """128 + SIGINT."""
-
-
-EXIT_CODES = (
-    (Exit.OK, "done; `check`: no run at or above --fail-on"),
-    (Exit.BAD, "`check`: a run at or above --fail-on, or crashed"),
-    (Exit.USAGE, "wrong option, path, configuration or rule"),
-    (Exit.NOTHING, "nothing readable below the paths, or a host out of reach"),
-    (Exit.INTERNAL, "internal error, or output that cannot be written"),
-    (Exit.INTERRUPTED, "interrupted; after another signal 128 + its number"),
-)
-
-
 def open_config(options: argparse.Namespace) -> Config:
     """The configuration: flags beat environment beats file beats defaults."""
-    from rltui.config import load_config  # more than a help needs
-
     names = ("theme", "marker", "mouse")
     flags = {f"view.{name}": getattr(options, name, None) for name in names}
     return load_config(options.config, os.environ, flags)
@@ -61,8 +33,6 @@ def open_config(options: argparse.Namespace) -> Config:
 
 def choice_of(options: argparse.Namespace, **how: Any) -> Choice:
     """Which runs are read and how, according to the options; ``how``: see Choice."""
-    from rltui.session.session import Choice  # more than a help needs
-
     given = {
         name: getattr(options, name)
         for name in ("run_glob", "framework", "algorithm", "verify", "reference", "align")
@@ -74,8 +44,6 @@ def choice_of(options: argparse.Namespace, **how: Any) -> Choice:
 def open_session(options: argparse.Namespace, config: Config | None = None, **how: bool) -> Session:
     """A session over the LOGDIR arguments; raises for paths that cannot be logs. ``how`` much is
     forgiven: see Choice."""
-    from rltui.session import Session  # more than a help needs
-
     choice = choice_of(options, **how)
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
@@ -87,9 +55,6 @@ def open_session(options: argparse.Namespace, config: Config | None = None, **ho
 
 def check_metrics(keys: Sequence[str]) -> None:
     """Raises UsageError for a key that the catalogue does not have."""
-    from rltui.catalogue import load_catalogue  # more than a help needs
-    from rltui.core.yaml_document import nearest  # more than a help needs
-
     known = load_catalogue().metrics if keys else {}
     for key in keys:
         if key not in known:
@@ -98,8 +63,6 @@ def check_metrics(keys: Sequence[str]) -> None:
 
 def report_notes(notes: Iterable[Note], most: int, indent: str = "rltui: ") -> None:
     """Write notes about files, ``most`` of them at most, to standard error."""
-    from rltui.draw.prose import note_text  # more than a help needs
-
     notes = list(notes)
     for note in notes[:most]:
         tell(f"{indent}{note_text(note, str(note.path))}\n")

@@ -38,9 +38,9 @@ from typing import Any, TextIO
 
 from rltui.commands.standard_output import discard, emit
 
-#: What an orderly end may take after a signal.
+#: Seconds that an orderly end may take after a signal.
 GRACE_S = 1.2
-#: What saving may take in an end by force, and the whole of it: every step can be blocked.
+#: Seconds for saving in an end by force, and for all of it: every step can block.
 _SAVE_S, _FORCE_S = 0.15, 0.4
 _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1)
 #: Job control; a process that leaves must not be stopped by it, nor come back to the screen.
@@ -163,7 +163,7 @@ class Departure:
             loop.call_soon_threadsafe(exit_app)
 
     def _depart(self, number: int) -> None:
-        """From now on the verb ends."""
+        """Begin the end: note the exit code, ignore job control, wake the thread."""
         self.code = 128 + number
         for other in _JOB_CONTROL:
             signal.signal(other, _ignored)
@@ -204,7 +204,7 @@ class Departure:
                         os._exit(128 + number)
 
     def _force(self) -> None:
-        """What is left to do for a process whose main thread is stuck."""
+        """Clean up in place of a main thread that is stuck: exit handlers, view, terminal."""
         last: list[str] = []
         cleaning = _attempt(atexit._run_exitfuncs)
         _within(_SAVE_S, lambda: last.append(self._rescue()))
@@ -223,7 +223,7 @@ class Departure:
 
 
 def hang_up() -> None:
-    """The output is gone: what the kernel says to most, said by ourselves."""
+    """Send SIGHUP to the main thread, as the kernel does when a terminal hangs up."""
     identity = threading.main_thread().ident
     if identity is not None:
         signal.pthread_kill(identity, signal.SIGHUP)
@@ -277,7 +277,7 @@ def _is_gone(descriptor: int) -> bool:
 
 
 def _silence() -> None:
-    """Discard what is still written to a stream that is gone."""
+    """Discard output to streams that are gone."""
     for stream in (sys.stdout, sys.stderr):
         descriptor = _descriptor(stream)
         if descriptor is not None and _is_gone(descriptor):
@@ -285,7 +285,7 @@ def _silence() -> None:
 
 
 def _within(seconds: float, action: Callable[[], object]) -> None:
-    """Do something that may fail, or never come back."""
+    """Run ``action``, which may fail or block, for at most so many seconds."""
     _attempt(action).join(seconds)
 
 
@@ -304,5 +304,5 @@ def _replace_stderr(file: Any) -> None:
 
 
 def _ignored(number: int, frame: FrameType | None) -> None:
-    """Not SIG_IGN: one that is pending would be reported as an error."""
+    """Do nothing. With SIG_IGN a pending signal would be reported as an error."""
     del number, frame

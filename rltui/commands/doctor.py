@@ -15,10 +15,10 @@ from typing import Any
 from rich.console import Console
 
 from rltui.catalogue import load_catalogue
-from rltui.commands.command import Exit
 from rltui.commands.lint import errors_in, own_documents
 from rltui.commands.standard_output import emit
 from rltui.commands.terminal import marker_of, mouse_of
+from rltui.commands.verbs import Exit
 from rltui.config import Config, config_dirs, config_path, load_config
 from rltui.core.address import is_streamed
 from rltui.core.errors import RltuiError
@@ -97,6 +97,7 @@ def _config_facts(given: Path | None, config: Config, wrong: str) -> dict[str, A
     errors = [line for p, kind in documents.items() for line in errors_in(p, kind)]
     if wrong and wrong not in errors and not any(wrong.startswith(str(p)) for p in documents):
         errors.insert(0, wrong)
+
     return {
         "path": str(path),
         "read": config.path is not None,

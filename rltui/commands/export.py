@@ -12,15 +12,10 @@ from fnmatch import filter as fitting_names
 from pathlib import Path
 from typing import BinaryIO
 
-from rltui.commands.command import (
-    Exit,
-    nothing_readable,
-    open_session,
-    report_notes,
-    with_faults,
-)
+from rltui.commands.command import nothing_readable, open_session, report_notes, with_faults
 from rltui.commands.standard_output import emitted, tell
 from rltui.commands.terminal import is_piped, kept_open, need_pipe
+from rltui.commands.verbs import Exit
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.yaml_document import nearest
@@ -49,6 +44,7 @@ _PIECE = 1 << 18
 
 
 def export(options: argparse.Namespace) -> int:
+    """Write the points of the runs to a file or to standard output."""
     if is_piped(options):
         need_pipe()
     target: Path | None = options.output

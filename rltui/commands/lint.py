@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rltui.catalogue import load_catalogue
 from rltui.catalogue.dialect import read_body, read_head, read_text
-from rltui.commands.command import Exit
 from rltui.commands.standard_output import emit
+from rltui.commands.verbs import Exit
 from rltui.config import config_dirs, config_path, load_config
 from rltui.core.errors import DocumentError, UsageError
 from rltui.core.every_error import every_error

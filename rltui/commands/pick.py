@@ -6,9 +6,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from rltui.commands.command import Exit
 from rltui.commands.departure import Departure
 from rltui.commands.standard_output import tell
+from rltui.commands.verbs import Exit
 from rltui.core.clock import SystemClock
 from rltui.pages.picker.lines import PathDisplay, suggestions_text
 from rltui.pages.picker.screen import PickerApp

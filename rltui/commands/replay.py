@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from rltui.commands.command import Exit, nothing_readable, open_config, open_session
+from rltui.commands.command import nothing_readable, open_config, open_session
 from rltui.commands.departure import Departure, departing
 from rltui.commands.standard_output import emit
 from rltui.commands.terminal import need_terminal
-from rltui.commands.verbs import REPLAY_SPEED
+from rltui.commands.verbs import REPLAY_SPEED, Exit
 from rltui.commands.watch import reading, show
 from rltui.core.errors import UsageError
 from rltui.demo import SCENARIOS, DemoWriter, demo_runs

@@ -8,18 +8,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from rltui.commands.command import (
-    Exit,
-    nothing_readable,
-    open_config,
-    open_session,
-    with_faults,
-)
+from rltui.commands.command import nothing_readable, open_config, open_session, with_faults
 from rltui.commands.standard_output import emit
 from rltui.commands.terminal import wants_colour
+from rltui.commands.verbs import Exit
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
+from rltui.draw.theme import load_theme
 from rltui.files.disk import check_target, target_file
 from rltui.output.explain import explain_document, explain_text
 from rltui.output.json_document import dump, snapshot_document
@@ -50,7 +46,6 @@ def snapshot(options: argparse.Namespace) -> int:
     if options.json:
         emit(dump(snapshot_document(session)))
     elif readable and target is not None:
-        from rltui.draw.theme import load_theme  # for a picture only
         from rltui.pages.picture import snapshot_svg  # for a picture only
 
         with target_file(target) as file:
@@ -73,6 +68,7 @@ def _report(options: argparse.Namespace, session: Session, *, compares: bool) ->
 
 
 def plot(options: argparse.Namespace) -> int:
+    """Print a chart of each tag that was named."""
     # leading names that are paths are further LOGDIRs; at least one TAG follows
     rest = options.names
     count = next((i for i, n in enumerate(rest) if not _is_logdir(n)), len(rest))
@@ -111,6 +107,7 @@ def _is_logdir(name: str) -> bool:
 
 
 def explain(options: argparse.Namespace) -> int:
+    """Print what a name means."""
     config = open_config(options)
     catalogue = open_catalogue(config)
     rules = open_rules(config, catalogue)

@@ -17,16 +17,11 @@ from contextlib import closing, suppress
 from types import TracebackType
 from typing import Any
 
-from rltui.commands.command import (
-    Exit,
-    check_metrics,
-    open_config,
-    open_session,
-    report_trouble,
-)
+from rltui.commands.command import check_metrics, open_config, open_session, report_trouble
 from rltui.commands.departure import departing
 from rltui.commands.standard_output import tell
 from rltui.commands.terminal import reading_pipe
+from rltui.commands.verbs import Exit
 from rltui.core.address import spelled_out
 from rltui.core.errors import UsageError
 from rltui.core.text import clean

@@ -131,7 +131,7 @@ def reading_pipe(options: argparse.Namespace) -> Iterator[None]:
 
 @contextmanager
 def kept_open(pipe: int) -> Iterator[None]:
-    """However the block ends, the training goes on: see :func:`let_go`."""
+    """A context after which the training can go on writing to the pipe: see :func:`let_go`."""
     atexit.register(let_go, pipe)  # an end by force runs this only
     try:
         yield

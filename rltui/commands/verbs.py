@@ -11,6 +11,7 @@ import argparse
 import math
 import re
 from collections.abc import Callable
+from enum import IntEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,33 @@ MOST_WAIT_S = 7 * 86_400.0
 MANY_RUNS, MOST_JOBS, _MOST_PROCESSES = 64, 8, 256
 #: Logged steps that a replay shows in a second.
 REPLAY_SPEED = 10.0
+
+
+class Exit(IntEnum):
+    """Exit codes, the same for all verbs."""
+
+    OK = 0
+    BAD = 1
+    """check: a run is at or above --fail-on."""
+    USAGE = 2
+    """Usage or document error."""
+    NOTHING = 3
+    """Nothing readable below the paths; check: or a host out of reach, and no run bad."""
+    INTERNAL = 70
+    """Internal error, or output that cannot be written: no statement about a run."""
+    INTERRUPTED = 130
+    """128 + SIGINT."""
+
+
+EXIT_CODES = (
+    (Exit.OK, "done; `check`: no run at or above --fail-on"),
+    (Exit.BAD, "`check`: a run at or above --fail-on, or crashed"),
+    (Exit.USAGE, "wrong option, path, configuration or rule"),
+    (Exit.NOTHING, "nothing readable below the paths, or a host out of reach"),
+    (Exit.INTERNAL, "internal error, or output that cannot be written"),
+    (Exit.INTERRUPTED, "interrupted; after another signal 128 + its number"),
+)
+
 # fmt: off
 _LOGS = "directory of runs, or a log file; host:/path, s3://bucket/path ..."
 SHELLS = ("bash", "zsh", "fish")

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rltui.commands.command import Exit, open_config, open_session
+from rltui.commands.command import open_config, open_session
 from rltui.commands.departure import Departure, departing, say_last
 from rltui.commands.terminal import (
     has_colours,
@@ -26,12 +26,15 @@ from rltui.commands.terminal import (
     need_terminal,
     take_pipe,
 )
+from rltui.commands.verbs import Exit
 from rltui.config import Config
 from rltui.core.text import cell_width, clean, fit
 from rltui.draw.theme import load_theme
 from rltui.draw.view import View
+from rltui.output.text_report import verdict_line
 from rltui.session import Session
 from rltui.tui.keys import keys_of
+from rltui.tui.remembered import RememberedView
 
 if TYPE_CHECKING:
     from rltui.tui.playback import ReplayStart
@@ -44,7 +47,7 @@ _SWITCH_S = 0.001
 def watch(options: argparse.Namespace) -> int:
     """Run the app until the user leaves."""
     if not options.logdirs and not has_terminal():
-        from rltui.commands.pick import list_suggestions  # nobody waits for it with a LOGDIR
+        from rltui.commands.pick import list_suggestions  # not needed with a LOGDIR
 
         return list_suggestions()
     return departing(partial(_until_left, options), sys.stderr, debugged=options.debug)
@@ -59,7 +62,7 @@ def _until_left(options: argparse.Namespace, departure: Departure) -> int:
         return _watch(_opened(options, config), config, departure, remembers=True)[0]
 
     # the user picks and watches by turns; there is one session at a time
-    from rltui.commands.pick import pick  # nobody waits for it with a LOGDIR
+    from rltui.commands.pick import pick  # not needed with a LOGDIR
 
     chosen: Path | None = None
     while True:
@@ -129,9 +132,8 @@ def _watch(
     remembers: bool = False,
 ) -> tuple[int, bool]:
     """Run the app over a session: exit code, and whether the user went back to the picker."""
-    from rltui.pages.app import RltuiApp  # Textual, for who has a terminal
+    from rltui.pages.app import RltuiApp  # Textual, only for those who have a terminal
     from rltui.tui.command_history import CommandHistory  # as above
-    from rltui.tui.remembered import RememberedView  # as above
 
     look = _look(config)
     seen = RememberedView.of_logdirs(session.logdirs, os.environ, look.view) if remembers else None
@@ -142,19 +144,14 @@ def _watch(
     gc.freeze()  # modules and documents stay: the collector need not scan them again
     sys.setswitchinterval(_SWITCH_S)
 
-    def last_line() -> str:
-        from rltui.output.text_report import verdict_line  # only the end needs it
-
-        return verdict_line(session) + "\n"
-
     def rescue() -> str:
         app.remember()
-        return last_line()
+        return verdict_line(session) + "\n"
 
     with departure.ending_by(app.exit, rescue):
         back = bool(app.run(mouse=mouse_of(config)))
         if not (back or app.failure or in_browser()):  # which shows nothing but the app
-            say_last(last_line())
+            say_last(verdict_line(session) + "\n")
     if app.failure is not None and not departure.code:
         raise app.failure
 
@@ -168,7 +165,7 @@ def _code_of(app_code: int | None) -> int:
 
 def _look(config: Config) -> AppOptions:
     """How the app begins."""
-    from rltui.tui.shell import AppOptions  # Textual, for who has a terminal
+    from rltui.tui.shell import AppOptions  # Textual, only for those who have a terminal
 
     view = View(
         config.view.x_axis,

@@ -33,7 +33,10 @@ _SECTIONS: dict[str, ViewConfig | WatchConfig | HooksConfig] = {
 #: Sections with free names, which have no environment variable.
 _FILE_ONLY = ("rules", "metrics", "keys")
 _Section = TypeVar("_Section", ViewConfig, WatchConfig, HooksConfig)
-_WORDS = {"1": True, "true": True, "yes": True, "on": True}
+_WORDS = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
+}
 
 
 def config_dirs(path: Path | None, environ: Mapping[str, str]) -> ConfigDirs:
@@ -258,9 +261,6 @@ def _assign(config: Config, section: str, key: str, value: object, origin: str) 
     changes: Any = {section: replace(getattr(config, section), **changed)}
 
     return replace(config, **changes)
-
-
-_WORDS |= {"0": False, "false": False, "no": False, "off": False}
 
 
 def _converted(value: object, default: object, origin: str) -> object:

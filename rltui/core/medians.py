@@ -23,7 +23,7 @@ def median(x: ValueArray) -> float:
 
 
 def row_medians(view: ValueArray) -> FloatArray:
-    """Medians of the rows of a matrix; of one with NaN, anything."""
+    """Medians (n,) of the rows of a matrix (n, m); undefined for a row with NaN."""
     width = view.shape[1]
     middle = width // 2
     places = (middle,) if width % 2 else (middle - 1, middle)

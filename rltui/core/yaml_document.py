@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from rltui.core.errors import DocumentError
 from rltui.core.installation import shipped
+from rltui.core.level import similar
 
 #: Longer documents are no documents; a pipe is waited for this long, seconds.
 _MOST_BYTES, _PATIENCE_S = 8 << 20, 2.0
@@ -185,10 +186,7 @@ def edited(edit: Edit) -> Iterator[None]:
 
 def nearest(word: str, options: Iterable[str]) -> str | None:
     """The option most similar to ``word``, or None when none is close."""
-    import difflib  # loaded after a mistake only
-
-    found = difflib.get_close_matches(word, list(options), n=1, cutoff=0.6)
-    return found[0] if found else None
+    return next(iter(similar(word, options, most=1, cutoff=0.6)), None)
 
 
 def shipped_table(*parts: str) -> Table:
@@ -252,7 +250,7 @@ def parse_document(text: str, path: Path) -> Node:
 
     try:
         if sum(map(text.count, _OPENERS)) > _MAX_OPENED:
-            _check_depth(text, path, loader_class)
+            _check_depth(yaml, text, path, loader_class)
         found = loader.get_single_node()
         root = Node({}, path, 1, 1) if found is None else _Converter(loader, path).convert(found, 0)
         if edit := _EDIT.get():
@@ -287,11 +285,9 @@ _MAX_NODES = 500_000
 _EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+")
 
 
-def _check_depth(text: str, path: Path, loader_class: Any) -> None:
+def _check_depth(yaml: Any, text: str, path: Path, loader_class: Any) -> None:
     """Raise DocumentError for a text whose depth would overflow the stack of the C loader, which
     ends the process."""
-    import yaml  # a help needs none
-
     depth = 0
     for event in yaml.parse(text, Loader=loader_class):
         depth += isinstance(event, yaml.CollectionStartEvent)

@@ -44,7 +44,7 @@ def read_record(node: Node, kind: type[T], **given: Any) -> T:
 
 
 def record_of(table: Table, kind: type[T], **given: Any) -> T:
-    """The same from a mapping that has other keys, too."""
+    """As :func:`read_record`, from a mapping that may have other keys, too."""
     record: Any = kind
     values = dict(given)
     for name, key, read, is_needed in _fields_of(record):

@@ -152,19 +152,9 @@ def ascii_text(text: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def glyph_set(marker: str, *, plain_badges: bool = False, colours: bool = True) -> GlyphSet:
+def glyph_set(marker: str, *, colours: bool = True) -> GlyphSet:
     """The set for a marker: ``braille``, ``block`` or ``ascii``, on a terminal with colours or
-    without.
-
-    ``plain_badges`` takes the badges of the ascii set, for terminals that draw ambiguous characters
-    two cells wide. Raises ValueError for another marker.
-    """
+    without. Raises ValueError for another marker."""
     if marker not in _SETS:
         raise ValueError(f"unknown marker {marker!r}; one of {', '.join(MARKERS)}")
-    chosen = _SETS[marker] if colours else replace(_SETS[marker], colours=False)
-    if not plain_badges or chosen.ascii:
-        return chosen
-    states = ("live", "stalled", "finished", "stopped", "crashed")
-    names = ("unknown", "ok", "watch", "bad", "over", *states)
-
-    return replace(chosen, **{n: getattr(ASCII, n) for n in names})
+    return _SETS[marker] if colours else replace(_SETS[marker], colours=False)

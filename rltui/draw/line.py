@@ -178,7 +178,7 @@ def slot_look(slot: int) -> Style:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry(Generic[Id]):
-    """One item of a list, or what stands between items."""
+    """One item of a list, or the lines between items."""
 
     id: Id | None
     """Names the item, whatever its place; None for headings and blank lines."""
@@ -239,6 +239,18 @@ def with_margin(line: Line, width: int, margin: int, view: View, *, cursor: bool
         return [(" " * margin, style()), *line]
     bar = (" " * (margin - 1) + view.glyphs.cursor, style(Token.ACCENT, bold=True))
     return [bar, *with_ground(fit_line(line, width), Token.SEL)]
+
+
+def row_entry(
+    item: Id, draw: Callable[[bool], Line], width: int, margin: int, view: View
+) -> Entry[Id]:
+    """An item of one line of ``width`` cells behind the cursor bar. ``draw`` returns the line, with
+    the cursor on it or not."""
+
+    def lines(cursor: bool) -> list[Line]:
+        return [with_margin(draw(cursor), width, margin, view, cursor=cursor)]
+
+    return Entry(item, lines)
 
 
 def indented(lines: list[Line], margin: int) -> list[Line]:

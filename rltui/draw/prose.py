@@ -91,7 +91,7 @@ def hard_wrap(text: str, width: int, limit: int | None = None) -> list[str]:
 
 def whole_clauses(text: str, width: int, limit: int = 1) -> list[str]:
     """``text`` in at most ``limit`` lines: as many whole clauses as fit and an ellipsis for the
-    rest, else cut. A question and what stands in brackets are not parted."""
+    rest, else cut. A question and a text in brackets are not split."""
     lines = wrap(text, width)
     if len(lines) <= limit:
         return lines

@@ -1,8 +1,9 @@
-"""Options of the view that every screen shares: how charts are drawn, and with which glyphs."""
+"""What screens share: options of the view, and the record of a layout."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rltui.draw.glyph import GlyphSet, glyph_set
@@ -49,3 +50,25 @@ class View(NamedTuple):
 def missing_on(axis: str) -> str:
     """What a log lacks that has no such axis: times or tokens."""
     return "tokens" if axis == "tokens" else "times"
+
+
+@dataclass(frozen=True, slots=True)
+class PaneLayout:
+    """Where the parts of a tab are; widths and heights in cells, 0 for a part that is left out."""
+
+    margin: int
+    """Cells left of the rows, for the cursor bar."""
+    rows: int
+    """Width of a row."""
+    left: int
+    """Width of the list, with its margin and what parts it from the pane at the right."""
+    side: int
+    """Width of the pane at the right."""
+    list_height: int
+    """Height of the list, without its heading."""
+    below: int = 0
+    """Height of what is under the list."""
+    top: int = 0
+    """Height of what is above the heading of the list."""
+    headed: bool = False
+    """Whether the heading is above the list and does not scroll."""

@@ -11,7 +11,7 @@ import numpy as np
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.facts import findings, numbers
-from rltui.facts.metrics import Row, make_row
+from rltui.facts.metrics import TagRow, make_row
 from rltui.health.badges import vanished
 from rltui.health.model import Diagnosis
 from rltui.health.symptoms import Check
@@ -132,7 +132,7 @@ def _past(run: RunView, tag: str, diagnosis: Diagnosis) -> tuple[Level, tuple[in
     return level, (int(series.steps[row]), value)
 
 
-def _standing_out(run: RunView, check: Check, row: Row) -> str:
+def _standing_out(run: RunView, check: Check, row: TagRow) -> str:
     """Why to check it first: it jumped before the symptom, or it is far from usual; else ""."""
     cause, suspect = findings.cause_of(run), findings.suspect_of(run, row.tag)
     if cause is not None and cause.tag == row.tag:
@@ -143,6 +143,7 @@ def _standing_out(run: RunView, check: Check, row: Row) -> str:
         return ""
     left = vanished(row.info, run.series(row.tag))
     gone = "" if left is None else f"vanished: {numbers.percent(left)} of its start"
+
     return _far_from_usual(check, row.value * row.info.scale) or gone
 
 

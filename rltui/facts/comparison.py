@@ -45,7 +45,7 @@ _MOST_SETTINGS = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class MetricColumn:
     """One metric of all runs."""
 
     info: TagInfo
@@ -69,7 +69,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class RunRow:
     """A run, or a group of runs."""
 
     id: RowId
@@ -107,23 +107,25 @@ class Comparison:
         groupings = self.sweep.groupings
         self.grouping: Grouping | None = next((g for g in groupings if g.title == by), None)
         earlier = before.columns if before is not None and before.runs == self.runs else []
-        self.columns: list[Column] = _columns(self.runs, tag, earlier)
+        self.columns: list[MetricColumn] = _columns(self.runs, tag, earlier)
         self._verdicts: dict[RowId, str] = {}
-        self._best: dict[Column, float | None] = {}
-        self._numbers: dict[tuple[RowId, Column], FloatArray] = {}
+        self._best: dict[MetricColumn, float | None] = {}
+        self._numbers: dict[tuple[RowId, MetricColumn], FloatArray] = {}
         self.reference = reference
 
         slots = [slot_of(marked, r) for r in self.runs]
         if self.grouping is not None:
-            rows = [Row(g.name, g.name, g.runs, 0) for g in self.grouping.groups]
+            rows = [RunRow(g.name, g.name, g.runs, 0) for g in self.grouping.groups]
         else:
-            rows = [Row(r.key, r.name, (r,), s or 0) for r, s in zip(self.runs, slots, strict=True)]
+            rows = [
+                RunRow(r.key, r.name, (r,), s or 0) for r, s in zip(self.runs, slots, strict=True)
+            ]
 
         self.rows = rows
         if self.grouping is not None or None in slots:
             self._choose_lines(() if before is None else before.rows)
 
-    def _choose_lines(self, before: Sequence[Row]) -> None:
+    def _choose_lines(self, before: Sequence[RunRow]) -> None:
         """Give a colour to every row, or of many to the best and the last of the first column;
         those that had one ``before`` keep it."""
         order = self.rows
@@ -142,12 +144,12 @@ class Comparison:
 
         self.rows = [replace(r, slot=slots[r.id]) for r in self.rows]
 
-    def index_of(self, column: Column | None) -> int:
+    def index_of(self, column: MetricColumn | None) -> int:
         """Where the metric of a column of an earlier comparison stands; 0 where it does not."""
         tags = set() if column is None else column.tags.items()
         return next((n for n, c in enumerate(self.columns) if c.tags.items() & tags), 0)
 
-    def numbers_of(self, row: Row, column: Column) -> FloatArray:
+    def numbers_of(self, row: RunRow, column: MetricColumn) -> FloatArray:
         """(n,) for each run that has the metric where it got to, in the unit of the column."""
         key = row.id, column
         if key not in self._numbers:
@@ -155,19 +157,19 @@ class Comparison:
             self._numbers[key] = np.array([x for x in found if x is not None], dtype=np.float64)
         return self._numbers[key]
 
-    def value(self, row: Row, column: Column) -> float | None:
+    def value(self, row: RunRow, column: MetricColumn) -> float | None:
         """Where a run got to, or the mean of that over a group; None where there is none."""
         found = self.numbers_of(row, column)
         return float(found.mean()) if len(found) else None
 
-    def verdict_words(self, row: Row) -> str:
+    def verdict_words(self, row: RunRow) -> str:
         """The verdict of a row: since when a run is not ok, and its state where that says more; how
         many of a group are not."""
         if row.id not in self._verdicts:
             self._verdicts[row.id] = _verdict_words(row)
         return self._verdicts[row.id]
 
-    def best(self, column: Column) -> float | None:
+    def best(self, column: MetricColumn) -> float | None:
         """The best value of the rows; None where no direction is better or all are equal."""
         if column not in self._best:
             values = [self.value(r, column) for r in self.rows]
@@ -176,14 +178,14 @@ class Comparison:
             self._best[column] = better(found) if better is not None and len(found) > 1 else None
         return self._best[column]
 
-    def base(self, column: Column) -> tuple[float | None, str]:
+    def base(self, column: MetricColumn) -> tuple[float | None, str]:
         """What differences are counted from, and its word: the reference run, else the best."""
         row = next((r for r in self.rows if r.runs == (self.reference,)), None)
         if row is not None and self.grouping is None:
             return self.value(row, column), "to reference"
         return self.best(column), "to best"
 
-    def ordered(self, order: str, column: Column | None) -> list[Row]:
+    def ordered(self, order: str, column: MetricColumn | None) -> list[RunRow]:
         """The rows by ``order``: metric (the best first), name or verdict."""
         if order == "verdict":
             return sorted(self.rows, key=lambda r: (-int(r.level), r.name))
@@ -195,6 +197,7 @@ class Comparison:
             value = self.value(row, column)
             known = value is not None and math.isfinite(value)
             places[row.id] = sign * value if known and value is not None else math.inf
+
         return sorted(self.rows, key=lambda r: places[r.id])
 
 
@@ -208,7 +211,7 @@ def _alarms(run: RunView) -> list[Finding]:
     return [f for f in run.report.firing() if f.tag is not None] if run.report else []
 
 
-def _verdict_words(row: Row) -> str:
+def _verdict_words(row: RunRow) -> str:
     level_word = "not judged" if row.level is Level.UNKNOWN else row.level.word
     if len(row.runs) > 1:
         worst_runs = [r for r in row.runs if r.verdict.level is row.level]
@@ -237,12 +240,14 @@ def compared_runs(runs: Sequence[RunView], marks: Sequence[Marked]) -> list[RunV
 
 
 def _columns(
-    runs: Sequence[RunView], tag: tuple[RunView, str] | None, before: Sequence[Column]
-) -> list[Column]:
+    runs: Sequence[RunView], tag: tuple[RunView, str] | None, before: Sequence[MetricColumn]
+) -> list[MetricColumn]:
     """The vital signs of all runs: the headline, then those in which the runs differ. The same
     columns stay in the order that they had ``before``: finding it takes time, and columns that move
     cannot be read."""
-    columns: dict[tuple[RunKey, str], Column] = {}  # by a run and a tag that no other column has
+    columns: dict[
+        tuple[RunKey, str], MetricColumn
+    ] = {}  # by a run and a tag that no other column has
     seen: set[tuple[RunKey, str]] = set()
     wanted = [tag] if tag is not None and tag[1] in tag[0].infos else []
     wanted += [(run, t) for run in runs for t in _vital_tags(run)]
@@ -250,7 +255,7 @@ def _columns(
     for run, vital in wanted:
         if (run.key, vital) not in seen:
             tags = {r.key: t for r in runs if (t := compared_tag(run, vital, r)) is not None}
-            columns[next(iter(tags.items()))] = Column(run.infos[vital], tags)
+            columns[next(iter(tags.items()))] = MetricColumn(run.infos[vital], tags)
             seen.update(tags.items())
 
     places = {next(iter(c.tags.items())): n for n, c in enumerate(before)}
@@ -260,7 +265,7 @@ def _columns(
     return [*found[:1], *sorted(found[1:], key=lambda c: not _differs(c, runs))]
 
 
-def _differs(column: Column, runs: Sequence[RunView]) -> bool:
+def _differs(column: MetricColumn, runs: Sequence[RunView]) -> bool:
     """Whether two of the runs have other numbers on screen."""
     known = (v for r in runs if (v := column.at_end(r)) is not None)
     first = next(known, None)
@@ -279,7 +284,7 @@ def _vital_tags(run: RunView) -> tuple[str, ...]:
 
 
 def group_words(
-    comparison: Comparison, rows: Sequence[Row], metric: Column, here: Row | None
+    comparison: Comparison, rows: Sequence[RunRow], metric: MetricColumn, here: RunRow | None
 ) -> str:
     """Whether the group at the cursor differs from the best one (the best from the second), in
     words; empty without groups."""
@@ -309,7 +314,7 @@ def group_words(
     return f"{facts}; {verdict}"
 
 
-def settings_words(comparison: Comparison, here: Row | None) -> str:
+def settings_words(comparison: Comparison, here: RunRow | None) -> str:
     """The hyperparameters in which the runs differ, with the values of the row at the cursor;
     empty where none is logged."""
     if here is None or comparison.grouping is not None:

@@ -76,9 +76,8 @@ def _rows(run: RunView, findings: Iterable[Finding]) -> list[FindingRow]:
     for finding in findings:
         group = next((g for g in groups if _same_fact(g, finding)), None)
         if group is None:
-            groups.append([finding])
-        else:
-            group.append(finding)
+            groups.append(group := [])
+        group.append(finding)
 
     # The newest group of each fact is its row. Tags of different axes are different facts.
     facts: dict[tuple[str, str, str | None], list[list[Finding]]] = {}
@@ -306,7 +305,7 @@ def projection_of(run: RunView, tag: str) -> Projection | None:
     unlimited = judgement.low is None and judgement.high is None
     if not is_live(run) or unlimited or judgement.level >= Level.WATCH:
         return None
-    from rltui.health.projection import project  # imported when it is used
+    from rltui.health.projection import project  # not before the first paint
 
     found = project(run.series(tag), judgement)
     total = run.progress.total_steps if run.progress else None

@@ -205,6 +205,7 @@ def run_labels(sweep: Sweep) -> list[tuple[str, str]]:
     for run in sweep.runs:
         values = (f"{last_part(n)} {setting_of(run, n) or 'not set'}" for n in found)
         labels.append((run.name, f"({', '.join(values)})" if found else ""))
+
     return labels
 
 

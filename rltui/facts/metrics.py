@@ -39,7 +39,7 @@ _DEVICES = ("GPU", "host", "process", "disk", "network")
 OVERVIEW, FINDINGS, ALL = "overview", "findings", "all"
 
 
-class Row(NamedTuple):
+class TagRow(NamedTuple):
     """One line of a table: a tag, or a family of tags folded into one."""
 
     tag: str
@@ -71,13 +71,13 @@ class Section(NamedTuple):
     """Rows under one heading."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[TagRow, ...]
     level: Level
     """Worst level of the rows, also of those that are left out for want of room. Unknown instead
     of ok as soon as the newest rows of one speak against its tick."""
 
 
-def section_of(title: str, rows: Iterable[Row]) -> Section:
+def section_of(title: str, rows: Iterable[TagRow]) -> Section:
     """A section of all these rows."""
     rows = tuple(rows)
     level = worst(r.level for r in rows)
@@ -87,12 +87,12 @@ def section_of(title: str, rows: Iterable[Row]) -> Section:
 
 def make_row(
     run: RunView, tag: str, band: tuple[str, str] | None = None, *, valued: bool = True
-) -> Row:
+) -> TagRow:
     """The row of one tag, ``valued``: with its newest value, for which its points are read."""
     verdict = run.verdict
     value = newest_of(run, run.shown(tag)) if valued else None
     judgement, level = verdict.judgement(tag), verdict.tag_level(tag)
-    return Row(tag, run.infos[tag], level, judgement, value, band)
+    return TagRow(tag, run.infos[tag], level, judgement, value, band)
 
 
 def newest_of(run: RunView, series: Series) -> float | None:
@@ -103,7 +103,7 @@ def newest_of(run: RunView, series: Series) -> float | None:
     return numbers.on_scale(value, extent_of(run, series).size)
 
 
-def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[Row]:
+def fold(run: RunView, tags: Iterable[str], *, valued: bool = True) -> list[TagRow]:
     """Rows of ``tags`` in catalogue order; ``*/mean,max,min`` become one row with a band."""
     ordered = sorted(tags, key=lambda t: (run.infos[t].order, run.infos[t].title, t))
     families: dict[str, dict[str, str]] = {}
@@ -169,7 +169,7 @@ def _below_pinned(run: RunView, pinned: tuple[str, ...]) -> list[Section]:
     return [section_of(PINNED, (_with_band(run, t) for t in pinned if t in run.infos)), *others]
 
 
-def _matches(row: Row, text: str) -> bool:
+def _matches(row: TagRow, text: str) -> bool:
     """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
     key = row.info.metric.key if row.info.metric else ""
     return words_match(f"{row.title} {row.tag} {key}", text)
@@ -227,7 +227,7 @@ def _firing(run: RunView) -> list[str]:
     return [tag for tag in dict.fromkeys(reversed(tags.values())) if tag is not None]
 
 
-def _with_band(run: RunView, tag: str) -> Row:
+def _with_band(run: RunView, tag: str) -> TagRow:
     """The row of a tag, with the band of its family where it is the mean of one."""
     info = run.infos[tag]
     ends = _family_ends(run).get(info.family or "", {}) if info.stat == _CENTRE else {}
@@ -252,6 +252,7 @@ def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
     diagnosed = run.report.diagnosed
     if diagnosed.cause is not None and diagnosed.cause.tag == tag:
         return [(diagnosed.cause.step, None, diagnosed.diagnoses[0].level)]
+
     return [
         (f.since_step, f.until_step, f.level)
         for f in run.report.findings

@@ -166,6 +166,7 @@ def _two_digits(a: float) -> str:
     if exponent < 4:
         return f"{rounded:,.0f}"
     group, digits = divmod(exponent, 3)
+
     return f"{rounded / 10.0 ** (3 * group):.{1 if digits == 0 else 0}f}{_SUFFIXES[group]}"
 
 

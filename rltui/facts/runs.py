@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
+from rltui.core.errors import did_you_mean
 from rltui.core.level import ExitKind, Level, RunState
-from rltui.core.text import cell_width
+from rltui.core.text import cell_width, clean
 from rltui.facts import numbers, sentences
 from rltui.health.model import Finding
 from rltui.session import RunView
@@ -252,3 +253,8 @@ def newest_log(run: RunView) -> Path | None:
     """The console log that was written last; None without one."""
     data = run.data.files
     return max(data.tails, key=lambda p: data.sources[p].modified, default=None)
+
+
+def absent_words(similar: Path | None) -> str:
+    """Words for a logdir that does not exist; ``similar``: a path like it that does."""
+    return f"does not exist yet{did_you_mean(None if similar is None else clean(str(similar)))}"

@@ -25,10 +25,10 @@ from rltui.sources.side_files.sample_files import (
 #: Seconds between two searches for samples that a live run has written meanwhile.
 _SEARCH_S = 10.0
 
-#: Takes in what was read; called by the owner of the browser.
-Take = Callable[[], None]
+#: Shows what was read; called by the owner of the browser.
+Apply = Callable[[], None]
 #: Reads something, on any thread.
-Read = Callable[[], Take]
+Read = Callable[[], Apply]
 #: Samples of one kind. Reading them may take long: it belongs on a thread of its own.
 Samples = SampleSet | TextSet
 _MadeOf = tuple[Hashable, int | None, object]
@@ -46,6 +46,7 @@ def root_of(run: RunView, runs: Iterable[RunView], logdir: Path) -> Path:
         if any(o == parent or (parent in o.parents and root not in o.parents) for o in others):
             break
         root = parent
+
     return root
 
 
@@ -157,7 +158,7 @@ class SampleBrowser:
     def _search(self) -> Read:
         logs, texts = frozenset(self._run.data.files.sources), self._run.texts.sets()
 
-        def read() -> Take:
+        def read() -> Apply:
             root, trouble = self._root(), ""
             kinds: list[Samples] = [*find_samples(root, logs), *texts]
             stamps = {k.key: k.stamp(self.step if k.steps else None) for k in kinds}
@@ -167,7 +168,7 @@ class SampleBrowser:
                 except OSError as error:
                     trouble = "" if is_missing(error) else failure_of(error)
 
-            def take() -> None:
+            def apply() -> None:
                 self.root, self.trouble = root, trouble
                 before, keys = self.current, [k.key for k in kinds]
                 self.kinds = kinds
@@ -177,15 +178,15 @@ class SampleBrowser:
                 if self.current is not None and self.current.steps:
                     self._choose(self.current.steps)
 
-            return take
+            return apply
 
         return read
 
-    def _load(self, kind: Samples, step: int | None) -> Take:
+    def _load(self, kind: Samples, step: int | None) -> Apply:
         stamp = kind.stamp(step)
         table = kind.load(step)
 
-        def take() -> None:
+        def apply() -> None:
             current = self.current
             wanted = current and (current.key, self.step if current.steps else None)
             if current is not None and wanted == (kind.key, step):  # no other was chosen meanwhile
@@ -193,19 +194,19 @@ class SampleBrowser:
                 if not current.steps:
                     self._choose(self._all_steps())
 
-        return take
+        return apply
 
-    def _read(self, kind: Samples, step: int | None, row: SampleRow, made_of: object) -> Take:
+    def _read(self, kind: Samples, step: int | None, row: SampleRow, made_of: object) -> Apply:
         found: Sample | str
         try:
             found = kind.read(step, row)
         except UNREADABLE as error:
             found = f"cannot be read: {reason_of(error)}"
 
-        def take() -> None:
+        def apply() -> None:
             self._sample = made_of, row, found
 
-        return take
+        return apply
 
     def _all_steps(self) -> Sequence[int]:
         """The steps of the kind, also those after the one that the run is shown at."""

@@ -119,6 +119,7 @@ def _span(run: RunView, own: str, live: bool) -> tuple[int, int, float]:
     end, progress = padded_end(first, last), run.progress
     if progress is not None and progress.total_steps and progress.total_steps >= last:
         end = min(end, float(progress.total_steps))
+
     return first, last, end
 
 
@@ -306,6 +307,7 @@ def timeline(run: RunView) -> Sequence[Mark]:
         for step in steps
         if step is not None
     }
+
     return sorted(found)
 
 

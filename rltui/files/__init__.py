@@ -6,16 +6,10 @@ Knows no log format.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
 from rltui.core.address import is_remote
 from rltui.core.clock import Clock
-from rltui.files.tail import Tail
-
-if TYPE_CHECKING:
-    from rltui.files.remote.tail import RemoteTail
-
-Tailing: TypeAlias = "Tail | RemoteTail"
+from rltui.files.tail import FollowedFile, Tail
 
 
 def tail_of(
@@ -25,7 +19,7 @@ def tail_of(
     rewritten: bool = False,
     summed: bool = False,
     clock: Clock | None = None,
-) -> Tailing:
+) -> FollowedFile:
     """Follows a file wherever it is; ``summed`` and ``clock`` count on this machine only."""
     if not is_remote(path):
         return Tail(path, whole=whole, rewritten=rewritten, summed=summed, clock=clock)

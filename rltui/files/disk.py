@@ -61,14 +61,14 @@ Entry: TypeAlias = "os.DirEntry[str] | RemoteEntry"
 
 
 class Store(Protocol):
-    """The files of one place elsewhere. Thread-safe; methods raise OSError."""
+    """The files of one server or host. Thread-safe; methods raise OSError."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What is wrong with the place as a whole."""
+        """Trouble with the server or host as a whole."""
 
     def status(self, path: Path) -> Status:
-        """Of a file or directory, links followed."""
+        """Status of a file or directory; follows links."""
 
     def entries(self, path: Path) -> Sequence[Entry]:
         """The names in a directory."""
@@ -86,7 +86,7 @@ class Store(Protocol):
         """See :func:`is_spent`."""
 
     def costs(self) -> RemoteCosts | None:
-        """What was asked; None where nobody counts."""
+        """Requests so far and expected; None where they are not counted."""
 
 
 #: The stores of hosts, by scheme and authority.
@@ -94,12 +94,12 @@ _OFFERED: dict[tuple[str, ...], Store] = {}
 
 
 def offer(root: RemotePath, store: Store) -> None:
-    """Have a store answer for all paths of a host from now on."""
+    """Register the store that reads the files of a host."""
     _OFFERED[root.parts[:2]] = store
 
 
 def status(path: Path) -> Status:
-    """Of a file or directory, links followed."""
+    """Status of a file or directory; follows links."""
     return _store(path).status(path) if is_remote(path) else os.stat(path)  # noqa: PTH116 - hot
 
 
@@ -112,20 +112,21 @@ def listing(path: Path) -> Iterable[Entry]:
 
 
 def expect(directories: Sequence[Path], wanted: Callable[[str], bool]) -> None:
-    """These directories of one place will be listed next, and the beginnings of their files of
-    ``wanted`` names be read. Only a server makes use of that. Never raises."""
+    """Announce directories of one server that will be listed next, whose files of ``wanted`` names
+    will be read from their beginnings, so that it is asked once for all. Never raises."""
     if is_remote(directories[0]):
         _store(directories[0]).expect(directories, wanted)
 
 
 def is_spent(path: Path, *, begins: bool = False) -> bool:
-    """Whether a search has asked a server for as much as it may; ``begins``: it has yet to ask."""
+    """Whether a search has used up the requests that it may send to the server of a path;
+    ``begins``: a new search begins."""
     return is_remote(path) and _store(path).is_spent(begins=begins)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[ReadAt]:
-    """Reads a file at any place. A pipe does not block."""
+    """Open a file, local or remote, to read ranges of it. A pipe does not block."""
     if is_remote(path):
         store = _store(path)
         yield lambda length, offset: store.read(path, offset, offset + length)
@@ -139,7 +140,7 @@ def opened(path: Path) -> Iterator[ReadAt]:
 
 
 def is_directory(path: Path) -> bool:
-    """Whether a path is a directory, as far as is known; False when that cannot be found out."""
+    """Whether a path is a directory; False where that cannot be found out."""
     if is_remote(path):
         try:
             return _store(path).is_directory(path)
@@ -149,12 +150,12 @@ def is_directory(path: Path) -> bool:
 
 
 def read_all(path: Path) -> bytes:
-    """A whole file."""
+    """Read a whole file."""
     return _store(path).read(path, 0, None) if is_remote(path) else path.read_bytes()
 
 
 def connect(paths: Iterable[Path], clock: Clock, pace_s: float) -> None:
-    """Prepare what is elsewhere, to be listed every ``pace_s`` seconds.
+    """Connect the stores of remote paths, whose directories are listed every ``pace_s`` seconds.
 
     Raises UsageError when what that needs is not installed.
     """
@@ -167,12 +168,12 @@ def connect(paths: Iterable[Path], clock: Clock, pace_s: float) -> None:
 
 
 def costs(path: Path) -> RemoteCosts | None:
-    """What the server of a path was asked, and will be by the minute; None for a path here."""
+    """Requests to the server of a path, so far and expected per minute; None for a local path."""
     return _store(path).costs() if is_remote(path) else None
 
 
 def trouble(paths: Iterable[Path]) -> tuple[Note, ...]:
-    """What is wrong with the servers of some paths as a whole. Does no I/O."""
+    """Notes about the servers of some paths as a whole. Does no I/O."""
     stores = {id(store): store for path in filter(is_remote, paths) if (store := _store(path))}
     return tuple(note for store in stores.values() for note in store.notes)
 
@@ -187,12 +188,13 @@ def _store(path: Path) -> Store:
 
 
 class Mounts:
-    """The mounts of this process; remembers each directory. Not thread-safe."""
+    """The table of mounts of this process, with a cache by directory. Not thread-safe."""
 
     def __init__(self, table: Path = _MOUNTINFO) -> None:
         self._table = table
         self._raw: bytes | None = None
-        self._kinds: dict[str, str] = {}
+        self._mounted: dict[str, tuple[str, str, str]] = {}
+        """Mount point -> kind, source, and directory of the source that is mounted."""
         self._known: dict[Path, bool] = {}
 
     def refresh(self) -> None:
@@ -204,14 +206,13 @@ class Mounts:
         if raw == self._raw:
             return
 
-        self._raw, self._kinds, self._known = raw, {}, {}
+        self._raw, self._mounted, self._known = raw, {}, {}
         for line in os.fsdecode(raw).splitlines():
-            before, separator, behind = line.partition(" - ")
-            fields, kind = before.split(" "), behind.split(" ")[0]
-            if (
-                separator and len(fields) >= 5 and kind
-            ):  # of several at one place the last is on top
-                self._kinds[_ESCAPE.sub(lambda m: chr(int(m[1], 8)), fields[4])] = kind
+            before, _, behind = line.partition(" - ")
+            fields, more = before.split(" "), behind.split(" ")
+            if len(fields) >= 5 and len(more) >= 2:  # of several at one place the last is on top
+                root, point, source = map(_unescaped, (fields[3], fields[4], more[1]))
+                self._mounted[point] = more[0], source, root
 
     def reports_writes(self, directory: Path) -> bool:
         """Whether inotify reports every write to the files of a directory."""
@@ -237,11 +238,25 @@ class Mounts:
             self.refresh()
 
         place, above = os.path.realpath(path), ""
-        while place not in self._kinds:
+        while place not in self._mounted:
             above, place = place, os.path.dirname(place)  # noqa: PTH120 - a Path costs more
             if above == place:
                 return "", ""
-        return place, self._kinds[place]
+        return place, self._mounted[place][0]
+
+    def origin_of(self, path: Path) -> tuple[str, str]:
+        """Source of the file system that holds a path (a device, ``server:/export``), and the path
+        within the source; empty when unknown."""
+        point, _ = self.mount_of(path)
+        if not point:
+            return "", ""
+        _, source, root = self._mounted[point]
+        return source, str(Path(root, os.path.relpath(os.path.realpath(path), point)))
+
+
+def _unescaped(field: str) -> str:
+    """A field of ``mountinfo`` without its octal escapes."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), field)
 
 
 def check_target(path: Path, logdirs: Sequence[Path]) -> Path:

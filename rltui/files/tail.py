@@ -25,6 +25,7 @@ import os
 import re
 import stat
 import zlib
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +53,6 @@ _RECENT_S = 600.0
 _GAP_S = 5.0
 _ENDS_IN_ZEROS = "ends in zero bytes, which are not read until something follows them"
 
-Stamp = tuple[int, int, int, int]
 _SYSTEM_CLOCK = SystemClock()
 #: Bytes of a file, and whether they are its last.
 Piece = tuple[bytes, bool]
@@ -91,24 +91,17 @@ def second_look(clock: Clock, modified: float) -> float:
     return clock.monotonic() + _GRANULE_S if recent else math.inf
 
 
-class Tail:
-    """Follows one file of this machine. Not thread-safe.
+class FollowedFile(ABC):
+    """A growing file, here or elsewhere, and how far it was read. Not thread-safe.
 
     ``whole``: the file is one document that starts over whenever it changes; neither that nor
     rewriting a ``rewritten`` file is trouble. ``summed``: count the ``checksum`` of what is read.
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        whole: bool = False,
-        rewritten: bool = False,
-        summed: bool = False,
-        clock: Clock | None = None,
+        self, path: Path, *, whole: bool = False, rewritten: bool = False, summed: bool = False
     ) -> None:
         self.path = path
-        self._name = str(path)
         self.offset = 0
         """Bytes that polls returned."""
         self.size = 0
@@ -117,25 +110,14 @@ class Tail:
         """When it changed, in seconds since the epoch."""
         self.generation = 0
         """How often the content started over."""
-        self._whole = whole
-        self._quiet = whole or rewritten
         self.summed = summed
-        self._clock = clock or _SYSTEM_CLOCK
-        self._identity: tuple[int, int] | None = None
-        self._stamp: Stamp | None = None
-        self._again = math.inf
-        """Monotonic time from which the file is read although its stamp is the same."""
-        self._fingerprint = Fingerprint()
         self.checksum = 0
         """CRC-32 of what was read, of a whole document or where it is ``summed``."""
+        self._whole = whole
+        self._quiet = whole or rewritten
         self._trouble = Trouble()
-        self._short_polls = 0
-        self._short_size = -1
-        self._gap_at, self._gap_deadline, self._gap_reported = -1, math.inf, False
-        """Where zeros begin whose bytes may not have arrived yet, and until when (monotonic) they
-        may arrive."""
-        self._read_once = False
-        """Whether it was read to its end since it started over."""
+        self._stamp: object = None
+        """Changes with the file; that of the last poll, None to read it whatever it is."""
 
     @property
     def gone(self) -> bool:
@@ -147,9 +129,53 @@ class Tail:
         """Whether the last poll failed."""
         return bool(self._trouble.message)
 
+    @abstractmethod
     def still(self) -> bool:
-        """Whether the file is unchanged since the last poll. Costs one ``stat`` and nothing
-        else, since it is called for a thousand files four times a second."""
+        """Whether the file is unchanged since the last poll, as far as that costs next to
+        nothing."""
+
+    @abstractmethod
+    def poll(self, budget_bytes: int) -> Polled:
+        """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
+
+    def _failed(self, message: str, *, gone: bool = False) -> Polled:
+        """Report trouble; what was read is kept and the next poll tries again."""
+        self._stamp = None
+        vanished = gone and not self.gone
+        notes = self._trouble.failed(message, gone=gone)
+        return Polled(notes=notes, changed=True) if notes or vanished else _NOTHING
+
+
+class Tail(FollowedFile):
+    """Follows one file of this machine."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        whole: bool = False,
+        rewritten: bool = False,
+        summed: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(path, whole=whole, rewritten=rewritten, summed=summed)
+        self._name = str(path)
+        self._clock = clock or _SYSTEM_CLOCK
+        self._identity: tuple[int, int] | None = None
+        self._again = math.inf
+        """Monotonic time from which the file is read although its stamp is the same."""
+        self._fingerprint = Fingerprint()
+        self._short_polls = 0
+        self._short_size = -1
+        self._gap_at, self._gap_deadline, self._gap_reported = -1, math.inf, False
+        """Where zeros begin whose bytes may not have arrived yet, and until when (monotonic) they
+        may arrive."""
+        self._read_once = False
+        """Whether it was read to its end since it started over."""
+
+    def still(self) -> bool:
+        """Whether the file is unchanged since the last poll. Costs one ``stat``: it is called for
+        a thousand files four times a second."""
         if self._stamp is None or self._again != math.inf:
             return False
 
@@ -298,15 +324,8 @@ class Tail:
         self._gap_at = -1
         self._read_once = False
 
-    def _failed(self, message: str, *, gone: bool = False) -> Polled:
-        """Report trouble; what was read is kept and the next poll tries again."""
-        self._stamp = None
-        vanished = gone and not self.gone
-        notes = self._trouble.failed(message, gone=gone)
-        return Polled(notes=notes, changed=True) if notes or vanished else _NOTHING
 
-
-def _stamp_of(status: os.stat_result) -> Stamp:
+def _stamp_of(status: os.stat_result) -> tuple[int, int, int, int]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

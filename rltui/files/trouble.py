@@ -38,8 +38,8 @@ _RETRY_SHARE = 0.25
 
 
 def lasting(notes: Iterable[Note]) -> list[Note]:
-    """The troubles that are not over. A note about a place in a file stays, for what was skipped
-    there is missing for good; one about a whole file lasts until the file can be read again."""
+    """Notes about trouble that lasts. One about a place in a file stays, for what was skipped there
+    is missing for good; one about a whole file lasts until the file can be read again."""
     found: list[Note] = []
     for note in notes:
         if note.level >= Level.WATCH:
@@ -144,7 +144,7 @@ class TroubledPaths:
         return tuple(self._notes.values())
 
     def update(self, found: Iterable[Note], readable: Container[Path]) -> None:
-        """Take over the trouble that a search ``found``; ``readable`` paths have none any more.
+        """Replace the notes by those that a search ``found``; ``readable`` paths have no trouble.
         Paths that are neither troubled nor readable are forgotten."""
         troubled = {note.path: note for note in found}
         for path, note in list(self._notes.items()):

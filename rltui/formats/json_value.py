@@ -36,7 +36,8 @@ _UNITS = re.compile(
     r"(?=\d)(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?(?:(\d{1,9}(?:\.\d+)?)s)?"
 )
 _FRACTION = re.compile(r"\s*(\d{1,18})\s*/\s*(\d{1,18})\s*")
-_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+#: NaN and the infinities as quoted in strict JSON.
+WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 #: Settings of one document, nesting, characters of a text, items of a list that are kept.
 MOST_SETTINGS = 5000
 _MAX_DEPTH = 16
@@ -122,11 +123,6 @@ def number_of(text: str) -> float | None:
         return float(text.removesuffix("%")) if "_" not in text else None
     except ValueError:
         return seconds_of(text)
-
-
-def word_of(text: str) -> float | None:
-    """NaN and the infinities as quoted in strict JSON; None for other texts."""
-    return _WORDS.get(text)
 
 
 def flat_settings(document: Mapping[Any, object], joint: str = ".") -> Settings:

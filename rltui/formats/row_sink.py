@@ -83,7 +83,7 @@ class RowSink:
         self.row(layout, step, wall, (value,))
 
     def restart(self, step: int) -> None:
-        """The writer starts again at ``step``; closes the blocks before that."""
+        """Close the blocks so far: the writer starts again at ``step``."""
         self._flush()
         self._items.append(Restart(step))
 

@@ -66,7 +66,7 @@ class SeriesCsv(Format):
         return any(map(_D3RLPY.fullmatch, path.parts[:-1])) or _counts_epochs(rows)
 
     def home(self, directory: str, path: Path) -> str:
-        """TorchRL's run is above ``scalars``."""
+        """The directory above ``scalars`` for TorchRL, else the file's own."""
         depth = len(_below_scalars(path))
         return "/".join(directory.split("/")[: -depth or None]) if depth else directory
 

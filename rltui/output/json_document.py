@@ -6,6 +6,7 @@ The documents are built from the declarations of their fields, which also type t
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -13,6 +14,7 @@ from enum import Enum
 from typing import Any, Literal, TypedDict
 
 import numpy as np
+import orjson
 
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
@@ -231,13 +233,9 @@ def fields_of(source: object, form: type | tuple[str, ...], **given: object) -> 
 
 def dump(document: Json) -> str:
     """The document as indented strict JSON in ASCII with a final newline."""
-    import orjson  # only for this output
-
     try:
         fast = orjson.dumps(document, _plain, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # a surrogate of a file name, an integer of more than 64 bits
-        import json  # only for this output
-
         return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
 
     if fast.isascii():
@@ -417,8 +415,6 @@ def event_message(event: Event) -> Message:
 def event_line(event: Event, words: str = "") -> str:
     """One change of the verdict, ``rltui.event/1``, told in ``words`` if given: one line of strict
     JSON."""
-    import json  # only for this output
-
     document = {
         "schema": "rltui.event/1",
         "run": event.run.key.name,
@@ -450,6 +446,7 @@ def _finding(finding: Finding) -> Json:
         },
         summary=sentences.summary(finding),
     )
+
     return document | ({"error": finding.error} if finding.error else {})
 
 

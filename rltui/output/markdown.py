@@ -12,9 +12,9 @@ from rltui.core.yaml_document import nearest
 from rltui.draw.glyph import glyph_set
 from rltui.facts import numbers, sentences
 from rltui.facts.comparison import (
-    Column,
     Comparison,
-    Row,
+    MetricColumn,
+    RunRow,
     ends_words,
     group_words,
     window_words,
@@ -169,7 +169,7 @@ def _contents(
     return table, notes
 
 
-def _cell(comparison: Comparison, row: Row, metric: Column) -> str:
+def _cell(comparison: Comparison, row: RunRow, metric: MetricColumn) -> str:
     """The value of a metric in a row, or the mean and the spread of its runs."""
     value = comparison.value(row, metric)
     text = numbers.value(value)

@@ -18,7 +18,7 @@ from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.text import cell_width
 from rltui.draw.chart.axis import decades, round_ticks, x_ticks
-from rltui.draw.chart.render import smooth
+from rltui.draw.chart.trace import smooth
 from rltui.draw.line import RUN_TOKENS
 from rltui.draw.prose import distinct
 from rltui.facts.comparison import Comparison

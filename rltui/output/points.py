@@ -209,7 +209,6 @@ class ParquetFile:
     """Writes rows to ``out`` front to back; :meth:`close` writes the footer and leaves it open."""
 
     def __init__(self, out: BinaryIO) -> None:
-        import pyarrow  # only for this output
         import pyarrow.parquet  # only for this output
 
         self._arrow: Any = pyarrow

@@ -14,10 +14,9 @@ from rltui.core.address import identity
 from rltui.core.batch import RunKey
 from rltui.core.errors import RltuiError
 from rltui.facts.groups import following
-from rltui.pages.run.chart_screen import Open, SessionApp
+from rltui.pages.run.chart_screen import SessionApp
 from rltui.pages.runs.screen import RunsScreen
-from rltui.session import RunView, Session
-from rltui.tui import later
+from rltui.session import Session
 from rltui.tui.alerts import Alerts
 from rltui.tui.keys import EVERYWHERE
 from rltui.tui.playback import Playback, ReplayStart
@@ -167,22 +166,3 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         marks = [SavedMark(slot, self._real_logdirs[k.logdir], k.name) for k, slot in slots.items()]
         muted, pinned = session.run_list.mutes.names, session.run_list.pins.tags
         self._remembered.save(self.view, muted, pinned, marks)
-
-    def open_comparison(
-        self, opens: Open, at: tuple[RunView, str] | None = None, *, grouped: bool = False
-    ) -> None:
-        """Show the marked runs side by side, or all; see
-        :func:`rltui.pages.comparison.screen.open_comparison`."""
-        later.open_comparison(self, self.session, opens, at, grouped=grouped)
-
-    # -- replay ----------------------------------------------------------------------------
-
-    def go_back_to(self, run: RunView, step: int) -> None:
-        """Show a run as it was at a step."""
-        if self.pump.paused:
-            self.pump.pause()
-        self.playback.stop()
-        try:
-            self.playback.goto(run, step)
-        except ValueError as problem:
-            self.say(str(problem))

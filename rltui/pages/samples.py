@@ -25,7 +25,7 @@ from rltui.draw.line import (
     fixed,
     indented,
     line_width,
-    with_margin,
+    row_entry,
 )
 from rltui.draw.prose import hard_wrap, paragraph
 from rltui.draw.view import View
@@ -38,8 +38,7 @@ from rltui.sources.side_files.sample_files import Sample, SampleRow
 from rltui.tui import later
 from rltui.tui.keys import SAMPLES, Key
 from rltui.tui.screen import LEAST, ListScreen, ReadingScreen
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 #: The orders of the list, as the footer calls them -> the key that rows are sorted by.
@@ -104,20 +103,18 @@ def sample_entries(
     """One line for each sample that is ``shown``, behind a margin; or why there is none."""
     cells, rewarded = width - margin, _has_rewards(samples.rows)
 
-    def entry(row: SampleRow) -> Entry[SampleId]:
-        def draw(cursor: bool) -> list[Line]:
-            line: Line = []
-            if rewarded:
-                line.append((numbers.aligned(row.reward).ljust(_REWARD), STRONG))
-            line.append(column(numbers.exact(row.length), _CHARS - 1, MUTED, right=True))
-            look = STRONG if cursor else TEXT
-            line += [(" ", TEXT), (view.glyphs.text(row.preview), look)]
-            line = fit_line(line, cells)
-            return [with_margin(line, cells, margin, view, cursor=cursor)]
+    def draw(row: SampleRow, cursor: bool) -> Line:
+        line: Line = []
+        if rewarded:
+            line.append((numbers.aligned(row.reward).ljust(_REWARD), STRONG))
+        line.append(column(numbers.exact(row.length), _CHARS - 1, MUTED, right=True))
+        line += [(" ", TEXT), (view.glyphs.text(row.preview), STRONG if cursor else TEXT)]
+        return fit_line(line, cells)
 
-        return Entry((row.place, row.item), draw)
-
-    entries = [entry(row) for row in shown]
+    entries = [
+        row_entry((row.position, row.item), partial(draw, row), cells, margin, view)
+        for row in shown
+    ]
     hidden = len(samples.rows) - len(shown)
     words = [f"{hidden} hidden by the filter"] if hidden else []
     for text in [*words, *([samples.note] if samples.note else [])]:
@@ -261,7 +258,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
         self.update()
 
     def action_sample_order(self) -> None:
-        """The next order; the cursor goes to its first sample."""
+        """Sort by the next order and put the cursor on the first sample."""
         orders = list(_ORDERS)
         self._order = orders[(orders.index(self._order) + 1) % len(orders)]
         self._show_first()
@@ -319,7 +316,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     def _row(self) -> SampleRow | None:
         """The row at the cursor."""
         cursor = self.items.cursor
-        return next((r for r in self._browser.rows if (r.place, r.item) == cursor), None)
+        return next((r for r in self._browser.rows if (r.position, r.item) == cursor), None)
 
     @property
     def _sample(self) -> Sample | str | None:
@@ -338,7 +335,7 @@ class SampleScreen(ListScreen, ReadingScreen, places=(SAMPLES,)):
     # -- out, and more about it ------------------------------------------------------------
 
     def action_enter(self) -> None:
-        """The whole sample, which scrolls."""
+        """Show the whole sample, which scrolls."""
         found = self._sample
         if found is None:
             return

@@ -6,6 +6,6 @@ several readers into one.
 """
 
 from rltui.remote.opening import open_reader
-from rltui.remote.reader_options import ReaderOptions
+from rltui.sources.options import ReaderOptions
 
 __all__ = ["ReaderOptions", "open_reader"]

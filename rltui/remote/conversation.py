@@ -11,7 +11,6 @@ from typing import Protocol
 from rltui.core.batch import Batch, Note, RunKey
 from rltui.core.errors import SourceError
 from rltui.core.level import Level
-from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.wire import (
     BatchDecoder,
     BatchEncoder,
@@ -39,7 +38,7 @@ from rltui.remote.wire.messages import (
     message_in,
 )
 from rltui.sources.follow.resume import HandedOver
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals, ReaderOptions
 
 #: A batch, a message, an answer with its bytes, or the kind of a frame without content.
 Event = Batch | Message | tuple[Answer, bytes] | Kind
@@ -56,6 +55,10 @@ class StreamError(Exception):
     def __init__(self, why: str, *, missing: bool = False) -> None:
         super().__init__(why)
         self.missing = missing
+
+
+class NotInstalledError(SourceError):
+    """A host does not have what a reader of its logs needs."""
 
 
 class Transport(Protocol):

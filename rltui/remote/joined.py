@@ -18,8 +18,9 @@ from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.files.remote.store import needs
-from rltui.remote.reader_options import NotInstalledError, ReaderOptions
+from rltui.remote.conversation import NotInstalledError
 from rltui.sources.follow.queued import MOST_BATCHES, Arriving, ReaderState, Reading
+from rltui.sources.options import ReaderOptions
 
 #: Hosts that are connected to at the same time.
 _MOST_AT_ONCE = 32

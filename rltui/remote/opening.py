@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rltui.core.address import RAY, SSH, RemotePath, is_remote, is_streamed
 from rltui.core.errors import UsageError
-from rltui.remote.reader_options import ReaderOptions
 from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.reader import Reader
+from rltui.sources.options import ReaderOptions
 
 
 def open_reader(logdirs: Sequence[Path], options: ReaderOptions) -> Reading:
@@ -57,17 +57,4 @@ def open_one(scheme: str, logdirs: Sequence[Path], options: ReaderOptions) -> Re
     if scheme:
         raise UsageError(f"{scheme}: cannot be read")
 
-    return Reader(
-        logdirs,
-        clock=options.clock,
-        verify=options.verify,
-        watch=options.watch,
-        choose=options.choose,
-        wants=options.wants,
-        step_keys=options.step_keys,
-        pipe=options.pipe,
-        ends=options.ends,
-        waits=options.waits,
-        partial=options.partial,
-        absent=options.absent,
-    )
+    return Reader(logdirs, options)

@@ -46,6 +46,7 @@ from rltui.remote.wire.messages import (
 from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.follow.reader import BUDGET_BYTES, Reader
 from rltui.sources.follow.resume import HandedOver, says_something
+from rltui.sources.options import ReaderOptions
 from rltui.version import __version__
 
 #: Seconds between two signs of life.
@@ -164,14 +165,14 @@ class Stream:
         ``idle_s``. Raises OSError, WireError."""
         try:
             self._send(Hello(__version__, self._logdirs, self._clock.now()))
-            frame = self._next(Kind.REQUEST, Kind.ASK)
+            frame = self._next(Kind.REQUEST, Kind.QUESTION)
             if frame.kind == Kind.REQUEST:
                 self._read(load(Request, frame.record))
                 return
             asked: Frame | None = frame
             while asked is not None:
                 self._send(*answer(load(Question, asked.record)))
-                asked = self._next_or_none(Kind.ASK, timeout=self._idle_s)
+                asked = self._next_or_none(Kind.QUESTION, timeout=self._idle_s)
         except OversizeError as error:
             self._send(Error(str(error)))
 
@@ -180,18 +181,16 @@ class Stream:
         batches = (decoder.batch_of(self._next(Kind.BATCH)) for _ in range(request.known))
         known = HandedOver(batch for batch in batches if batch is not None)
         self._chooses = request.chooses
-        reader = Reader(
-            self._logdirs,
+        options = ReaderOptions(
             clock=self._clock,
-            verify=request.verify,
             watch=request.watch,
             choose=self._choose if request.chooses or self._prefix else None,
-            step_keys=request.step_keys or None,
-            budget_bytes=self._budget_bytes,
+            step_keys=request.step_keys,
             ends=self._ends,
+            verify=request.verify,
             waits=request.waits,
-            handed_over=known,
         )
+        reader = Reader(self._logdirs, options, budget_bytes=self._budget_bytes, handed_over=known)
         try:
             reader.scan()
         except SourceError as error:

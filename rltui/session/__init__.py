@@ -1,4 +1,4 @@
-"""The only wiring. Files go in, judged runs come out; nothing visual is known here.
+"""Wires the packages below together: files go in, judged runs come out. Draws nothing.
 
 :class:`Session` opens logdirs, drains what the reader produced into the store, asks the
 catalogue what the tags mean and the rules what they think, and hands out one

@@ -16,6 +16,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 
 from rltui.config import HooksConfig
 from rltui.core.clock import Clock
@@ -192,8 +194,6 @@ class Hook:
 def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
     """POST to a URL. It may hold a secret, so errors name the host only."""
     import http.client  # heavy: few users have a URL
-    from urllib.error import HTTPError, URLError  # heavy
-    from urllib.parse import urlsplit  # heavy
     from urllib.request import HTTPRedirectHandler, Request, build_opener  # heavy
 
     class NoRedirect(HTTPRedirectHandler):

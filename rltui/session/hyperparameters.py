@@ -356,7 +356,7 @@ class TextSet:
     def read(self, step: int | None, row: SampleRow) -> Sample:
         """The whole text. Raises ValueError for one that is no longer kept."""
         del step  # the row says which text it is
-        point = self._points.get(row.place)
+        point = self._points.get(row.position)
         if point is None:
             raise ValueError("newer texts took its place")
         from rltui.sources.side_files.sample_files import Sample  # heavy

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rltui.catalogue import Catalogue
@@ -34,12 +33,11 @@ _REST, _REST_S = 100.0, 2.0
 _OLD_EVERY_S = 60.0
 #: What a fault in the making of a verdict is called.
 NOT_JUDGED = "could not be judged"
-#: All logdirs can be reached.
-NONE_LOST: Mapping[int, float] = MappingProxyType({})
 
 
 class Judge:
-    """Owned by the session; main thread only."""
+    """Applies the rules to runs that changed, and updates their progress. Owned by the session;
+    main thread only."""
 
     def __init__(
         self,
@@ -60,13 +58,13 @@ class Judge:
         self.stall = open_stall_rule(config)
         """How long a run may be silent, with the user's changes."""
         self._watches = False
-        """Whether time passes: a single look at logs has no finding for a stall, only a level."""
+        """Whether runs are watched: a single reading has no finding for a stall, only a level."""
         self._engine: Engine | None = None
         self._reference: RunView | None = None
         self._dirty: dict[RunKey, None] = {}
-        """In the order in which they are judged, but for those in sight."""
+        """Runs to be judged, in that order; those in sight come first."""
         self._unread: set[RunKey] = set()
-        """Runs to be judged once they have been read to their end: a batch marks them then."""
+        """Runs to be judged once they have been read to their end; the last batch marks them."""
         self.in_sight: tuple[RunKey, ...] = ()
         """Runs on the screen: they are judged before the others."""
         self._grown: set[RunKey] = set()
@@ -77,8 +75,7 @@ class Judge:
         """When the ages of all runs are updated next, monotonic seconds."""
         self._not_before = -math.inf
         self._took = 0.0
-        """Seconds that the verdicts in the making have taken, in all their slices; what else
-        happens in between does not count."""
+        """Seconds spent on the unfinished verdicts, in all their slices."""
         self._lost: Mapping[int, float] = {}
         """Numbers of the logdirs out of reach -> since when."""
         self.unfinished = False
@@ -103,9 +100,9 @@ class Judge:
         if view is not None:
             from rltui.health.reference import Alignment, Reference  # not for most runs
 
-            twin, tokens = self._runs.twin(view), self._catalogue.roles.tokens
+            current, tokens = self._runs.current_of(view), self._catalogue.roles.tokens
             alignment = Alignment(self._align)
-            reference = Reference(twin.data, twin.infos, twin.name, alignment, tokens)
+            reference = Reference(current.data, current.infos, current.name, alignment, tokens)
         self.prepare().compare(reference)
         self._reference = view
         self._not_before, self._took = -math.inf, 0.0
@@ -140,10 +137,12 @@ class Judge:
             self._not_before = self._clock.monotonic() + min(_REST_S, _REST * self._took)
             self._took = 0.0
         self._dirty.update(dict.fromkeys(again))
+
         return frozenset(judged)
 
     def _judge_some(self, now: float, *, pace: bool) -> tuple[set[RunKey], list[RunKey]]:
-        """The runs that were judged, and those of which some rules wait for more rows."""
+        """Judge runs until the time is up; returns those that were judged, and those with rules
+        that wait for more rows."""
         begun = self._clock.monotonic()
         resting = pace and begun < self._not_before
         judged: set[RunKey] = set()
@@ -175,11 +174,11 @@ class Judge:
 
     @property
     def recent(self) -> list[RunView]:
-        """The runs that may have been written a short while ago."""
+        """The runs that may have been written recently."""
         return [self._runs.all[key] for key in self._young]
 
     def renew(self, view: RunView) -> None:
-        """Update the progress of a run: it grew, or more is known of it than its logs say."""
+        """Update the progress of a run that grew, or about which an inspection found something."""
         now, known = self._clock.now(), view.progress
         if not view.data.unloaded:
             hyper, roles = view.hyperparameters.values, self._catalogue.roles
@@ -209,7 +208,8 @@ class Judge:
             assert view.recognition is not None
             report = engine.advance(view.data, view.infos, view.recognition, now, enough)
             if report is not None:
-                reference = None if self._reference is None else self._runs.twin(self._reference)
+                known = self._reference
+                reference = None if known is None else self._runs.current_of(known)
                 view.reference = None if reference is view else reference
                 view.full_report = report
                 self._note_stall(view)
@@ -235,7 +235,7 @@ class Judge:
             view.full_report = report
             view.version += 1
 
-    def refresh_ages(self, lost: Mapping[int, float] = NONE_LOST) -> bool:
+    def refresh_ages(self, lost: Mapping[int, float]) -> bool:
         """Update ages and states to the present time, but for runs of the logdirs that are
         ``lost`` (number -> since when); returns whether anything shown changed."""
         views = self._aging(self._clock.monotonic(), anew=lost != self._lost)
@@ -261,8 +261,8 @@ class Judge:
         return changed
 
     def _aging(self, now: float, *, anew: bool) -> list[RunView]:
-        """The runs whose age may be another one: all now and then or ``anew``, else those that are
-        not old."""
+        """The runs whose age may have changed: all, once a minute or if ``anew``, else the recent
+        ones."""
         if not anew and now < self._all_aged_at:
             return self.recent
         self._all_aged_at = now + _OLD_EVERY_S
@@ -302,7 +302,7 @@ def with_stall(
 
 
 def _finding(progress: Progress, known: StallRule, mute: Collection[str]) -> Finding | None:
-    """What is to say of a run that is stalled or stopped too early."""
+    """The finding on a run that is stalled or stopped too early; None for others."""
     step, total = progress.last_step or 0, progress.total_steps
     if progress.state is RunState.STALLED:
         limit = progress.quiet_s

@@ -75,6 +75,7 @@ def logdir_facts(
             _look_here(facts, options, inotify=inotify)
     except RltuiError as error:
         facts.error, facts.out_of_reach = str(error), isinstance(error, UnreachableError)
+
     return facts
 
 

@@ -51,16 +51,17 @@ class _Load(NamedTuple):
 
     batches: Iterator[Batch]
     taken: Iterator[None]
-    """Takes one batch in at each step."""
+    """Stores one batch at each step."""
 
     @property
     def ready(self) -> bool:
-        """Whether nobody has to wait for the next batch."""
+        """Whether the next batch has arrived."""
         return not isinstance(self.batches, Arriving) or self.batches.ready
 
 
 class Memory:
-    """Owned by the session; main thread only."""
+    """Unloads runs when their points exceed the budget, and loads them again. Owned by the session;
+    main thread only."""
 
     def __init__(
         self, budget_bytes: int, views: Mapping[RunKey, RunView], reader: Reading, clock: Clock
@@ -91,12 +92,12 @@ class Memory:
 
     @property
     def busy(self) -> bool:
-        """Whether something of a run that is being read again is there to be taken in."""
+        """Whether a batch of a run that is being read again has arrived."""
         return any(load.ready for load in self._loading.values())
 
     @property
     def waits(self) -> bool:
-        """Whether some run is being read again, or cannot be now and is to be."""
+        """Whether some run is being read again, or will be once its host can be reached."""
         return bool(self._loading or self._held)
 
     @property
@@ -120,7 +121,8 @@ class Memory:
         self._grew_at.update(dict.fromkeys(grown, self._clock.monotonic()))
 
     def hold(self, batch: Batch, key: RunKey) -> bool:
-        """Hold back a batch whose run is not loaded, and load that run; whether it was held.
+        """Hold back a batch whose run is not loaded, and load that run; returns whether it was
+        held.
 
         Later batches are held back, too: the run is read again up to the offset that the store
         knows, and continues with the first batch that was held.
@@ -180,8 +182,8 @@ class Memory:
         return (ready if loaded else None), held
 
     def _step(self, key: RunKey) -> list[Batch]:
-        """Take in the next batch of a run; returns what was held back and waits no longer: all once
-        the run is loaded, and what has no row when it cannot be."""
+        """Store the next batch of a run that is being loaded; returns the held batches that can be
+        applied now: all once it is loaded, those without rows when it cannot be."""
         data, held = self._views[key].data, self._held.get(key, [])
         try:
             next(self._loading[key].taken)
@@ -218,14 +220,13 @@ class Memory:
             notes.append(Note(data.path, None, Level.WATCH, message))
 
     def release(self) -> None:
-        """Give back what reading and judging needed in passing, if much was read since the last
-        time."""
+        """Return unused memory to the system, if much was read since the last time."""
         if self._read - self._released > _MUCH:
             self._released = self._read
             release()
 
     def enforce(self) -> bool:
-        """Unload runs until the budget is met; whether any was."""
+        """Unload runs until the budget is met; returns whether any was unloaded."""
         self._checked = self._read
         held = {k: v.data.table.nbytes for k, v in self._views.items()}
         total, asked, unloaded = sum(held.values()), 0, False
@@ -250,7 +251,8 @@ class Memory:
         return unloaded
 
     def _may_go(self, view: RunView) -> bool | None:
-        """None while its host is being asked whether it can be read again."""
+        """Whether a run may be unloaded; None while its host is asked whether it can be read
+        again."""
         data, now = view.data, self._clock.monotonic()
         if data.unloaded or data.files.reading or view.report is None:
             return False

@@ -46,8 +46,8 @@ class Naming:
         self._wanted: frozenset[RunKey] = frozenset()
 
     def choose(self, keys: Collection[RunKey]) -> frozenset[RunKey]:
-        """Take into account every run that was found; returns those to read. A run that was
-        chosen once remains so, whatever it is called later."""
+        """Name every run that was found; returns those to read. A run that was chosen once remains
+        so, whatever it is called later."""
         with self._lock:
             self._add(keys)
             names = {key: self.names_of(key) for key in keys}
@@ -77,14 +77,14 @@ class Naming:
         return f"no run matches {clean(self._chosen)!r} (--run){hint}; {count} found: {some}"
 
     def add(self, key: RunKey) -> None:
-        """Take a run into account that is read; it is one to show if it was chosen, or if it was
-        found out only now that it is a run of its own, and has such a name."""
+        """Name a run that is read. It is shown if it was chosen, or if it turns out only now to be
+        a run of its own and its name matches."""
         with self._lock:
             self._add((key,))
             if key in self._wanted:  # a union copies the keys of all runs
                 return
-            twin_of = RunKey(key.logdir, _NUMBER.sub("", key.name))
-            if self._chosen is None or twin_of in self._wanted:
+            parent = RunKey(key.logdir, _NUMBER.sub("", key.name))
+            if self._chosen is None or parent in self._wanted:
                 self._wanted |= {key}
             else:
                 self._wanted |= {*called(self._chosen, {k: self.names_of(k) for k in self._names})}
@@ -102,8 +102,8 @@ class Naming:
         return self._names.get(key) or self._full_path(key)
 
     def names_of(self, key: RunKey) -> tuple[str, ...]:
-        """What a run answers to: its name, its path below the logdir, the first folder of that,
-        and its path with the name of the logdir."""
+        """All names of a run: its name, its path below the logdir, the first folder of that, and
+        its path with the name of the logdir."""
         path = key.name.rstrip("/")
         return (self.name_of(key), path, _head(path), self._full_path(key))
 
@@ -173,8 +173,8 @@ class Naming:
 
 
 def called(text: str, names: Mapping[T, Sequence[str]], *, globs: bool = True) -> list[T]:
-    """Those that ``text`` means: the one of this name, which is the first of its ``names``, else
-    all that answer to it or, with ``globs``, match it."""
+    """The items that ``text`` names: the one whose first name it is, else all that have it among
+    their ``names`` or, with ``globs``, match it."""
     exact = [item for item, (name, *_) in names.items() if name == text]
     return exact or [
         item
@@ -200,8 +200,7 @@ def logdir_labels(paths: Sequence[Path]) -> tuple[str, ...]:
 
 
 def _distinct(choices: Sequence[Sequence[str]]) -> list[str]:
-    """For each the first of its ``choices``, or the next ones for as long as others have the
-    same."""
+    """A name for each: the first of its ``choices`` that no other has, else the last."""
     chosen = [0] * len(choices)
     while True:
         names = [known[at] for known, at in zip(choices, chosen, strict=True)]

@@ -82,16 +82,16 @@ def exit_status_of(
 
 
 class Look(NamedTuple):
-    """A look at the processes that write a run, once it was silent."""
+    """What an inspection of the processes that write a silent run found."""
 
     written_at: float | None
-    """When the newest write was at that time: a later one makes the look void."""
+    """When the newest write was at that time: a later one makes the inspection void."""
     held: bool | None
-    """Whether one of them is there; None where that cannot be told."""
+    """Whether one of them is running; None where that cannot be told."""
 
 
 class Progress(NamedTuple):
-    """Where a run stands at one moment."""
+    """Steps, age and state of a run at one moment."""
 
     first_step: int | None
     last_step: int | None
@@ -124,25 +124,25 @@ class Progress(NamedTuple):
     exit_status: ExitStatus | None = None
     """How it ended and why, where its console log or a tracker shows it."""
     look: Look | None = None
-    """The newest look at the processes that write it."""
+    """The newest inspection of the processes that write it."""
     lost_at: float | None = None
     """When its host got out of reach, seconds since the epoch; None while it is not. Age and state
     are those of then: nobody knows whether the run goes on."""
 
     @property
     def held(self) -> bool | None:
-        """Whether a process still writes it, as of a look since its newest write; None where that
-        is not known."""
+        """Whether a process still writes it, by an inspection since its newest write; None where
+        that is not known."""
         return self.look.held if self.look is not None and self.is_looked_at else None
 
     @property
     def is_looked_at(self) -> bool:
-        """Whether its processes were looked at since its newest write."""
+        """Whether its processes were inspected since its newest write."""
         return self.look is not None and self.look.written_at == self.written_at
 
     def silent(self, now: float) -> bool:
-        """Whether it is silent though no log shows its end, so that its processes tell more. The
-        change times of files alone do not show that it went on: they may be those of a copy."""
+        """Whether it is silent though no log shows its end, so that its processes are worth an
+        inspection. Change times of files alone do not count: they may be those of a copy."""
         if self.done or self.written_at is None or self.last_step is None:
             return False
         known = self.seen_live or self.row_at is not None
@@ -227,7 +227,7 @@ def renewed(known: Progress, run: RunData, now: float, facts: Facts = NO_FACTS) 
 
 
 def aged(known: Progress, now: float) -> Progress:
-    """``known`` at another time; the same object when nothing that is shown differs."""
+    """``known`` with age and state at another time; the same object when neither differs."""
     age = None if known.written_at is None else max(0.0, now - known.written_at)
     state = _state(known, age, now)
     seen_live = known.seen_live or state is RunState.LIVE
@@ -270,6 +270,7 @@ def _state(known: Progress, age: float | None, now: float) -> RunState:
     # time of a file is that of its copy after ``git clone`` or ``cp``
     since = math.inf if known.row_at is None else now - known.row_at
     recent = since <= known.limits.recent * known.quiet_s
+
     return RunState.STALLED if known.seen_live or recent else RunState.UNKNOWN
 
 

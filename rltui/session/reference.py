@@ -57,7 +57,7 @@ class ReferenceRun:
 
     def _give(self, found: RunView) -> None:
         self._wanted = None
-        self.given = self._runs.original(found)
+        self.given = self._runs.frozen_of(found)
         self.choose(self.given)
 
     def read_apart(self) -> None:
@@ -91,7 +91,7 @@ class ReferenceRun:
             self._give(found[0])
 
     def missing(self) -> UsageError:
-        """What to say when everything has been read and no single run was found."""
+        """The error when everything has been read and no single run was found."""
         wanted = str(self._wanted)
         if self._several:
             return _several_at(wanted, self._several)
@@ -107,7 +107,7 @@ def _several_at(place: str, found: Sequence[RunView]) -> UsageError:
 
 
 def _path_of(name: str) -> Path | None:
-    """What a name means as a path; an address has a slash."""
+    """The path that a name stands for; an address has a slash."""
     return _resolved((parse_logdir(name) if "/" in name else Path(name)).expanduser())
 
 

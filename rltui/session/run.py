@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class RunView:
-    """What screens and documents read of a run. Owned by the session, main thread only.
+    """The record of a run: what was logged, what it means, how it is judged.
 
-    The session alone writes its attributes. It has more public members than other classes because
-    it is the one record of a run: what was logged, what it means, how it is judged.
+    Screens and documents read it, only the session writes it. Owned by the session, main thread
+    only. It has more public members than other classes because there is only one such record.
     """
 
     def __init__(self, data: RunData, naming: Naming, catalogue: Catalogue) -> None:
@@ -63,7 +63,7 @@ class RunView:
         self.version = 0
         """Grows with every change of points, meaning, report or progress."""
         self.faults: dict[str, Fault] = {}
-        """What rltui itself failed in, for this run."""
+        """Internal errors of rltui in working on this run, by what could not be done."""
         self.doubts: dict[str, tuple[Judgement, int, int, str]] = {}
         """Tag -> judgement, epoch and length of the series, and the doubt that they raise: found
         once until any of these changes."""
@@ -105,13 +105,12 @@ class RunView:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that it answers to, its name first."""
+        """All names by which it can be chosen, its own first."""
         return self._naming.names_of(self.key)
 
     @property
     def troubles(self) -> list[Note]:
-        """What of its files could not be read as it is, and still cannot; and in what rltui itself
-        failed."""
+        """Problems with its files that persist, and internal errors of rltui."""
         own = [Note(self.data.path, None, Level.WATCH, f.text) for f in self.faults.values()]
         return [*own, *lasting(self.data.files.notes)]
 
@@ -120,11 +119,12 @@ class RunView:
         return RunView(RunData(self.key, self.data.path), self._naming, self.catalogue)
 
     def walled(self, what: str) -> AbstractContextManager[None]:
-        """A block that works on this run: a fault in it is noted here instead of raised."""
+        """A context in which an internal error becomes a fault of this run instead of being
+        raised."""
         return wall(what, self.failed)
 
     def failed(self, fault: Fault) -> None:
-        """Note a fault: what it concerned is shown as not known."""
+        """Note a fault: its subject is shown as unknown."""
         self.faults[fault.what] = fault
 
     @property
@@ -147,7 +147,7 @@ class RunView:
         return self.points.series(tag)
 
     def shown(self, tag: str) -> Series:
-        """The points as people read them: negated where a framework logs minus the metric.
+        """The points to show: negated where a framework logs minus the metric.
 
         The same object until the points change. Scale is left as logged, so that the number can
         be found again.
@@ -185,13 +185,13 @@ class RunView:
 
 
 class Pins:
-    """Tags in the order in which they were pinned; the runs of a session share them."""
+    """Pinned tags in the order of pinning; the runs of a session share them."""
 
     def __init__(self, tags: Iterable[str] = ()) -> None:
         self.tags: tuple[str, ...] = tuple(dict.fromkeys(tags))
 
     def toggle(self, tag: str) -> bool:
-        """Pin a tag, or unpin it; whether it is pinned now."""
+        """Pin a tag, or unpin it; returns whether it is pinned now."""
         pinned = tag not in self.tags
         others = tuple(t for t in self.tags if t != tag)
         self.tags = (*others, tag) if pinned else others
@@ -317,14 +317,14 @@ class Mutes:
         self.names: frozenset[MutedFinding] = frozenset()
 
     def replace(self, names: Iterable[MutedFinding]) -> None:
-        """Leave the findings of these names, and no others, out of the verdict of every run."""
+        """Mute exactly the findings of these names, in the verdict of every run."""
         self.names = frozenset(names)
         for run in self._runs():
             run.mutes = self.names
             run.version += 1
 
     def toggle(self, name: MutedFinding) -> bool:
-        """Mute a finding, or no longer; whether it is muted now."""
+        """Mute a finding, or unmute it; returns whether it is muted now."""
         self.replace(self.names ^ {name})
         return name in self.names
 
@@ -334,7 +334,8 @@ class RunList:
 
     def __init__(self, naming: Naming, catalogue: Catalogue) -> None:
         self.all: dict[RunKey, RunView] = {}
-        """Every run that was read, as it is by now: twins while the runs to show stand still."""
+        """Every run that was read, in its current state; copies while those on screen are
+        frozen."""
         self.pins = Pins()
         """What the user pinned, in all runs."""
         self.mutes = Mutes(lambda: (*self.all.values(), *self.shown.values()))
@@ -344,10 +345,10 @@ class RunList:
         self._text_limit = TextLimit()
         self._unchosen: set[RunKey] = set()
         """Runs that were not chosen by their names when they appeared."""
-        self._still: Mapping[RunKey, RunView] | None = None
-        """What the screens show while it stands still; :attr:`all` has a twin of each then."""
+        self._frozen: Mapping[RunKey, RunView] | None = None
+        """The runs on screen while they are frozen; :attr:`all` has a copy of each then."""
         self._sorted: dict[bool, tuple[Mapping[RunKey, RunView], list[RunView]]] = {}
-        """Whether runs stand still -> runs, and the same in order."""
+        """Whether the runs are frozen -> runs by key, and the same in order."""
 
     def add(self, data: RunData) -> RunView:
         """Make the record of a run that appears."""
@@ -367,7 +368,7 @@ class RunList:
     @property
     def shown(self) -> Mapping[RunKey, RunView]:
         """The runs to show, by key."""
-        return self._chosen(self.all if self._still is None else self._still)
+        return self._chosen(self.all if self._frozen is None else self._frozen)
 
     def _chosen(self, views: Mapping[RunKey, RunView]) -> Mapping[RunKey, RunView]:
         hidden = self.hidden if self._unchosen else ()
@@ -375,57 +376,57 @@ class RunList:
 
     @property
     def now(self) -> Mapping[RunKey, RunView]:
-        """The runs to show as they are by now, also while they stand still."""
+        """The runs to show in their current state, also while those on screen are frozen."""
         return self._chosen(self.all)
 
     def in_order(self, *, now: bool = False) -> list[RunView]:
         """The runs :attr:`shown`, or those of :attr:`now`, in the order of their keys. Sorted only
         when there are others."""
-        views, still = (self.now, False) if now else (self.shown, self._still is not None)
+        views, still = (self.now, False) if now else (self.shown, self._frozen is not None)
         known = self._sorted.get(still)
         if known is None or views is not known[0] or len(views) != len(known[1]):
             known = self._sorted[still] = views, [views[key] for key in sorted(views)]
         return list(known[1])
 
-    # -- standing still --------------------------------------------------------------------
+    # -- freezing --------------------------------------------------------------------------
 
     def hold(self) -> None:
-        """Let the runs to show stand still; their logs are read and judged further."""
-        if self._still is not None:
+        """Freeze the runs on screen; their logs are still read and judged."""
+        if self._frozen is not None:
             return
-        self._still = dict(self.all)
-        self.all.update({key: copy(view) for key, view in self._still.items()})
+        self._frozen = dict(self.all)
+        self.all.update({key: copy(view) for key, view in self._frozen.items()})
         for view in self.all.values():
-            view.reference = None if view.reference is None else self.twin(view.reference)
-        for view in self._still.values():
+            view.reference = None if view.reference is None else self.current_of(view.reference)
+        for view in self._frozen.values():
             view.texts, view.hyperparameters = view.texts.copy(), view.hyperparameters.copy()
         self._sorted.clear()
 
     def release(self) -> None:
-        """End the :meth:`hold`: the runs to show are as they are by now."""
-        if self._still is None:
+        """End the :meth:`hold`: the runs on screen show their current state again."""
+        if self._frozen is None:
             return
-        for key, view in self._still.items():
+        for key, view in self._frozen.items():
             vars(view).update(vars(self.all[key]))  # screens keep the object that they have
-        for view in (self.all | dict(self._still)).values():
-            view.reference = None if view.reference is None else self.original(view.reference)
-        self.all.update(self._still)
-        self._still = None
+        for view in (self.all | dict(self._frozen)).values():
+            view.reference = None if view.reference is None else self.frozen_of(view.reference)
+        self.all.update(self._frozen)
+        self._frozen = None
         self._sorted.clear()
 
-    def twin(self, view: RunView) -> RunView:
-        """What goes on in place of a run that stands still; other runs as they are."""
-        stands = self._still is not None and self._still.get(view.key) is view
-        return self.all[view.key] if stands else view
+    def current_of(self, view: RunView) -> RunView:
+        """The copy of a frozen run that goes on being updated; other runs themselves."""
+        is_frozen = self._frozen is not None and self._frozen.get(view.key) is view
+        return self.all[view.key] if is_frozen else view
 
-    def original(self, view: RunView) -> RunView:
-        """What the screens show in place of a twin; other runs as they are."""
-        is_twin = self._still is not None and self.all.get(view.key) is view
-        return self._still.get(view.key, view) if self._still is not None and is_twin else view
+    def frozen_of(self, view: RunView) -> RunView:
+        """The frozen run on screen of which a run is the current copy; other runs themselves."""
+        is_copy = self._frozen is not None and self.all.get(view.key) is view
+        return self._frozen.get(view.key, view) if self._frozen is not None and is_copy else view
 
     def before_growing(self, key: RunKey) -> None:
-        """The points of a run are about to change: the screens keep those of now."""
-        view = None if self._still is None else self._still.get(key)
+        """Copy the points of a frozen run before they change."""
+        view = None if self._frozen is None else self._frozen.get(key)
         if view is None or view.data.unloaded or view.data.loading:
             return
         if view.data is self.all[key].data:

@@ -34,7 +34,7 @@ from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.sources.follow.queued import Reading
 from rltui.sources.follow.reader import Reader
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
 from rltui.store import Changes, Moved, RunData, Store
 
 #: Time spent on taking batches in per tick of the app, so that keys stay quick while gigabytes
@@ -80,11 +80,11 @@ def check_choice(choice: Choice, catalogue: Catalogue) -> None:
 
 
 class Session:
-    """Owned by the main thread. ``start`` puts the reader on a thread; all else stays here.
+    """Reads the logs below some logdirs, and keeps a judged record of each run.
 
-    Its methods are the life cycle of the reader, the pump of the app, and the runs with the trouble
-    in reading them. Everything else is the thing itself: the list of runs, what they are called,
-    who reads, judges and keeps them.
+    Owned by the main thread; after :meth:`start` the reader has a thread of its own. Methods start,
+    drain and stop the reader, and list the runs and the trouble in reading them; attributes hold
+    the parts: run list, naming, reader, judge, memory.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Session:
         self.naming = Naming(logdir_labels(self.logdirs), choice.run_glob)
         """What runs and logdirs are called, and which of them ``--run`` means."""
         self.run_list = RunList(self.naming, catalogue)
-        """The runs, which may stand still."""
+        """The runs; those on screen can be frozen."""
         self._interpreter = Interpreter(catalogue, config, choice.framework, choice.algorithm)
         self.judge = Judge(
             config, catalogue, self._interpreter, self.run_list, self.clock, choice.align
@@ -216,7 +216,7 @@ class Session:
         self.reader.stop()
 
     def drain(self, budget_s: float = _DRAIN_S, *, verdicts: bool = True) -> Changes:
-        """Take in what the reader has produced, for about ``budget_s``; judge what changed.
+        """Store what the reader has produced, for about ``budget_s`` seconds; judge what changed.
 
         Without ``verdicts`` the judging waits for another call.
         """
@@ -244,7 +244,7 @@ class Session:
         return changes
 
     def finish(self) -> None:
-        """Judge what waits for more rows, after the last of them."""
+        """Judge the rules that wait for more rows: no more will come."""
         self.judge.judge(last=True)
 
     @property
@@ -271,10 +271,11 @@ class Session:
             return None
         return min(1.0, done / known) if known else None
 
-    # -- taking in -------------------------------------------------------------------------
+    # -- storing ---------------------------------------------------------------------------
 
     def _apply(self, batch: Batch) -> Changes:
-        """Take a batch in; one of a run that is not in memory waits until that is loaded."""
+        """Store a batch and update its run; a batch of an unloaded run waits until that is
+        loaded."""
         if batch.sampled:
             return self._preview(batch)
         owner = self._store.key_of(batch)
@@ -307,7 +308,7 @@ class Session:
         self._view_of(self._store.key_of(batch)).failed(fault)
 
     def _learn(self, batch: Batch, owner: RunKey, moved: Iterable[Moved]) -> set[RunKey]:
-        """Take hyperparameters and texts in; returns the runs that have new hyperparameters."""
+        """Store hyperparameters and texts; returns the runs that have new hyperparameters."""
         news = set()
         for move in moved:
             owner = self._store.key_of(batch)
@@ -376,7 +377,7 @@ class Session:
 
     @property
     def faults(self) -> list[str]:
-        """What rltui itself failed in, for which run."""
+        """Internal errors of rltui, one line each, with the name of the run."""
         runs = self.run_list.now.values()
         return [f"{run.name}: {fault.text}" for run in runs for fault in run.faults.values()]
 
@@ -413,7 +414,7 @@ class Search:
 
 
 class Reach:
-    """Asks a reader about its logdirs. Owned by the session."""
+    """Tracks which logdirs can be read now. Owned by the session."""
 
     def __init__(self, reader: Reading, logdirs: Sequence[Path], clock: Clock) -> None:
         self._reader = reader
@@ -430,8 +431,8 @@ class Reach:
         """Numbers of the logdirs out of reach -> since when, in seconds since the epoch."""
 
     def renew(self) -> bool:
-        """Look who can be reached; returns whether anything that is shown has changed, but for
-        :attr:`lost`."""
+        """Update which logdirs can be reached; returns whether anything on screen changes, apart
+        from :attr:`lost`."""
         noted, self._noted = self._noted, self.notes
         state, now = self._reader.state, self._clock.now()
         awaited, self._awaited = self._awaited, bool(state.searching)

@@ -203,8 +203,8 @@ class Vitals:
         return _Inspection(view.key, written_at, kinds, silent, facts_from)
 
     def _look(self, looks: list[_Inspection]) -> None:
-        """Look, on any thread. Where it fails nothing is found: that must not end what reads the
-        logs."""
+        """Inspect processes and files, on any thread. A failure finds nothing, so that reading logs
+        goes on."""
         files = {path: kind for inspection in looks for path, kind in inspection.files.items()}
         try:
             with contained():
@@ -225,8 +225,8 @@ class Vitals:
 
 
 def _held(view: RunView, look: _Inspection, seen_held: set[Path]) -> bool | None:
-    """Whether a process writes a run; None where that cannot be told. That nobody does is told by
-    the file that the training wrote last, or about then."""
+    """Whether a process writes a run; None where that cannot be told. No process does when nothing
+    holds the file that the training wrote last, or one written about then."""
     holds = look.holds
     if any(hold.held for hold in holds.values()):
         return True

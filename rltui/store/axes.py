@@ -8,7 +8,7 @@ times, when both count from the beginning and span different steps in as many po
 
 Two logs may have the same values at other steps: OpenAI baselines writes ``total_timesteps`` into
 its table and numbers the rows of its event file. Merged by step, each of the points would be there
-twice. The log whose steps are row numbers stands aside then, and if neither is, the less precise
+twice. The log whose steps are row numbers is set aside then, and if neither is, the less precise
 one: it adds nothing to a tag of the other.
 """
 
@@ -136,7 +136,7 @@ class AxisCheck:
         self.off_axis: frozenset[str] = frozenset()
         """Tags that are on another axis than that of the run."""
         self.doubles: frozenset[str] = frozenset()
-        """Tags of logs that stand aside, with the values of a tag that the other log calls
+        """Tags of logs that are set aside, with the values of a tag that the other log calls
         nearly the same."""
 
     def count(self, form: str, rows: int) -> None:
@@ -167,8 +167,8 @@ class AxisCheck:
         return self.off_axis != before
 
     def settle_logs(self) -> bool:
-        """Compare the logs whose rows have doubled; returns whether some stand aside now that
-        did not, or have other doubles."""
+        """Compare the logs whose rows have doubled; returns whether other logs are set aside now,
+        or have other doubles."""
         trusts = [s.trust for s in self._lineages.values()]
         before = self.doubles, [(t.aside_of, t.scale) for t in trusts]
         for names in combinations(self._lineages, 2):
@@ -200,10 +200,13 @@ class AxisCheck:
             rank = min(aside.trust.precision_rank, trusted.trust.precision_rank)
             same = [
                 tag
-                for tag, twin in _pairs(aside, trusted)
+                for tag, other_tag in _pairs(aside, trusted)
                 if not trusted.has(tag)
                 and same_in_order(
-                    aside.series(tag).values, trusted.series(twin).values, rank, need_change=False
+                    aside.series(tag).values,
+                    trusted.series(other_tag).values,
+                    rank,
+                    need_change=False,
                 )[0]
             ]
             self.doubles |= set(same)
@@ -215,10 +218,10 @@ def _are_on_two_axes(one: Lineage, other: Lineage) -> bool | None:
     shows it."""
     rank = min(one.trust.precision_rank, other.trust.precision_rank)
     same, elsewhere, different = 0, 0, 0
-    for tag, twin in islice(_pairs(one, other), _TAGS):
+    for tag, other_tag in islice(_pairs(one, other), _TAGS):
         if same + elsewhere + different >= _TELLING:
             break
-        points, others = one.series(tag).points, other.series(twin).points
+        points, others = one.series(tag).points, other.series(other_tag).points
         if agreement(points, others, rank):
             same += 1
             continue
@@ -245,13 +248,13 @@ def _pairs(one: Lineage, other: Lineage, *, by_last_part: bool = True) -> list[t
             by_name.setdefault(_plain(tag, last_part=last_part), []).append(tag)
         for tag in one.tags:
             known = by_name.get(_plain(tag, last_part=last_part), [])
-            twins = [tag] if other.has(tag) else known
-            if len(twins) == 1:
-                found.append((tag, twins[0]))
+            alike = [tag] if other.has(tag) else known
+            if len(alike) == 1:
+                found.append((tag, alike[0]))
         if found:
             break
 
-    return [(t, twin) for t, twin in found if not one.guesses(t) and not other.guesses(twin)]
+    return [(t, u) for t, u in found if not one.guesses(t) and not other.guesses(u)]
 
 
 def _plain(tag: str, *, last_part: bool) -> str:
@@ -261,7 +264,7 @@ def _plain(tag: str, *, last_part: bool) -> str:
 
 
 def _authority(lineage: Lineage) -> tuple[bool, int, int]:
-    """What decides which of two axes counts, the higher one: true steps rather than row numbers,
+    """A key by which the axis that counts is the greater one: true steps rather than row numbers,
     then precision, then the finer unit."""
     # row numbers: the steps of most tags rise by one from point to point
     steps = (lineage.series(t).steps for t in lineage.tags[:_TELLING])
@@ -278,8 +281,8 @@ def _scale(aside: Lineage, trusted: Lineage, precision_rank: int) -> Scale | Non
     if len(aside.branches) != 1:
         return None
     found: set[Scale | None] = set()
-    for tag, twin in islice(_pairs(aside, trusted, by_last_part=False), _TAGS):
-        points, others = aside.series(tag), trusted.series(twin)
+    for tag, other_tag in islice(_pairs(aside, trusted, by_last_part=False), _TAGS):
+        points, others = aside.series(tag), trusted.series(other_tag)
         answer, start = same_in_order(points.values, others.values, precision_rank)
         if not answer:
             continue

@@ -48,11 +48,11 @@ class StepSpan(NamedTuple):
 
     @classmethod
     def of(cls, steps: IntArray) -> StepSpan:
-        """That of some steps (n,) in file order; n > 0."""
+        """The span of steps (n,) in file order; n > 0."""
         return cls(len(steps), int(steps[0]), int(steps.min()), int(steps.max()))
 
     def joined(self, other: StepSpan | None) -> StepSpan:
-        """Both, where ``other`` is of earlier points, if there are any."""
+        """The union with the span of earlier points, if there are any."""
         if other is None:
             return self
         first = min(self.first, other.first)
@@ -62,7 +62,8 @@ class StepSpan(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """Owned by one RunData. ``rank`` orders the branches of a run, oldest first."""
+    """Blocks of one file that were written in one go. Owned by one RunData; ``rank`` orders the
+    branches of a run, oldest first."""
 
     path: Path
     rank: tuple[int, int, int]
@@ -224,7 +225,7 @@ class Branch:
 
 @lru_cache(maxsize=1 << 14)
 def _place(block: int, column: int) -> tuple[int, int]:
-    """One object for all runs: thousands have the same columns in their only block."""
+    """(block, column) as one shared object: thousands of runs have the same columns."""
     return block, column
 
 
@@ -245,7 +246,7 @@ class GrowingBlock:
         """(m, room) like the values; None while no cell is absent."""
 
     def copy(self) -> GrowingBlock:
-        """One of its own, which shares the rows until one of both grows."""
+        """A copy that shares the rows until either one grows."""
         other = object.__new__(GrowingBlock)
         rows = slice(self._rows)
         other.tags, other._rows = self.tags, self._rows
@@ -294,16 +295,12 @@ class GrowingBlock:
 
     def _grow(self, room: int) -> None:
         """Get arrays with room for so many rows."""
-        kept = self._rows
-        steps, walls = np.empty(room, np.int64), np.empty(room)
-        values = np.empty((len(self.tags), room), self._values.dtype)
-        steps[:kept], walls[:kept] = self._steps[:kept], self._walls[:kept]
-        values[:, :kept] = self._values[:, :kept]
-        if self._absent is not None:
-            absent = np.zeros((len(self.tags), room), np.bool_)
-            absent[:, :kept] = self._absent[:, :kept]
-            self._absent = absent
-        self._steps, self._walls, self._values = steps, walls, values
+        for name in ("_steps", "_walls", "_values", "_absent"):
+            old = getattr(self, name)
+            if old is not None:
+                larger = np.empty((*old.shape[:-1], room), old.dtype)
+                larger[..., : self._rows] = old[..., : self._rows]
+                setattr(self, name, larger)
 
 
 def without(block: Block, tags: Sequence[str]) -> Block:

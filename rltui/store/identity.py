@@ -123,9 +123,9 @@ class RunIdentity:
     def attempts(
         self, path: Path, runs: Iterable[RunData]
     ) -> list[tuple[list[Path], RunData | None]] | None:
-        """What is elsewhere once it shows which of several attempts a file resumes: files of this
-        run, each with the run to which they belong, None for one that does not exist yet. None
-        for a file that does not go on from others of its format in this run."""
+        """Files of this run that belong elsewhere, once it shows which of several attempts a file
+        resumes: each list with its run, None for a run that does not exist yet. None for a file
+        that does not continue others of its format in this run."""
         file = self._run.files.by_path.get(path)  # None: it has just left
         if file is None or file.source.format not in self._run.table.lineages:
             return None
@@ -351,7 +351,8 @@ def _before(attempt: Sequence[Branch], tag: str, step: int, spacing: float) -> F
 
 
 def _nearest(first: FloatArray, ends: Sequence[tuple[int, FloatArray]]) -> int | None:
-    """Which of some numbered courses the first values go on with; None where two would do."""
+    """The number of the attempt whose last values are nearest to the first values; None where two
+    are about as near."""
     if len(ends) < 2 or not np.isfinite(first).all():
         return None
     noise = max(float(np.median(np.abs(np.diff(end)))) for _, end in ends)

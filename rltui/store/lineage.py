@@ -60,7 +60,8 @@ class _Assembled:
 
 
 class Lineage:
-    """Owned by one RunData."""
+    """The branches of one log format of a run, and the series made of them. Owned by one
+    RunData."""
 
     def __init__(self) -> None:
         self.branches: list[Branch] = []
@@ -78,7 +79,7 @@ class Lineage:
         self._alike: dict[int, str] = {}
         """Number of points -> the tag that last had as many: others may have its steps."""
         self._growing: deque[GrowingPoints] = deque(maxlen=_MOST_AXES)
-        """Some that grow, of which others may share the steps."""
+        """Series that grow, whose steps others may share."""
 
     @property
     def nbytes(self) -> int:
@@ -111,10 +112,10 @@ class Lineage:
         ends = [last, *(span([b], off_axis)[0] for b in self.branches if b.path in self.copies)]
         return max((end for end in ends if end is not None), default=None), begun
 
-    # -- taking in --------------------------------------------------------------------------
+    # -- adding -----------------------------------------------------------------------------
 
     def register(self, source: SourceInfo) -> bool:
-        """Take the state of a file; returns whether this changes what the steps mean."""
+        """Note the state of a file; returns whether this changes what the steps mean."""
         changed = self.trust.update(source)
         self._structure += changed
         return changed and bool(self.branches)
@@ -378,7 +379,8 @@ class Scale(NamedTuple):
 
 
 class StepTrust:
-    """What the files of one lineage say of their own steps. Owned by the Lineage."""
+    """Whether the steps of a lineage are those of the run, and how precise its values are. Owned by
+    the Lineage."""
 
     def __init__(self) -> None:
         self.precision_rank = 0
@@ -394,7 +396,7 @@ class StepTrust:
         """File -> whether its steps are row numbers, and the tags whose steps it does not give."""
 
     def update(self, source: SourceInfo) -> bool:
-        """Take the state of a file; returns whether this changes what its steps mean."""
+        """Note the state of a file; returns whether this changes what its steps mean."""
         known, new = self.files.get(source.path), (source.steps_are_row_numbers, source.guessed)
         self.precision_rank = source.precision_rank
         if known == new:
@@ -405,7 +407,7 @@ class StepTrust:
         return known is not None or bool(source.guessed) or self.off_axis is not before
 
     def forget(self, path: Path) -> None:
-        """A file has gone to another run."""
+        """Drop what is known of a file that has gone to another run."""
         self.files.pop(path, None)
         self._weigh()
 

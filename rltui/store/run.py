@@ -13,8 +13,9 @@ from rltui.store.series import Series
 
 
 class RunData:
-    """Owned by the Store. Its points can be unloaded to save memory, and read again; reads of them
-    answer from a summary meanwhile."""
+    """The points and files of one run. Owned by the Store.
+
+    The points can be unloaded to save memory, and read again; a summary answers meanwhile."""
 
     def __init__(self, key: RunKey, path: Path) -> None:
         self.key = key
@@ -26,18 +27,18 @@ class RunData:
         self.unloaded = False
         """Whether the points are not in memory."""
         self.loading = False
-        """Whether they are being taken in again."""
+        """Whether they are being read again."""
         self.on_missing: Callable[[], None] | None = None
         """Called when points are read that were unloaded."""
         self._counts: dict[str, int] = {}
         """Number of points by tag when they were unloaded, derived series included."""
 
     def copy(self) -> RunData:
-        """The run as it is now, whatever this one takes in later. The points are shared."""
+        """The run in its current state, independent of later batches. The points are shared."""
         return deepcopy(self)
 
     def apply(self, batch: Batch) -> bool:
-        """Take one batch in; returns whether the set of tags grew."""
+        """Store one batch; returns whether the set of tags grew."""
         self.version += 1
         self.files.update(batch)
         before = self.table.tag_count
@@ -51,14 +52,14 @@ class RunData:
         self.table.move(self.files.move(path, into.files), into.table)
 
     def unload(self, keep: Iterable[str]) -> None:
-        """Give the points up, but for the series of a few tags; they can be read again."""
+        """Drop the points, but for the series of a few tags; they can be read again."""
         table = self.table
         self._counts = {t: table.series(t).count for t in (*table.tags, *table.derived)}
         self.unloaded = True
         table.clear(keep)
 
     def load(self, batches: Iterable[Batch]) -> Iterator[None]:
-        """Take in what was read again, one batch at each step; loaded after the last one."""
+        """Store what was read again, one batch at each step; loaded after the last one."""
         self.table.clear_logs()
         self.loading = True
         notes = self.files.notes
@@ -141,7 +142,7 @@ class LogFile:
     """Whether it had been read to its end when the exit status came."""
 
     def update(self, batch: Batch) -> bool:
-        """Take one batch in; returns whether the file was written since it was read."""
+        """Note the state in a batch; returns whether the file was written since it was read."""
         before, now = self.source, batch.source
         moved = now.modified > before.modified or now.size > before.size
         grew = self._read and moved and not batch.gone
@@ -162,7 +163,7 @@ class LogFile:
 
 
 class RunFiles:
-    """Owned by one RunData."""
+    """The log files of a run, with their notes. Owned by one RunData."""
 
     def __init__(self) -> None:
         self.by_path: dict[Path, LogFile] = {}
@@ -210,7 +211,7 @@ class RunFiles:
         self.by_path.setdefault(source.path, LogFile(source)).has_more = True
 
     def update(self, batch: Batch) -> None:
-        """Take everything but the points of a batch in."""
+        """Store everything but the points of a batch."""
         file = self.by_path.setdefault(batch.source.path, LogFile(batch.source))
         self.grew = file.update(batch)
         self.waiting = batch.waiting

@@ -7,6 +7,7 @@ A new tracker is one module with a class that derives from :class:`rltui.tracker
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rltui.trackers.base import Followed, Follower, TrackedRun, Tracker
@@ -17,16 +18,11 @@ if TYPE_CHECKING:
     from rltui.trackers.sqlite.row_follower import RunTables
 
 
-def _mlflow() -> RunTables:
-    from rltui.trackers.sqlite.mlflow import MlflowTables  # imported when there is a database
+def _tables(name: str) -> RunTables:
+    """The reader of a tracker's tables."""
+    from rltui.trackers.sqlite import mlflow, trackio  # most directories have no database
 
-    return MlflowTables()
-
-
-def _trackio() -> RunTables:
-    from rltui.trackers.sqlite.trackio import TrackioTables  # as above
-
-    return TrackioTables()
+    return mlflow.MlflowTables() if name == "mlflow" else trackio.TrackioTables()
 
 
 #: The first one that claims a store gets it.
@@ -34,13 +30,13 @@ TRACKERS: tuple[Tracker, ...] = (
     MlflowFiles(),
     RowStore(
         "mlflow",
-        _mlflow,
+        partial(_tables, "mlflow"),
         files="`mlflow.db`, `mlruns.db`, `*.db`",
         written_by="MLflow's database: each of its runs, read without locking it",
     ),
     RowStore(
         "trackio",
-        _trackio,
+        partial(_tables, "trackio"),
         files="`PROJECT.db`",
         written_by="trackio's database: each of its runs",
     ),

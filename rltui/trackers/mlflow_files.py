@@ -118,7 +118,7 @@ def blocks_of(columns: Iterable[TagPoints]) -> tuple[Block, ...]:
 
 
 class MlflowFiles(Tracker):
-    """See :class:`rltui.trackers.base.Tracker`."""
+    """MLflow's file store, where the directory of a run is a store of its own."""
 
     name = "mlflow-files"
     files = "`mlruns/EXPERIMENT/RUN/`"
@@ -303,7 +303,7 @@ class _MetricFile:
         return TagPoints(self.tag, steps, times / 1000, values)
 
     def _irregular(self, body: bytes, begin: int, notes: NoteBook) -> TagPoints | None:
-        """Line by line; one that cannot be read is noted and left out."""
+        """Read line by line; a line that cannot be read is noted and left out."""
         points: list[tuple[int, float, float]] = []
         for number, line in enumerate(body.split(b"\n")[:-1], self.lines):
             words = line.split()
@@ -327,7 +327,7 @@ class _MetricFile:
 
 
 class _MlflowRun:
-    """Owned by the reader's thread; see :class:`rltui.trackers.base.Follower`."""
+    """Follows the files of one run; owned by the reader's thread."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self.offset = self.size = 0
@@ -346,7 +346,7 @@ class _MlflowRun:
         self._start_over()
 
     def _start_over(self) -> None:
-        """Start over with the metrics."""
+        """Forget all metrics that were read."""
         self._folder = _Folder(self._path / "metrics", self._clock)
         self._files: dict[str, _MetricFile] = {}
         self._notes = NoteBook()

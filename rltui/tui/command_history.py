@@ -47,11 +47,11 @@ class CommandHistory:
         return self._entries
 
     def begin(self) -> None:
-        """The user begins to type."""
+        """Go behind the newest entry, before the user types."""
         self._at, self._typed = len(self.entries), ""
 
     def add(self, text: str) -> None:
-        """A command was entered."""
+        """Add a command that was entered."""
         text = clean(text).strip()
         if not text:
             return

@@ -19,7 +19,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rltui.pages.metric.lines": ("explain_finding", "explain_tag", "related"),
     "rltui.pages.metric.screen": ("MetricScreen",),
     "rltui.tui.overlay": ("ExplainScreen", "HelpScreen"),
-    "rltui.pages.log.screen": ("LogScreen",),
+    "rltui.pages.log": ("LogScreen",),
     "rltui.pages.comparison.screen": ("open_comparison",),
     "rltui.pages.hyperparameters": ("HyperparametersScreen",),
     "rltui.pages.samples": ("SampleScreen",),

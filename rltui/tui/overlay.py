@@ -38,8 +38,7 @@ from rltui.draw.view import View
 from rltui.facts.x_axis import LEGEND
 from rltui.tui.keys import OVERLAY, PICKER, Key, covered
 from rltui.tui.screen import ListScreen
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 #: The box: cells of its margins and scroll bar, and cells that it has at least.
@@ -96,7 +95,7 @@ class Overlay(ListScreen, ModalScreen[None], places=(OVERLAY,)):
         return [k for k in super().keys if k.action not in ("help", "explain", "tail")]
 
     def state_words(self) -> str:
-        """Which lines are in sight, when there are more."""
+        """Which lines are visible, when there are more."""
         lines = self.items
         top, rows, total = lines.scroll_offset.y, lines.size.height, lines.virtual_size.height
         return f"↑ ↓  {top + 1}–{min(top + rows, total)} of {total}" if total > rows else ""

@@ -63,7 +63,7 @@ class Playback:
 
     @property
     def words(self) -> str:
-        """What stands at the right end of the footer; "" for the present."""
+        """The words at the right end of the footer; "" for the present."""
         if self.run is None:
             return ""
         if self.playing:
@@ -111,7 +111,7 @@ class Playback:
     # -- moving on by itself ---------------------------------------------------------------
 
     def play(self) -> None:
-        """Move on by itself, from the beginning when it stands at the end."""
+        """Move on by itself, from the beginning when it is at the end."""
         run, steps = self.run, self._replay.steps
         if run is None:
             return
@@ -123,7 +123,7 @@ class Playback:
         self._show()
 
     def stop(self) -> None:
-        """Stand still."""
+        """Stop moving on by itself."""
         self.playing = False
         if self._timer is not None:
             self._timer.stop()
@@ -138,7 +138,7 @@ class Playback:
             self.play()
 
     def change_speed(self, by: int) -> None:
-        """The next faster or slower speed of the list; a speed beyond its end stays."""
+        """Choose the next faster or slower speed; the fastest and the slowest one stay."""
         if by > 0:
             self.speed = next((s for s in SPEEDS if s > self.speed), self.speed)
         else:
@@ -147,7 +147,7 @@ class Playback:
         self._show()
 
     def frame(self) -> None:
-        """Show where the run stands after the time that has passed."""
+        """Show the step that is due after the time that has passed."""
         self._timer = None
         run, clock = self.run, self._session.clock
         if not self.playing or run is None:

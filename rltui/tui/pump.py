@@ -1,4 +1,4 @@
-"""Takes new points from the reader, and decides when they are judged and painted.
+"""Receives new points from the reader, and decides when they are judged and painted.
 
 Keys never wait for that. The reader wakes the pump; while nothing changes, only ages are renewed,
 once a second.
@@ -65,7 +65,7 @@ class PaintLimiter:
         return max(_APART_S, lacking) - (now - self._last)
 
     def spend(self, now: float) -> None:
-        """A paint happened."""
+        """Record a paint."""
         if self._last is not None:
             gained = (now - self._last) / _EVERY_S
             self._left = min(float(_BURST), self._left + max(0.0, gained))
@@ -81,7 +81,7 @@ class InputTimes:
         self._last = -math.inf
 
     def note(self) -> None:
-        """One came now."""
+        """Record that one came now."""
         self._last = self._clock.monotonic()
 
     @property

@@ -1,4 +1,4 @@
-"""The base of screens: bindings from the table of keys, a status line, a list, reading."""
+"""The bases of screens: keys from the table, a status line, a list, reading, options of charts."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
-from textual.screen import Screen
+from textual.widget import Widget
 
+from rltui.core.block import IntArray
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import choose
 from rltui.draw.line import Line
+from rltui.facts import numbers
 from rltui.session import RunView, Session
 from rltui.tui import later
+from rltui.tui.cell_diff import OnceScreen
 from rltui.tui.keys import (
     KEYS,
     METHOD_PLACES,
@@ -31,7 +35,7 @@ from rltui.tui.keys import (
     keys_for,
 )
 from rltui.tui.shell import ShellApp, check_handler, shell_of
-from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import LineList
 from rltui.tui.widgets.status import Status
 
 Result = TypeVar("Result")
@@ -74,7 +78,7 @@ def compare(shell: ShellApp[Any], session: Session, run: RunView) -> None:
     shell.say("compared with no run" if wanted is None else f"compared with {wanted.name}")
 
 
-class ShellScreen(Screen[Result], inherit_bindings=False):
+class ShellScreen(OnceScreen[Result], inherit_bindings=False):
     """A screen of rltui. ``places`` are its ids in the table of keys."""
 
     DEFAULT_CSS = "ShellScreen { background: $ground; layout: vertical; }"
@@ -129,6 +133,8 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
             with self.shell.walled(NOT_SHOWN):
                 self.refresh_facts()
                 self.update()
+            for widget in self.walk_children(Widget):
+                widget._check_refresh()  # at once: else the screen is painted before they ask
 
     on_mount = on_screen_resume = on_resize = on_news
 
@@ -152,7 +158,7 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         return len(self.shell.screen_stack) > 1
 
     def state_words(self) -> str:
-        """What stands at the right end of the footer."""
+        """The words at the right end of the footer."""
         return ""
 
     def on_status_entered(self, event: Status.Entered) -> None:
@@ -207,11 +213,11 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         self.shell.push_screen(later.HelpScreen(self.keys, self.place, self.title_words))
 
     async def action_command(self) -> None:
-        """Take a command."""
+        """Ask for a command."""
         await self.ask()
 
     async def ask(self, text: str = "") -> None:
-        """Take a command that begins with ``text``."""
+        """Ask for a command, with ``text`` as its beginning."""
         await self.status.edit_command(text, self.completions(), self.shell.history)
 
     def completions(self) -> list[str]:
@@ -244,8 +250,9 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         return None
 
     def _write(self, name: str, *, over: bool) -> None:
-        shell, rows = self.shell, self.shell.screen_rows()
-        if rows and self.status.display:  # which may still show the line of the command
+        shell, strips = self.shell, self._compositor.render_strips(self.size)
+        rows = [list(strip) for strip in strips]
+        if self.status.display:  # which may still show the line of the command
             rows[-1] = shell.palette.segments(self.status.line(self.size.width))
         try:
             done = later.write_screen(shell, rows, name, self.charted(), over=over)
@@ -254,14 +261,14 @@ class ShellScreen(Screen[Result], inherit_bindings=False):
         shell.say(done)
 
     def leave_line(self) -> bool:
-        """Leave the line that takes text, or clear the filter; whether there was one."""
+        """Leave the line of text, or clear the filter. Returns whether there was one."""
         try:
             return self.status.leave()
         except NoMatches:
             return False
 
     def action_back(self) -> None:
-        """One level out: the line that takes text, the filter, the screen; never quits."""
+        """Go back: leave the line of text, clear the filter, or close the screen; never quit."""
         if not self.leave_line() and len(self.shell.screen_stack) > 1:
             self.dismiss()
 
@@ -286,7 +293,7 @@ class ListScreen(ShellScreen[None]):
         self.status.show_note()
 
     async def action_filter(self) -> None:
-        """Take a filter."""
+        """Ask for a filter."""
         await self.status.edit("filter")
 
     def action_move(self, by: int) -> None:
@@ -338,3 +345,115 @@ class ReadingScreen(ShellScreen[None]):
         if show is not None and self.is_attached:
             show()
             self.update()
+
+
+#: Smoothing weights that ``s`` and ``S`` walk through.
+_SMOOTH = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
+#: Why a key that is about a metric does nothing.
+NO_METRIC = "put the cursor on a metric first"
+
+
+class ChartOptions(ShellScreen[Any]):
+    """A screen with charts."""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The x axes that there is data for."""
+        raise NotImplementedError
+
+    def action_axis(self) -> None:
+        """Choose the next x axis that the log has data for."""
+        view, axes = self.shell.view, self.axes
+        index = axes.index(view.axis) if view.axis in axes else 0
+        if len(axes) == 1:
+            self.shell.say("the log has no times: the x axis stays the step")
+        self._set(axis=axes[(index + 1) % len(axes)])
+
+    def action_smooth(self, by: int) -> None:
+        """Choose the next smoothing weight, or the one before."""
+        weight = self.shell.view.smooth
+        at = min(range(len(_SMOOTH)), key=lambda i: abs(_SMOOTH[i] - weight)) + by
+        if 0 <= at < len(_SMOOTH):
+            self._set(smooth=_SMOOTH[at])
+        else:
+            end = "the line is as smooth as it gets" if by > 0 else "nothing is smoothed; s does"
+            self.shell.say(end)
+
+    def action_log_y(self) -> None:
+        self._set(log_y=not self.shell.view.log_y)
+
+    def action_outliers(self) -> None:
+        self._set(outliers=not self.shell.view.outliers)
+
+    def _set(self, **changes: object) -> None:
+        self.shell.view = self.shell.view._replace(**changes)  # type: ignore[arg-type]
+        self.update()
+
+
+class CrosshairKeys(ShellScreen[Any]):
+    """A screen with the chart of a tag."""
+
+    run: RunView
+
+    @property
+    def tag(self) -> str | None:
+        """The tag whose chart is shown."""
+        raise NotImplementedError
+
+    @property
+    def chosen_step(self) -> int | None:
+        """The step at the crosshair; None for the newest."""
+        return None
+
+    def steps(self) -> IntArray | None:
+        """The steps at which the tag was logged, ascending; None for none."""
+        if self.tag is None:
+            return None
+        steps = self.run.series(self.tag).distinct_steps
+        return steps if len(steps) else None
+
+    def show_step(self, step: int) -> None:
+        """Put the crosshair of the large chart at a step."""
+        raise NotImplementedError
+
+    def _at(self, text: str) -> None:
+        """Go to the logged step nearest to the one in ``text``."""
+        wanted, steps = typed_step(self.shell, text), self.steps()
+        if wanted is None:
+            return
+        if steps is None:
+            self.shell.say(NO_METRIC)
+            return
+        inside = min(max(wanted, int(steps[0])), int(steps[-1]))  # fits into 64 bits
+        after = int(np.searchsorted(steps, inside))
+        around = steps[max(0, after - 1) : after + 1].tolist()
+        nearest: int = min(around, key=lambda logged: abs(logged - inside))
+        if nearest != wanted:
+            self.shell.say(f"nearest logged step: {numbers.step(nearest)}")
+        self.show_step(nearest)
+
+    def commands(self) -> dict[str, Callable[[str], object]]:
+        return {**super().commands(), "at": self._at}
+
+    def palette(self) -> Iterator[SystemCommand]:
+        yield from super().palette()
+        ask = partial(self.ask, "at ")
+        yield SystemCommand("Look at a step", "the chart with the crosshair there", ask)
+
+
+def stepped(steps: IntArray, at: int | None, by: int) -> int:
+    """The step a hundredth of ``steps`` before or after ``at``; an end of them for None."""
+    if at is None:
+        return int(steps[-1 if by < 0 else 0])
+    stride = max(1, len(steps) // 100)
+    index = int(np.clip(np.searchsorted(steps, at) + by * stride, 0, len(steps) - 1))
+    return int(steps[index])
+
+
+def typed_step(shell: ShellApp[Any], text: str) -> int | None:
+    """The step in ``text``; None, with a notice, for no step."""
+    try:
+        return int(text.replace(",", ""))
+    except ValueError:
+        shell.say(f"not a step: {text!r}")
+        return None

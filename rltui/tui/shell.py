@@ -218,10 +218,6 @@ class ShellApp(CellDiffApp[Result]):
         """Leave at once."""
         self.exit()
 
-    def action_help_quit(self) -> None:
-        """Quit on ctrl+c, where Textual shows a hint."""
-        self.exit()
-
 
 def check_handler(key: Key, owner: type) -> None:
     """Raise UsageError when ``owner`` does not carry out the action of a row."""

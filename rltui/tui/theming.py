@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.theme import Theme as TextualTheme
 
-from rltui.draw.line import STAGE_TOKENS, TEXT, Line, Style, Token
+from rltui.draw.line import STAGE_TOKENS, Line, Style, Token
 from rltui.draw.theme import DEFAULT, Theme, completed, is_colour
 
 #: Words of an ANSI colour of a theme that name no colour.
@@ -36,7 +36,6 @@ class Palette:
         self.theme = theme
         self.depth = "16" if theme.ansi and depth != "none" else depth
         self._cache: dict[Style, RichStyle] = {}
-        self.ground = self.rich(TEXT)
 
     def rich(self, look: Style) -> RichStyle:
         """The Rich style of a span."""

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import data
 from benchmarks.read import cost_table, cpu_table, measure, ratio_table, report
 from rltui.sources import Reader
+from rltui.sources.options import ReaderOptions
 from tests.formats import encode
 
 
@@ -25,7 +26,7 @@ def test_every_set_holds_the_points_that_it_says(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["a", "c", "t", "m", "x", "y", "w"])
 def test_event_sets_have_right_checksums(name: str, tmp_path: Path) -> None:
     made = data.make(tmp_path, name, 0.004)
-    batches = list(Reader([made.root], verify=True).read_all())
+    batches = list(Reader([made.root], ReaderOptions(verify=True)).read_all())
     assert sum(b.points for batch in batches for b in batch.blocks) == made.points
 
 

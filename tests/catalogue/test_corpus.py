@@ -66,9 +66,3 @@ def test_log(path: Path, catalogue: Catalogue) -> None:
     unknown = [t for t in tags if resolver.resolve(t).metric is None]
     if top not in ("writers", "rllib"):
         assert unknown == []
-
-
-def test_corpus_is_there_or_skipped_visibly() -> None:
-    if not DEV.is_dir():
-        pytest.skip(f"no corpus at {DEV}")
-    assert _logs()

@@ -36,92 +36,10 @@ def key_of(
     return metric.key if metric else None
 
 
-@pytest.mark.parametrize(
-    ("tag", "key"),
-    [
-        ("Policy Loss", "loss.policy"),
-        ("loss/policy", "loss.policy"),
-        ("loss_actor", "loss.policy"),
-        ("LossPi", "loss.policy"),
-        ("Loss/ValueLoss", "loss.value"),
-        ("losses/value", "loss.value"),
-        ("loss.critic", "loss.value"),
-        ("losses/clipfrac", "clipfrac.policy"),
-        ("policy/clip_frac", "clipfrac.policy"),
-        ("charts/learning-rate", "lr.actor"),
-        ("lr_policy", "lr.actor"),
-        ("optimizer/lr", "lr.actor"),
-        ("metrics/explained_var", "explained_variance"),
-        ("avg_ep_reward", "episode_return.mean"),
-        ("Episode Reward/Mean", "episode_return.mean"),
-        ("rollout/ep_rew_mean", "episode_return.mean"),
-        ("ep_rew_max", "episode_return.max"),
-        ("env/episode_length", "episode_length.mean"),
-        ("Episode Length", "episode_length.mean"),
-        ("perf/fps", "sps"),
-        ("time/step_time", "time.step"),
-        ("time/step_time_s", "time.step"),
-        ("mean_value", "value.mean"),
-        ("rewards/reward_std", "reward.std"),
-        ("eval/Reward", "val.reward.mean"),
-        ("Train/Grad Norm", "grad_norm.actor"),
-    ],
-)
-def test_spellings_of_one_name(tag: str, key: str, catalogue: Catalogue) -> None:
-    assert key_of(catalogue, "generic", tag) == key
-
-
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "time/step",  # seconds, or a counter
-        "reward/loss",  # of a reward model
-        "reward/entropy",  # a bonus
-        "reward/kl",
-        "mean_steps",  # of an episode, or the step
-        "value/lr/x",
-        "log_std",
-        "neg_entropy",
-        "negative entropy",
-        "max_grad_norm_limit",
-        "lr(1e-3)",
-        "entropy_minus_target",
-        "learning_rate_percent",
-        "success_rate_std",
-    ],
-)
-def test_no_meaning_rather_than_a_wrong_one(tag: str, catalogue: Catalogue) -> None:
-    assert key_of(catalogue, "generic", tag) is None
-
-
-def test_entropy_loss_is_no_entropy(catalogue: Catalogue) -> None:
-    assert key_of(catalogue, "generic", "Entropy Loss") == "loss.other"
-    assert key_of(catalogue, "generic", "loss/entropy") is None
-    assert key_of(catalogue, "generic", "losses/entropy") == "entropy"
-
-
 def test_milliseconds_are_scaled(catalogue: Catalogue) -> None:
     info = catalogue.resolver("generic").resolve("timing/step_time_ms")
     assert info.metric is catalogue.metrics["time.step"]
     assert (info.scale, info.unit) == (0.001, "ms")
-
-
-@pytest.mark.parametrize(
-    ("scenario", "tag", "key"),
-    [
-        ("classic-rl", "kl", "kl.old_new"),
-        ("llm-rl", "kl", "kl.policy_ref"),
-        ("generic", "kl", "kl.policy_ref"),
-        ("classic-rl", "kl_divergence", "kl.old_new"),
-        ("llm-rl", "kl_divergence", "kl.policy_ref_seq"),
-        ("llm-rl", "loss/kl", "loss.kl"),
-        ("classic-rl", "loss/kl", "loss.other"),
-    ],
-)
-def test_kl_depends_on_the_training(
-    scenario: str, tag: str, key: str | None, catalogue: Catalogue
-) -> None:
-    assert key_of(catalogue, "generic", tag, scenario) == key
 
 
 @pytest.mark.parametrize(
@@ -155,19 +73,6 @@ def test_a_word_of_the_loop_is_not_left_out_of_what_it_counts(
 ) -> None:
     counts = (None, "hyper.batch_size", "progress.step")
     assert key_of(catalogue, "generic", tag, "generic") in counts
-
-
-@pytest.mark.parametrize(
-    ("tag", "key"),
-    [
-        ("timing_per_token_ms_gen", "time_per_token.gen"),
-        ("response_length_non_aborted_max", "response_length_non_aborted.max"),
-        ("perf_max_memory_allocated_gb", "memory.gpu_alloc"),
-        ("val_core_gsm8k_acc_mean_8", "val.accuracy"),
-    ],
-)
-def test_flattened_names_of_a_framework(tag: str, key: str, catalogue: Catalogue) -> None:
-    assert key_of(catalogue, "verl", tag) == key
 
 
 def test_a_tag_of_the_user_in_a_known_framework(catalogue: Catalogue) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from rltui.catalogue import Catalogue
-from rltui.core.errors import UsageError
 
 VERL = [
     "actor/pg_loss", "actor/ppo_kl", "actor/grad_norm", "actor/entropy_loss", "critic/score/mean",
@@ -94,14 +93,3 @@ def test_the_user_wins(catalogue: Catalogue) -> None:
 
 def test_an_algorithm_by_option_selects_the_scenario(catalogue: Catalogue) -> None:
     assert catalogue.recognise(["x"], algorithm="dpo").scenario.id == "preference"
-
-
-def test_unknown_framework_names_the_nearest(catalogue: Catalogue) -> None:
-    with pytest.raises(UsageError, match="did you mean 'verl'"):
-        catalogue.recognise([], framework="verll")
-    with pytest.raises(UsageError, match="unknown framework"):
-        catalogue.resolver("verll")
-
-
-def test_generic_has_no_title(catalogue: Catalogue) -> None:
-    assert catalogue.recognise(["a"]).title == ""

@@ -73,14 +73,6 @@ def test_without_a_path_and_a_terminal_it_lists_what_could_be_watched(
     assert re.search(rf"{re.escape(str(tmp_path / 'runs'))} +1 run", err)
 
 
-@pytest.mark.parametrize("word", ["chekc", "-x", "--nope", "check"])
-def test_wrong_words_exit_with_2(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert leave([word]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "usage:" in err
-
-
 # -- `rltui PATH` --------------------------------------------------------------------------
 
 
@@ -172,36 +164,6 @@ def test_output_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     assert len(printed) == len(commands)
     assert all(printed)
     assert json.loads(printed[-1])["runs"][0]["metrics"]
-
-
-def test_control_characters_of_a_path_stay_out_of_messages(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    evil = tmp_path / "a\x1b[31m"
-    evil.mkdir()
-    config = str(evil / "no\x07.yaml")
-    for arguments, code in (
-        (["check", str(evil)], 3),
-        (["snapshot", str(evil)], 3),
-        (["plot", str(evil), "x"], 3),
-        (["check", str(evil / "gone")], 2),
-        (["check", str(tmp_path), "--config", config], 2),
-        (["explain", "x\x1b]0;hi\x07"], 2),
-    ):
-        assert main(arguments) == code, arguments
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert all(c.isprintable() or c == "\n" for c in err), err
-        assert "x1b" in err
-
-
-def test_a_wrong_argument_is_cleaned(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["demo", "--list", "a\x1b[31m\u202e"], ["chec\x1b[31mk"]):
-        with pytest.raises(SystemExit):
-            main(arguments)
-        err = capsys.readouterr().err
-        assert all(c.isprintable() or c == "\n" for c in err), err
-        assert "x1b" in err
 
 
 @pytest.mark.parametrize("arguments", [["watch", "."], ["."], ["demo"]])

@@ -7,8 +7,6 @@ import logging
 import os
 import signal
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -183,21 +181,3 @@ def test_an_app_that_fails_does_not_exit_like_a_bad_run(tmp_path: Path, runs: Pa
     text = only_log(tmp_path / ".local" / "state" / "rltui" / "debug").read_text()
     assert "broken app" in text
     assert "\x1b" not in text
-
-
-def test_what_it_needs_is_imported_only_with_it(runs: Path) -> None:
-    code = f"""
-import sys
-from rltui.cli import main
-main(["check", {str(runs)!r}])
-print([m for m in ("rltui.cli.debug_log", "rltui.cli.completion", "rltui.tui") if m in sys.modules])
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert done.stdout.splitlines()[-1] == "[]"

@@ -8,8 +8,7 @@ import subprocess
 import pytest
 
 from rltui.cli.manual import manual_page
-from rltui.commands.command import EXIT_CODES
-from rltui.commands.verbs import HELP_VERB, MAIN, VERBS
+from rltui.commands.verbs import EXIT_CODES, HELP_VERB, MAIN, VERBS
 
 
 def test_the_page_names_everything() -> None:

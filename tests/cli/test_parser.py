@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from rltui.cli.program import build_parser, needed_verbs, parse, spelled_out
-from rltui.commands.command import EXIT_CODES, Exit
-from rltui.commands.verbs import NAMES, VERBS, Verb
+from rltui.commands.verbs import EXIT_CODES, NAMES, VERBS, Exit, Verb
 from tests.commands.conftest import Cli
 
 

@@ -8,10 +8,8 @@ import pytest
 
 from rltui.commands.check import await_any
 from rltui.core.address import parse_logdir
-from rltui.session import Session
-from rltui.session.session import Choice
 from tests.clock import ManualClock
-from tests.commands.conftest import Cli, write_jsonl
+from tests.commands.conftest import Cli
 
 
 def test_without_a_wait_it_is_an_error(cli: Cli, tmp_path: Path) -> None:
@@ -62,24 +60,3 @@ def test_nobody_waits_for_what_is_there_or_elsewhere(
     monkeypatch.chdir(tmp_path)
     await_any([parse_logdir(text), tmp_path / "none"], 60, clock, clock.advance)
     assert not clock.monotonic()
-
-
-def test_a_session_that_waits_reads_it_when_it_is_there(tmp_path: Path) -> None:
-    (tmp_path / "run-7").mkdir()
-    path = tmp_path / "rnu-7"
-    session = Session([path], choice=Choice(waits=True, partial=True, absent=True))
-    session.scan()
-    assert session.reach.awaited == {path: tmp_path / "run-7"}
-    write_jsonl(path / "a.jsonl", {"loss": [1.0, 0.5]})
-    session.scan()
-    session.read_all()
-    assert [r.key.name for r in session.runs()] == ["a"]
-    assert not session.reach.awaited
-    session.stop()
-
-
-def test_what_is_there_and_no_log_is_an_error_all_the_same(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("hello")
-    session = Session([tmp_path / "notes.txt"], choice=Choice(waits=True, absent=True))
-    with pytest.raises(Exception, match="1 line of text"):
-        session.scan()

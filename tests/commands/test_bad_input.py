@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands.conftest import Cli, write_jsonl
-from tests.fakes import grpo_tags
+from tests.commands.conftest import Cli
 from tests.formats.encode import event, header, simple
 
 READERS = ("check", "snapshot", "plot")
@@ -30,14 +29,6 @@ def test_a_path_that_does_not_exist(cli: Cli, tmp_path: Path, command: str) -> N
     result = cli(*arguments(command, tmp_path / "gone"))
     assert (result.code, result.out) == (2, "")
     assert result.err == f"rltui: {tmp_path / 'gone'}: no such file or directory\n"
-
-
-@pytest.mark.parametrize("command", READERS)
-def test_a_file_that_is_no_log(cli: Cli, tmp_path: Path, command: str) -> None:
-    (tmp_path / "notes.txt").write_text("hello")
-    result = cli(*arguments(command, tmp_path / "notes.txt"))
-    assert (result.code, result.out) == (2, "")
-    assert "notes.txt: 1 line of text, no row with a step and numbers was" in result.err
 
 
 @pytest.mark.parametrize(
@@ -91,15 +82,6 @@ def test_an_unreadable_logdir(cli: Cli, well: Path, monkeypatch: pytest.MonkeyPa
     assert result.err == f"rltui: {well}: cannot be read: Permission denied\n"
 
 
-def test_a_logdir_that_cannot_be_looked_at(
-    cli: Cli, well: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "stat", refuse(os.stat, well))
-    result = cli("check", well)
-    assert (result.code, result.out) == (2, "")
-    assert "Permission denied" in result.err
-
-
 def test_an_unreadable_directory_among_good_ones_is_passed_over(
     cli: Cli, bad_logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,18 +133,6 @@ def test_garbage_after_good_records_is_a_note(cli: Cli, tmp_path: Path) -> None:
     assert run["last_step"] == 29
     assert [n["level"] for n in run["sources"][0]["notes"]] != []
     assert "note: " in cli("check", tmp_path).out
-
-
-def test_jsonl_with_broken_lines(cli: Cli, tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "x.jsonl", grpo_tags(9))
-    path.write_bytes(path.read_bytes() + b'{"step": 10, "da\xff\n[1,2]\nnull\n' + b"x" * 99 + b"\n")
-    result = cli("check", tmp_path, "--json")
-    run = json.loads(result.out)["runs"][0]
-    assert (run["last_step"], result.err) == (9, "")
-    assert run["sources"][0]["notes"]
-
-
-# -- documents -----------------------------------------------------------------------------
 
 
 # -- harmful text --------------------------------------------------------------------------

@@ -17,8 +17,6 @@ from typing import IO
 
 import pytest
 
-from rltui.commands.terminal import has_terminal, in_browser
-
 ROOT = Path(__file__).parents[2]
 LOGDIR = ROOT / "tests" / "fixtures" / "labelled" / "verl"
 PATIENCE_S = 60.0
@@ -101,13 +99,6 @@ def test_a_pipe_cannot_be_watched_beside(tmp_path: Path) -> None:
         _, errors = p.communicate(timeout=PATIENCE_S)
         assert b"standard input is what the browser sends" in errors
         assert p.returncode == 2
-
-
-def test_another_driver_is_no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEXTUAL_DRIVER", "textual.drivers.linux_driver:LinuxDriver")
-    assert not in_browser()
-    monkeypatch.setattr(sys, "stdin", None)
-    assert not has_terminal()
 
 
 # -- examples/browser.py -------------------------------------------------------------------

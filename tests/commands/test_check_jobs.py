@@ -66,15 +66,6 @@ def test_json_is_that_of_one_process(logdir: Path, capsys: pytest.CaptureFixture
     assert len(document(one[1])["runs"]) > 10
 
 
-def test_a_glob_chooses_before_runs_are_divided(
-    logdir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = [str(logdir), "--run", "*seed1", "--json"]
-    one, two = (document(checked(capsys, *options, j)[1]) for j in ("-j1", "-j2"))
-    assert one == two
-    assert [r["run"] for r in one["runs"]] == ["exp/seed1", "other/seed1"]
-
-
 def test_shares_survive_pickling_with_any_configuration(logdir: Path, tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(
@@ -109,14 +100,6 @@ def test_this_process_does_a_share_while_the_others_do_theirs(tmp_path: Path) ->
         (tmp_path / name).write_text(name)
         assert next(results) == name
     assert not list(results)
-
-
-def test_an_error_in_this_process_ends_the_others(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a")
-    results = in_processes(Path.read_text, [tmp_path / "a"], [tmp_path / "none"])
-    with pytest.raises(FileNotFoundError):
-        next(results)
-    assert not multiprocessing.active_children()
 
 
 def end_children(_: str) -> None:

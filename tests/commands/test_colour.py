@@ -74,15 +74,3 @@ def test_commands_write_colours_when_asked(cli: Cli, logdir: Path, verb: str) ->
     assert "\x1b[" in coloured.out
     assert cli("--color", "auto", *words).out == coloured.out, "as FORCE_COLOR says now"
     assert cli(*words, "--color", "never").out == plain.out
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_no_color_holds_on_a_terminal(
-    cli: Cli, logdir: Path, verb: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = [verb, logdir, *(["loss", "--size", "40x8"] if verb == "plot" else [])]
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    assert "\x1b[" in cli(*words).out
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in cli(*words).out

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
-from rltui.commands.command import Exit
+from rltui.commands.verbs import Exit
 from rltui.files.disk import Mounts
 from rltui.version import __version__
 
@@ -143,16 +143,6 @@ def test_every_error_of_the_configuration(
     assert len(found["config"]["errors"]) == 2
     assert any("did you mean 'dark'" in error for error in found["config"]["errors"])
     assert found["logdirs"][0]["runs"], "the defaults are enough to look"
-
-
-def test_a_wrong_variable_is_an_error_too(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RLTUI_VIEW_SMOOTH", "3")
-    code, found = doctor(capsys)
-    assert code == Exit.USAGE
-    assert found["config"]["variables"] == ["RLTUI_VIEW_SMOOTH"]
-    assert ["RLTUI_VIEW_SMOOTH" in e for e in found["config"]["errors"]] == [True]
 
 
 def test_where_documents_of_the_user_lie(

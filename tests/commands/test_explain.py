@@ -98,12 +98,6 @@ def test_a_rule_with_thresholds_advice_and_sources(cli: Cli) -> None:
         assert word in reasons.out
 
 
-@pytest.mark.parametrize("name", [None, "entropy", "actor/ppo_kl", "entropy_collapse"])
-def test_json(cli: Cli, name: str | None) -> None:
-    document = json.loads(cli("explain", *([name] if name else []), "--json").out)
-    assert document["schema"] == "rltui.explain/1"
-
-
 @pytest.mark.parametrize(
     ("name", "nearest"),
     [("entropi", "entropy"), ("entropy_colapse", "entropy_collapse"), ("kl.old_nwe", "kl.old_new")],
@@ -113,9 +107,3 @@ def test_a_name_that_nobody_knows(cli: Cli, name: str, nearest: str) -> None:
     assert (result.code, result.out) == (2, "")
     assert f"unknown name '{name}'" in result.err
     assert f"did you mean '{nearest}'?" in result.err
-
-
-def test_an_unknown_framework(cli: Cli) -> None:
-    result = cli("explain", "loss", "--framework", "trll")
-    assert result.code == 2
-    assert "trl" in result.err

@@ -135,13 +135,6 @@ def test_derived_series_are_not_exported(cli: Cli, well: Path) -> None:
     assert cli("export", well, "--tag", derived.pop()).code == 2
 
 
-def test_several_logdirs_are_told_apart(cli: Cli, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        write_jsonl(tmp_path / name / "x.jsonl", {"loss": [1.0]})
-    points = from_csv(cli("export", tmp_path / "one", tmp_path / "two").out)
-    assert [p[0] for p in points] == [f"{tmp_path}/one/x", f"{tmp_path}/two/x"]
-
-
 def long_series(points: int, old: int = 0) -> Session:
     """A run of one tag that is longer than a chunk, ``old`` points of it overwritten."""
     block = a_block({"loss": [float(i) for i in range(points)]}, first=1)
@@ -217,14 +210,6 @@ def test_nothing_to_export_is_3(cli: Cli, bad_logs: Path, tmp_path: Path) -> Non
         assert (result.code, result.out) == (3, "")
         assert said in result.err
         assert not out.exists()
-
-
-def test_what_could_not_be_read_is_reported(cli: Cli, logs: Path) -> None:
-    with (logs / "lines.jsonl").open("ab") as file:
-        file.write(b'{"step": 6, "data": {broken\n')
-    result = cli("export", logs)
-    assert result.code == 0
-    assert "lines.jsonl at byte" in result.err
 
 
 # -- where to ------------------------------------------------------------------------------
@@ -304,11 +289,6 @@ def test_permissions_of_the_file(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == 0o604
     finally:
         os.umask(mask)
-
-
-def test_a_device_is_written_and_stays_a_device(cli: Cli, bad_logs: Path) -> None:
-    assert cli("export", bad_logs, "-o", "/dev/null").code == 0
-    assert not Path("/dev/null").is_file()
 
 
 # -- pipes and missing packages ------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pwd
 import stat
 import sys
 from pathlib import Path
@@ -78,24 +77,6 @@ def test_a_broken_file_is_no_line(tmp_path: Path, content: bytes) -> None:
     assert cache(tmp_path, "a").read() is None
 
 
-def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "rltui").write_text("in the way")
-    cache(tmp_path, "a").write(60, 0, "x\n")
-    assert cache(tmp_path, "a").read() is None
-
-
-def test_without_a_home_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_user(number: int) -> None:
-        raise KeyError(number)
-
-    monkeypatch.delenv("HOME", raising=False)
-    monkeypatch.setattr(pwd, "getpwuid", no_user)
-    monkeypatch.chdir(tmp_path)
-    LineCache(["a"], {}).write(60, 0, "x\n")
-    assert LineCache(["a"], {}).read() is None
-    assert not list(tmp_path.iterdir())
-
-
 def test_lines_that_nobody_asks_for_any_more_are_removed(tmp_path: Path) -> None:
     day = 86_400
     for name, days in (("old", 8), ("young", 6)):
@@ -130,18 +111,6 @@ def test_check_prints_the_line_of_an_earlier_call(
     aged(tmp_path / "cache", 100)
     assert cli(*arguments).out == "✔ a 30\n"
     assert stat.S_ISREG(file_of(tmp_path / "cache").stat().st_mode)
-
-
-def test_a_debug_log_is_of_a_call_that_reads(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    log(tmp_path / "a", 0.01)
-    for _ in range(2):
-        result = cli("check", "--format", "line", "--max-age=60", tmp_path / "a", "--debug")
-        assert "debug log: " in result.err
-    assert not (tmp_path / "cache").exists()
 
 
 def test_a_kept_line_that_cannot_be_written_is_an_error(

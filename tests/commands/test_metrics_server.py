@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.commands.serve_metrics import MetricsServer, _content_for
+from rltui.commands.serve_metrics import MetricsServer
 from rltui.commands.verbs import _listen_address
 from rltui.core.errors import UsageError
 
@@ -130,12 +130,6 @@ def test_it_says_that_it_is_there_while_logs_are_read() -> None:
         assert not server.asked.is_set()
 
 
-@given(accept=st.text(max_size=200))
-def test_any_accept_gets_one_of_the_two(accept: str) -> None:
-    head = f"GET /metrics HTTP/1.1\r\nAccept: {accept}\r\n\r\n"
-    assert _content_for(head.encode()) in (TEXT, OPENMETRICS)
-
-
 @settings(deadline=None, max_examples=60)
 @given(garbage=st.binary(max_size=20_000))
 def test_garbage_gets_no_page_and_does_no_harm(server: MetricsServer, garbage: bytes) -> None:
@@ -200,17 +194,6 @@ def test_who_waits_at_the_end_gets_the_whole_last_page(size: int) -> None:
     assert len(answers[0]) > size
     with pytest.raises(ConnectionRefusedError):
         connection(server)
-
-
-def test_a_server_that_is_interrupted_closes_its_connections(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    answers: list[bytes] = []
-    server = MetricsServer(("127.0.0.1", 0))
-    with contextlib.ExitStack() as clients, server:
-        clients.enter_context(asking(server, answers))
-    assert answers == [b""]
-    assert capfd.readouterr().err == ""
 
 
 def test_a_place_that_is_taken_is_an_error(server: MetricsServer) -> None:

@@ -70,13 +70,6 @@ def test_a_bad_path_counts_for_more_than_the_verdict(cli: Cli, runs: Path, tmp_p
     assert cli("check", runs, tmp_path / "none", "--fail-on", "never").code == 2
 
 
-def test_processes_change_nothing(cli: Cli, runs: Path, tmp_path: Path) -> None:
-    write_jsonl(runs / "b.jsonl", {"loss": [1 / s for s in range(1, 30)]})
-    one = cli("check", runs, tmp_path / "none", "-j", "1")
-    assert one == cli("check", runs, tmp_path / "none", "-j", "2")
-    assert one.code == 2
-
-
 @pytest.mark.parametrize("verb", ["snapshot", "export"])
 def test_other_verbs_want_every_path(cli: Cli, runs: Path, tmp_path: Path, verb: str) -> None:
     result = cli(verb, runs, tmp_path / "none")

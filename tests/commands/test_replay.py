@@ -84,11 +84,3 @@ def test_every_name_that_is_printed_chooses_its_run(
         assert capsys.readouterr().out.split()[1].rstrip(":") == name
         assert main(["replay", str(first), str(second), "--run", name]) == 0
     assert len(shown) == len(names)
-
-
-def test_nothing_to_replay(
-    shown: Shown, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["replay", str(tmp_path)]) == 3
-    assert "no readable log" in capsys.readouterr().err
-    assert not shown

@@ -13,7 +13,6 @@ import pytest
 from rltui.remote.wire import BatchDecoder, Frame, FrameReader, FrameWriter, Kind
 from rltui.remote.wire.codec import dump
 from rltui.remote.wire.messages import (
-    Error,
     Hello,
     Message,
     Read,
@@ -118,20 +117,6 @@ def test_it_ends_when_nobody_reads_its_output(far: Far, logdir: Path) -> None:
     with (logdir / "a" / "metrics.jsonl").open("a") as log:
         log.write('{"step": 2, "loss": 0.5}\n')
     assert far.end() == 0
-
-
-def test_a_missing_path_is_reported(tmp_path: Path) -> None:
-    far = Far(tmp_path / "none")
-    try:
-        far.send(Request())
-        error = message_in(far.until(Kind.ERROR))
-        assert isinstance(error, Error)
-        assert "none: no such file" in error.text
-        assert error.bad_path
-    finally:
-        far.input.close()
-        far.end()
-        far.output.close()
 
 
 def test_it_refuses_a_terminal() -> None:

@@ -78,13 +78,6 @@ def test_a_directory_without_logs_is_still_a_json_document(cli: Cli, tmp_path: P
     assert (document["level"], document["runs"]) == ("unknown", [])
 
 
-def test_only_runs_whose_name_matches(cli: Cli, bad_logs: Path) -> None:
-    document = strict(cli("check", bad_logs, "--json", "--run", "b/*").out)
-    assert [r["run"] for r in document["runs"]] == ["b/calm"]
-    assert cli("check", bad_logs, "--run", "b/*").code == 0
-    assert cli("check", bad_logs, "--run", "zzz").code == 3
-
-
 # -- framework and algorithm ---------------------------------------------------------------
 
 
@@ -213,9 +206,6 @@ def test_snapshot_text_has_every_metric_with_unit_and_tag(cli: Cli, well: Path) 
     assert set(grpo_tags(1)) - folded <= shown
 
 
-# -- real logs -----------------------------------------------------------------------------
-
-
 # -- jobs that died before their first row -------------------------------------------------
 
 OOM = (
@@ -290,16 +280,6 @@ def test_there_is_nothing_to_export_of_a_job_that_died(cli: Cli, tmp_path: Path)
         assert result.code == 3, verb
         assert "no row of metrics" in result.err
         assert "crashed: CUDA out of memory" in result.err
-
-
-def test_a_job_that_died_beside_one_that_did_not(cli: Cli, well: Path) -> None:
-    job(well / "slurm-7.out", OOM)
-    job(well / "app.log", "listening\nKilled\n")
-    result = cli("check", well, "--json")
-    found = {r["run"]: (r["state"], r["level"]) for r in strict(result.out)["runs"]}
-    assert result.code == 1
-    assert len(found) <= 2, "what is not a job's is no run"
-    assert ("crashed", "bad") in found.values()
 
 
 @pytest.mark.parametrize(("head", "word"), [("", "row"), ("total_timesteps,", "step")])

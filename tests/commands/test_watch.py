@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from rltui.pages.app import RltuiApp
 from rltui.pages.picker.screen import PickerApp
 from rltui.session import Session
-from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import LineList
 from tests import heap
 from tests.commands.conftest import Cli
 from tests.remote.ssh.far_host import FarHost, far_host
@@ -67,7 +67,7 @@ def test_the_session_that_was_left_is_gone_before_the_next_choice(
 
     async def pick(pilot: Pilot[Any]) -> None:
         alive.append(sum(ref() is not None for ref in sessions))
-        while not pilot.app.screen.query_one("#suggestions", LineList).ids:
+        while not pilot.app.screen.query_one("#suggestions", LineList)._places:
             await pilot.pause(0.01)
         await pilot.press("q" if len(alive) > 2 else "enter")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.errors import DocumentError, UsageError
+from rltui.core.errors import DocumentError
 from rltui.core.every_error import every_error
 from rltui.core.yaml_document import Node, read_document
 
@@ -27,10 +27,6 @@ def errors(tmp_path: Path, text: str) -> list[str]:
         top.finish()
 
     return [f"{e.line}:{e.column} {e.message}" for e in every_error(path, read)]  # type: ignore[attr-defined]
-
-
-def test_none(tmp_path: Path) -> None:
-    assert errors(tmp_path, "runs: [{name: a, kind: long}]\n") == []
 
 
 def test_every_error_of_every_entry(tmp_path: Path) -> None:
@@ -64,21 +60,6 @@ def test_a_missing_key_hides_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[1]", "runs: 3", "a: {b: [}", "runs: [[[]]]", "? [1]\n: 2"])
 def test_it_always_ends_and_finds_something(tmp_path: Path, text: str) -> None:
     assert errors(tmp_path, text)
-
-
-def test_another_kind_of_error_comes_last(tmp_path: Path) -> None:
-    path = tmp_path / "x.yaml"
-    path.write_text("steps: x\n", "utf-8")
-
-    def read() -> None:
-        read_document(path).table().need("steps").integer()
-        raise UsageError("no such thing")
-
-    found = every_error(path, read)
-    assert [str(e) for e in found] == [
-        f"{path}:1:8: expected a whole number, found text",
-        "no such thing",
-    ]
 
 
 def test_an_error_of_another_document_ends_it(tmp_path: Path) -> None:

@@ -43,14 +43,9 @@ for words in json.loads(sys.argv[1]):
 RUN = str(FIXTURES / "labelled" / "verl")
 VERBS = [
     ["check", RUN],
-    ["snapshot", RUN],
-    ["plot", RUN, "entropy"],
-    ["export", RUN],
     ["explain", "entropy"],
-    ["lint", "--run"],
-    ["doctor"],
+    ["lint"],
     ["demo", "--list"],
-    ["check", "--format", "openmetrics", RUN],
 ]
 
 

@@ -14,9 +14,7 @@ from wcwidth import wcwidth
 
 from rltui.core.errors import DocumentError, RltuiError
 from rltui.core.installation import shipped
-from rltui.core.level import Level, worst
 from rltui.core.text import cell_width, clean, clean_bytes, fit, fit_middle, kept_clean, pad
-from tests.builders import a_block
 
 #: Any code point, lone surrogates included: JSON can carry them.
 ANY = st.text(st.characters(exclude_categories=()))
@@ -146,20 +144,6 @@ def test_both_ends_never_exceed_their_place(text: str, width: int, share: float)
 
 
 # -- level, block, clock, errors, shipped files --------------------------------------------
-
-
-def test_levels_are_ordered_and_roll_up() -> None:
-    assert Level.UNKNOWN < Level.OK < Level.WATCH < Level.BAD
-    assert worst([Level.OK, Level.BAD, Level.WATCH]) is Level.BAD
-    assert worst([]) is Level.UNKNOWN
-    assert [level.word for level in Level] == ["unknown", "ok", "watch", "bad"]
-
-
-def test_block_counts_what_is_present() -> None:
-    block = a_block({"a": [1, None, 3], "b": [4]})
-    assert block.points == 3
-    assert block.nbytes == 3 * 8 * 2 + 6 * 8 + 6
-    assert a_block({"a": [1, 2]}).absent is None
 
 
 def test_document_error_without_a_place() -> None:

@@ -42,11 +42,6 @@ def test_values_and_positions() -> None:
     table.finish()
 
 
-def test_empty_is_an_empty_mapping() -> None:
-    assert parse("").plain() == {}
-    assert parse("# only a comment\n").table().get("a") is None
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [("1e-3", 0.001), ("1E5", 1e5), ("-2e+3", -2000.0), ("1.5e3", 1500.0)],
@@ -109,14 +104,6 @@ def test_choice_and_texts() -> None:
         parse("a: dwn").table().need("a").choice(["up", "down"])
     assert parse("a: one").table().need("a").texts() == ("one",)
     assert parse("a: [one, two]").table().need("a").texts() == ("one", "two")
-
-
-def test_pairs_marks_all_as_known() -> None:
-    table = parse("a: 1\nb: 2\n").table()
-    assert [(k, n.value) for k, n in table.pairs()] == [("a", 1), ("b", 2)]
-    table.finish()
-    assert list(table) == ["a", "b"]
-    assert "a" in table
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.render import render
 from rltui.draw.chart.trace import CurvePoints, DotColumns, averaged, decimate
-from rltui.draw.glyph import glyph_set
+from rltui.draw.glyph import BRAILLE, glyph_set
 from rltui.draw.line import Line, Token
 
 WIDTH = 120
@@ -15,7 +16,6 @@ N = 5000
 X = np.arange(N, dtype=np.float64)
 WINDOW = (0.0, N - 1.0)
 NOISE = np.random.default_rng(4).standard_normal(N)
-BRAILLE = glyph_set("braille")
 
 
 def line_of(y: np.ndarray, restarts: tuple[float, ...] = ()) -> DotColumns:

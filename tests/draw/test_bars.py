@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.core.level import Level
-from rltui.draw.chart.render import Bar, Chart, ChartMark, Curve, render
-from rltui.draw.glyph import glyph_set
+from rltui.draw.chart.chart_model import Bar, Chart, Curve
+from rltui.draw.chart.render import render
+from rltui.draw.glyph import BRAILLE
 from rltui.draw.line import plain
 
-BRAILLE = glyph_set("braille")
 X = np.arange(1, 73)
 BAD = Level.BAD
 
@@ -32,17 +32,6 @@ def foot(bars: list[Bar], width: int = 60, height: int = 20, **more: object) -> 
 def test_a_name_stands_whole_left_of_its_bar(since: int, until: int | None) -> None:
     (line,) = foot([Bar("a long name", BAD, since, until)])
     assert re.fullmatch(r"a long name *✖━*", line)
-
-
-def test_names_take_no_more_from_the_plot_than_they_need() -> None:
-    def left(bars: list[Bar]) -> int:
-        chart = Chart(Curve(X, np.sin(X)), bars=bars)
-        return next(plain(x).index("└") for x in render(chart, 60, 20, BRAILLE) if "└" in plain(x))
-
-    bare = left([])
-    assert left([Bar("a long name", BAD, 40)]) == bare
-    assert bare < left([Bar("a long name", BAD, 10)]) < left([Bar("a long name", BAD, 1)]) == 11
-    assert left([Bar("a name that is longer than a fifth of it", BAD, 1)]) == 60 // 5 - 1
 
 
 WINDOWS = st.tuples(st.integers(-50, 900), st.integers(1, 1000)).map(lambda w: (w[0], w[0] + w[1]))
@@ -102,17 +91,3 @@ def test_a_name_stands_once_for_all_of_its_bars() -> None:
     (line,) = foot(bars)
     assert line.count("spike") == 1
     assert line.count("✖") == 3
-
-
-def test_unnamed_bars_take_the_same_lines() -> None:
-    bars = [Bar("a long name", BAD, 31), Bar("kl", BAD, 40)]
-    marks = [ChartMark(30, "v")]
-
-    def lines(named: bool) -> list[str]:
-        chart = Chart(Curve(X, np.sin(X)), bars=bars, marks=marks, bar_names=named)
-        return [plain(line) for line in render(chart, 60, 20, BRAILLE)]
-
-    def bare(line: str) -> str:
-        return re.sub(r"[a-z]{2,}|\ba\b", lambda found: " " * len(found[0]), line)
-
-    assert lines(False)[-3:] == [bare(line) for line in lines(True)[-3:]]

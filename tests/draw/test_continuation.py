@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rltui.draw.chart.chart_model import Continuation
-from rltui.draw.chart.render import Chart, Curve, Limit, render
+from rltui.draw.chart.chart_model import Chart, Continuation, Curve, Limit
+from rltui.draw.chart.render import render
 from rltui.draw.glyph import glyph_set
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
@@ -17,7 +17,6 @@ from rltui.session import RunView
 from tests.builders import START, a_batch, a_block, a_source
 from tests.fakes import a_session, grpo_clock, grpo_tags
 
-ASCII = glyph_set("ascii")
 X = np.arange(0, 101)
 FALLING = Chart(
     Curve(X, 1.0 - 0.005 * X),

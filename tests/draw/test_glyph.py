@@ -36,13 +36,6 @@ def test_badges_and_states() -> None:
     assert "".join(plain.state(s) for s in RunState) == "*o#-X?"
 
 
-def test_ambiguous_width_takes_ascii_badges_and_keeps_the_marker() -> None:
-    glyphs = glyph_set("braille", plain_badges=True)
-    assert glyphs.badge(Level.WATCH) == "!"
-    assert glyphs.marker == "braille"
-    assert glyphs.ramp == "▁▂▃▄▅▆▇"
-
-
 def test_areas_are_lettered_in_ascii_and_without_colours() -> None:
     assert [glyph_set(m).lettered for m in MARKERS] == [m == "ascii" for m in MARKERS]
     assert all(glyph_set(m, colours=False).lettered for m in MARKERS)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
-from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.render import render
 from rltui.draw.chart.trace import Outline
-from rltui.draw.glyph import glyph_set
+from rltui.draw.glyph import BRAILLE
 from rltui.draw.line import plain
 
-GLYPHS = glyph_set("braille")
 MANY = 300_000
 
 
@@ -27,7 +25,7 @@ def series(n: int = MANY) -> tuple[np.ndarray, np.ndarray]:
 
 def picture(x: np.ndarray, y: np.ndarray) -> list[str]:
     chart = Chart(Curve(x, y), first=0, last=MANY - 1)
-    return [plain(line) for line in render(chart, 90, 20, GLYPHS)]
+    return [plain(line) for line in render(chart, 90, 20, BRAILLE)]
 
 
 @pytest.mark.parametrize("pieces", [[MANY], [5, 20_000, 20_001, 77_777, MANY]])
@@ -53,18 +51,6 @@ def test_values_that_are_no_numbers_keep_their_places() -> None:
     kept = y[outline.index]
     assert np.count_nonzero(~np.isfinite(kept)) == 11
     assert picture(x, y)[-3].count("N") == picture(x[outline.index], kept)[-3].count("N") > 0
-
-
-def test_only_what_is_new_is_looked_at() -> None:
-    y = np.random.default_rng(2).random(1_000_020, dtype=np.float32)
-    outline = Outline()
-    outline.extend(y[:1_000_000])
-    took = []
-    for end in range(1_000_001, 1_000_021):
-        began = time.process_time()
-        outline.extend(y[:end])
-        took.append(time.process_time() - began)
-    assert min(took) < 1e-3
 
 
 @pytest.mark.parametrize("pieces", [[MANY], [5, 20_000, 20_001, 77_777, MANY]])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.draw.chart.render import Chart, Curve, render
-from rltui.draw.glyph import glyph_set
+from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.render import render
+from rltui.draw.glyph import ASCII, BRAILLE
 from rltui.draw.line import RUN_TOKENS, Line, Token, line_width, plain
 
-BRAILLE, ASCII = glyph_set("braille"), glyph_set("ascii")
 X = np.arange(100)
 OWN = Curve(X, np.full(100, 1.0))
 
@@ -49,13 +49,6 @@ def test_the_own_curve_and_the_first_overlay_lie_on_top() -> None:
     lines = draw(Chart(OWN, overlays=moved))
     assert cells_of(lines, Token.RUN_1)
     assert not cells_of(lines, Token.RUN_2)
-
-
-def test_x_goes_to_the_end_of_the_longest_run_by_default() -> None:
-    longer = Curve(np.arange(200), np.full(200, 3.0), Token.RUN_1)
-    columns = {c for _, c in cells_of(draw(Chart(OWN, overlays=[longer])), Token.SERIES)}
-    other = {c for _, c in cells_of(draw(Chart(OWN, overlays=[longer])), Token.RUN_1)}
-    assert max(other) > 1.5 * max(columns)
 
 
 @pytest.mark.parametrize("glyphs", [BRAILLE, ASCII], ids=["braille", "ascii"])
@@ -105,27 +98,6 @@ def test_names_are_cut_in_a_legend_before_any_is_left_out() -> None:
     assert all(name in wide for name in names)
 
 
-def test_notes_give_way_before_any_name_is_cut() -> None:
-    names = [f"verl_grpo_qwen3_8b_s{n}" for n in range(6)]
-    notes = [f"(lr {n + 1}e-6, kl_coef 0.00{n})" for n in range(6)]
-    others = [
-        Curve(X, OWN.y + n, t, names[n], notes[n], str(n + 1)) for n, t in enumerate(RUN_TOKENS, 1)
-    ]
-
-    def legend(width: int) -> str:
-        chart = Chart(Curve(X, OWN.y, sign="1"), names[0], notes[0], overlays=others)
-        return " ".join(plain(x) for x in draw(chart, width=width, height=20)[:2])
-
-    assert all(f"{name} {note}" in legend(200) for name, note in zip(names, notes, strict=True))
-    assert all(f" {name} " in legend(120) for name in names)
-    narrow = legend(70)
-    assert all(f"s{n}" in narrow for n in range(6))
-    assert all(x.count("…") <= 1 for x in narrow.split("━")), narrow
-    for text in (legend(120), narrow):
-        assert "(" not in text
-        assert ")" not in text
-
-
 @pytest.mark.parametrize("glyphs", [BRAILLE, ASCII], ids=["braille", "ascii"])
 def test_lines_bear_their_signs(glyphs) -> None:
     others = [Curve(X, OWN.y + n, t, f"{n}", sign=str(n)) for n, t in enumerate(RUN_TOKENS, 1)]
@@ -137,15 +109,6 @@ def test_lines_bear_their_signs(glyphs) -> None:
     text = "".join(plain(x)[8:50] for x in draw(chart, glyphs=glyphs)[1:-2])
     assert set("123459") <= set(text)
     assert "*" not in text
-
-
-def test_the_band_of_other_runs_is_a_tone_in_the_legend() -> None:
-    nothing = np.zeros(0)
-    other = Curve(nothing, nothing, Token.BAND, "3 more", is_band=True)
-    first = plain(draw(Chart(OWN, label="a", overlays=[other]))[0])
-    assert first.split() == ["━", "a", "⢕", "3", "more"]
-    first = plain(draw(Chart(OWN, label="a", overlays=[other]), glyphs=ASCII)[0])
-    assert first.split() == ["*", "a", ":", "3", "more"]
 
 
 def test_the_legend_is_clean_and_absent_where_nothing_is_named_or_there_is_no_room() -> None:

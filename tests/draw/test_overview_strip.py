@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.draw.chart.render import Chart, Curve, render
-from rltui.draw.glyph import glyph_set
+from rltui.draw.chart.chart_model import Chart, Curve
+from rltui.draw.chart.render import render
+from rltui.draw.glyph import BRAILLE, glyph_set
 from rltui.draw.line import Line, Token, line_width, plain
 
-BRAILLE = glyph_set("braille")
 X = np.arange(1000)
 CURVE = Curve(X, np.where(X < 500, 1.0, 5.0), levels=[(500, None, Level.BAD)])
 
@@ -42,12 +42,6 @@ def test_the_sparkline_shows_the_whole_run_in_the_colours_of_its_levels() -> Non
     assert "run" in plain(spark)
     looks = [look.fg for part, look in spark if part.strip() and "run" not in part]
     assert looks == [Token.SPARK, Token.BADFILL]
-
-
-def test_few_points_fill_the_strip() -> None:
-    curve = Curve(np.arange(1, 26), np.arange(25.0))
-    lines = render(Chart(curve, overview=True, first=1, last=25), 200, 30, BRAILLE)
-    assert " " not in plain(lines[-2]).strip().removesuffix(" run")
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,14 @@ from hypothesis.extra import numpy as npst
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.draw.chart.render import LOG_REFUSED, Bar, Chart, ChartMark, Curve, Limit, render, smooth
-from rltui.draw.glyph import glyph_set
-from rltui.draw.line import Line, Style, Token, line_width, plain, style
+from rltui.draw.chart.chart_model import Bar, Chart, ChartMark, Curve, Limit
+from rltui.draw.chart.render import render
+from rltui.draw.chart.trace import smooth
+from rltui.draw.chart.y_range import LOG_REFUSED
+from rltui.draw.glyph import ASCII, BRAILLE, glyph_set
+from rltui.draw.line import Line, Style, Token, line_width, plain
 from tests.bytecodes import bytecodes
 
-BRAILLE, ASCII = glyph_set("braille"), glyph_set("ascii")
 NAN = float("nan")
 BAD, WATCH = Level.BAD, Level.WATCH
 
@@ -154,17 +156,6 @@ def test_an_unjudged_line_is_grey() -> None:
     assert used == {Token.MUTED, Token.LINE}
 
 
-def test_tint_and_limit_text() -> None:
-    chart = entropy(limits=[Limit(1.15, "watch below 30 %")], healthy=(1.15, None))
-    lines = render(chart, 60, 14, BRAILLE)
-    row = next(r for r, line in enumerate(lines) if "watch below" in plain(line))
-    assert plain(lines[row]).rstrip().endswith("┈ watch below 30 %")
-    tinted = [any(look.bg is Token.TINT for look in looks(line)) for line in lines]
-    assert tinted == [r <= row for r in range(14)]
-    place = plain(lines[row]).index("watch")
-    assert looks(lines[row])[place].fg is Token.OK
-
-
 def test_a_limit_text_moves_away_from_the_line() -> None:
     y = np.r_[np.full(36, 1.0), np.full(36, 9.0)]
     lines = render(Chart(Curve(X, y), limits=[Limit(9.0, "limit 9")]), 60, 12, BRAILLE)
@@ -240,18 +231,6 @@ def test_one_spike_among_a_million_points_stays() -> None:
     assert len(columns) == 1
 
 
-def test_nan_is_a_letter_on_the_bottom_row_then_dashes() -> None:
-    y = ENTROPY.copy()
-    y[40:50] = NAN
-    lines = render(Chart(Curve(X, y)), 60, 12, BRAILLE)
-    ((row, column),) = find(lines, "N")
-    assert row == 9
-    assert looks(lines[row])[column] == style(Token.BAD, bold=True)
-    assert plain(lines[row])[column + 1 : column + 5] == "╌╌╌╌"
-    newest = render(Chart(Curve(X, np.where(X > 60, NAN, ENTROPY))), 60, 12, BRAILLE)
-    assert "◂NaN" in plain(newest[9])
-
-
 def test_crosshair_marks_its_step_and_flips_its_box() -> None:
     left = render(entropy(crosshair=20), 100, 20, BRAILLE)
     right = render(entropy(crosshair=60), 100, 20, BRAILLE)
@@ -322,16 +301,6 @@ def test_bars_have_priorities_and_stand_in_order_of_time() -> None:
     lines = render(Chart(chart.curve, bars=bars), 60, 11, BRAILLE)
     order = [plain(line).strip("━▲✖ \n").split()[0] for line in lines[-3:]]
     assert order == ["watch", "resolved", "firing"]
-
-
-def test_bars_stand_in_one_order_and_the_own_one_is_kept() -> None:
-    def lanes(own: str, rows: int) -> list[str]:
-        bars = [Bar(name, BAD, 5, own=name == own) for name in ("first", "second", "third")]
-        lines = render(entropy(bars=bars), 60, 2 + 3 * rows, BRAILLE)[-rows:]
-        return [plain(line).strip("━✖ \n") for line in lines]
-
-    assert lanes("first", 3) == lanes("third", 3) == ["first", "second", "third"]
-    assert lanes("third", 2) == ["first", "third"]
 
 
 @pytest.mark.parametrize(
@@ -488,12 +457,6 @@ def test_anything_fills_exactly_its_cells(
         assert line_width(line) == cell_width(words) == width
         assert not any(unicodedata.category(c).startswith("C") for c in words)
         assert marker != "ascii" or words.isascii()
-
-
-def test_a_limit_of_zero_stays_off_a_log_axis() -> None:
-    tiny = np.array([5e-324, 1e-323, 1e-322])
-    chart = Chart(Curve(np.arange(3), tiny), log=True, limits=[Limit(0.0, "≥ 0")])
-    assert len(render(chart, 40, 8, BRAILLE)) == 8
 
 
 def test_a_chart_of_many_points_is_no_more_work_than_one_of_few() -> None:

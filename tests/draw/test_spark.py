@@ -1,4 +1,4 @@
-"""Sparklines: what a cell shows, and that nothing breaks them."""
+"""Sparklines: cells, colours, and points that are gathered piece by piece."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from hypothesis.extra import numpy as npst
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width
-from rltui.draw.glyph import glyph_set
+from rltui.draw.glyph import BRAILLE, glyph_set
 from rltui.draw.line import Span, Token, plain
-from rltui.draw.spark import Episode, empty_digest, spark_of
+from rltui.draw.spark import Digest, Episode, empty_digest, spark_of
 from tests.bytecodes import bytecodes
 from tests.draw.sparks import spark
 
-GLYPHS = glyph_set("braille")
 NAN = float("nan")
 
 
@@ -84,7 +83,7 @@ def test_a_spike_cannot_vanish_and_the_last_cell_is_the_newest_value() -> None:
 def test_a_young_run_has_one_cell_per_step_at_the_left() -> None:
     digest = empty_digest(1, 4, 8, 12, narrowest=1.0)
     digest.extend(np.arange(1, 5), np.array([0.0, 3.0, 6.0, 3.0]), 4)
-    assert plain(spark_of(digest, 4, (), True, GLYPHS)) == "▁▄▇▄        "
+    assert plain(spark_of(digest, 4, (), True, BRAILLE)) == "▁▄▇▄        "
     digest = empty_digest(0, 399, 399, 4, narrowest=1.0)
     assert digest.unit == 100
 
@@ -152,3 +151,33 @@ def test_a_spark_of_many_points_is_no_more_work_than_one_of_few() -> None:
         return bytecodes(lambda: draw(steps, values, run=(0, count - 1), width=23))
 
     assert work(50_000) < 1.2 * work(1_000)
+
+
+values = st.one_of(
+    st.floats(-1e6, 1e6), st.sampled_from([float("nan"), float("inf"), float("-inf"), 0.0])
+)
+
+
+def state(digest: Digest) -> list[object]:
+    arrays = (digest.high, digest.low, digest.newest, digest.count, digest.good)
+    return [*(a.tolist() for a in arrays), digest.middle]
+
+
+@given(
+    y=st.lists(values, min_size=1, max_size=60),
+    gaps=st.lists(st.integers(0, 5), min_size=60, max_size=60),
+    cuts=st.lists(st.integers(0, 60), max_size=4),
+    width=st.integers(1, 12),
+)
+def test_piece_by_piece_is_as_all_at_once(
+    y: list[float], gaps: list[int], cuts: list[int], width: int
+) -> None:
+    x = np.cumsum(gaps[: len(y)])
+    last = int(x[-1])
+    whole = empty_digest(0, last, last, width)
+    whole.extend(x, np.array(y), last)
+    parts = empty_digest(0, last, last, width)
+    for cut in sorted(cuts):
+        parts.extend(x[:cut], np.array(y)[:cut], last)
+    parts.extend(x, np.array(y), last)
+    np.testing.assert_equal(state(parts), state(whole))

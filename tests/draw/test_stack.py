@@ -62,11 +62,6 @@ def test_a_bar_fills_its_width(width: int, glyphs: object) -> None:
         assert "generate 61 %" in plain(line)
 
 
-def test_a_bar_of_nothing_is_empty() -> None:
-    assert bar_line([("nothing", 0.0, 0)], 20, BRAILLE) == []
-    assert bar_line([("unknown", float("nan"), 0)], 20, BRAILLE) == []
-
-
 def test_every_colour_has_a_letter() -> None:
     assert len(LETTERS) == len(STAGE_TOKENS) == len(set(LETTERS))
     assert not set(LETTERS) & {ASCII.limit, ASCII.rule, *map(ASCII.badge, Level)}

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import weakref
-
-import pytest
-
-from rltui.facts import cache
-from rltui.facts.cache import RunSeriesCache, is_kept, kept
-from tests.builders import a_batch, steps
+from rltui.facts.cache import RunSeriesCache, kept
+from tests.builders import a_batch
 from tests.fakes import FakeReader, a_session
 
 
@@ -25,27 +20,6 @@ def test_values_are_kept_until_the_run_changes() -> None:
     reader.feed(a_batch({"loss": [3, 2, 1]}, replaced=True))
     session.drain()
     assert [get("a"), get("a")] == [3, 3]
-
-
-def test_values_of_a_run_that_is_not_shown_any_more_are_dropped_once_it_changes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(cache, "_KEPT", weakref.WeakKeyDictionary())
-    reader = FakeReader()
-    session = a_session(
-        a_batch({"a": [1]}, run="x"), a_batch({"a": [1]}, run="y", source="e"), reader=reader
-    )
-    x, y = session.runs()
-    left = weakref.ref(kept(x, "curve", set))
-    for row in range(4):
-        reader.feed(
-            a_batch(steps(row + 2, {"a": [2]}), run="x"),
-            a_batch(steps(row + 2, {"a": [2]}), run="y", source="e"),
-        )
-        session.drain()
-        kept(y, "curve", set)
-    assert left() is None
-    assert is_kept(y, "curve")
 
 
 def test_each_run_has_a_series_cache_of_its_own() -> None:

@@ -48,14 +48,6 @@ def test_kinds(tmp_path: Path, kind: str, reported: bool) -> None:
     assert table.reports_writes(Path("/x")) == reported
 
 
-def test_links_are_resolved(tmp_path: Path) -> None:
-    real, link = tmp_path / "real", tmp_path / "link"
-    real.mkdir()
-    link.symlink_to(real)
-    table = mounts(tmp_path, ("/", "ext4"), (str(real), "nfs"))
-    assert table.kind_of(link / "run") == "nfs"
-
-
 def test_a_table_that_changes(tmp_path: Path) -> None:
     table = mounts(tmp_path, ("/", "ext4"))
     assert table.reports_writes(Path("/data"))
@@ -72,3 +64,13 @@ def test_systems_without_a_table_are_not_trusted(tmp_path: Path, content: str) -
         table.write_text(content)
     assert Mounts(table).kind_of(tmp_path) == ""
     assert not Mounts(table).reports_writes(tmp_path)
+
+
+def test_the_origin_of_a_path(tmp_path: Path) -> None:
+    table = tmp_path / "mountinfo"
+    nfs = r"40 22 0:52 /team/a /mnt/my\040logs rw shared:9 - nfs4 server:/export rw,vers=4.2"
+    table.write_text(f"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n{nfs}\n")
+    found = Mounts(table).origin_of(Path("/mnt/my logs/run"))
+    assert found == ("server:/export", "/team/a/run")
+    assert Mounts(table).origin_of(Path("/mnt/my")) == ("/dev/sda1", "/mnt/my")
+    assert Mounts(tmp_path / "missing").origin_of(Path("/x")) == ("", "")

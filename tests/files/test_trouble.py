@@ -10,11 +10,8 @@ import pytest
 from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.files.trouble import (
-    IS_BACK,
     READABLE,
-    VANISHED,
     Trouble,
-    TroubledPaths,
     is_missing,
     lasting,
     reason_of,
@@ -76,24 +73,6 @@ def test_reasons(error: OSError | ValueError, missing: bool, reason: str) -> Non
 
 def note(path: Path, message: str) -> Note:
     return Note(path, None, Level.WATCH, message)
-
-
-def test_each_path_keeps_its_newest_note() -> None:
-    paths = TroubledPaths()
-    paths.update([note(A, VANISHED), note(B, "cannot be read: x")], ())
-    paths.update([note(B, "cannot be read: y")], {A})
-    assert paths.notes == (Note(A, None, Level.OK, IS_BACK), note(B, "cannot be read: y"))
-    paths.update([], {A, B})
-    assert paths.notes == (Note(A, None, Level.OK, IS_BACK), Note(B, None, Level.OK, READABLE))
-    paths.update([note(A, VANISHED)], {B})
-    assert paths.notes[0] == note(A, VANISHED)
-
-
-def test_a_path_that_nobody_visits_any_more_is_forgotten() -> None:
-    paths = TroubledPaths()
-    paths.update([note(A, "cannot be read: x")], ())
-    paths.update([], {B})
-    assert paths.notes == ()
 
 
 def test_trouble_lasts_until_the_file_can_be_read_again() -> None:

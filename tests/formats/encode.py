@@ -13,7 +13,7 @@ from rltui.core.batch import Restart
 from rltui.core.block import Block
 from rltui.formats import Decoded, Decoder
 from rltui.formats.base import clean_tag
-from rltui.formats.tfevents.framing import masked_crc
+from rltui.formats.tfevents.framing import crc32c, masked
 from tests.event_files import events
 
 #: tag -> [(step, wall time (-1: none), bytes of the value as a double)]: comparable also with NaN.
@@ -38,8 +38,8 @@ def field(number: int, content: bytes) -> bytes:
 def frame(payload: bytes) -> bytes:
     """A TFRecord."""
     head = struct.pack("<Q", len(payload))
-    check = struct.pack("<I", masked_crc(payload))
-    return head + struct.pack("<I", masked_crc(head)) + payload + check
+    check = struct.pack("<I", masked(crc32c(payload)))
+    return head + struct.pack("<I", masked(crc32c(head))) + payload + check
 
 
 def event(step: int, wall: float, *values: bytes) -> bytes:

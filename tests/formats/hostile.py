@@ -123,7 +123,6 @@ def _nested(pair: tuple[bytes, bytes], head: bytes, tail: bytes) -> Make:
 
 
 _EVENTS = "events.out.tfevents.1700000000.host"
-_DIGITS = "9" * 1000
 
 _TFEVENTS: dict[str, Make] = {
     "one scalar": _events(lambda n: encode.simple(b"loss", n)),

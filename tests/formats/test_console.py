@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rltui.core.batch import LogTail
-from rltui.formats import Belonging, Decoded
+from rltui.formats import Belonging
 from rltui.formats.console import Console
 from tests.formats import encode
 from tests.formats.consoles import decode, restarts, values
@@ -120,11 +120,6 @@ def test_equal_steps_and_late_evaluations_are_no_restarts() -> None:
     assert restarts(text) == []
 
 
-def test_two_trainings_in_one_file_are_not_torn_into_hundreds() -> None:
-    text = "".join(f"step:{s} - a:1\nstep:{s + 50} - a:2\n" for s in range(1000))
-    assert len(restarts(text)) < 20
-
-
 # transformers
 
 
@@ -187,27 +182,6 @@ def test_a_short_training_whose_rows_all_come_at_its_end(every: int) -> None:
     assert values(text)["train/train_loss"] == [(total, 1.0)]
 
 
-def test_evaluation_bars_and_described_bars_are_not_the_training() -> None:
-    text = "".join(bar(n, 9, "Tokenizing: ") for n in range(10)) + "\n"
-    text += bar(0, 80)
-    for step in (5, 10, 15):
-        text += bar(step, 80) + f"\r{row(step)}" + bar(step, 80)
-        text += "\n" + "".join("\n" + bar(n, 8) + "\x1b[A" for n in range(9))
-        text += f"\r{{'eval_loss': 0.5, 'epoch': {step}}}\n" + bar(step, 80)
-    assert steps_of(text) == [5, 10, 15]
-    assert steps_of(text, "eval/loss") == [5, 10, 15]
-
-
-def test_a_bar_of_something_else_is_no_measure() -> None:
-    text = bar(3, 7) + bar(7, 7) + "\n" + row(1) + row(2)
-    end = "{'train_runtime': 2.0, 'train_steps_per_second': 1.0, 'epoch': 1.0}\n"
-    assert values(text + end)["train/loss"] == [(1, 1.0), (2, 2.0)]
-    many = text + "".join(row(n) for n in range(3, 60))
-    assert [s for s, _ in values(many)["train/loss"]] == list(range(1, 60))
-    other = text + bar(0, 80) + row(3) + bar(10, 80) + row(4) + bar(20, 80) + "\r"
-    assert [s for s, _ in values(other)["train/loss"]] == [1, 2, 10, 20]
-
-
 def test_resumed_training_with_a_bar() -> None:
     text = bar(0, 80)
     for step in (*range(5, 45, 5),):
@@ -249,12 +223,6 @@ def test_a_second_training_with_epochs_begins_anew() -> None:
     text = "".join(f"Epoch [{e}/2], Step [{s}/30], Loss: 0.5\n" for e in (1, 2) for s in (15, 30))
     assert [s for s, _ in values(text + text)["Loss"]] == [15, 30, 45, 60] * 2
     assert restarts(text + text) == [15]
-
-
-def test_the_plan_is_not_shown_while_it_is_uncertain() -> None:
-    text = "".join(f"Epoch {e} step {s}/30 loss=0.5\n" for e in (1, 2) for s in (15, 30))
-    assert [s for s, _ in values(text)["loss"]] == [15, 30, 45, 60]
-    assert decode(text)[0].hparams == {}
 
 
 # lines and bytes
@@ -306,10 +274,3 @@ def test_tail_is_bounded_and_the_same_for_any_pieces() -> None:
     assert decode(text, 7)[-1].tail == found
     more = tail(text + "\nstep:2 - a:1\nlast\n")
     assert more.after_row == 1
-
-
-def test_tail_is_not_made_while_more_comes() -> None:
-    decoder = Console().decoder()
-    assert decoder.feed(b"step:1 - a:1\n", more=True).tail is None
-    assert decoder.feed(b"").tail == LogTail(("step:1 - a:1",), 0)
-    assert decoder.feed(b"") == Decoded()

@@ -4,28 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.formats.consoles import goal, guessed, restarts, values
+from rltui.formats.console import Console
+from tests.formats import encode
+from tests.formats.consoles import goal, guessed, values
 
-STEPS = range(1, 40)
-SETTINGS = (
-    "Namespace(algo='ppo', batch_size=256, clip_eps=0.2, epochs=4, frames=1000000, lr=0.001)\n"
-)
-
-
-def starter(step: int) -> str:
-    return f"U {step} | F {step * 2048:06d} | FPS 0250 | rR:μσmM 0.{step:02d} 0.00 0.00 0.00\n"
-
-
-# settings
-
-
-def test_settings_between_rows_change_nothing() -> None:
-    rows = [starter(n) for n in STEPS]
-    text = SETTINGS + "".join(rows[:19]) + SETTINGS
-    found = values(text + "".join(rows[19:]))
-    assert found["FPS"] == [(n * 2048, 250.0) for n in STEPS]
-    assert found["rreturn_mean"] == [(n * 2048, pytest.approx(n / 100)) for n in STEPS]
-    assert "lr" not in found
+STEPS, FIRST = range(1, 40), (1, 2, 3)
 
 
 def test_a_counter_that_starts_again_below_a_finer_one_is_no_axis() -> None:
@@ -39,22 +22,6 @@ def test_a_counter_that_starts_again_below_a_finer_one_is_no_axis() -> None:
 
 
 # headings
-
-
-def test_pairs_right_below_a_row_are_a_guess() -> None:
-    text = "".join(
-        f"Updates {n}, num timesteps {n * 100}, FPS 12 \n"
-        f" Last 10 training episodes: mean/median reward {n}.5/11.1, min/max reward 1.0/2.0\n"
-        for n in (1, 2, 3)
-    )
-    assert values(text)["mean reward"] == [(100, 1.5), (200, 2.5), (300, 3.5)]
-    assert guessed(text) == {"mean reward", "median reward", "min reward", "max reward"}
-
-
-def test_pairs_below_a_heading_may_come_late() -> None:
-    text = "".join(f"Epoch {n}/99\n" for n in range(60))
-    text += "".join(f"Epoch {n}/99\nhello\nval loss: 0.{n}\n" for n in range(60, 99))
-    assert [step for step, _ in values(text)["val loss"]] == list(range(60, 99))
 
 
 def test_a_heading_below_many_others_is_read_from_the_second_time() -> None:
@@ -79,21 +46,6 @@ def test_tables_with_a_header(text: str) -> None:
 
 
 # bars
-
-
-def sac(done: int) -> str:
-    rate = f"[05:05<03:09, 29.77step/s, act_loss=-{done / 200:.3f}, crit_loss=1.997]"
-    return f"   Training SAC:  {done // 200}%|{'#' * (done // 800)}| {done}/20000 {rate}"
-
-
-def test_bars_redrawn_with_carriage_returns() -> None:
-    done = range(0, 20001, 40)
-    text = "\r".join(map(sac, done)) + "\nAdapter Epoch 4/5 loss: 0.0015\n"
-    found = values(text)
-    assert found["act_loss"] == [(n, pytest.approx(-n / 200)) for n in done]
-    assert found["crit_loss"] == [(n, 1.997) for n in done]
-    assert "loss" not in found
-    assert goal(text) == 20000
 
 
 def test_bars_that_start_again_in_each_epoch_are_counted_on() -> None:
@@ -142,13 +94,6 @@ def test_the_end_of_a_bar_that_begins_again_is_no_goal() -> None:
     assert [step for step, _ in values(text + "\n")["loss"]] == list(range(1, 25))
 
 
-def test_a_missing_cell_is_no_restart() -> None:
-    rows = "".join(f"  {n}  {'-' if n % 10 == 0 else n}  0.{n}\n" for n in range(1, 40))
-    text = "  iter  ep_ret  loss\n" + rows
-    assert [step for step, _ in sorted(values(text)["loss"])] == list(range(1, 40))
-    assert not restarts(text)
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -181,8 +126,105 @@ def test_intervals_of_keras_rl_are_counted_on() -> None:
     assert values(intervals)["episode_reward"] == [(n * 10000 + 10000, -float(n)) for n in range(3)]
 
 
-def test_many_forms_by_turns() -> None:
+# forms of rows: short words, large numbers, panels, evaluations
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "step: {step}, loss: {loss}",
+        "loss: {loss} | step: {step}",
+        "------\n| step | {step} |\n| loss | {loss} |\n------",
+    ],
+)
+def test_steps_and_values_in_thousands(line: str) -> None:
+    steps = {"900": 900, "1.2K": 1200, "2.37K": 2370, "1.5M": 1500000}
+    text = "".join(line.format(step=step, loss="12.3k") + "\n" for step in steps)
+    assert values(text) == {"loss": [(n, 12300.0) for n in steps.values()]}
+
+
+@pytest.mark.parametrize(
+    ("head", "scale"),
+    [
+        ("[{n}.5K steps]", 1000),
+        ("[{n}.5M env steps]", 10**6),
+        ("[{n}.5K frames]", 1000),
+        ("[{n}.5k timesteps]", 1000),
+    ],
+)
+@pytest.mark.parametrize("pairs", ["reward: 2.5, loss=0.5", "reward 2.5 | loss 0.5"])
+def test_a_counter_before_its_name(head: str, scale: int, pairs: str) -> None:
+    text = "".join(f"{head.format(n=n)} {pairs}\n" for n in FIRST)
+    steps = [n * scale + scale // 2 for n in FIRST]
+    assert values(text) == {
+        "reward": [(step, 2.5) for step in steps],
+        "loss": [(step, 0.5) for step in steps],
+    }
+
+
+@pytest.mark.parametrize(
+    ("rest", "names"),
+    [
+        (": mean {n}.5 std 0.25", {"eval/mean": None, "eval/std": 0.25}),
+        (": mean {n}.5, std 0.25, max 9", {"eval/mean": None, "eval/std": 0.25, "eval/max": 9.0}),
+        (" - mean reward = {n}.5 +/- 0.1", {"eval/mean reward": None}),
+        (": {n}.5", {"Evaluation over 10 episodes": None}),
+    ],
+)
+def test_an_evaluation_has_the_step_of_the_row_above(
+    rest: str, names: dict[str, float | None]
+) -> None:
     text = "".join(
-        f"step {n} loss/task_{k}={n}.5 acc=0.{k + 1}\n" for n in STEPS for k in range(300)
+        f"step {n} loss: 0.5\nEvaluation over 10 episodes{rest.format(n=n)}\n" for n in FIRST
     )
-    assert len(values(text)["loss/task_299"]) == len(STEPS)
+    expected = {
+        name: [(n, n + 0.5 if value is None else value) for n in FIRST]
+        for name, value in names.items()
+    }
+    assert values(text) == {"loss": [(n, 0.5) for n in FIRST], **expected}
+    assert guessed(text) == set(names)
+
+
+def test_pairs_around_a_row_in_a_section_have_its_step() -> None:
+    rule = "-" * 60 + "\n"
+    text = rule + "".join(
+        f"|E2E latency=4.7s |Generate time=1.7s\n"
+        f"Epoch: 0 | Step: {n} | Actor Loss: 0.{n} | Critic Loss: 0.5\n"
+        f"Training => Latency: 0.8s, TFLOPs: 8.9\n"
+        f"Average reward score: -0.{n}\n{rule}"
+        for n in (*FIRST, 4)
+    )
+    found = values(text)
+    assert found["Average reward score"][-3:] == [(n, -n / 10) for n in (2, 3, 4)]
+    assert found["Generate time"][-3:] == [(n, 1.7) for n in (2, 3, 4)]
+
+
+_SB3 = b"""\
+------------------------------
+| time/              |       |
+|    total_timesteps | %d |
+| rollout/           |       |
+|    ep_rew_mean     | 20    |
+------------------------------
+"""
+
+
+@pytest.mark.parametrize(
+    ("bar", "total"),
+    [
+        (" 100% ━━━━━━━━━━━━ 6,144/6,000  [ 0:00:07 < 0:00:00 , 796 it/s ]", 6000),
+        ("  77% ━━━━━━━━━╸   6,144/8,000  [ 0:00:07 < 0:00:02 , 796 it/s ]", 8000),
+        ("  77% ━━━━━━━━━╺━  6,300/8,000  [ 0:00:07 < -:--:-- , 796 it/s ]", 8000),
+        (" 100% ━━━━━━━━━━━━ 100/100  [ 0:00:07 < 0:00:00 , 796 it/s ]", None),
+        (" 100% ━━━━━━━━━━━━ 900,000/900,000  [ 0:00:07 < 0:00:00 , 796 it/s ]", None),
+        ("Downloading ━━━━━━━━━━━━ 6,144/8,000 MB 0:00:03", None),
+    ],
+)
+def test_the_bar_of_rich_has_the_planned_steps_where_it_counts_those_of_the_rows(
+    bar: str, total: int | None
+) -> None:
+    log = b"".join(_SB3 % step for step in (2048, 4096, 6144)) + bar.encode() + b"\n"
+    found: dict[str, object] = {}
+    for part in encode.feed_all(Console().decoder(), log):
+        found.update(part.hparams)
+    assert found.get("total_steps") == total

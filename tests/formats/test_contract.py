@@ -56,13 +56,12 @@ def test_all_values_arrive_in_order(sample: Sample) -> None:
 
 @ALL
 def test_split_at_every_byte_gives_the_same_points(sample: Sample) -> None:
-    data = b"".join(sample.rows[:4])
+    data = b"".join(sample.rows[: sample.preamble + 3])
     whole = points(sample, data)
     for cut in range(len(data) + 1):
-        for more in (False, True):
-            decoder = _decoder(sample)
-            parts = [decoder.feed(data[:cut], more=more), decoder.feed(data[cut:])]
-            assert encode.points_of(parts) == whole, cut
+        decoder = _decoder(sample)
+        parts = [decoder.feed(data[:cut], more=cut % 2 == 1), decoder.feed(data[cut:])]
+        assert encode.points_of(parts) == whole, cut
 
 
 @ALL
@@ -77,7 +76,7 @@ def test_points_come_out_as_soon_as_they_are_complete(sample: Sample) -> None:
 
 @ALL
 @pytest.mark.parametrize("where", [0, 1, 6])
-@pytest.mark.parametrize("piece", [None, 1, 7, 100])
+@pytest.mark.parametrize("piece", [None, 7])
 def test_garbage_loses_nothing_that_follows(sample: Sample, where: int, piece: int | None) -> None:
     if sample.form.document:
         pytest.skip("a broken document is waited for as a whole")
@@ -168,16 +167,12 @@ def test_a_last_row_without_its_line_end_is_read_when_the_file_is_over(sample: S
 
 @ALL
 def test_a_file_that_grows_after_its_end_loses_and_doubles_no_row(sample: Sample) -> None:
-    data = b"".join(sample.rows[:4])
+    data = b"".join(sample.rows[: sample.preamble + 3])
     whole = points(sample, data)
     for cut in range(len(data) + 1):
         decoder = _decoder(sample)
         parts = [decoder.feed(data[:cut]), decoder.finish(), decoder.feed(data[cut:])]
-        parts.append(decoder.finish())
-        found = encode.points_of(parts)
-        torn = data.count(b"\n", 0, cut)
+        found = encode.points_of([*parts, decoder.finish()])
         for tag, rows in whole.items():
-            steps = [row[0] for row in rows]
-            assert len(found[tag]) == len(rows), cut
-            changed = [n for n, (a, b) in enumerate(zip(found[tag], rows, strict=True)) if a != b]
-            assert len(changed) <= 1, (cut, torn, steps)
+            changed = sum(a != b for a, b in zip(found[tag], rows, strict=True))
+            assert changed <= 1, cut

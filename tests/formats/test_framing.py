@@ -13,7 +13,7 @@ from rltui.formats.tfevents.framing import (
     MAX_PAYLOAD,
     crc32c,
     length_crc,
-    masked_crc,
+    masked,
     next_header,
     valid_header,
 )
@@ -37,7 +37,7 @@ def header(length: int) -> bytes:
 )
 def test_checksums_of_the_standard(data: bytes, crc: int) -> None:
     assert crc32c(data) == crc
-    assert masked_crc(data) == (((crc >> 15) | (crc << 17)) + 0xA282EAD8) % (1 << 32)
+    assert masked(crc32c(data)) == (((crc >> 15) | (crc << 17)) + 0xA282EAD8) % (1 << 32)
 
 
 def test_a_longer_payload_than_anybody_writes_is_none() -> None:

@@ -12,6 +12,7 @@ from rltui.formats import ALL_FORMATS, Decoder
 from rltui.formats import gzip_log as module
 from rltui.formats.base import Decoded
 from rltui.sources.follow.reader import Reader
+from rltui.sources.options import ReaderOptions
 from rltui.store import Store
 from tests.clock import ManualClock
 from tests.formats.encode import event, header, simple
@@ -32,7 +33,8 @@ LOGS = {
 
 
 def read(place: Path, budget: int = 1 << 20) -> Store:
-    store, reader = Store(), Reader([place], clock=ManualClock(), budget_bytes=budget)
+    options = ReaderOptions(ManualClock())
+    store, reader = Store(), Reader([place], options, budget_bytes=budget)
     for batch in reader.read_all():
         store.apply(batch)
     return store
@@ -80,13 +82,6 @@ def test_a_file_that_is_cut_gives_what_it_holds(cut: int) -> None:
     assert not reader.holds_row
 
 
-def test_a_damaged_file_gives_a_note() -> None:
-    packed = gzip.compress(CSV.encode()) + b"\x1f\x8b\x08\x00" + bytes(range(256)) * 9
-    decoded = decoder().feed(packed)
-    assert rows(decoded) == ROWS
-    assert [n.message for n in decoded.notes] == ["not valid gzip from here on"]
-
-
 def test_what_is_unpacked_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PIECE", 100)
     monkeypatch.setattr(module, "_MOST", 1000)
@@ -113,10 +108,3 @@ def test_all_bytes_before_a_wrong_one_are_read(piece: int) -> None:
     found = [reader.feed(bytes(part), more=part is not parts[-1]) for part in parts]
     assert sum(rows(d) for d in found) == ROWS
     assert [n.message for d in found for n in d.notes] == ["not valid gzip from here on"]
-
-
-def test_a_row_without_a_newline_is_read_when_no_more_is_promised() -> None:
-    packed = gzip.compress(JSONL.rstrip().encode(), mtime=0)
-    reader = decoder("exp1.jsonl.gz")
-    found = [reader.feed(packed[:-8], more=True), reader.feed(packed[-8:])]
-    assert sum(rows(d) for d in found) == ROWS

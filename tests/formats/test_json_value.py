@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.formats.json_value import fraction_of, number_of, seconds_of, wall_of
+from rltui.formats.json_value import seconds_of, wall_of
 
 
 @pytest.mark.parametrize(
@@ -27,20 +27,6 @@ from rltui.formats.json_value import fraction_of, number_of, seconds_of, wall_of
 )
 def test_durations(text: str, seconds: float | None) -> None:
     assert seconds_of(text) == seconds
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("0.5", 0.5), (" 1e-3 ", 0.001), ("2.28%", 2.28), ("1_0", None), ("7s", 7.0), ("a", None)],
-)
-def test_numbers(text: str, number: float | None) -> None:
-    assert number_of(text) == number
-
-
-def test_fractions() -> None:
-    assert fraction_of("5/200") == (5, 200)
-    assert fraction_of(" 10 / 438 ") == (10, 438)
-    assert [fraction_of(v) for v in ("5/", "a/b", "-1/2", "1/2/3", 5, None)] == [None] * 6
 
 
 @pytest.mark.parametrize(

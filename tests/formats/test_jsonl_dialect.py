@@ -144,13 +144,6 @@ def test_rows_with_an_epoch_only_stand_where_the_row_before_stands() -> None:
         assert found["epoch"] == [(100, 1.0), (100, 1.0), (200, 2.0), (200, 2.0)]
 
 
-def test_an_epoch_stands_where_the_last_of_usual_lines_stands() -> None:
-    rows = [{"step": i, "data": {"a": i}} for i in range(50)]
-    data = lines(*rows, {"epoch": 1, "val": 2})
-    for piece in (None, 100):
-        assert encode.values_of(decode(data, piece=piece))["val"] == [(49, 2.0)]
-
-
 def test_words_of_numbers_and_other_texts() -> None:
     found = encode.values_of(
         decode([{"step": 1, "a": "NaN", "b": "-Infinity", "c": "0.5", "d": "x"}])
@@ -200,11 +193,6 @@ _SAMPLE = {"step": 5, "score": 1.0, "acc": 1, "reward": 0.5, "len": 3}
 )
 def test_claims(name: str, rows: list[object], claimed: bool) -> None:
     assert JsonLines().claims(Path(name), lines(*rows)) is claimed
-
-
-def test_a_document_over_several_lines_is_not_claimed() -> None:
-    head = json.dumps({"step": 1, "loss": 2}, indent=2).encode()
-    assert not JsonLines().claims(Path("metrics.json"), head)
 
 
 def test_a_first_row_longer_than_the_head() -> None:

@@ -47,13 +47,6 @@ def test_it_shows_that_a_column_is_no_step(last: str, piece: int | None) -> None
     assert [step for step, _ in values(found, "reward")] == list(range(1, 20))
 
 
-def test_a_step_that_was_cut_is_a_step_again() -> None:
-    text = "loss,episode\n" + "".join(f"0.5,{i}\n" for i in [*range(10, 18)] * 2)
-    parts = cut(text + "0.5,1", "8\n0.5,19\n")
-    assert parts[1].replaces
-    assert encode.points_of(parts) == whole(text + "0.5,18\n0.5,19\n")
-
-
 @PIECES
 def test_half_a_value_gives_way_to_the_whole_one(piece: int | None) -> None:
     text = "step,loss\n1,0.5\n2,0.25\n"

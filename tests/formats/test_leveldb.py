@@ -47,33 +47,6 @@ def test_records_of_any_size_in_any_pieces(payloads: list[bytes], places: list[i
     assert read(*cut(data, places)) == (payloads, [])
 
 
-def test_a_broken_chunk_costs_itself_only() -> None:
-    payloads = [b"record %d" % n for n in range(20)]
-    data = bytearray(log(FRAMING, payloads))
-    where = 7 + 15 * 3
-    data[where + 10] ^= 0xFF
-    found, notes = read(bytes(data))
-    assert found == payloads[:3] + payloads[4:]
-    assert notes[0].offset == where
-    assert "broken chunk" in notes[0].message
-
-
-@pytest.mark.parametrize("size", [1, 7, 100, 40_000])
-def test_zeros_in_the_middle(size: int) -> None:
-    payloads = [bytes([n]) * 1000 for n in range(1, 200)]
-    data = bytearray(log(FRAMING, payloads))
-    begin = 7 + 1007 * 5
-    data[begin : begin + size] = bytes(size)
-    found, notes = read(bytes(data))
-    assert found[:5] == payloads[:5]
-    assert found[-100:] == payloads[-100:]
-    lost = len(payloads) - len(found)
-    assert 1 <= lost <= size // 1007 + 2
-    assert notes[0].offset == begin
-    if size >= 7:
-        assert "zeros" in notes[0].message
-
-
 @pytest.mark.parametrize("size", [3, 300, 5000])
 def test_rows_behind_a_hole_come_as_soon_as_they_are_written(size: int) -> None:
     """What is left of the record that the hole cut looks like the headers of long chunks."""
@@ -113,14 +86,6 @@ def test_fragments_out_of_order() -> None:
     found, notes = read(header + chunk(2, b"open") + chunk(1, b"good") + chunk(4, b"y"))
     assert found == [b"good"]
     assert [n.message for n in notes] == ["record without its end", "record without its beginning"]
-
-
-def test_endless_record_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leveldb, "_MAX_RECORD", 100_000)
-    payloads = [b"a", bytes(300_000), b"b"]
-    found, notes = read(log(FRAMING, payloads))
-    assert found == [b"a", b"b"]
-    assert [n.message for n in notes] == ["record is too long"]
 
 
 def test_garbage_costs_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:

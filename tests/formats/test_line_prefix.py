@@ -144,20 +144,3 @@ def test_lines_before_the_prefix_begins() -> None:
 )
 def test_what_may_be_a_value_stays(line: str) -> None:
     assert LinePrefix().split(line.encode()) == (b"", 0)
-
-
-def test_a_log_without_prefixes_is_not_searched_for_ever() -> None:
-    prefix = LinePrefix()
-    for _ in range(400):
-        assert not prefix.is_absent
-        prefix.split(b"loss 0.5")
-    assert prefix.is_absent
-
-
-def test_the_tail_after_the_last_row_is_that_of_the_log() -> None:
-    decoder = Console().decoder()
-    found = decoder.feed(
-        b"2025-11-23T14:30:19Z step:1 - a:1.0\n2025-11-23T14:30:20Z Traceback\n2025 boom\n"
-    )
-    assert found.tail is not None
-    assert found.tail.after_row == 2

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.formats.console import Console
-from tests.formats import encode
-from tests.formats.consoles import decode, goal, values
+from tests.formats.consoles import goal, values
 
 BEGIN = "  0%|          | 0/200 [00:00<?, ?it/s]\n"
 END = "100%|##########| 200/200 [10:00<00:00,  3.00s/it]\n"
@@ -38,12 +36,6 @@ def test_rows_behind_a_bar_that_stands_still_are_counted(count: int, end: str) -
     assert steps(BEGIN + rows(count) + end) == list(range(1, count + 1))
 
 
-def test_one_row_behind_the_bar_waits_for_the_next_until_the_log_ends() -> None:
-    decoder = Console().decoder()
-    assert not decoder.feed((BEGIN + row(1)).encode()).items
-    assert encode.points_of([decoder.finish()])["train/loss"][0][0] == 1
-
-
 def test_the_end_of_the_bar_is_no_plan_for_rows_that_were_counted() -> None:
     assert goal(BEGIN + rows(20, every=10) + END) is None
     assert goal(BEGIN + rows(200) + END) == 200
@@ -70,9 +62,3 @@ def test_a_wrapped_row_is_one_row(width: int, count: int) -> None:
         for line in rows(count).splitlines()
     )
     assert values(text) == values(rows(count))
-
-
-def test_what_looks_torn_for_ever_is_no_row() -> None:
-    text = "{'loss': 0.5, 'gra\n" + "other output\n" * 60 + rows(3)
-    assert [v for _, v in values(text)["train/loss"]] == [1.995, 1.99, 1.985]
-    assert not any(part.notes for part in decode(text))

@@ -83,7 +83,7 @@ def test_nan_and_infinity_of_a_real_run() -> None:
 def test_a_real_run_cut_anywhere() -> None:
     data = FIXTURE.read_bytes()
     whole = encode.points_of([SwanLabDecoder().feed(data)])
-    for cut in range(len(data)):
+    for cut in range(0, len(data), 3):
         decoder = SwanLabDecoder()
         begun = decoder.feed(data[:cut])
         assert begun.notes == ()
@@ -104,7 +104,7 @@ SCALARS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(SCALARS, st.lists(st.integers(0, 8000), max_size=8))
 def test_any_scalars_in_any_pieces(
     scalars: list[tuple[str, int, float, float, int]], places: list[int]
@@ -121,17 +121,6 @@ def test_any_scalars_in_any_pieces(
     parts = [decoder.feed(data[a:b]) for a, b in pairwise(ends)]
     assert encode.points_of(parts) == expected
     assert [n for p in parts for n in p.notes] == []
-
-
-def test_rows_of_equal_steps_share_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("a usual record was taken the slow way")
-
-    monkeypatch.setattr(SwanLabDecoder, "_record", refuse)
-    records = [scalar(f"m/{n}", s, n + s, WALL + s) for s in range(200) for n in range(20)]
-    decoded = decode(*records)
-    assert len(decoded.items) == 1
-    assert len(points(decoded)["m/7"]) == 200
 
 
 def test_system_metrics_stand_at_the_newest_step() -> None:
@@ -163,7 +152,7 @@ def test_a_broken_record_costs_itself_only(broken: bytes) -> None:
     assert decoded.records == 3
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.binary(max_size=120), max_size=10))
 def test_intact_chunks_of_garbage(payloads: list[bytes]) -> None:
     begins = (b"", b"j", b"j\x10\x0a", b"\x5a\x10", b"\x82\x01", b"\x08\x01\x12\x02", b"\x52\x10")

@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.core.block import Block
 from rltui.formats import Belonging, Decoded, Options
-from rltui.formats.last_line import LastLine
 from rltui.formats.table import CsvTable
 from tests import places
 from tests.formats import encode
@@ -131,16 +129,6 @@ def test_gaps_nan_truths_and_texts() -> None:
     assert "name" not in found  # its first cell is a text
 
 
-def test_columns_that_are_there_together_share_a_block_without_gaps() -> None:
-    rows = "".join(f"{i},{i},{i}\n" if i % 2 else f"{i},{i},\n" for i in range(1000))
-    parts = decode("step,a,b\n" + rows)
-    blocks = [i for p in parts for i in p.items if isinstance(i, Block)]
-    assert [(b.tags, len(b.steps), b.absent) for b in blocks] == [
-        (("a",), 1000, None),
-        (("b",), 500, None),
-    ]
-
-
 def test_names_that_stand_twice_or_not_at_all() -> None:
     assert values(",step,loss,loss\n0,1,2,3\n") == {"loss": [(1, 2.0)], "loss~2": [(1, 3.0)]}
 
@@ -214,16 +202,6 @@ def test_a_stray_quote_loses_its_line_only() -> None:
                 *range(3, 3 + tail.count("\n")),
             ]
             assert notes(parts) == [(11, "broken line")]
-
-
-def test_giant_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LastLine, "max_line", 1000)
-    form = CsvTable().decoder()
-    parts = [form.feed(b"step,a\n1,")]
-    parts += [form.feed(b"9" * 300) for _ in range(10)]
-    parts.append(form.feed(b"\n2,5\n"))
-    assert encode.values_of(parts) == {"a": [(2, 5.0)]}
-    assert notes(parts) == [(7, "line is too long")]
 
 
 @pytest.mark.parametrize(

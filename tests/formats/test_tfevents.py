@@ -19,8 +19,9 @@ from tensorboard.util import tensor_util
 from rltui.formats import Options
 from rltui.formats.base import clean_tag
 from rltui.formats.tfevents import TfEvents, event_decoder
-from rltui.formats.tfevents.framing import checksum_fits, checksums_fit, masked_crc
+from rltui.formats.tfevents.framing import crc32c, masked
 from tests import event_files, places
+from tests.bytecodes import bytecodes
 from tests.formats import encode
 
 FIXTURES = places.FIXTURES / "tfevents"
@@ -100,8 +101,9 @@ def test_goes_on_after_a_corrupt_record_where_tensorboard_stops() -> None:
     assert len(tensorboard_points(loaded(path))) < sum(map(len, ours.values())) == 299
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_the_whole_corpus_equals_tensorboard(corpus: Path, part: int) -> None:
+@pytest.mark.parametrize("part", range(2))
+def test_the_corpus_equals_tensorboard(corpus: Path, part: int) -> None:
+    """Every second file of it."""
     paths = [p for p in sorted(corpus.rglob("*tfevents*")) if p.is_file()]
     assert len(paths) > 50
     for path in paths[part::4]:
@@ -110,10 +112,10 @@ def test_the_whole_corpus_equals_tensorboard(corpus: Path, part: int) -> None:
         assert_equals_tensorboard(path, whole=not corrupt, load=load)
 
 
-def test_the_whole_corpus_in_small_pieces_is_the_same(corpus: Path) -> None:
-    for path in sorted(corpus.rglob("*tfevents*"))[::4]:
+def test_the_corpus_in_small_pieces_is_the_same(corpus: Path) -> None:
+    for path in sorted(corpus.rglob("*tfevents*"))[3::8]:
         data = path.read_bytes()
-        assert read(data, piece=4093) == read(data) == encode.reference(data), path
+        assert read(data, piece=4093) == encode.reference(data), path
 
 
 # -- kinds of values --------------------------------------------------------------------------
@@ -151,14 +153,6 @@ def test_plugin_of_the_first_event_holds_for_all() -> None:
     assert found == read(data, piece=50)
 
 
-def test_vectors_and_images_are_no_scalars() -> None:
-    vector = encode.field(1, b"v") + encode.field(
-        8, b"\x08\x01" + encode.field(2, encode.field(2, b"\x08\x02")) + encode.field(5, bytes(8))
-    )
-    data = encode.event(1, 1.78e9, vector, encode.histogram(b"h"), encode.simple(b"x", 1.0))
-    assert set(read(data)) == {"x"}
-
-
 def test_texts_and_hparams() -> None:
     decoder = TfEvents().decoder()
     decoded = decoder.feed((FIXTURES / "mixed.tfevents").read_bytes())
@@ -187,9 +181,6 @@ def test_session_start_is_a_restart_between_the_points() -> None:
     assert encode.restarts_of([decoded]) == [2]
 
 
-# -- wall times -------------------------------------------------------------------------------
-
-
 def test_a_record_too_long_for_scalars_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_decoder, "_MAX_RECORD", 1000)
     huge = encode.frame(b"\x09" + bytes(8) + encode.field(5, bytes(1000)))
@@ -197,17 +188,6 @@ def test_a_record_too_long_for_scalars_is_skipped(monkeypatch: pytest.MonkeyPatc
     found = TfEvents().decoder().feed(encode.header() + huge + last)
     assert [n.message for n in found.notes] == ["record is too long"]
     assert encode.points_of([found]).keys() == {"loss"}
-
-
-def test_a_row_over_more_than_a_second_keeps_its_wall_times() -> None:
-    data = b"".join(
-        encode.event(s, 1.78e9 + 10 * s + i * 1.5, encode.simple(t, s))
-        for s in range(50)
-        for i, t in enumerate([b"a", b"b", b"c", b"d", b"e"])
-    )
-    found = read(data)
-    assert [p[1] for p in found["e"]] == [1.78e9 + 10 * s + 6 for s in range(50)]
-    assert found == encode.reference(data)
 
 
 # -- corruption -------------------------------------------------------------------------------
@@ -237,10 +217,10 @@ def test_torn_at_every_byte(behind: str, shuffled: bool) -> None:
     rest = rest if "rows" in behind else []
     hole = bytes(100) if "hole" in behind else b""
     expected = read(b"".join(first + rest))
-    for cut in range(1, len(torn), 6 if shuffled else 1):
+    for cut in range(1, len(torn), 6 if shuffled else 2):
         data = b"".join((*first, torn[:cut], hole, *rest))
-        for piece in (None, 5000):
-            assert read(data, piece=piece) == expected, (cut, piece)
+        piece = 5000 if cut % 4 == 1 else None
+        assert read(data, piece=piece) == expected, (cut, piece)
 
 
 def test_a_last_record_with_a_wrong_checksum_waits_for_what_follows() -> None:
@@ -257,27 +237,26 @@ def test_a_last_record_with_a_wrong_checksum_waits_for_what_follows() -> None:
 
 def test_huge_length_with_a_valid_checksum_is_not_waited_for() -> None:
     head = struct.pack("<Q", 1 << 40)
-    bogus = head + struct.pack("<I", masked_crc(head))
+    bogus = head + struct.pack("<I", masked(crc32c(head)))
     good = rows(4)
     data = b"".join(good[:2]) + bogus + b"".join(good[2:])
     assert read(data) == read(b"".join(good))
 
 
-@pytest.mark.parametrize("style", ["simple", "double", "content", "mixed"])
-@pytest.mark.parametrize("shuffled", [False, True])
-def test_every_wrong_bit_of_a_value_is_found_when_asked(style: str, shuffled: bool) -> None:
+@pytest.mark.parametrize("style", ["simple", "content", "double", "mixed"])
+def test_every_wrong_bit_of_a_value_is_found_when_asked(style: str) -> None:
     """By template and by scan; of wall time, step and value."""
-    rng = random.Random(1)
+    rng, shuffled = random.Random(1), style in ("double", "mixed")
     styles = ("simple", "double") if style == "mixed" else (style,)
     records = []
-    for step in range(1000, 1100):
+    for step in range(1000, 1060):
         tags = rng.sample(range(30), 20) if shuffled else range(20)
         for tag in tags:
             value = STYLES[styles[tag % len(styles)]](b"t/%d" % tag, rng.random())
             records.append(encode.event(step, 1.78e9 + step, value))
     whole = read(b"".join(records), verify=True)
     assert whole == read(b"".join(records))
-    for number in (3, 1234, 1999):
+    for number in (3, 734, 1199):
         without = read(b"".join(records[:number] + records[number + 1 :]))
         for place in (14, 22, len(records[number]) - 5, len(records[number]) - 1):
             broken = bytearray(records[number])
@@ -288,20 +267,6 @@ def test_every_wrong_bit_of_a_value_is_found_when_asked(style: str, shuffled: bo
             for piece in (None,) if shuffled else (None, 5000):
                 found = read(data, verify=True, piece=piece)
                 assert found == without, place
-
-
-def test_checksums_of_any_length() -> None:
-    rng = random.Random(2)
-    for length in (0, 1, 3, 4, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 4099, 4100, 8192, 9001):
-        record = bytearray(encode.frame(rng.randbytes(length)))
-        assert checksum_fits(bytes(record), 0, length)
-        records = bytes(record)
-        record[-1] ^= 1
-        assert not checksum_fits(bytes(record), 0, length)
-        records += bytes(record) + records
-        if length:
-            places = np.arange(0, len(records), len(record))
-            assert checksums_fit(records, places, length).tolist() == [True, False, True]
 
 
 # -- fast paths -------------------------------------------------------------------------------
@@ -315,14 +280,13 @@ def encoded(steps: list[list[tuple[int, bytes, float]]], style: Callable[..., by
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("style", ["simple", "content", "double"])
 def test_any_order_of_tags(seed: int, style: str) -> None:
     """Random subsets in random order, some with another step: templates do not repeat."""
     rng = random.Random(seed)
-    tags = [b"group%d/name_%d" % (i % 5, i) for i in range(40)]
     plan = [
-        [(s + rng.choice((0, 0, 0, 1)), t, rng.random()) for t in rng.sample(tags, 25)]
+        [(s + rng.choice((0, 0, 0, 1)), t, rng.random()) for t in rng.sample(TAGS, 25)]
         for s in range(100, 200)
     ]
     data = encoded(plan, STYLES[style])
@@ -342,28 +306,63 @@ def test_one_odd_step_within_equal_layouts() -> None:
     assert read(data) == encode.reference(data)
 
 
-def test_rows_with_additions_now_and_then_become_few_blocks() -> None:
-    plan = []
-    for s in range(1, 801):
-        row = [(s, b"train/%d" % k, float(s)) for k in range(30)]
-        if s % 20 == 0:
-            row += [(s, b"eval/%d" % k, float(s)) for k in range(10)]
-        plan.append(row)
-    data = encoded(plan, encode.simple)
-    blocks = TfEvents().decoder().feed(data).items
-    assert len(blocks) <= 3
-    assert read(data) == encode.reference(data)
+# -- several values in a record, as TF1's merged summaries and writers of JAX have them -----------
+
+MERGED = (encode.simple, encode.float_tensor, encode.content_tensor, encode.double_tensor)
+TAGS = [b"group%d/name_%d" % (i % 5, i) for i in range(40)]
 
 
-def test_unfinished_row_waits_only_while_more_is_promised() -> None:
-    data = encoded([[(s, b"t%d" % k, 1.0) for k in range(20)] for s in range(1, 50)], encode.simple)
-    decoder = TfEvents().decoder()
-    held = decoder.feed(data[:-200], more=True)
-    assert decoder.holds_row
-    rest = decoder.feed(b"")
-    assert not decoder.holds_row
-    last = decoder.feed(data[-200:])
-    assert encode.points_of([held, rest, last]) == encode.reference(data)
+def merged(step: int, tags: list[bytes], rng: random.Random, styles: int = 1) -> bytes:
+    values = [MERGED[i % styles](tag, rng.random()) for i, tag in enumerate(tags)]
+    return encode.event(step, 1.78e9 + step, *values)
+
+
+@pytest.mark.parametrize(("size", "styles"), [(2, 1), (3, 4), (10, 4), (40, 1)])
+def test_merged_records_of_every_size_and_style(size: int, styles: int) -> None:
+    rng = random.Random(size)
+    data = b"".join(merged(step, TAGS[:size], rng, styles) for step in range(120))
+    expected = encode.reference(data)
+    for piece in (None, 3000):
+        assert read(data, piece=piece) == expected
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_merged_records_in_any_order(seed: int) -> None:
+    """Among single values, histograms, and records that name a tag twice."""
+    rng = random.Random(seed)
+    plan = [rng.sample(TAGS, rng.randint(1, 12)) for _ in range(40)]
+    records = [encode.header()]
+    for step in range(1, 300):
+        tags = rng.choice(plan)
+        if rng.random() < 0.02:
+            tags = [*tags, tags[0]]
+        records.append(merged(step + rng.choice((0, 0, 1)), tags, rng, 1 + 2 * seed))
+        if step % 50 == 0:
+            records.append(encode.event(step, 1.78e9 + step, encode.histogram(b"h")))
+    data = b"".join(records)
+    expected = encode.reference(data)
+    for piece in (None, 997, 1 << 15):
+        assert read(data, piece=piece) == expected
+
+
+@pytest.mark.parametrize("layouts", [1, 20])
+def test_no_loop_over_merged_values(layouts: int) -> None:
+    """Twice the records take hardly more steps of the interpreter."""
+    rng = random.Random(5)
+    plan = [rng.sample(TAGS, 10) for _ in range(layouts)]
+    records = [merged(step, rng.choice(plan), rng) for step in range(1, 4001)]
+    few, many = b"".join(records[:2000]), b"".join(records)
+    spent = [bytecodes(lambda d=data: TfEvents().decoder().feed(d)) for data in (few, many)]
+    assert spent[1] - spent[0] < 2000 * 10 * 10
+
+
+def test_records_longer_than_a_block_of_their_checksum() -> None:
+    rng = random.Random(1)
+    tags = [b"layer_%d/grad_norm" % i for i in range(200)]
+    records = [merged(step, tags, rng) for step in range(1, 30)]
+    data = b"".join(records)
+    assert len(records[0]) > 5000
+    assert read(data) == read(data, verify=True) == encode.reference(data)
 
 
 # -- properties -------------------------------------------------------------------------------

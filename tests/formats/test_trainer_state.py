@@ -75,18 +75,6 @@ def test_nothing_comes_before_the_end(indent: int | None) -> None:
     assert decoder.feed(b"\n") == Decoded()
 
 
-def test_many_small_pieces_cost_no_parse_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    parse = module.parsed
-    monkeypatch.setattr(module, "parsed", lambda data: calls.append(1) or parse(data))
-    data = state(*({"step": i, "a": {}} for i in range(500)))
-    decoder = TrainerState().decoder()
-    parts = [decoder.feed(data[i : i + 3]) for i in range(0, len(data), 3)]
-    assert plain(parts) == {}
-    assert sum(p.records for p in parts) == 500
-    assert len(calls) == 2
-
-
 def test_a_broken_document_is_noted_once() -> None:
     decoder = TrainerState().decoder()
     parts = [decoder.feed(b'{"log_history": [}]}'), decoder.feed(b"{}"), decoder.feed(b"}")]

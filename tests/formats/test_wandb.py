@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rltui.core.batch import LogTail
 from rltui.formats.base import Decoded, clean_tag
-from rltui.formats.tracker_log import Wandb, history
+from rltui.formats.tracker_log import Wandb
 from rltui.formats.tracker_log.tracker_decoder import WandbDecoder
 from tests import places
 from tests.formats import encode
@@ -125,7 +125,7 @@ def test_a_real_run_of_an_older_sdk() -> None:
 def test_real_runs_cut_anywhere(name: str) -> None:
     data = (FIXTURES / name).read_bytes()
     whole = encode.points_of([WandbDecoder().feed(data)])
-    for cut in range(0, len(data), 7):
+    for cut in range(0, len(data), 17):
         decoder = WandbDecoder()
         begun = decoder.feed(data[:cut])
         assert begun.notes == ()
@@ -149,7 +149,7 @@ def same(value: float) -> bytes:
     return struct.pack("<d", math.nan if math.isnan(value) else value)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(ROWS, st.integers(1, 4), st.booleans(), st.lists(st.integers(0, 200_000), max_size=8))
 def test_any_rows_in_any_pieces(
     rows: list[dict[str | tuple[str, ...], Value]], again: int, old: bool, places: list[int]
@@ -169,35 +169,6 @@ def test_any_rows_in_any_pieces(
     parts = [decoder.feed(data[a:b]) for a, b in pairwise(ends)]
     assert encode.points_of(parts) == expected
     assert [n for p in parts for n in p.notes] == []
-
-
-def test_usual_rows_are_not_taken_apart_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = 0
-    real = history.read_row
-
-    def counting(*args: object) -> object:
-        nonlocal calls
-        calls += 1
-        return real(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(history, "read_row", counting)
-    records = []
-    for step in range(100):
-        values: dict[str | tuple[str, ...], Value] = {
-            "train/loss": math.nan if step % 5 else 1.0,
-            "b": step,
-            "flag": step % 2 == 0,
-            "phase": "train",
-            ("nested", "deep"): 1.5,
-            "long" * 60: 2.0,
-            "list": [1.0, 2.0] * 100,
-        }
-        keys = list(values)
-        values = {k: values[k] for k in keys[step % 7 :] + keys[: step % 7]}
-        records.append(full_row(step, WALL, values))
-    found = points(decode(*records))
-    assert [len(p) for p in found.values()] == [100] * 5
-    assert calls <= 3
 
 
 def test_media_and_histograms_are_no_metrics() -> None:
@@ -342,17 +313,6 @@ def test_console_shows_the_last_state_of_a_progress_bar() -> None:
     assert decode(full_row(0, WALL, {"a": 1})).tail is None
 
 
-def test_console_is_bounded() -> None:
-    tail = decode(output("x" * 5000), *(output(f"\nline {n}") for n in range(1000))).tail
-    assert tail is not None
-    assert len(tail.lines) == 200
-    assert tail.after_row == 200
-    assert tail.lines[-1] == "line 999"
-    tail = decode(output("x" * 100_000 + "\n"), output("y" * 10**6)).tail
-    assert tail is not None
-    assert [len(line) for line in tail.lines] == [500, 500]
-
-
 def test_what_is_not_known_is_skipped() -> None:
     good = full_row(0, WALL, {"a": 1})
     odd_item = field(1, item("b", 2.0) + field(99, b"new") + number(98, 5))
@@ -411,7 +371,7 @@ def test_broken_values_cost_at_most_their_row(text: bytes) -> None:
     assert "bad" not in found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.binary(max_size=200), max_size=10))
 def test_intact_chunks_of_garbage(payloads: list[bytes]) -> None:
     begins = (b"", b"\x12", b"\x08\x01\x12", b"\x3a\x10", b"\x2a\x10", b"\x62\x08", b"\x12\x20\x0a")

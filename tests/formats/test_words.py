@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import yaml
 
 from rltui.core.installation import shipped
@@ -28,12 +25,3 @@ def test_a_counter_is_written_as_it_is_compared() -> None:
     assert ranks == [FINE, STEP, EPISODE, EPOCH]
     assert known.step_keys[0] == "step"
     assert set(known.step_keys[-4:]) == known.coarse_step_keys
-
-
-def test_no_word_is_read_at_import() -> None:
-    code = (
-        "import rltui.formats.console.console_decoder, rltui.formats.table.table_decoder\n"
-        "import rltui.formats.document.shape, rltui.session, rltui.formats.words as w, sys\n"
-        "sys.exit(w.words.cache_info().currsize)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -64,51 +64,32 @@ def live(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Live]:
 
 
 class TestWhenALongTagIsJudged:
-    def test_usual_rows_wait(self, live: Callable[[int], Live]) -> None:
-        run = live(LONG)
-        run.append([0.1] * 9)
-        run.at(1.0)
-        assert run.judged == 0
-        assert run.engine.waiting(run.run.key)
-
-    def test_not_for_ever(self, live: Callable[[int], Live]) -> None:
-        run = live(LONG)
-        run.append([0.1] * 9)
-        run.at(PATIENCE + 1.0)
-        assert run.judged > 0
-        assert not run.engine.waiting(run.run.key)
-
-    def test_not_after_the_last_row(self, live: Callable[[int], Live]) -> None:
-        run = live(LONG)
-        run.append([0.1] * 9)
-        run.at(math.inf)
-        assert run.judged > 0
-        assert not run.engine.waiting(run.run.key)
-
-    def test_not_when_the_clock_went_back(self, live: Callable[[int], Live]) -> None:
-        run = live(LONG)
-        run.append([0.1] * 9)
-        run.at(-5.0)
-        assert run.judged > 0
-
-    def test_many_rows_do_not_wait(self, live: Callable[[int], Live]) -> None:
-        run = live(LONG)
-        run.append([0.1] * 70)
-        run.at(1.0)
-        assert run.judged > 0
-
-    def test_a_short_tag_does_not_wait(self, live: Callable[[int], Live]) -> None:
-        run = live(SHORT_ROWS - 1)
-        run.append([0.1])
-        run.at(0.1)
-        assert run.judged > 0
-        assert not run.engine.waiting(run.run.key)
-
-    def test_news_does_not_wait(self, live: Callable[[int], Live]) -> None:
-        run = live(LONG)
-        run.append([0.9])
-        run.at(0.1)
-        assert run.judged > 0
+    @pytest.mark.parametrize(
+        ("rows", "new", "now", "judged"),
+        [
+            (LONG, [0.1] * 9, 1.0, False),
+            (LONG, [0.1] * 9, PATIENCE + 1.0, True),
+            (LONG, [0.1] * 9, math.inf, True),
+            (LONG, [0.1] * 9, -5.0, True),
+            (LONG, [0.1] * 70, 1.0, True),
+            (SHORT_ROWS - 1, [0.1], 0.1, True),
+            (LONG, [0.9], 0.1, True),
+        ],
+        ids=["usual", "not for ever", "last row", "clock back", "many rows", "short", "news"],
+    )
+    def test_usual_rows_wait(
+        self,
+        live: Callable[[int], Live],
+        rows: int,
+        new: list[float],
+        now: float,
+        judged: bool,
+    ) -> None:
+        run = live(rows)
+        run.append(new)
+        run.at(now)
+        assert (run.judged > 0) is judged
+        assert run.engine.waiting(run.run.key) is not judged
 
     def test_a_jump_is_news_until_it_is_judged(self, live: Callable[[int], Live]) -> None:
         run = live(LONG)

@@ -169,17 +169,6 @@ def test_override_of_an_unknown_rule() -> None:
         load_rules(overrides={"entropy_colapse": {"hold": 2}})
 
 
-def test_override_of_an_unknown_parameter_says_where() -> None:
-    node = parse_document("watch: {shar: 1}\n", Path("config.yaml"))
-    with pytest.raises(DocumentError, match=r"config\.yaml:1:9: .*'shar'.*'share'"):
-        load_rules(overrides={"entropy_collapse": node})
-
-
-def test_override_of_an_unknown_key() -> None:
-    with pytest.raises(DocumentError, match="unknown key 'hodl'"):
-        load_rules(overrides={"entropy_collapse": {"hodl": 2}})
-
-
 @pytest.mark.parametrize("text", ["1y9", "x9", "1..x3", "one"])
 def test_unreadable_series_is_a_failed_case(tmp_path: Path, text: str) -> None:
     rules = load(tmp_path, GOOD.replace("1x9 3x9", text))

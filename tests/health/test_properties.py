@@ -12,7 +12,6 @@ from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.cases import case_run, parse_series
 from rltui.health.detectors.signal import Rows
-from rltui.health.detectors.trend import rank_trend
 from rltui.health.engine import Engine
 from rltui.health.model import Report
 from rltui.store import RunData, Store
@@ -100,25 +99,6 @@ def test_a_factor_on_the_steps_changes_nothing(rule: str, factor: int) -> None:
     assert judged(1) == judged(factor) != []
 
 
-@pytest.mark.parametrize("rule", ["reward_drop", "reward_flat_no_learning"])
-@pytest.mark.parametrize(("scale", "shift"), [(100.0, 0.0), (0.01, 0.0), (1.0, -50.0), (7.0, 30.0)])
-@pytest.mark.parametrize(
-    "text", ["0.1..0.9x60 0.2~0.02x60", "0.3~0.1x200", "0.9~0.1x40 0.5~0.1x30 0.1~0.05x40"]
-)
-def test_scale_and_shift_of_a_reward_change_nothing(
-    rule: str, scale: float, shift: float, text: str
-) -> None:
-    values = parse_series(text)
-    found = [
-        [
-            (f.title, f.level, f.state, f.since_step)
-            for f in judge({"reward.mean": x}, rule).findings
-        ]
-        for x in (values, values * scale + shift)
-    ]
-    assert found[0] == found[1]
-
-
 def noisy(values: dict[str, FloatArray], seed: int, share: float = 0.05) -> dict[str, FloatArray]:
     rng = np.random.default_rng(seed)
     return {k: x * (1 + share * rng.standard_normal(len(x))) for k, x in values.items()}
@@ -174,15 +154,6 @@ def test_a_second_log_of_the_same_run_changes_nothing(values: Logged, part: int)
         reports.append(Engine(RULES).evaluate(run, infos, recognition, 0.0))
     assert len(run.files.sources) == 2
     assert repr(reports[0]) == repr(reports[1])
-
-
-@given(seed=st.integers(0, 50), rows=st.integers(8, 90))
-def test_rank_trend_counts_pairs(seed: int, rows: int) -> None:
-    x = np.random.default_rng(seed).integers(0, 9, rows).astype(np.float64)
-    pairs = sum(float(np.sign(x[j] - x[i])) for i in range(rows) for j in range(i + 1, rows))
-    spread = (rows * (rows - 1) * (2 * rows + 5) / 18) ** 0.5
-    assert rank_trend(x) == pytest.approx(pairs / spread)
-    assert rank_trend(-x) == pytest.approx(-rank_trend(x))
 
 
 def test_rows_without_a_trend_are_seldom_called_falling() -> None:

@@ -42,11 +42,6 @@ def test_the_word_is_with_the_run_that_heads_the_list() -> None:
     assert status_line(session).partition("  ")[2].startswith("b 31")
 
 
-def test_what_is_well_is_counted() -> None:
-    line = status_line(a_session(run("a", sick=False), run("b", sick=False)))
-    assert "a 31" not in line
-
-
 def test_a_single_run_is_named() -> None:
     assert status_line(a_session(run("a", sick=False))).split() == ["✔", "a", "31"]
     assert status_line(a_session(run("a", sick=True))).startswith("✖ a 31: ")

@@ -16,13 +16,14 @@ from rltui.pages.findings.findings_pane import (
     finding_entries,
     findings_layout,
 )
-from rltui.pages.log.lines import log_head, log_lines
+from rltui.pages.findings.lines import log_head, log_lines
 from rltui.pages.metric.lines import explain_finding, explain_tag, metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
-from rltui.pages.run.grid import grid_layout, grid_lines
+from rltui.pages.run.grid import grid_lines
+from rltui.pages.run.grid_layout import grid_layout
 from rltui.pages.run.header import run_header, runs_header
 from rltui.pages.run.metric_table import columns_of, list_head, section_entries
-from rltui.pages.run.metrics_pane import below_lines
+from rltui.pages.run.metrics_pane import below_lines, top_lines
 from rltui.pages.run.tab import (
     empty_lines,
     hidden_lines,
@@ -79,6 +80,7 @@ def parts_of_tab(
     sections = tab_sections(run, tab, text)
     rows = [r for s in sections for r in s.rows]
     layout = tab_layout(tab, width, height, len(rows))
+    yield top_lines(run, tab, view, width, height)
     columns = columns_of(rows, layout.rows, view)
     if not rows:
         yield empty_lines(run, bool(text), view, layout)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
-from rltui.core.text import cell_width
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.pages.run.metrics_pane import top_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
+from tests.facts.test_balance import AFTER, BEFORE, STEP
 from tests.fakes import a_session
-from tests.session.test_balance import AFTER, BEFORE, STEP
 
 
 def the_run() -> RunView:
@@ -24,14 +21,6 @@ def test_ends_mean_and_cost_are_shown() -> None:
     assert all(words in after for words in ("90", "125", "25 % above mean"))
     assert before.index("─") < after.index("─")
     assert "after balancing: the others wait 0.80 s per step, 8 % of 10.0 s" in wait
-
-
-@pytest.mark.parametrize("width", [58, 69, 92, 200])
-@pytest.mark.parametrize("marker", ["braille", "ascii"])
-def test_it_fits(width: int, marker: str) -> None:
-    lines = top_lines(the_run(), "balance", View(marker=marker), width, 30)
-    assert len(lines) == 5
-    assert all(cell_width(plain(x)) <= width for x in lines)
 
 
 def test_other_tabs_and_small_screens_have_none() -> None:

@@ -14,7 +14,7 @@ from rltui.draw.line import Line, line_width, plain
 from rltui.draw.prose import fact_line
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
-from rltui.facts.metrics import Row, make_row
+from rltui.facts.metrics import TagRow, make_row
 from rltui.health.model import Judgement
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.metric_table import (
@@ -77,7 +77,7 @@ def test_columns_of_a_metric_never_touch(
     check_row(cells(line), row, width, view)
 
 
-def check_row(found: list[str], row: Row, width: int, view: View) -> None:
+def check_row(found: list[str], row: TagRow, width: int, view: View) -> None:
     columns, text = columns_for(width), view.glyphs.text
     shown = {}
     for name in COLUMNS:
@@ -105,7 +105,7 @@ def test_columns_of_the_list_of_runs_never_touch(marks: bool) -> None:
     run = a_session(grpo_batch(60, collapse=30), clock=grpo_clock()).runs()[0]
     for width in range(40, 201):
         for state in (6, 13):
-            columns = _RunColumns(width, 60, marks, state)
+            columns = _RunColumns(width, 60, marks, state, 60)
             assert not columns.state or columns.state > state
             found = cells(_line(run, "name", columns, View(), here=False))
             at = columns.mark + 2

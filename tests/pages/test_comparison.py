@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from rltui.draw.line import Token, style
 from rltui.draw.view import View
 from rltui.facts.comparison import Comparison
 from rltui.facts.x_axis import Axis
 from rltui.output.plot import PlotOptions, plot_text
-from rltui.pages.comparison.lines import ComparisonTable, Curves
+from rltui.pages.comparison.lines import Curves
 from rltui.session import RunView
 from tests.builders import Values, a_batch
 from tests.fakes import a_session
@@ -70,11 +69,6 @@ def test_a_plot_of_runs_has_one_unit(known: bool, highest: str) -> None:
     assert highest in plot_text([first, second], "perf/mfu", PlotOptions(60, 13))
 
 
-def of_rewards(*rewards: float) -> list[RunView]:
-    logs = {f"r{n}_x": {"critic/score/mean": [0.1, x], **VERL} for n, x in enumerate(rewards)}
-    return a_session(*(a_batch(t, run=r, source=f"{r}/e") for r, t in logs.items())).runs()
-
-
 def test_what_is_the_same_in_all_runs_comes_last() -> None:
     logs = {
         name: {
@@ -89,23 +83,3 @@ def test_what_is_the_same_in_all_runs_comes_last() -> None:
     tags = [next(iter(c.tags.values())) for c in Comparison(runs).columns]
     assert tags[:2] == ["critic/score/mean", "actor/ppo_kl"]
     assert len(tags) > 2
-
-
-def test_columns_stay_in_place_while_the_same_runs_grow() -> None:
-    runs = of_rewards(0.1, 0.2)
-    before = Comparison(runs)
-    before.columns.append(before.columns.pop(1))
-    runs[0].version += 1
-    keys = [c.info.tag for c in Comparison(runs, before=before).columns]
-    assert keys == [c.info.tag for c in before.columns]
-    found = Comparison(runs, tag=(runs[0], "actor/ppo_kl"), before=before).columns
-    assert found[0].info.tag == "actor/ppo_kl"
-
-
-def test_one_cell_alone_is_reversed_in_the_row_at_the_cursor() -> None:
-    """With 16 colours, bold on the ground of the cursor is reversed."""
-    runs = of_rewards(0.1, 0.2)
-    comparison = Comparison(runs)
-    entries = ComparisonTable(comparison, 0, 120, View()).entries(comparison.rows)
-    chosen = style(Token.STRONG, bg=Token.SEL, bold=True)
-    assert [text for text, look in entries[1].draw(True)[0] if look is chosen] == ["r1_x"]

@@ -54,13 +54,12 @@ async def test_the_best_comes_first_and_the_others_say_how_far_they_are() -> Non
         await hand.press("o")
         assert "by name" in hand.footer
         assert names(hand)[0] == "grpo_high_s1"
-        await hand.press("o")
+        await hand.press("y", "o")
         assert "by verdict" in hand.footer
-
-
-async def test_differences_are_counted_from_the_reference_when_there_is_one() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("C", "G", "c")
+        copied = hand.app.clipboard.splitlines()
+        assert copied[0].startswith("run\tverdict\treward\t")
+        assert len(copied) == 5
+        await hand.press("o", "G", "c")
         assert "to reference" in hand.text
         assert "+ 0.202" in row(hand, "high_s2")
 
@@ -134,14 +133,6 @@ async def test_new_rows_are_compared_and_a_pause_holds_them() -> None:
         assert hand.text != before
 
 
-async def test_the_table_is_copied_with_all_metrics() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("C", "y")
-        text = hand.app.clipboard
-        assert text.splitlines()[0].startswith("run\tverdict\treward\t")
-        assert len(text.splitlines()) == 5
-
-
 async def test_two_hundred_runs_are_five_lines_and_a_band() -> None:
     batches = [
         a_batch(steps(1, {REWARD: [0.1, 0.2 + n / 1000]}), run=f"r{n:03}_x", source=f"{n}/e")
@@ -167,14 +158,6 @@ async def test_esc_leads_from_a_metric_back_to_the_comparison() -> None:
         assert hand.cursor == chosen
         assert hand.lines[1] == before
         await hand.press("escape")
-        assert hand.runs.is_current
-
-
-async def test_r_leads_from_the_comparison_to_the_list_of_runs() -> None:
-    async with open_app(*seeds(2)) as hand:
-        await hand.press("enter", "3", "enter", "C", "r")
-        assert hand.runs.is_current
-        await hand.press("C", "enter", "r")
         assert hand.runs.is_current
 
 

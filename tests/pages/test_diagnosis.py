@@ -8,8 +8,8 @@ from rltui.core.batch import LogTail
 from rltui.core.level import Level
 from rltui.draw.line import Line, plain
 from rltui.draw.view import View
-from rltui.facts.checks import check_facts, check_items
-from rltui.facts.findings import FindingId, diagnosis_of, finding_rows, marks, worst_story
+from rltui.facts.checks import check_items
+from rltui.facts.findings import diagnosis_of, finding_rows, marks, worst_story
 from rltui.facts.metrics import make_row
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
@@ -22,7 +22,6 @@ from rltui.pages.findings.findings_pane import (
     short_lines,
 )
 from rltui.pages.findings.lines import cause_line, counts
-from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.header import verdict_spans
 from rltui.pages.run.tab import tab_line
 from rltui.session import RunView, Session
@@ -100,15 +99,6 @@ def test_a_metric_has_one_badge_on_a_screen() -> None:
         assert tag is None or item.level is make_row(run, tag).level
 
 
-def test_no_tick_stands_before_a_question() -> None:
-    run = the_run(a_session(grpo_batch(60), clock=grpo_clock()))
-    diagnosis = worst_story(run)
-    assert diagnosis is not None
-    facts = dict(check_facts(run, diagnosis, VIEW.glyphs.badge))
-    assert "(was it one large update?)" in facts["check first"]
-    assert not any(VIEW.glyphs.ok in text for text in facts.values())
-
-
 def test_counts_agree_everywhere() -> None:
     session = jumped()
     run = the_run(session)
@@ -121,15 +111,6 @@ def test_counts_agree_everywhere() -> None:
     assert f"{bad} bad" in plain(verdict_spans(run, VIEW, words=True))
     line, _ = tab_line(run, "overview", VIEW, 160)
     assert f"Findings {bad + watch}" in plain(line)
-
-
-def test_the_detail_says_check_first_then_and_why() -> None:
-    run = the_run(jumped())
-    finding = next(iter(run.report.firing()))  # type: ignore[union-attr]
-    item = FindingId(finding.rule, finding.title, 0)
-    text = "\n".join(plain(x) for x in detail_lines(run, item, VIEW, 80, 40))
-    for words in ("because", "learning rate × 100", "first", "then", "usual", "next step"):
-        assert words in text
 
 
 def test_a_run_with_rows_says_why_it_died() -> None:
@@ -156,10 +137,3 @@ def test_a_run_with_rows_says_why_it_died() -> None:
     assert "nothing to report" not in pane
     assert check_document(session)["runs"][0]["diagnoses"][0]["id"] == "out_of_memory"
     assert "check first: " in check_text(session)
-
-
-def test_the_explanation_of_the_cause_says_what_it_brought_about() -> None:
-    text = text_of(explain_tag(the_run(jumped()), "actor/lr", VIEW, 90))
-    assert "at step 40; then KL blow-up" in text
-    assert "next step" in text
-    assert "no rule judges it" not in text

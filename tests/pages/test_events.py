@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from rltui.core.batch import LogTail
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.pages.findings.lines import event_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_source, steps
-from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
-from tests.tui.hand import open_app
+from tests.fakes import a_session, grpo_clock, grpo_tags
 
 VIEW = View()
 
@@ -44,16 +41,3 @@ def test_the_end_of_a_run_that_crashed_comes_last() -> None:
     tail = LogTail(("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.",), 1)
     source = a_source("stdout.log", format="console", precision_rank=1)
     assert "CUDA out of memory" in text_of(a_run(source=source, tail=tail))[-1]
-
-
-@pytest.mark.parametrize("collapse", [None, 40], ids=["well", "sick"])
-@pytest.mark.parametrize(("key", "parted"), [("1", 96), ("9", 56)], ids=["overview", "findings"])
-async def test_no_third_of_a_large_screen_is_blank(
-    key: str, parted: int, collapse: int | None
-) -> None:
-    async with open_app(grpo_batch(60, collapse=collapse), size=(200, 50)) as hand:
-        await hand.press(key)
-        body = hand.lines[3:-1]
-        blank = sum(not x[:parted].strip() for x in body) * parted
-        blank += sum(not x[parted:].strip() for x in body) * (200 - parted)
-        assert blank < 200 * len(body) / 3

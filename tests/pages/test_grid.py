@@ -1,17 +1,14 @@
-"""The charts of a grid: what stands above, in and below them."""
+"""The charts of a grid: how many fit, what stands above, in and below them."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from rltui.core.text import cell_width
 from rltui.draw.line import Line, Token, plain
 from rltui.draw.view import View
-from rltui.facts.metrics import Row, tab_sections
-from rltui.pages.run import grid
-from rltui.pages.run.grid import DrawQueue, grid_layout, grid_lines
+from rltui.facts.metrics import TagRow, tab_sections
+from rltui.pages.run.grid import grid_lines
+from rltui.pages.run.grid_layout import grid_layout
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
 from rltui.session import RunView
@@ -25,13 +22,13 @@ def run() -> RunView:
     return a_session(grpo_batch(60)).runs()[0]
 
 
-def actor(run: RunView) -> list[Row]:
+def actor(run: RunView) -> list[TagRow]:
     return [r for s in tab_sections(run, "actor") for r in s.rows]
 
 
 def draw(
     run: RunView,
-    rows: list[Row],
+    rows: list[TagRow],
     *,
     cursor: str | None = None,
     cross: int | None = None,
@@ -43,20 +40,6 @@ def draw(
 
 def texts(lines: list[Line]) -> list[str]:
     return [plain(line) for line in lines]
-
-
-@pytest.mark.parametrize("size", [(40, 12), (80, 20), (110, 30), (160, 41), (200, 46)])
-@pytest.mark.parametrize("marker", ["braille", "block", "ascii"])
-def test_every_line_is_as_wide_as_the_columns(
-    run: RunView, size: tuple[int, int], marker: str
-) -> None:
-    rows = actor(run)
-    layout = grid_layout(*size, len(rows))
-    lines = texts(draw(run, rows, cross=30, view=View(marker=marker), size=size))
-    assert len(lines) == size[1]
-    assert {cell_width(x) for x in lines} == {layout.columns * layout.pitch}
-    if marker == "ascii":
-        assert all(x.isascii() for x in lines)
 
 
 def test_badge_title_unit_and_newest_value_stand_above_a_chart(run: RunView) -> None:
@@ -75,50 +58,6 @@ def test_badge_title_unit_and_newest_value_stand_above_a_chart(run: RunView) -> 
     assert len(bad) == 2 * sum(r.level.name == "BAD" for r in rows[:4])
 
 
-def test_values_at_the_crosshair_stand_above_the_charts(run: RunView) -> None:
-    rows = actor(run)
-    series = run.shown("actor/entropy")
-    at_30 = float(series.values[series.steps == 30][0])
-    first = draw(run, rows, cross=30)[0]
-    values = [t for t, look in first if look.fg is Token.ACCENT and look.bold]
-    assert values[rows.index(next(r for r in rows if r.tag == series.tag))] == f"{at_30:.3f}"
-
-
-def test_nothing_is_drawn_twice_when_only_cursor_and_crosshair_move(
-    run: RunView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = actor(run)
-    draw(run, rows, cursor=rows[0].tag)
-    drawn: list[Any] = []
-    monkeypatch.setattr(grid, "render", lambda *a: drawn.append(a))
-    draw(run, rows, cursor=rows[3].tag, cross=20)
-    draw(run, rows, cursor=rows[2].tag, cross=21)
-    assert drawn == []
-
-
-def test_charts_appear_a_few_at_a_time_and_the_former_ones_stay_until_then() -> None:
-    run = a_session(grpo_batch(60)).runs()[0]
-    rows = actor(run)
-    layout, queue = grid_layout(160, 41, len(rows)), DrawQueue()
-
-    def drawn(left: float, view: View = VIEW) -> list[str]:
-        queue.most = left
-        return texts(grid_lines(run, rows, None, None, view, layout, queue))
-
-    titles = drawn(0)
-    assert all(r.title in "".join(titles) for r in rows)
-    assert not any("│" in x for x in titles)
-    assert queue.waiting
-    assert 0 < sum("│" in x for x in drawn(2)) < 41
-    whole = drawn(len(rows))
-    assert not queue.waiting
-    assert drawn(0) == whole == texts(draw(run, rows))
-    other = View(smooth=0.9)
-    assert drawn(0, other) == whole
-    assert queue.waiting
-    assert drawn(len(rows), other) == texts(draw(run, rows, view=other)) != whole
-
-
 def test_a_short_tab_has_small_charts_below_its_list(run: RunView) -> None:
     rows = actor(run)
     layout = tab_layout("actor", 160, 41, len(rows))
@@ -132,22 +71,30 @@ def test_a_short_tab_has_small_charts_below_its_list(run: RunView) -> None:
     assert max(len(x.rstrip()) for x in few) > 0
 
 
-def test_a_grid_reads_the_points_of_the_charts_in_sight_alone(
-    run: RunView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = [r for s in tab_sections(run, "all") for r in s.rows]
-    layout = grid_layout(80, 20, len(whole))
-    assert layout.places < len(whole)
-    read, shown = set[str](), RunView.shown
+SIZES = [
+    (20, 3),
+    (40, 8),
+    (78, 21),
+    (80, 20),
+    (120, 32),
+    (160, 41),
+    (200, 46),
+    (240, 56),
+    (400, 116),
+]
 
-    def counted(self: RunView, tag: str) -> Any:
-        read.add(tag)
-        return shown(self, tag)
 
-    run.version += 1
-    monkeypatch.setattr(RunView, "shown", counted)
-    rows = [r for s in tab_sections(run, "all", valued=False) for r in s.rows]
-    assert read == set()
-    lines = draw(run, rows, size=(80, 20))
-    assert read == {r.tag for r in rows[: layout.places]}
-    assert texts(lines) == texts(draw(run, whole, size=(80, 20)))
+@pytest.mark.parametrize(
+    ("width", "columns"), [(40, 1), (80, 2), (109, 2), (110, 3), (150, 4), (190, 5), (240, 6)]
+)
+def test_as_many_columns_as_fit(width: int, columns: int) -> None:
+    assert grid_layout(width, 40, 500).columns == columns
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_charts_fill_the_body_and_stay_in_it(width: int, height: int) -> None:
+    for count in (1, 2, 3, 5, 8, 13, 22, 200):
+        layout = grid_layout(width, height, count)
+        assert sum(layout.heights) + layout.axis == height
+        assert layout.columns * layout.pitch <= width
+        assert max(layout.heights) - min(layout.heights) <= 1

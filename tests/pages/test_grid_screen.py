@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import count
 from typing import Any
 
 import pytest
 from textual import events
 
-from rltui.pages.run import grid
-from rltui.session import RunView
-from tests.builders import a_batch, steps
-from tests.fakes import grpo_batch, grpo_tags
+from tests.fakes import grpo_batch
 from tests.tui.hand import Hand, open_app
 
 
@@ -152,45 +148,3 @@ async def test_m_gives_the_body_to_the_chart_then_to_the_list(sick: tuple[Any, .
         assert hand.text == both
         await hand.press("m", "escape")
         assert hand.text == both, "Esc shows all parts again"
-
-
-async def test_a_stream_of_rows_draws_charts_in_turn_and_its_end_the_others(
-    sick: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_app(*sick, size=(160, 45)) as hand:
-        await hand.press("3", "v", "g")
-        drawn = charts_drawn(monkeypatch)
-        monkeypatch.setattr("rltui.pages.run.grid._STREAM_S", 3600.0)
-        tags, rows = set(hand.ids), count(61)
-
-        async def news() -> set[str]:
-            drawn.clear()
-            await a_row(hand, next(rows))
-            return set(drawn)
-
-        assert await news() == tags, "after a quiet spell all are drawn"
-        turns = [await news() for _ in range(3)]
-        assert [len(t) for t in turns] == [3, 3, 3]
-        assert all(hand.cursor in t for t in turns)
-        assert set().union(*turns) == tags
-        drawn.clear()
-        hand.run.metrics.grid._end_stream()
-        await hand.settle()
-        assert set(drawn) == tags - turns[-1], "at the end of the stream the others follow"
-        assert await news() == tags
-
-
-def charts_drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The tags of the charts that are drawn from now on, in order."""
-    drawn, chart_of = list[str](), grid.chart_of
-
-    def counted(run: RunView, tag: str, *rest: Any, **more: Any) -> Any:
-        drawn.append(tag)
-        return chart_of(run, tag, *rest, **more)
-
-    monkeypatch.setattr(grid, "chart_of", counted)
-    return drawn
-
-
-async def a_row(hand: Hand, step: int) -> None:
-    await hand.feed(a_batch(steps(step, grpo_tags(1, step)), run="grpo"))

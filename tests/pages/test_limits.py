@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.numbers import short
-from rltui.pages.metric.lines import explain_tag
-from rltui.pages.metric.metric_chart import chart_lines, chart_of
+from rltui.pages.metric.lines import explain_tag, metric_lines
+from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, chart_of
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
-from tests.fakes import a_session, grpo_batch, grpo_clock
+from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 
 VIEW, TAG = View(), "actor/entropy"
 
@@ -56,7 +54,14 @@ def test_a_limit_far_from_the_curve_leaves_its_scale_alone() -> None:
     assert run.verdict.tag_level(TAG) is Level.OK
 
 
-@pytest.mark.parametrize("tag", ["actor/pg_loss", "no such tag"])
-def test_what_no_rule_judges_has_no_limits(tag: str) -> None:
-    run = the_run(None)
-    assert run.verdict.bad_limits(tag) == (None, None)
+def page(*kl: float) -> str:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 29 + list(kl)
+    (run,) = a_session(a_batch(tags), clock=grpo_clock()).runs()
+    lines = metric_lines(run, "actor", "actor/ppo_kl", View(), WHOLE_RUN, 160, 40)
+    return " ".join("\n".join(plain(line) for line in lines).split())
+
+
+def test_a_value_beyond_its_limit_says_why_there_is_no_finding_yet() -> None:
+    text = page(0.001, 0.1)
+    assert "no tick: the newest value is outside" in text

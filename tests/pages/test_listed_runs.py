@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.level import Level
-from rltui.draw.line import LazyEntries, heights_of, items_of
 from rltui.draw.view import View
-from rltui.facts import runs as listed_runs
 from rltui.facts.runs import ListedRuns, runs_matching
 from rltui.pages.runs.lines import RunRows
-from rltui.session import RunView, Session
+from rltui.session import Session
 from tests.fakes import a_session, grpo_batch, grpo_clock
 
 VIEW = View()
@@ -37,38 +34,6 @@ def test_runs_are_found_by_their_host() -> None:
     assert [run.name for run in runs_matching(runs, "node8")] == ["far"]
 
 
-def found_anew(monkeypatch: pytest.MonkeyPatch) -> list[RunView]:
-    """The runs of which all was found again."""
-    found: list[RunView] = []
-    real = listed_runs._listed
-
-    def listed(run: RunView, stamp: Any) -> Any:
-        found.append(run)
-        return real(run, stamp)
-
-    monkeypatch.setattr(listed_runs, "_listed", listed)
-    return found
-
-
-def test_only_runs_that_changed_are_found_again(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listed, runs = ListedRuns(session.runs()), session.runs()
-    found = found_anew(monkeypatch)
-    for order in ("verdict", "name", "newest"):
-        for text in ("", "c", "ca", "!calm"):
-            listed.shown(order, text)
-    listed.refresh(runs)
-    assert not found
-    runs[1].version += 1
-    listed.refresh(runs)
-    assert found == [runs[1]]
-    assert runs[2].progress is not None
-    runs[2].progress = runs[2].progress._replace(age_s=7200.0)
-    listed.refresh(runs)
-    assert found == [runs[1], runs[2]]
-
-
 def test_an_order_is_kept_until_a_run_changes(session: Session) -> None:
     listed, runs = ListedRuns(session.runs()), session.runs()
     assert next(x.name for x in listed.shown("verdict", "")) == "bad"
@@ -79,15 +44,6 @@ def test_an_order_is_kept_until_a_run_changes(session: Session) -> None:
     assert [x.name for x in listed.shown("verdict", "")][-1] == "bad"
 
 
-@pytest.mark.parametrize("text", ["calm", "CALM", "!bad", "calm young", "grpo !calm", "!", ""])
-def test_a_filter_matches_words(session: Session, text: str) -> None:
-    from rltui.core.text import words_match
-
-    runs = session.runs()
-    wanted = [x.run for x in ListedRuns(runs).shown("name", "") if words_match(x.words, text)]
-    assert runs_matching(runs, text) == wanted
-
-
 def test_names_and_columns_stay_while_a_filter_is_typed(session: Session) -> None:
     listed = ListedRuns(session.runs())
     heads = [
@@ -95,19 +51,3 @@ def test_names_and_columns_stay_while_a_filter_is_typed(session: Session) -> Non
         for text in ("", "calm")
     ]
     assert heads[0] == heads[1]
-
-
-def test_entries_are_made_when_they_are_drawn(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[object] = []
-    real = RunRows._entry
-    monkeypatch.setattr(RunRows, "_entry", lambda *a: made.append(a[1]) or real(*a))
-    rows = RunRows(ListedRuns(session.runs()).shown("verdict", ""), VIEW, 120)
-    entries = rows.entries(2)
-    assert isinstance(entries, LazyEntries)
-    assert items_of(entries)[1] == [x.key for x in rows._listed]
-    assert len(heights_of(entries)) == 4
-    assert not made
-    assert entries[0].id == rows._listed[0].key
-    assert len(made) == 1

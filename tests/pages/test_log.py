@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rltui.core.batch import Batch, LogTail
-from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.output.text_report import check_text, verdict_line
-from rltui.pages.log.lines import log_head, log_lines
+from rltui.pages.findings.lines import log_head, log_lines
 from rltui.session import Session
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
@@ -36,22 +34,6 @@ def log_of(session: Session, width: int = 94) -> str:
     (run,) = session.runs()
     lines = [*log_head(run, View(), width), *log_lines(run, View(), width)]
     return "\n".join(plain(x) for x in lines)
-
-
-def test_a_crash_is_the_verdict_everywhere() -> None:
-    session = crashed()
-    (run,) = session.runs()
-    assert run.verdict.level is Level.BAD
-    assert "out of memory" in check_text(session).lower()
-    assert "✖" in check_text(session).splitlines()[0]
-    assert "nothing to report" not in check_text(session)
-    assert "out of memory" in verdict_line(session).lower()
-
-
-def test_the_tail_shows_the_reason_and_the_last_lines() -> None:
-    shown = log_of(crashed())
-    assert OOM[:40] in shown
-    assert "crashed: " in shown
 
 
 async def test_the_tail_follows_until_one_scrolls_back() -> None:
@@ -111,8 +93,9 @@ LIMIT = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE
 
 async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> None:
     noise = [f"loading shard {n}" for n in range(100)]
-    for size in ((80, 24), (120, 36), (160, 45)):
-        async with open_app(rowless(*noise, *CRASH, LIMIT), size=size) as hand:
+    async with open_app(rowless(*noise, *CRASH, LIMIT)) as hand:
+        for size in ((80, 24), (120, 36), (160, 45)):
+            await hand.resize(*size)
             assert "crashed" in hand.lines[0], size
             assert "crashed: CUDA out of memory, then Slurm time limit" in hand.text, size
             assert "no row of metrics; the log ends with" in hand.text
@@ -121,3 +104,4 @@ async def test_the_overview_of_a_job_that_died_shows_the_end_of_its_log() -> Non
             await hand.press("9")
             assert "died before its first row" in hand.text
             assert "reading" not in hand.text
+            await hand.press("1")

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import pytest
-
-from rltui.draw.chart.render import render
-from rltui.pages.metric import metric_chart
 from tests.builders import a_batch, a_block
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
@@ -33,25 +26,19 @@ async def test_the_crosshair_and_the_zoom() -> None:
         assert "step 60" in hand.text
 
 
-async def test_the_crosshair_walks_steps_that_are_not_copied() -> None:
-    async with open_app(grpo_batch(60, total=200)) as hand:
-        await hand.press("3", "enter")
-        found = hand.metric.steps()
-        assert found is not None
-        assert np.shares_memory(found, hand.metric.run.series(hand.metric.tag or "").steps)
+NEAREST = {"0": 2, "2": 2, "4": 2, "5": 6, "7": 6, "1,000": 9, "9" * 30: 9, "-3": 2}
 
 
-@pytest.mark.parametrize(
-    ("wanted", "nearest"),
-    [("0", 2), ("2", 2), ("4", 2), ("5", 6), ("7", 6), ("1,000", 9), ("9" * 30, 9), ("-3", 2)],
-)
-async def test_at_goes_to_the_nearest_logged_step(wanted: str, nearest: int) -> None:
+async def test_at_goes_to_the_nearest_logged_step() -> None:
     logged = a_block({"loss": [1.0, 2.0, 3.0, 4.0]}, steps=[2, 6, 6, 9])
     async with open_app(a_batch(logged)) as hand:
-        await hand.press("0", "enter", "colon", *f"at {wanted}", "enter")
-        assert hand.metric.zoom.crosshair == nearest
-        exact = wanted == str(nearest)
-        assert hand.notices == ("" if exact else f"nearest logged step: {nearest}")
+        await hand.press("0", "enter")
+        for wanted, nearest in NEAREST.items():
+            hand.app.clear_notifications()
+            await hand.press("colon", *f"at {wanted}", "enter")
+            assert hand.metric.zoom.crosshair == nearest
+            exact = wanted == str(nearest)
+            assert hand.notices == ("" if exact else f"nearest logged step: {nearest}")
 
 
 async def test_a_key_of_another_screen_leaves() -> None:
@@ -64,22 +51,3 @@ async def test_a_key_of_another_screen_leaves() -> None:
         assert hand.run.tab == "all"
         await hand.press("enter", "r")
         assert hand.runs.is_current
-
-
-async def test_the_chart_is_drawn_once_as_long_as_nothing_changes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn = []
-
-    def counted(*request: Any) -> Any:
-        drawn.append(request)
-        return render(*request)
-
-    monkeypatch.setattr(metric_chart, "render", counted)
-    async with open_app(grpo_batch(60, total=200)) as hand:
-        await hand.press("3", "enter")
-        assert drawn
-        drawn.clear()
-        hand.metric.update()
-        await hand.settle()
-        assert not drawn

@@ -151,14 +151,6 @@ def test_directories_that_are_parts_of_a_run_are_no_choices() -> None:
     assert [s.path.name for s in found] == ["runs", "exp", "other"]
 
 
-def test_a_run_that_is_a_place_of_its_own_is_listed_once() -> None:
-    logs = (a_log("exp", 1), a_log("other", 2))
-    runs = an_offer("/home/me/proj/runs", runs=2, newest=logs)
-    found = choices_of(Suggestions((runs, an_offer("/home/me/proj/runs/exp")), ()))
-    assert [s.path.name for s in found.items] == ["runs", "exp", "other"]
-    assert found.runs == 1
-
-
 def test_runs_of_trackers_are_choices() -> None:
     mlflow, trackio = (t for t in TRACKERS if t.name in ("mlflow-files", "trackio"))
     folder, database = HOME / "proj/mlruns/7/0af1", HOME / "proj/grid.db"

@@ -6,12 +6,10 @@ import numpy as np
 
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.pages.metric import lines as module
-from rltui.pages.metric.lines import metric_lines, related, related_lines
-from rltui.pages.metric.metric_chart import WHOLE_RUN
+from rltui.pages.metric.lines import related, related_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
-from tests.fakes import FakeReader, a_session
+from tests.fakes import a_session
 
 ROWS = 120
 
@@ -109,29 +107,3 @@ def test_what_jumps_at_the_same_time_is_linked() -> None:
     assert by_title["clip fraction"] == "+jump 2 after"
     assert by_title["entropy"] == "-jump"
     assert by_title["gradient norm"] == "no link"
-
-
-def test_nothing_is_compared_again_before_the_run_has_grown(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    reader = FakeReader()
-    session = a_session(reader=reader)
-    reader.feed(a_batch(a_block(tags())))
-    session.drain()
-    (run,) = session.runs()
-    before = related(run, "response_length/mean")
-    calls: list[object] = []
-    monkeypatch.setattr(module, "compare", lambda *args: calls.append(args) or [])
-    reader.feed(a_batch(a_block({t: v[:1] for t, v in tags().items()}, first=ROWS + 1)))
-    session.drain()
-    assert related(session.runs()[0], "response_length/mean") is before
-    assert not calls
-
-
-def test_the_metric_screen_shows_them_where_there_is_room() -> None:
-    run = a_view(tags())
-    shown = [
-        plain(x) for x in metric_lines(run, "all", "timing_s/step", View(), WHOLE_RUN, 120, 36)
-    ]
-    at = next(i for i, line in enumerate(shown) if "Related" in line)
-    assert "response length" in shown[at + 1] + shown[at + 2]
-    low = metric_lines(run, "all", "timing_s/step", View(), WHOLE_RUN, 120, 12)
-    assert len(low) <= 12

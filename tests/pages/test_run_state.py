@@ -1,4 +1,4 @@
-"""The state of a run is the same word in every view."""
+"""The state of a run is the same word in every view, also when the run stalls."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rltui.session import Session
 from tests.builders import START, a_batch, a_source
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch
+from tests.tui.hand import open_app
 
 VIEW = View()
 HOUR = 3600.0
@@ -86,10 +87,21 @@ def test_the_age_of_a_crash_does_not_read_as_how_long_it_lasted(width: int) -> N
     assert "2 d ago" in text
 
 
-@pytest.mark.parametrize("name", STATES)
-def test_the_age_in_the_header(name: str) -> None:
-    age, _, shown = STATES[name]
-    (run,) = seen(age).runs()
-    for width in (80, 120, 160):
-        text = plain(run_header(run, VIEW, width, None))
-        assert shown in text
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)])
+async def test_a_stall_is_shown_everywhere(size: tuple[int, int]) -> None:
+    async with open_app(grpo_batch(60, collapse=None), size=size) as hand:
+        hand.app.session.start()
+        assert "✔ ok" in hand.lines[0]
+        hand.clock.advance(3600)
+        hand.app.pump.age()
+        await hand.settle()
+        assert "stalled" in hand.lines[0]
+        assert "1 watch" in hand.lines[0]
+        assert "✔ ok" not in hand.lines[0]
+        await hand.press("9")
+        assert "▲ stalled" in hand.text
+        assert "nothing written for 1 h" in hand.text
+        await hand.press("e")
+        assert "next step Look at the end of the log" in hand.text
+        await hand.press("escape", "escape", "r")
+        assert "○ stalled" in hand.text

@@ -120,13 +120,6 @@ async def test_two_quick_clicks_open_a_run_once() -> None:
         assert "Esc back" not in hand.footer, "there is nothing to go back to"
 
 
-async def test_a_path_that_is_no_text_is_copied() -> None:
-    async with open_app(*several()) as hand:
-        hand.app.copy("run\tok\t/logs/c\udcff")
-        await hand.settle()
-        assert ": run" in hand.notices
-
-
 @asynccontextmanager
 async def picked(*batches: Any) -> AsyncIterator[Hand]:
     """The app over a logdir that was chosen in the picker."""

@@ -54,17 +54,6 @@ async def test_the_worst_sample_of_the_newest_step_is_read_with_one_key(logdir: 
         assert "2+2?" not in hand.text
 
 
-async def test_q_closes_the_samples_and_quits_on_the_screen_below(logdir: Path) -> None:
-    async with at(logdir) as hand:
-        await hand.press("T")
-        assert type(hand.app.screen).__name__ == "SampleScreen"
-        assert "q close" in hand.lines[-1]
-        await hand.press("q")
-        assert type(hand.app.screen).__name__ == "RunScreen"
-        assert hand.app.is_running
-        assert "q quit" in hand.lines[-1]
-
-
 async def test_order_step_and_filter(logdir: Path) -> None:
     async with at(logdir) as hand:
         await hand.press("T", "o")
@@ -102,14 +91,6 @@ async def test_the_step_of_the_crosshair_on_the_metric_screen(logdir: Path) -> N
         assert "step 20" in hand.text
         await hand.press("escape")
         assert hand.metric.is_current
-
-
-async def test_a_run_without_samples_says_what_to_do(tmp_path: Path) -> None:
-    async with at(tmp_path) as hand:
-        await hand.press("T")
-        assert "rollout_data_dir" in hand.text
-        await hand.press("h", "l", "left_square_bracket", "right_square_bracket", "o", "y", "enter")
-        assert "rollout_data_dir" in hand.text
 
 
 def deep(logdir: Path) -> None:

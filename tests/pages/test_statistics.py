@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.metrics import extent_between, extent_of
+from rltui.facts.metrics import extent_between
 from rltui.pages.metric.lines import metric_lines
 from rltui.pages.metric.metric_chart import WHOLE_RUN, statistics
 from rltui.pages.run.metrics_pane import below_lines
 from rltui.pages.run.tab import tab_layout
-from rltui.session import RunView, Session
+from rltui.session import RunView
 from tests.builders import a_batch, a_block
-from tests.fakes import FakeReader, a_session
+from tests.fakes import a_session
 
 NAN = float("nan")
 
 
 def run_of(*values: float) -> RunView:
     return a_session(a_batch(a_block({"loss": list(values)}))).runs()[0]
-
-
-def grown(*parts: list[float]) -> tuple[Session, RunView]:
-    """A run whose points came in parts, with the extent taken after each."""
-    reader = FakeReader()
-    session = a_session(reader=reader)
-    first = 1
-    for part in parts:
-        reader.feed(a_batch(a_block({"loss": part}, first=first)))
-        first += len(part)
-        session.drain()
-        extent_of(session.runs()[0], session.runs()[0].shown("loss"))
-    return session, session.runs()[0]
-
-
-def test_an_extent_that_grew_is_that_of_all_points() -> None:
-    parts = [[NAN, NAN], [3.0, NAN, -1.0], [float("inf")], [7.0, -1.0, 7.0, 2.0]]
-    _, run = grown(*parts)
-    known = extent_of(run, run.shown("loss"))
-    assert (known.points, known.nonfinite, known.start) == (10, 4, 3.0)
-    assert (known.low, known.high) == ((5, -1.0), (7, 7.0))
-    assert known.mean == pytest.approx(17 / 6)
-    assert known.size == 7.0
 
 
 def test_a_part_is_cut_by_its_steps() -> None:

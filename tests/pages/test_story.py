@@ -1,4 +1,4 @@
-"""The next step of a run: on Overview at every size, and in plain text."""
+"""What Overview says below the questions: the next step at every size, and in plain text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from rltui.draw.prose import whole_clauses
 from rltui.draw.view import View
 from rltui.facts.checks import check_facts, next_step
 from rltui.facts.findings import worst_story
+from rltui.facts.metrics import OVERVIEW, tab_sections
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text
 from rltui.pages.findings.lines import story_lines
 from rltui.pages.metric.lines import explain_tag
+from rltui.pages.run.tab import overview_entries, tab_layout
 from rltui.session import RunView
 from tests.builders import a_batch, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
@@ -34,13 +36,14 @@ def text_of(run: RunView, width: int, height: int) -> str:
     return "\n".join(plain(x) for x in story_lines(run, VIEW, width, height))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36), (160, 45), (200, 50)])
-async def test_the_overview_shows_the_next_step(size: tuple[int, int]) -> None:
-    async with open_app(grpo_batch(60, total=200), size=size) as hand:
-        line = next(x for x in hand.lines if "next step" in x)
-        assert "Lower the learning rate" in line
-        assert any("check first" in x for x in hand.lines)
-        assert not any("next step" in x for x in hand.lines[-3:])
+async def test_the_overview_shows_the_next_step() -> None:
+    async with open_app(grpo_batch(60, total=200)) as hand:
+        for size in ((80, 24), (120, 36), (160, 45), (200, 50)):
+            await hand.resize(*size)
+            line = next(x for x in hand.lines if "next step" in x)
+            assert "Lower the learning rate" in line
+            assert any("check first" in x for x in hand.lines)
+            assert not any("next step" in x for x in hand.lines[-3:])
 
 
 def test_a_setting_far_from_usual_is_a_likely_cause() -> None:
@@ -108,3 +111,20 @@ def test_advice_ends_with_a_whole_clause(text: str, width: int, limit: int, show
     lines = whole_clauses(text, width, limit)
     assert " ".join(lines) == shown
     assert len(lines) <= limit
+
+
+def overview(width: int, height: int) -> list[str]:
+    (run,) = a_session(grpo_batch(60)).runs()
+    sections = tab_sections(run, OVERVIEW)
+    layout = tab_layout(OVERVIEW, width, height, sum(len(s.rows) for s in sections))
+    entries = overview_entries(run, sections, View(), layout)
+    lines = [plain(line) for entry in entries for line in entry.draw(False)]
+    assert len(lines) <= layout.list_height
+    return lines
+
+
+@pytest.mark.parametrize("height", range(26, 47))
+def test_the_step_has_its_line_beside_what_moved_first(height: int) -> None:
+    text = "\n".join(overview(160, height))
+    assert ("One step" in text and "What moved first" in text) or height < 34
+    assert "One step" in text or "What moved first" in text

@@ -7,7 +7,7 @@ import pytest
 from rltui.core.level import Level
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
-from rltui.facts.metrics import TAB_BY_ID, tab_named, tabs_of
+from rltui.facts.metrics import TAB_BY_ID, tabs_of
 from rltui.pages.run.tab import tab_line
 from rltui.session import RunView
 from tests.builders import a_batch, steps
@@ -41,10 +41,3 @@ def test_all_stays_where_a_tab_without_a_key_is_bad() -> None:
     for width in range(50, 150):
         _, spots = tab_line(run, "overview", View(), width)
         assert "all" in {s.id for s in spots}, width
-
-
-@pytest.mark.parametrize(
-    ("word", "tab"), [("crit", "critic"), ("OTH", "other"), ("val", "validation")]
-)
-def test_a_tab_is_named_by_its_beginning(run: RunView, word: str, tab: str) -> None:
-    assert tab_named(run, word)[0] is TAB_BY_ID[tab]

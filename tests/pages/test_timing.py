@@ -83,26 +83,20 @@ def test_stages_are_letters_without_colours() -> None:
     assert plain(row).split()[0] in "#=+-.,"
 
 
-def test_a_step_outside_of_the_usual_range_ends_in_a_mark() -> None:
-    run = the_run({**TAGS, "timing_s/step": [11.0] * 30 + [90.0] + [11.0] * 29})
-    lines = stacked_lines(run, anatomy_or_fail(run), View(), 100, 20, shares=False)
-    assert plain(lines[1]).count("^") >= 1
-
-
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("marker", ["braille", "ascii"])
 def test_nothing_is_wider_than_its_place(size: tuple[int, int], marker: str) -> None:
     run, view = the_run(), View(marker=marker)
     found = anatomy_or_fail(run)
     layout = timing_layout(*size, len(stage_rows(run, found)))
-    assert layout.top + 1 + layout.rows + layout.plot <= max(size[1], 2)
-    lines = step_lines(run, found, view, layout.width)
-    lines.append(stages_head(run, stage_columns(layout.width), layout.width, view))
-    if layout.plot:
-        plot = stacked_lines(run, found, view, layout.width, layout.plot - 1, shares=False)
-        assert len(plot) == layout.plot - 1
+    assert layout.top + 1 + layout.list_height + layout.below <= max(size[1], 2)
+    lines = step_lines(run, found, view, layout.rows)
+    lines.append(stages_head(run, stage_columns(layout.rows), layout.rows, view))
+    if layout.below:
+        plot = stacked_lines(run, found, view, layout.rows, layout.below - 1, shares=False)
+        assert len(plot) == layout.below - 1
         lines += plot
-    assert all(cell_width(plain(x)) <= layout.width for x in lines)
+    assert all(cell_width(plain(x)) <= layout.rows for x in lines)
     if marker == "ascii":
         assert all(view.glyphs.text(plain(x)).isascii() for x in lines)
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.core.level import Level
-from rltui.draw.chart.render import Bar, Chart, Curve, render
-from rltui.draw.glyph import glyph_set
-from rltui.draw.line import fit_line, plain
+from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.findings import diagnosed_in
 from rltui.facts.x_axis import padded_end, span_of
@@ -22,9 +17,6 @@ from rltui.pages.run.metric_table import spark_line
 from rltui.session import RunView
 from tests.builders import START, a_batch, a_block
 from tests.fakes import a_session, grpo_batch, grpo_clock
-from tests.pages.parts import parts_of_run
-
-GLYPHS = glyph_set("braille")
 
 
 @given(first=st.integers(-(10**12), 10**12), length=st.integers(0, 10**12))
@@ -39,33 +31,6 @@ def test_only_a_live_run_gets_room(age: float, whole: bool) -> None:
     run = next(iter(session.views.values()))
     first, last, end = span_of(run)
     assert (first, last, end) == (1, 60, 60.0 if whole else padded_end(1, 60))
-
-
-def test_most_of_the_screen_stays_when_a_step_is_added() -> None:
-    session = a_session(grpo_batch(58, collapse=None), clock=grpo_clock(60))
-    (run,) = session.runs()
-
-    def screen() -> list[str]:
-        parts = islice(parts_of_run(run, "overview", View(), 160, 45), 6)
-        return [plain(fit_line(line, 160)) for lines in parts for line in lines]
-
-    before = screen()
-    session.reader.queue.append(grpo_batch(1, first=59, collapse=None))  # type: ignore[attr-defined]
-    session.drain()
-    after = screen()
-    cells = sum(
-        a != b for x, y in zip(before, after, strict=True) for a, b in zip(x, y, strict=True)
-    )
-    assert 0 < cells < 500  # each row of the list is drawn twice: with and without the cursor
-
-
-def test_bars_that_go_on_end_at_the_newest_step() -> None:
-    curve = Curve(np.arange(50), np.arange(50.0))
-    bar = Bar("bad", Level.BAD, 10)
-    lines = render(Chart(curve, first=0, last=49, end=98, bars=[bar]), 60, 16, GLYPHS)
-    (bars,) = [plain(line) for line in lines if "━" in plain(line)]
-    axis = next(plain(line) for line in lines if "└" in plain(line))
-    assert len(bars.rstrip()) < len(axis.rstrip()) * 0.65
 
 
 def seconds_beside_iterations(

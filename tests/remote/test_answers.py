@@ -8,24 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.batch import RunKey
 from rltui.remote import stream as answers
 from rltui.remote.stream import Stream, answer
 from rltui.remote.wire import Frame, FrameReader, FrameWriter, Kind, WireError
 from rltui.remote.wire.codec import dump, load
 from rltui.remote.wire.messages import (
     MOST_READ,
-    Again,
     Answer,
-    Kept,
     Message,
     Question,
     Read,
-    Request,
     Sort,
     What,
     kind_of,
-    message_in,
 )
 
 
@@ -102,12 +97,6 @@ def test_a_connection_ends_when_nobody_asks(tmp_path: Path) -> None:
     assert [f.kind for f in answers] == [Kind.ANSWER] * 2
 
 
-def test_a_connection_for_reading_again_ends_when_nobody_asks(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"step": 1, "loss": 2.5}\n')
-    frames = Side(tmp_path).asks(Request(), Again(RunKey(0, "a"), ()))
-    assert message_in(frames[-1]) == Kept(False)
-
-
 def test_other_frames_are_no_questions(tmp_path: Path) -> None:
-    with pytest.raises(WireError, match="a frame of kind ASK was expected"):
+    with pytest.raises(WireError, match="a frame of kind QUESTION was expected"):
         Side(tmp_path).asks(Question(What.STATUS, tmp_path), Read())

@@ -14,9 +14,10 @@ from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.remote.joined import GroupReader, JoinedReader
 from rltui.remote.opening import open_one
-from rltui.remote.reader_options import ReaderOptions
 from rltui.session.naming import Naming
 from rltui.sources.follow.reader import Reader
+from rltui.sources.options import ReaderOptions
+from tests.builders import append_rows, running
 
 
 def group_of(number: int, path: Path, kind: type[Reader] = Reader) -> GroupReader:
@@ -25,9 +26,7 @@ def group_of(number: int, path: Path, kind: type[Reader] = Reader) -> GroupReade
 
 
 def log(directory: Path, rows: int) -> None:
-    directory.mkdir(parents=True)
-    text = "".join(f'{{"step": {i}, "loss": {i}.5}}\n' for i in range(rows))
-    (directory / "metrics.jsonl").write_text(text)
+    append_rows(directory / "metrics.jsonl", rows)
 
 
 def readers(
@@ -48,58 +47,24 @@ def points(batches: Sequence[Batch]) -> dict[RunKey, int]:
     return found
 
 
-def test_keys_have_the_numbers_of_all_logdirs(tmp_path: Path) -> None:
-    for name, rows in (("a", 2), ("b", 3), ("c", 4)):
-        log(tmp_path / name / "run", rows)
-    both = readers([[(0, tmp_path / "a"), (2, tmp_path / "c")], [(1, tmp_path / "b")]])
-    both.scan()
-    found = points(list(both.read_all()))
-    assert found == {RunKey(0, "run"): 2, RunKey(1, "run"): 3, RunKey(2, "run"): 4}
-    assert both.state.run_count == 3
-    assert both.progress()[0] == both.progress()[1] > 0
-
-
 def test_live_batches_of_all_parts_arrive(tmp_path: Path) -> None:
     log(tmp_path / "a" / "run", 2)
     log(tmp_path / "b" / "run", 3)
     both = readers([[(0, tmp_path / "a")], [(1, tmp_path / "b")]])
     calls: list[int] = []
     both.on_batch = lambda: calls.append(1)
-    both.scan()
-    both.start()
     found: list[Batch] = []
-    try:
+    both.scan()
+    with running(both):
         while sum(points(found).values()) < 5:
             assert both.wait(20)
             found += both.drain(1)
-    finally:
-        both.stop()
     assert points(found) == {RunKey(0, "run"): 2, RunKey(1, "run"): 3}
     assert calls
     assert not both.wait(0)
     assert not both.ended
     assert not both.state.notes
     assert not both.state.unclaimed
-
-
-class LateReader(Reader):
-    """Its first batch comes right after somebody has asked for the second time."""
-
-    asked = 0
-
-    def wait(self, timeout: float) -> bool:
-        self.asked += 1
-        if self.asked == 2 and self.on_batch is not None:
-            self.on_batch()
-        return self.asked > 2
-
-
-def test_a_call_for_a_batch_that_was_drained_ends_no_wait(tmp_path: Path) -> None:
-    group = group_of(0, tmp_path, LateReader)
-    one = JoinedReader([group])
-    assert group.reader.on_batch is not None
-    group.reader.on_batch()  # for a batch that somebody has drained meanwhile
-    assert one.wait(20)
 
 
 def test_runs_are_chosen_among_all(tmp_path: Path) -> None:
@@ -144,18 +109,15 @@ def test_batches_are_handed_over_before_the_error_of_another_part(tmp_path: Path
     log(tmp_path / "a" / "run", 2)
     log(tmp_path / "b" / "run", 3)
     both = with_broken(tmp_path / "a", tmp_path / "b")
-    both.scan()
-    both.start()
     found: list[Batch] = []
-    try:
+    both.scan()
+    with running(both):
         while not found:
             assert both.wait(20)
             with suppress(SourceError):
                 found += both.drain()
         with pytest.raises(SourceError, match="broken"):
             both.drain()
-    finally:
-        both.stop()
     assert points(found) == {RunKey(0, "run"): 2}
 
 
@@ -169,17 +131,6 @@ def test_a_part_that_fails_midway_does_not_end_the_others(tmp_path: Path) -> Non
     assert found == {RunKey(0, "run"): 3, RunKey(1, "run"): 2}
     assert [*both.state.out_of_reach] == [tmp_path / "a"]
     assert [(n.path, n.message) for n in both.state.notes] == [(tmp_path / "a", "broken")]
-
-
-def test_if_all_parts_fail_midway_that_is_an_error(tmp_path: Path) -> None:
-    log(tmp_path / "a" / "run", 2)
-    group = group_of(0, tmp_path / "a", BrokenReader)
-    one = JoinedReader([group])
-    one.scan()
-    batches = one.read_all()
-    assert points([next(batches)]) == {RunKey(0, "run"): 2}
-    with pytest.raises(SourceError, match="broken"):
-        next(batches)
 
 
 def later(*logdirs: Path) -> JoinedReader:
@@ -196,37 +147,19 @@ def until(readers: JoinedReader, count: int) -> dict[RunKey, int]:
     return points(found)
 
 
-def test_searching_may_be_left_to_threads(tmp_path: Path) -> None:
-    log(tmp_path / "a" / "run", 2)
-    one = later(tmp_path / "a")
-    one.scan()
-    assert one.state.searching == (tmp_path / "a",)
-    assert one.state.run_count == 0
-    one.start()
-    try:
-        assert until(one, 1) == {RunKey(0, "run"): 2}
-        assert not one.state.searching
-    finally:
-        one.stop()
-
-
 def test_what_threads_do_not_find_is_an_error_of_drain(tmp_path: Path) -> None:
     both = later(tmp_path / "a", tmp_path / "b")
-    both.start()
-    try:
+    with running(both):
         assert both.wait(20)
         with pytest.raises(SourceError, match="a: no such file or directory"):
             both.drain()
         assert both.drain() == []
-    finally:
-        both.stop()
 
 
 def test_what_is_missing_is_searched_again_while_others_are_read(tmp_path: Path) -> None:
     log(tmp_path / "a" / "run", 2)
     both = later(tmp_path / "a", tmp_path / "b")
-    both.start()
-    try:
+    with running(both):
         assert until(both, 1) == {RunKey(0, "run"): 2}
         while both.state.searching:
             both.wait(0.01)
@@ -235,8 +168,6 @@ def test_what_is_missing_is_searched_again_while_others_are_read(tmp_path: Path)
         log(tmp_path / "b" / "run", 3)
         assert until(both, 1) == {RunKey(1, "run"): 3}
         assert both.state.notes == both.state.unread == ()
-    finally:
-        both.stop()
 
 
 class AwayReader(Reader):
@@ -249,58 +180,13 @@ class AwayReader(Reader):
 def test_a_missing_path_does_not_end_the_wait_for_a_host(tmp_path: Path) -> None:
     away = group_of(0, tmp_path / "away", AwayReader)
     both = JoinedReader([away, group_of(1, tmp_path / "b")], partial=True, later=True)
-    both.start()
-    try:
+    with running(both):
         while both.state.searching:
             both.wait(0.01)
         assert both.drain() == []
         assert [note.path for note in both.state.unread] == [tmp_path / "b"]
         log(tmp_path / "b" / "run", 3)
         assert until(both, 1) == {RunKey(1, "run"): 3}
-    finally:
-        both.stop()
-
-
-def test_a_host_out_of_reach_is_no_end(tmp_path: Path) -> None:
-    group = group_of(0, tmp_path, AwayReader)
-    one = JoinedReader([group], partial=True, later=True)
-    one.start()
-    try:
-        while one.state.searching:
-            one.wait(0.01)
-        assert one.drain() == []
-        assert [*one.state.out_of_reach] == [tmp_path]
-        assert [n.message for n in one.state.notes] == ["node7: does not answer"]
-        assert not one.state.unread
-    finally:
-        one.stop()
-
-
-class SlowReader(Reader):
-    """Is stopped while it searches."""
-
-    started = False
-
-    def scan(self) -> tuple[()]:
-        self.stop_from_outside()
-        return ()
-
-    def start(self) -> None:
-        self.started = True
-
-    def stop_from_outside(self) -> None:
-        """What the test does meanwhile."""
-
-
-def test_nothing_is_started_after_the_end(tmp_path: Path) -> None:
-    group, over = group_of(0, tmp_path, SlowReader), threading.Event()
-    reader = group.reader
-    assert isinstance(reader, SlowReader)
-    reader.stop_from_outside = group.stop  # type: ignore[method-assign]
-    group.on_batch = over.set
-    group.start()
-    assert over.wait(20)
-    assert not reader.started
 
 
 class HungReader(Reader):

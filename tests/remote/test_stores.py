@@ -17,7 +17,7 @@ from rltui.core.errors import SourceError
 from rltui.core.level import Level
 from rltui.files import disk
 from rltui.sources.follow.reader import Reader
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals, ReaderOptions
 from tests.remote.hub import hub_server
 from tests.remote.stores import (
     AzureShelf,
@@ -115,7 +115,7 @@ class Following:
     """A reader in its thread, and the points that came."""
 
     def __init__(self, shelf: Shelf) -> None:
-        self.reader = Reader([parse_logdir(shelf.address)], watch=QUICK)
+        self.reader = Reader([parse_logdir(shelf.address)], ReaderOptions(watch=QUICK))
         self.batches: list[Batch] = []
 
     def __enter__(self) -> Following:
@@ -170,13 +170,6 @@ def test_read_whole(shelf: Shelf) -> None:
     assert reader.progress()[0] == reader.progress()[1] == len(rows(0, 100)) + len(rows(0, 2000))
 
 
-def test_a_single_file(shelf: Shelf) -> None:
-    shelf.put("a/metrics.jsonl", rows(0, 100))
-    reader = Reader([parse_logdir(f"{shelf.address}/a/metrics.jsonl")])
-    assert [run.key.name for run in reader.scan()] == ["metrics.jsonl"]
-    assert sum(map(points_of, reader.read_all())) == 200
-
-
 def test_followed(shelf: Shelf) -> None:
     shelf.put("a/metrics.jsonl", rows(0, 100))
     with Following(shelf) as live:
@@ -206,23 +199,6 @@ def test_what_is_read_is_what_was_appended(shelf: Shelf) -> None:
     assert after is not None
     assert after.reads - before.reads == 10
     assert after.bytes_read - before.bytes_read == len(rows(100, 110)) + 10 * 64
-
-
-def console_log(begin: int, end: int) -> bytes:
-    """As verl prints it: all settings, then a line for each step."""
-    found = (
-        f"step:{i} - actor/entropy:0.5 - critic/score/mean:{i * 0.1}\n" for i in range(begin, end)
-    )
-    return b"'actor': {'optim': {'lr': 1e-06}}\n" * 3_000 + "".join(found).encode()
-
-
-def test_a_log_that_begins_with_settings_goes_on_from_another() -> None:
-    shelf = MemoryShelf()
-    shelf.put("exp7.log", console_log(1, 150))
-    shelf.put("exp7_resumed.log", console_log(100, 300))
-    reader = Reader([parse_logdir(shelf.address)])
-    reader.scan()
-    assert reader.state.run_count == 1
 
 
 def test_nothing_there(shelf: Shelf) -> None:

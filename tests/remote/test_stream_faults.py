@@ -15,6 +15,7 @@ from rltui.core.errors import SourceError
 from rltui.remote.wire import BatchDecoder, BatchEncoder, FrameReader, FrameWriter
 from rltui.sources.follow.reader import Reader
 from rltui.sources.follow.resume import HandedOver, says_something
+from rltui.sources.options import ReaderOptions
 from tests.clock import ManualClock
 from tests.sources.test_fault_machine import FaultMachine, Monitor
 
@@ -83,7 +84,9 @@ class DistantMonitor(Monitor):
             there.send(batch)
         known = HandedOver(there.receive(len(there.flying)))
         reader = Reader(
-            [self._logdir], clock=self.clock, budget_bytes=self._budget, handed_over=known
+            *([self._logdir], ReaderOptions(self.clock)),
+            budget_bytes=self._budget,
+            handed_over=known,
         )
         self._queue.batches.clear()
         try:

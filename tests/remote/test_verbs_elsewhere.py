@@ -10,8 +10,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.core.address import parse_logdir
-from rltui.core.clock import SystemClock
-from rltui.files.disk import connect, costs
+from rltui.files.disk import costs
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.side_files import sample_files
 from rltui.sources.side_files.sample_files import find_samples
@@ -54,17 +53,6 @@ def test_check_is_that_of_a_local_directory(
     for run_here, run_there in zip(here["runs"], there["runs"], strict=True):
         for same in ("run", "level", "categories", "last_step", "findings"):
             assert run_here[same] == run_there[same]
-
-
-def test_export(shelf: MemoryShelf, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "export", shelf.address, "--run", "a", "--tag", "loss")
-    assert len(out.splitlines()) == 101
-
-
-def test_a_reference_elsewhere(shelf: MemoryShelf, capsys: pytest.CaptureFixture[str]) -> None:
-    reference = f"{shelf.address}/b"
-    _, out, _ = run(capsys, "check", f"{shelf.address}/a", "--reference", reference)
-    assert "compared with b" in out or "compared with metrics" in out
 
 
 def test_doctor_counts_requests(shelf: MemoryShelf, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,26 +119,6 @@ def test_a_large_parquet_file_is_not_read(
     assert "too large" not in samples.load(1).note
     monkeypatch.setattr(sample_files, "_MAX_REMOTE_PARQUET", 39)
     assert samples.load(1).note == "the file is too large to be read from elsewhere"
-
-
-def test_logs_of_one_directory_are_not_read_again_to_see_how_they_go_on(
-    shelf: MemoryShelf,
-) -> None:
-    """Several files of one directory may be one run: their first and last steps show that."""
-    for part, (begin, end) in enumerate(((0, 3000), (3000, 6000))):
-        shelf.put(f"c/part{part}.jsonl", rows(begin, end))
-    path = parse_logdir(f"{shelf.address}/c")
-    finder = RunFinder([path])
-    (run_found,) = finder.find().runs
-    assert [f.path.name for f in run_found.files] == ["part0.jsonl", "part1.jsonl"]
-    shelf.append("c/part1.jsonl", rows(6000, 6001))
-    connect([path], SystemClock(), 0.001)
-    before = costs(path)
-    finder.find()
-    after = costs(path)
-    assert before is not None
-    assert after is not None
-    assert after.bytes_read - before.bytes_read <= 1 << 14
 
 
 def test_a_console_log_is_not_searched_from_end_to_end(shelf: MemoryShelf) -> None:

@@ -50,12 +50,6 @@ def off(session: Session) -> dict[str, Level]:
     }
 
 
-def test_without_a_reference_nothing_is_compared(logs: Path) -> None:
-    session = read(logs, None)
-    assert off(session) == {}
-    assert all(r.report and r.report.reference is None for r in session.runs())
-
-
 def test_a_run_that_learns_less_is_off_the_reference(logs: Path) -> None:
     session = read(logs, "good")
     assert off(session) == {"weak": Level.WATCH}
@@ -101,24 +95,6 @@ def test_a_reference_that_is_not_there(logs: Path) -> None:
         read(logs, "goood")
 
 
-def test_a_path_with_several_runs_is_no_reference(logs: Path) -> None:
-    with pytest.raises(UsageError, match="no log of a single run"):
-        read(logs, str(logs))
-
-
-def test_a_path_elsewhere_with_several_runs_is_no_reference(logs: Path, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    write(tmp_path / "other" / "mine.jsonl", GOOD)
-    with pytest.raises(UsageError, match="one run is needed, and there are: good, weak"):
-        read(tmp_path / "other", str(logs))
-
-
-def test_a_path_below_the_logdir_is_a_run_of_the_session(logs: Path) -> None:
-    session = read(logs, str(logs / "good.jsonl"))
-    assert session.reference.run in session.runs()
-    assert off(session) == {"weak": Level.WATCH}
-
-
 def test_a_reference_that_is_missing_while_watching_is_trouble(logs: Path) -> None:
     session = Session([logs], choice=Choice(reference="goood"))
     session.scan()
@@ -129,17 +105,3 @@ def test_a_reference_that_is_missing_while_watching_is_trouble(logs: Path) -> No
         assert any("goood: no run of this name" in n.message for n in session.troubles())
     finally:
         session.stop()
-
-
-def test_the_reference_can_be_changed_and_cleared(logs: Path) -> None:
-    session = read(logs, None)
-    good, weak = session.runs()
-    session.reference.choose(good)
-    session.drain()
-    assert off(session) == {"weak": Level.WATCH}
-    session.reference.choose(weak)
-    session.drain()
-    assert off(session) == {}
-    session.reference.choose(None)
-    session.drain()
-    assert all(r.report and r.report.reference is None for r in session.runs())

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
-from rltui.config import Config, RulesConfig
-from rltui.core.batch import Batch, LogTail, RunKey
-from rltui.core.level import Level, RunState
-from rltui.core.yaml_document import parse_document
+from rltui.core.batch import Batch, LogTail
+from rltui.core.level import Level
 from rltui.facts.runs import why_unknown
-from rltui.output.json_document import event_line, event_message
+from rltui.output.json_document import event_line
 from rltui.output.text_report import check_text, event_text, verdict_line
 from rltui.session import Session
 from rltui.session.event import Event, EventKind, Watcher
@@ -106,17 +103,6 @@ def test_a_crash_is_bad() -> None:
     assert event.finding.level is Level.BAD
 
 
-def test_the_name_of_a_run_mentions_nobody_in_a_chat() -> None:
-    named = replace(rows(1, 120, collapse=61), run=RunKey(0, "<!channel> @all"))
-    _, _, watcher, _ = watched(named)
-    event = next(e for e in watcher.events() if e.finding.rule == "entropy_collapse")
-    message = event_message(event)
-    document = json.loads(message.document)
-    assert document["text"] == message.text
-    assert "‹!channel> ＠all: " in message.text
-    assert document["run"] == "<!channel> @all", "for programs, as it is"
-
-
 def test_an_event_names_its_cause() -> None:
     tags = grpo_tags(60, 1, None)
     tags["actor/lr"] = [1e-6] * 39 + [1e-4] * 21
@@ -146,32 +132,6 @@ def test_a_single_look_names_the_state_and_a_watch_finds_the_stall() -> None:
     single.refresh_progress()
     assert [f.rule for f in run.report.firing()] == ["stalled"], "opened for watching"
     assert why_unknown(run) == ""
-
-
-def test_a_log_that_was_old_when_it_was_opened_is_not_stalled() -> None:
-    clock = ManualClock()
-    clock.advance(3600)
-    session = a_session(rows(1, 60), clock=clock)
-    session.start()
-    for _ in range(3):
-        (run,) = session.runs()
-        assert run.progress is not None
-        assert run.progress.state is RunState.UNKNOWN
-        assert run.verdict.level is Level.OK
-        clock.advance(60)
-        session.refresh_progress()
-
-
-def test_a_configuration_says_when_a_run_is_stalled() -> None:
-    node = parse_document("{least_s: 900}", Path("config.yaml"))
-    config = replace(Config(), rules=RulesConfig(override={"stalled": node}))
-    clock = ManualClock()
-    session = a_session(rows(1, 60), clock=clock, config=config)
-    (run,) = session.runs()
-    for seconds, level in ((900, Level.OK), (100, Level.WATCH)):
-        clock.advance(seconds)
-        session.refresh_progress()
-        assert run.verdict.level is level
 
 
 def test_cancelled_is_not_crashed_anywhere() -> None:

@@ -11,7 +11,6 @@ import pytest
 from rltui.core.batch import Batch, LogTail
 from rltui.core.level import RunState
 from rltui.session import RunView, Session
-from rltui.session.progress import renewed
 from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
 from tests.fakes import a_session, grpo_tags
@@ -41,14 +40,6 @@ def state(*batches: Batch) -> RunState:
     return run.progress.state
 
 
-def test_a_crash_is_reported_with_its_reason() -> None:
-    run = judged(a_console(*OOM))
-    assert run.progress is not None
-    assert run.progress.state is RunState.CRASHED
-    assert run.progress.exit_status is not None
-    assert "out of memory" in run.progress.exit_status.reason.lower()
-
-
 def test_a_traceback_that_rows_followed_is_no_end() -> None:
     assert state(a_console(*OOM, "step:31 - loss:1", after=0)) is not RunState.CRASHED
 
@@ -76,18 +67,6 @@ def test_the_errors_of_a_job_end_the_run_of_its_output(tmp_path: Path, later: in
     assert run.progress.exit_status is not None
     assert "out of memory" in run.progress.exit_status.reason.lower()
     assert run.progress.last_step == 8
-
-
-def test_a_job_without_rows_stays_crashed_while_its_points_are_out_of_memory() -> None:
-    """Some lines end a job only before its first row; that holds for a renewed progress, too."""
-    log = a_source("slurm-7.out", format="console", precision_rank=1)
-    usage = LogTail(("train.py: error: unrecognized arguments: --lr",), 1)
-    run = judged(replace(a_batch(source=log), tail=usage))
-    assert run.progress is not None
-    assert run.progress.exit_status is not None
-    assert run.progress.exit_status.reason == "wrong command line"
-    again = renewed(run.progress, run.data, START)
-    assert again.exit_status == run.progress.exit_status
 
 
 def test_the_console_that_was_written_last_decides() -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from rltui.core.batch import TextPoint
-from rltui.core.level import Level
 from rltui.session import RunView, Session
 from tests.builders import a_batch, a_source, steps
 from tests.fakes import FakeReader, a_session, grpo_clock, grpo_tags
@@ -24,24 +23,6 @@ def held(*batches: Any) -> tuple[Session, FakeReader, RunView]:
     session.drain()
     session.run_list.hold()
     return session, reader, session.runs()[0]
-
-
-def test_what_is_shown_stays_and_catches_up() -> None:
-    session, reader, run = held(rows(1, 60))
-    report, version, series = run.report, run.version, run.series("actor/entropy")
-    files = run.data.files.sources
-    reader.feed(rows(61, 60, collapse=61))
-    session.drain()
-    assert (run.report, run.version) == (report, version)
-    assert run.series("actor/entropy") is series
-    assert run.series("actor/lr").count == 60, "also what nobody has read before"
-    assert run.data.last_step == 60
-    assert run.data.files.sources == files
-    session.run_list.release()
-    assert session.runs() == [run]
-    assert run.series("actor/entropy").count == 120
-    assert run.report is not None
-    assert run.report.level is Level.BAD
 
 
 def test_a_run_that_is_new_waits() -> None:

@@ -68,35 +68,6 @@ def test_bit_by_bit_the_verdict_is_the_same(session: Session) -> None:
     assert other.report == at_once
 
 
-def test_the_rest_is_as_long_as_all_slices_together(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rltui.session.judging._REST", 1.0)
-    session.reference.choose(session.runs()[0])
-    slices = pulls(session)
-    assert slices > 3
-    rest = session.judge._not_before - session.clock.monotonic()
-    assert 0.02 * slices < rest < 2.0, "a slice takes 0.03 s at least"
-
-
-def test_polls_with_nothing_to_judge_do_not_lengthen_the_rest(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rltui.session.judging._REST", 1.0)
-
-    def rest() -> float:
-        session.clock.advance(10.0)
-        session.judge.mark(session.views)
-        pulls(session)
-        return session.judge._not_before - session.clock.monotonic()
-
-    busy = rest()
-    session.clock.advance(10.0)
-    for _ in range(50):
-        session.judge.judge(pace=True)
-    assert rest() == pytest.approx(busy)
-
-
 def test_no_rule_waits_after_the_last_row(tmp_path: Path) -> None:
     def write(rows: int) -> None:
         values = [0.1 + 0.001 * (n % 7) for n in range(rows)]

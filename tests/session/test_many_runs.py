@@ -59,35 +59,6 @@ def test_ticks_cost_the_same_for_few_and_many_runs() -> None:
     )
 
 
-def test_runs_stay_sorted_when_some_are_added() -> None:
-    reader = FakeReader(grpo_batch(5, run="b"), grpo_batch(5, run="d"))
-    session = a_session(reader=reader)
-    session.drain()
-    assert [r.name for r in session.runs()] == ["b", "d"]
-    session.runs().clear()
-    session.run_list.hold()
-    reader.feed(grpo_batch(5, run="a"))
-    session.drain()
-    assert [r.name for r in session.runs()] == ["b", "d"]
-    assert [r.name for r in session.run_list.in_order(now=True)] == ["a", "b", "d"]
-    assert all(
-        a is not b
-        for a, b in zip(session.runs(), session.run_list.in_order(now=True)[1:], strict=True)
-    )
-    session.run_list.release()
-    assert [r.name for r in session.runs()] == ["a", "b", "d"]
-    assert session.runs() == session.run_list.in_order(now=True)
-
-
-def test_runs_that_go_on_elsewhere_during_a_hold_are_those_of_now() -> None:
-    session = waiting_runs(3)
-    before = session.run_list.in_order(now=True)
-    session.run_list.hold()
-    assert all(a is not b for a, b in zip(before, session.run_list.in_order(now=True), strict=True))
-    session.run_list.release()
-    assert session.run_list.in_order(now=True) == before
-
-
 def test_ages_of_old_runs_are_updated_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [grpo_batch(30, run=f"old-{n}", collapse=None) for n in range(9)]
     day = 86_400.0
@@ -105,17 +76,3 @@ def test_ages_of_old_runs_are_updated_once_a_minute(monkeypatch: pytest.MonkeyPa
     assert session.refresh_progress()
     assert [r.progress and r.progress.age_s for r in session.runs()[:1]] == [4 * day]
     assert len(looks) == 14
-
-
-def test_a_run_that_goes_on_ages_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = ManualClock(START + 3 * 86_400.0)
-    reader = FakeReader(grpo_batch(30, collapse=None))
-    session = a_session(reader=reader, clock=clock)
-    session.drain()
-    session.refresh_progress()
-    reader.feed(grpo_batch(5, first=round((clock.now() - START) / 20) - 5, collapse=None))
-    session.drain()
-    looks = counted(monkeypatch, "aged")
-    clock.advance(10.0)
-    assert session.refresh_progress()
-    assert len(looks) == 1

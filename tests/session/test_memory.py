@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from rltui.config import Config, WatchConfig
 from rltui.core.batch import Batch, RunKey, SourceInfo
-from rltui.core.errors import SourceError, UnreachableError, VanishedError
+from rltui.core.errors import UnreachableError
 from rltui.core.level import RunState
 from rltui.session import Session
 from rltui.sources.follow.queued import Arriving
@@ -245,27 +244,3 @@ def test_a_run_goes_once_its_host_has_said_that_it_keeps_it() -> None:
     answers["a"] = False
     session.drain()
     assert [v.name for v in session.runs() if v.data.unloaded] == ["c"]
-
-
-@pytest.mark.parametrize("error", [VanishedError("gone"), UnreachableError("no route")])
-def test_news_of_no_rows_cost_no_summary_while_a_run_cannot_be_read_again(
-    error: SourceError,
-) -> None:
-    session, reader, _ = live("a", "b", "c")
-    gone = next(v for v in session.runs() if v.data.unloaded)
-    come = [False]
-
-    def batches() -> Iterator[Batch]:
-        yield from ()
-        raise error
-
-    session.reader.read_again = lambda *_: Arriving(batches(), lambda: come[0])
-    assert gone.series("x/7").count == 0
-    reader.feed(replace(grown(gone.name, ROWS, 1), items=(), gone=True))
-    session.drain()
-    come[0] = True
-    session.drain()
-    assert gone.data.unloaded
-    assert gone.data.count("x/7") == ROWS
-    assert gone.data.files.all_gone
-    assert not session.unsettled

@@ -1,4 +1,6 @@
-"""One name of a run everywhere."""
+"""One name of a run, one title of a metric everywhere."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
@@ -6,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rltui.catalogue.guess import distinct_titles
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.session.naming import Naming, called, logdir_labels
+from tests.builders import a_batch
+from tests.fakes import a_session
 
 
 def names_of(*keys: str | tuple[int, str], labels: tuple[str, ...] = ("logs", "more")) -> list[str]:
@@ -88,21 +93,6 @@ def test_no_two_runs_have_one_name_and_each_name_chooses_its_run(
 
 
 @pytest.mark.parametrize(
-    ("keys", "names"),
-    [
-        ([(0, "."), (0, "foo")], ["foo", "foo/foo"]),
-        ([(0, "logs"), (0, "foo/logs")], ["foo/logs", "foo/foo/logs"]),
-        ([(1, "B/logs"), (2, "logs")], ["A/B/logs", "B/logs"]),
-    ],
-    ids=["logdir and run", "generic name", "two logdirs"],
-)
-def test_names_that_would_be_one_begin_with_the_logdir(
-    keys: list[tuple[int, str]], names: list[str]
-) -> None:
-    assert names_of(*keys, labels=("foo", "A", "B")) == names
-
-
-@pytest.mark.parametrize(
     ("addresses", "labels"),
     [
         (["n1:/data/runs", "n2:/data/runs"], ("n1:runs", "n2:runs")),
@@ -130,13 +120,52 @@ def test_a_choice_that_matches_nothing_names_what_there_is() -> None:
     assert naming.missed == ""
 
 
-def test_without_a_choice_nothing_is_missed() -> None:
-    naming = Naming(("logs",))
-    naming.choose([RunKey(0, "a")])
-    assert naming.missed == ""
-
-
 def test_names_in_the_message_are_cleaned() -> None:
     naming = Naming(("logs",), "\x1b[31m")
     naming.choose([RunKey(0, "a")])
     assert naming.missed.isprintable()
+
+
+def titles(*tags: str) -> list[str]:
+    (run,) = a_session(a_batch({t: [1.0, 2.0, 3.0] for t in tags})).runs()
+    return [run.infos[t].title for t in tags]
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (["rollout/ep_rew_mean", "rollout/ep_len_mean", "monitor/l"], "episode length, monitor"),
+        (["actor/ppo_kl", "timing_s/step", "perf/time_per_step"], "step time, perf"),
+    ],
+)
+def test_a_second_tag_of_a_metric_says_where_it_is_from(tags: list[str], expected: str) -> None:
+    found = titles(*tags)
+    assert found[-1] == expected
+    assert len(set(found)) == len(found)
+
+
+def test_a_known_metric_keeps_its_title_beside_an_unknown_tag() -> None:
+    found = titles("objective/kl", "ppo/mean_scores", "env/reward_mean", "reward")
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("title", "tags", "expected"),
+    [
+        ("return", ["a/return"], ["return"]),
+        ("acc best, std", ["v/best@2/std", "v/best@4/std"], ["acc best@2, std", "acc best@4, std"]),
+        ("acc maj.", ["v/maj@2/mean", "v/maj@8/mean"], ["acc maj@2", "acc maj@8"]),
+        ("return", ["train/return", "charts/ep/ret"], ["return", "return, charts"]),
+        ("x", ["a", "a/b", "a/c"], ["x", "x, a/b", "x, a/c"]),
+        ("x", ["a_b", "a|b"], ["x", "x, a|b"]),
+    ],
+)
+def test_the_part_that_differs(title: str, tags: list[str], expected: list[str]) -> None:
+    assert distinct_titles(title, tags) == expected
+
+
+def test_the_time_of_the_reward_is_not_called_like_the_reward() -> None:
+    assert titles("timing_s/reward", "critic/rewards/mean") == [
+        "reward computation",
+        "reward, shaped",
+    ]

@@ -9,15 +9,14 @@ import pytest
 
 from rltui.catalogue import load_catalogue
 from rltui.config import Config, MetricOverride
-from rltui.core.batch import Batch, LogTail, Note
+from rltui.core.batch import Batch, LogTail
 from rltui.core.errors import UsageError
-from rltui.core.level import Level, RunState
+from rltui.core.level import RunState
 from rltui.session import Progress, RunView, Session
 from rltui.session.progress import aged
-from rltui.session.session import Choice
 from rltui.sources.follow.queued import ReaderState
 from rltui.sources.follow.reader import Reader
-from tests.builders import LOGDIR, START, Tags, a_batch, a_block, a_source
+from tests.builders import START, Tags, a_batch, a_block, a_source
 from tests.clock import ManualClock
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 from tests.formats.encode import event, header, simple, text
@@ -79,14 +78,6 @@ def test_a_run_is_live_or_stalled_by_its_own_pace(
     assert progress_of(rows(20, every=every), at=19 * every + silent).state is state
 
 
-def test_the_usual_interval_is_the_median() -> None:
-    block = a_block({"x": [1.0] * 5}, walls=[START + t for t in (0, 100, 200, 300, 2000)])
-    progress = progress_of(a_batch(block, source=a_source("e", modified=START + 2000)), at=2400)
-    assert progress.interval_s == 100
-    assert progress.state is RunState.LIVE
-    assert progress.age_s == 360.0  # shown in whole minutes
-
-
 def test_a_run_that_reached_its_total_is_finished_at_any_age() -> None:
     batch = rows(20, hparams={"max_steps": 20})
     for at in (190.0, 400.0, 50 * HOUR):
@@ -105,17 +96,6 @@ def test_the_closing_row_of_a_trainer_finishes_a_run() -> None:
 def test_a_clock_that_lies_behind_the_log_gives_age_zero() -> None:
     progress = progress_of(rows(20), at=-5000)
     assert (progress.age_s, progress.state) == (0.0, RunState.LIVE)
-
-
-def test_a_run_that_was_seen_live_is_stalled_for_a_day() -> None:
-    clock = ManualClock(START + 190)
-    session = a_session(rows(20), clock=clock)
-    (run,) = session.runs()
-    for seconds in (2 * HOUR, 20 * HOUR):
-        clock.advance(seconds)
-        session.refresh_progress()
-        assert run.progress is not None
-        assert run.progress.state is RunState.STALLED
 
 
 def test_a_run_out_of_reach_is_not_stalled_but_as_it_was() -> None:
@@ -152,20 +132,6 @@ def test_since_when_a_run_is_out_of_reach() -> None:
     reader.out_of_reach = ()
     assert session.refresh_progress()
     assert (run.progress.lost_at, run.verdict.state_word) == (None, "stalled")
-
-
-def test_a_note_on_a_run_out_of_reach_does_not_age_it() -> None:
-    clock, reader = ManualClock(START + 190), FakeReader()
-    session = a_session(rows(20), clock=clock, reader=reader)
-    (run,) = session.runs()
-    reader.out_of_reach = session.logdirs
-    session.refresh_progress()
-    before = run.progress
-    clock.advance(2 * HOUR)
-    reader.feed(replace(rows(20), items=(), notes=(Note(LOGDIR, None, Level.WATCH, "lost"),)))
-    session.drain()
-    assert run.data.files.notes
-    assert run.progress == before
 
 
 @pytest.mark.parametrize(("rest", "word"), [({}, "unreachable"), ({"total": 20}, "finished")])
@@ -266,24 +232,6 @@ def test_totals_from_the_markdown_table_of_cleanrl(tmp_path: Path) -> None:
 # -- reading -------------------------------------------------------------------------------
 
 
-def test_no_verdict_before_a_run_is_read_to_its_end() -> None:
-    reader = FakeReader()
-    session = a_session(reader=reader, clock=grpo_clock())
-    reader.share = (50, 100)
-    reader.feed(grpo_batch(60, more=True))
-    session.drain()
-    run = session.runs()[0]
-    assert (run.report, run.verdict.level, session.reading()) == (None, Level.UNKNOWN, 0.5)
-    assert run.verdict.judgement("actor/entropy").level is Level.UNKNOWN
-    assert run.progress is not None
-    assert run.infos
-    reader.feed(grpo_batch(60, first=61, collapse=30))
-    session.drain()
-    assert run.report is not None
-    assert run.verdict.level is Level.BAD
-    assert session.reading() is None
-
-
 def test_a_drain_ends_when_its_time_is_over() -> None:
     class Racing(ManualClock):
         def monotonic(self) -> float:
@@ -299,11 +247,6 @@ def test_a_drain_ends_when_its_time_is_over() -> None:
     while session.busy:
         session.drain(0.05)
     assert not reader.queue
-
-
-def test_a_run_without_a_point_is_there_and_not_judged() -> None:
-    run = view_of(a_batch())
-    assert (run.verdict.level, run.infos, run.headline()) == (Level.UNKNOWN, {}, None)
 
 
 # -- what the user says --------------------------------------------------------------------
@@ -337,13 +280,6 @@ def test_the_override_of_a_tag_beats_that_of_its_metric() -> None:
 def test_an_unknown_category_in_an_override_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown category 'nope'"):
         overridden(entropy=MetricOverride(category="nope"))
-
-
-def test_framework_and_algorithm_of_the_command_line_win() -> None:
-    session = a_session(grpo_batch(60), choice=Choice(framework="generic", algorithm="PPO"))
-    known = session.runs()[0].recognition
-    assert known is not None
-    assert (known.framework, known.algorithm) == ("generic", "PPO")
 
 
 def test_the_fake_reader_has_the_face_of_the_real_one() -> None:
@@ -388,15 +324,6 @@ def test_an_age_is_shown_in_coarse_steps(age: float, shown: float) -> None:
     known = progress_of(rows(5), at=0.0)._replace(written_at=START, done=True)
     assert aged(known, START + age).age_s == shown
     assert known.limits.ended_after_s == DAY
-
-
-def test_a_coarse_age_does_not_hide_that_a_run_has_ended() -> None:
-    known = progress_of(rows(5), at=0.0)._replace(written_at=START)
-    limits = known.limits._replace(ended_after_s=1.5 * DAY)
-    known = known._replace(limits=limits)
-    assert aged(known, START + 1.4 * DAY).age_s == DAY
-    assert aged(known, START + 1.6 * DAY).age_s == 1.5 * DAY
-    assert aged(known, START + 2.1 * DAY).age_s == 2 * DAY
 
 
 def test_output_between_two_rows_is_a_sign_of_life() -> None:

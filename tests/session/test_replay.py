@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rltui.config import Config, RulesConfig
 from rltui.core.batch import Restart
-from rltui.core.level import Level, RunState
-from rltui.core.yaml_document import parse_document
+from rltui.core.level import RunState
 from rltui.session import RunView, Session
-from tests.builders import a_batch, a_block, a_source, steps
-from tests.clock import ManualClock
-from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.builders import a_batch, steps
+from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 
 
 def state(run: RunView) -> dict[str, Any]:
@@ -51,63 +46,12 @@ def test_it_is_what_a_session_says_that_has_read_no_more(step: int) -> None:
     assert found == state(then)
 
 
-def test_the_steps_to_go_to_are_sorted_from_tags_of_different_steps() -> None:
-    often, rarely = steps(1, {"loss": [1.0] * 9}), a_block({"eval": [1.0] * 3}, steps=[4, 10, 10])
-    session, run = replayed(a_batch(often, rarely))
-    session.replay.goto(run, 5)
-    assert session.replay.steps.tolist() == list(range(1, 11))
-
-
-def test_the_findings_of_later_are_unknown() -> None:
-    session, run = replayed(grpo_batch(60))
-    assert run.verdict.level is Level.BAD
-    at(session, run, 35)
-    assert run.verdict.level is Level.OK
-    assert run.as_of == 35
-
-
 def test_it_lives_then() -> None:
     session, run = replayed(grpo_batch(60), clock=grpo_clock(60, 100 * 3600.0))
     assert run.progress is not None
     assert run.progress.state is not RunState.LIVE
     at(session, run, 30)
     assert run.progress.state is RunState.LIVE
-
-
-def test_it_may_be_silent_for_as_long_as_the_user_says() -> None:
-    node = parse_document("{least_s: 900}", Path("config.yaml"))
-    config = replace(Config(), rules=RulesConfig(override={"stalled": node}))
-    session = a_session(grpo_batch(60), clock=grpo_clock(), config=config)
-    (run,) = session.runs()
-    at(session, run, 30)
-    assert run.progress is not None
-    assert run.progress.limits.least_s == 900
-    assert run.progress.quiet_s >= 900
-
-
-def test_a_tag_that_came_later_is_not_there_yet() -> None:
-    late = a_batch(steps(61, {**grpo_tags(10, 61), "val/acc": [0.5] * 10}))
-    session, run = replayed(a_batch(steps(1, grpo_tags(60))), late)
-    at(session, run, 60)
-    assert "val/acc" not in run.infos
-    at(session, run, 61)
-    assert run.shown("val/acc").count == 1
-
-
-def test_now_is_as_it_was_left_and_knows_what_came_meanwhile() -> None:
-    reader = FakeReader()
-    session = a_session(a_batch(steps(1, grpo_tags(60))), reader=reader, clock=ManualClock())
-    (run,) = session.runs()
-    before = state(run)
-    at(session, run, 20)
-    reader.feed(a_batch(steps(61, grpo_tags(60, 61, 61)), source=a_source(offset=2000, size=2000)))
-    session.drain()
-    assert run.shown("actor/entropy").count == 20
-    session.replay.end()
-    assert run.as_of is None
-    assert run.shown("actor/entropy").count == 120
-    assert run.verdict.level is Level.BAD
-    assert before["level"] is Level.OK
 
 
 def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:
@@ -121,30 +65,6 @@ def test_after_a_restart_it_is_the_last_time_at_that_step() -> None:
     session.replay.goto(run, 30)
     assert run.series("loss").old_points[0].tolist() == []
     assert run.data.extent.restarts == ()
-
-
-def test_the_points_are_not_copied() -> None:
-    session, run = replayed(grpo_batch(60))
-    whole = run.series("actor/entropy").values
-    session.replay.goto(run, 30)
-    part = run.series("actor/entropy").values
-    assert part.size == 30
-    assert part.base is (whole if whole.base is None else whole.base)
-
-
-def test_it_moves_by_logged_steps_and_stops_at_the_ends() -> None:
-    rows = [s * 100 for s in range(1, 6)]
-    session, run = replayed(*(a_batch(steps(s, {"loss": [1.0]})) for s in rows))
-    session.replay.goto(run, 250)
-    assert session.replay.step == 200
-    assert session.replay.move(2)
-    assert session.replay.step == 400
-    assert session.replay.move(9)
-    assert session.replay.step == 500
-    assert not session.replay.move(1)
-    session.replay.goto(run, -3)
-    assert session.replay.step == 100
-    assert not session.replay.move(-1)
 
 
 def test_a_run_without_steps_cannot_be_replayed() -> None:

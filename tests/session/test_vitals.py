@@ -16,12 +16,15 @@ from rltui.config.records import RulesConfig
 from rltui.core.batch import Batch
 from rltui.core.level import Level, RunState
 from rltui.facts.sentences import summary
+from rltui.health.model import Report
+from rltui.health.stalled import stall_rule
 from rltui.session import RunView, Session
 from rltui.session.event import EventKind, Watcher
+from rltui.session.judging import with_stall
 from rltui.sources.discovery.processes import Hold
-from tests.builders import START, a_source
+from tests.builders import START, a_batch, a_source, steps
 from tests.clock import ManualClock
-from tests.fakes import FakeReader, a_session
+from tests.fakes import FakeReader, a_session, grpo_tags
 from tests.session.test_progress import rows
 
 HELD, GONE, CLOSED, UNKNOWN = Hold(True, True), Hold(False, True), Hold(False, False), None
@@ -348,3 +351,40 @@ def test_a_trial_that_was_restored_goes_on(tmp_path: Path) -> None:
     written = (trial / "result.json").stat().st_mtime
     os.utime(trial.parent / "experiment_state-2026.json", (written - 600, written - 600))
     assert total_of(tmp_path) == [(None, RunState.LIVE)]
+
+
+def a_run() -> RunView:
+    tags = grpo_tags(120, collapse=61)
+    (run,) = a_session(a_batch(steps(1, tags))).runs()
+    return run
+
+
+def stalled(run: RunView, report: Report) -> Report:
+    assert run.progress is not None
+    return with_stall(report, run.progress._replace(state=RunState.STALLED), stall_rule())
+
+
+def going_on(run: RunView, report: Report) -> Report:
+    assert run.progress is not None
+    return with_stall(report, run.progress._replace(state=RunState.LIVE), stall_rule())
+
+
+def test_all_findings_stay_once_and_in_their_order() -> None:
+    """Also with a cause at watch in front of a bad effect."""
+    run = a_run()
+    assert run.report is not None
+    first, *rest = run.report.firing()
+    report = replace(run.report, findings=(first._replace(level=Level.WATCH), first, *rest))
+    found = stalled(run, report).findings
+    assert [f for f in found if f.rule != "stalled"] == list(report.findings)
+    assert found[len(report.firing())].rule == "stalled"
+    assert going_on(run, stalled(run, report)) == report
+
+
+def test_a_run_that_no_rule_judged_is_not_ok_after_a_stall() -> None:
+    run = a_run()
+    assert run.report is not None
+    none = Level.UNKNOWN
+    unjudged = replace(run.report, findings=(), judged=(), level=none, calm=none)
+    assert stalled(run, unjudged).level is Level.WATCH
+    assert going_on(run, stalled(run, unjudged)).level is Level.UNKNOWN

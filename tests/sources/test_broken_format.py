@@ -16,6 +16,7 @@ from rltui.formats import FORMATS, Decoded, Decoder, Options, RowSearch, Sampler
 from rltui.formats.base import Format
 from rltui.formats.jsonl import JsonLines
 from rltui.sources import Reader
+from rltui.sources.options import ReaderOptions
 
 ROWS = '{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.25}\n'
 GIVEN_UP = "cannot be read further: KeyError"
@@ -132,7 +133,7 @@ def test_a_format_that_fails_on_a_pipe(where: str) -> None:
     out, into = os.pipe()
     os.write(into, b"BROKEN\n" + ROWS.encode())
     os.close(into)
-    reader = Reader([PIPE], formats=(_Broken(where),), pipe=out)
+    reader = Reader([PIPE], ReaderOptions(pipe=out), formats=(_Broken(where),))
     (note,) = [n for b in reader.read_all() for n in b.notes]
     os.close(out)
     assert note == Note(PIPE, 0, Level.WATCH, GIVEN_UP)

@@ -31,6 +31,7 @@ from rltui.core.batch import Batch
 from rltui.core.errors import SourceError
 from rltui.files import tail
 from rltui.sources import Reader
+from rltui.sources.options import ReaderOptions
 from rltui.store.run import RunData
 from rltui.trackers import TRACKERS
 from tests.clock import ManualClock
@@ -67,7 +68,8 @@ class Monitor:
         self.live = live
         self.store = store.Store()
         self._queue = Collected()
-        self._reader = self._watched(Reader([logdir], clock=clock, budget_bytes=budget))
+        reader = Reader([logdir], ReaderOptions(clock), budget_bytes=budget)
+        self._reader = self._watched(reader)
 
     def _watched(self, reader: Reader) -> Reader:
         """A reader whose batches get into the queue; it has searched if it is to read live."""

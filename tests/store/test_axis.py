@@ -80,13 +80,6 @@ def test_the_precision_of_the_coarser_log_decides(digits: int) -> None:
     assert only(store).series("approxkl").steps.tolist() == FRAMES
 
 
-def test_steps_that_are_no_multiple_of_the_row() -> None:
-    odd = np.cumsum(RNG.integers(100, 900, 60)).tolist()
-    run = only(store_of(a_batch(table(steps=odd), source=CSV), a_batch(events(), source=TB)))
-    assert run.series("approxkl").steps.tolist() == odd
-    assert run.series("total_timesteps").steps.tolist() == list(range(1, 61))
-
-
 def test_constant_values_prove_nothing() -> None:
     flat = [a_block({"flat": FLAT}, steps=FRAMES), a_block({"flat": FLAT})]
     run = only(store_of(a_batch(flat[0], source=CSV), a_batch(flat[1], source=TB)))

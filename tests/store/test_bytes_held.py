@@ -21,12 +21,6 @@ def write(run: RunData, file: int, first: int, rows: int = ROWS) -> None:
         assert {run.series(tag).last for tag in run.tags} == {(step, START + step, step / 7)}
 
 
-def test_a_point_of_a_live_run_is_held_once() -> None:
-    run = a_run()
-    write(run, 0, 1)
-    assert run.table.nbytes < ROOM * POINT * ROWS * len(TAGS)
-
-
 def test_a_superseded_point_costs_no_more_than_another() -> None:
     run = a_run()
     for file in range(3):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from rltui.core.batch import Batch, Restart, RunKey
 from rltui.core.block import Block
-from rltui.store import RunData, Series, Store
+from rltui.store import RunData, Series, Store, branch
 from rltui.store.series import Derived
-from tests.builders import LOGDIR, a_batch, a_block, a_run, a_source, steps
+from tests.builders import LOGDIR, a_batch, a_block, a_run, a_source
 
 TAGS = ("a", "b")
 #: File -> (format, precision rank, order).
@@ -21,6 +21,13 @@ FILES = {
     "metrics.jsonl": ("jsonl", 3, 0),
     "stdout.log": ("console", 1, 0),
 }
+
+
+@pytest.fixture(autouse=True)
+def _few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks become one that grows from the third row on."""
+    monkeypatch.setattr(branch, "_GROWING_ROWS", 3)
+
 
 values = st.one_of(st.integers(0, 3).map(float), st.sampled_from([float("nan"), float("inf")]))
 
@@ -95,7 +102,7 @@ def fresh(given_batches: list[Batch], tag: str) -> Series:
     return run.series(tag)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(batches(), st.booleans()), min_size=1, max_size=14))
 def test_an_unchanged_epoch_means_that_points_were_only_appended(
     content: list[tuple[Batch, bool]],
@@ -137,25 +144,6 @@ def test_epochs_hold_when_files_change_their_run(content: list[tuple[str, Block]
                 seen[(key, tag)].append(series)
 
 
-def live(run: RunData, first: int, rows: int) -> list[Series]:
-    """The series of ``a`` after each of some rows that come one by one."""
-    out = []
-    for step in range(first, first + rows):
-        run.apply(a_batch(steps(step, {"a": [step], "b": [step]})))
-        out.append(run.series("a"))
-    return out
-
-
-def test_a_late_value_of_a_known_step_changes_the_epoch_of_what_is_derived() -> None:
-    run = a_run({"a": [1, 2], "b": [1, 2]})
-    run.table.derive(Derived("difference", "a", "b"))
-    before = run.series("a - b")
-    run.apply(a_batch(a_block({"a": [9]}, steps=[2])))
-    after = run.series("a - b")
-    assert after.epoch != before.epoch
-    assert after.values.tolist() == [0.0, 7.0]
-
-
 def test_unloaded_points_have_no_history() -> None:
     run = a_run({"a": [1, 2], "b": [1, 2]})
     kept = run.series("a")
@@ -167,32 +155,3 @@ def test_unloaded_points_have_no_history() -> None:
         pass
     assert run.series("b").count == 2
     assert run.series("a").epoch != kept.epoch
-
-
-@pytest.mark.parametrize("stored", [1_000, 100_000])
-def test_a_row_reads_no_point_that_is_known(stored: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = a_run({"a": range(stored), "b": range(stored)})
-    live(run, stored + 1, 3)
-    touched = []
-    original = Series.extended
-
-    def extended(self: Series, points: tuple[np.ndarray, ...]) -> Series:
-        touched.append(len(points[0]) - self.count)
-        return original(self, points)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Series, "extended", extended)
-    before = run.series("a")
-    after = live(run, stored + 4, 10)
-    assert touched == [1] * 10
-    shared = {s.steps.base is before.steps.base for s in after}
-    assert True in shared  # most rows go into spare room, no array is copied for them
-
-
-def test_rows_behind_a_declared_restart_of_another_file_stay_superseded() -> None:
-    run = a_run({"a": [1, 2, 3]})
-    run.apply(a_batch(Restart(3), steps(3, {"b": [30]}), source="events.1", order=1))
-    before = run.series("a")
-    run.apply(a_batch(steps(4, {"a": [4]})))
-    after = run.series("a")
-    assert (after.values.tolist(), after.old_points[2].tolist()) == ([1.0, 2.0], [3.0, 4.0])
-    assert after.epoch != before.epoch

@@ -10,7 +10,7 @@ import pytest
 from rltui.core.batch import Restart, RunKey
 from rltui.core.block import Block
 from rltui.store import RunData
-from tests.builders import LOGDIR, START, a_batch, a_block, a_source
+from tests.builders import LOGDIR, START, a_batch, a_block
 
 ITERATIONS = ("Loss/surrogate", "Loss/value_function", "Policy/mean_std", "Train/mean_reward")
 SECONDS = ("Train/mean_reward/time",)
@@ -73,17 +73,6 @@ def test_a_resume_continues_both_axes() -> None:
     assert run.series(SECONDS[0]).restarts.tolist() == [50]
 
 
-def test_files_that_leave_take_their_axis_along() -> None:
-    run, other = RunData(RunKey(0, "."), LOGDIR), RunData(RunKey(0, "b"), LOGDIR)
-    source = a_source("events.1", 1)
-    run.apply(a_batch(by_iteration()))
-    run.apply(a_batch(by_second(), source=source))
-    assert run.off_axis
-    run.move(source.path, other)
-    assert (run.off_axis, other.off_axis) == (frozenset(), frozenset())
-    assert (run.last_step, other.last_step) == (39, 98)
-
-
 # --- what is on the axis of the run, however much it differs
 
 
@@ -100,11 +89,6 @@ def test_a_tag_that_ended_early_or_is_logged_rarely(seconds: float | None) -> No
     early = rows(["warmup/loss"], lambda n: n, range(60), seconds)
     rare = rows(["eval/a", "eval/b"], lambda n: n, range(0, 300, 50), seconds)
     assert one_axis(many, early, rare).last_step == 399
-
-
-def test_an_evaluation_that_lags_behind() -> None:
-    late = rows(["eval/score"], lambda n: round(0.8 * n), range(50, 400, 10))
-    assert one_axis(by_iteration(last=400), late).last_step == 399
 
 
 def test_a_log_that_was_converted_tag_by_tag() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,21 +68,6 @@ def test_gaps_are_filled() -> None:
     assert series.values[55] == round(LOSS[55], 3)
 
 
-def test_what_was_erased_by_a_restart_is_given_by_the_console() -> None:
-    exact = batch("jsonl", rows(LOSS[40:], 41))
-    series = only(store_of(exact, batch("console", rows(rounded(LOSS[:40]))))).series("loss")
-    assert series.count == 60
-
-
-def test_times_come_from_the_source_that_has_them() -> None:
-    exact = batch("jsonl", rows(LOSS, walls=False))
-    run = only(store_of(exact, batch("tfevents", rows(LOSS[:50]))))
-    series = run.series("loss")
-    assert np.isfinite(series.wall_times[:50]).all()
-    assert np.isnan(series.wall_times[50:]).all()
-    assert series.values.tolist() == LOSS
-
-
 def test_a_source_with_another_x_axis_adds_nothing() -> None:
     exact = batch("jsonl", rows(LOSS))
     other = batch("console", rows(rounded(LOSS), 30))
@@ -133,15 +117,6 @@ def test_of_two_files_of_one_format_the_one_with_steps_counts() -> None:
     store = store_of(near_a_row(LOSS), true)
     assert only(store).series("loss").steps.tolist() == list(range(0, 600, 10))
     assert only(store).series("loss").count == 60
-
-
-def test_a_tag_that_turns_out_to_be_guessed_makes_room() -> None:
-    exact = batch("jsonl", rows(LOSS[:3]))
-    store = store_of(exact, batch("console", rows(LOSS[3:], 4)))
-    assert only(store).series("loss").count == 60
-    more = batch("console", rows([1.0], 61, tag="lr"), guessed=frozenset({"loss"}))
-    store.apply(more)
-    assert only(store).series("loss").count == 3
 
 
 def test_each_tag_says_where_it_comes_from() -> None:
@@ -210,13 +185,3 @@ def test_a_file_that_was_rewritten_with_the_same_rows_is_no_restart() -> None:
     series = only(store).series("loss")
     assert series.values.tolist() == LOSS
     assert (series.old_count, only(store).extent.restarts) == (0, ())
-
-
-def test_the_newest_of_several_documents_counts() -> None:
-    given = {"replaced": True, "document": True}
-    early = batch("jsonl", rows(LOSS[:30]), name="checkpoint-30", **given)
-    late = batch("jsonl", rows(LOSS), name="checkpoint-60", order=1, **given)
-    run = only(store_of(early, late))
-    assert run.series("loss").count == 60
-    assert run.extent.restarts == ()
-    assert Path("/logs/checkpoint-30") in run.files.sources

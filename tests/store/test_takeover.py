@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import Restart, RunKey
 from rltui.core.block import Block
 from rltui.store import RunData
-from tests.builders import LOGDIR, a_batch, a_block, a_run, steps
+from tests.builders import LOGDIR, a_batch, a_block
 
 EPISODE, STEP = "Episodic Reward/episode", "Average Reward/(t)"
 
@@ -48,13 +48,6 @@ def test_a_declared_restart_counts_on_its_own_axis() -> None:
     assert run.series(STEP).old_points[0].tolist() == [980_000, 990_000, 1_000_000]
     assert run.series(EPISODE).old_points[0].tolist() == [490, 495, 500]
     assert (run.extent.restarts, run.last_step) == ((490,), 1_200_000)
-
-
-def test_a_declared_restart_supersedes_what_a_tag_has_not_logged_again() -> None:
-    run = a_run({"loss": range(1, 11), "eval": range(1, 11)})
-    run.apply(a_batch(Restart(5), a_block({"loss": [0] * 6}, first=5), order=1, source="second"))
-    run.apply(a_batch(steps(7, {"eval": [70]}), order=1, source="second"))
-    assert run.series("eval").steps.tolist() == [1, 2, 3, 4, 7]
 
 
 # --- against a model

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.trackers import TRACKERS, Follower, Tracker
 from tests.clock import ManualClock
@@ -69,16 +68,6 @@ def test_values_come_in_order_with_step_and_time(writer: Writer) -> None:
     walls = [w for _, w, _ in found["a"]]
     assert [w - walls[0] for w in walls] == [0, -2, -2, 4]
     assert abs(walls[0] - START) < 86400 * 10
-
-
-def test_values_of_one_step_share_a_block(writer: Writer) -> None:
-    writer.log("r", rows(1, 50))
-    _, follower = opened(writer)
-    (block,) = [b for p in read_all(follower) for b in p.decoded.items]
-    assert isinstance(block, Block)
-    assert set(block.tags) == {"train/loss", "reward"}
-    assert block.values.shape == (50, 2)
-    assert block.absent is None
 
 
 def test_appended_rows_come_once(writer: Writer) -> None:

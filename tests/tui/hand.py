@@ -104,7 +104,7 @@ class Hand(Screen):
         """What the cursor can reach."""
         screen = self.app.screen
         assert isinstance(screen, ListScreen), screen
-        return screen.items.ids
+        return list(screen.items._places)
 
     @property
     def cursor(self) -> Any:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from textual.drivers.headless_driver import HeadlessDriver
-from textual.widget import Widget
 
 from rltui.config import HooksConfig
 from rltui.core.text import cell_width
@@ -43,18 +42,11 @@ async def test_quitting(key: str, rich: tuple[Any, ...]) -> None:
     assert not hand.reader.running
 
 
-@pytest.mark.parametrize("first", ["slash", "colon", "question_mark", "ctrl+p"])
+@pytest.mark.parametrize("first", ["colon", "ctrl+p"])
 async def test_ctrl_c_quits_from_everywhere(first: str, rich: tuple[Any, ...]) -> None:
     async with open_app(*rich) as hand:
         await hand.press(first, "ctrl+c")
     assert hand.app.return_code == 0
-
-
-async def test_escape_never_quits(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        await hand.press(*["escape"] * 5)
-        assert hand.app.is_running
-        assert hand.run.tab == "overview"
 
 
 async def test_unknown_keys_do_nothing(rich: tuple[Any, ...]) -> None:
@@ -67,13 +59,6 @@ async def test_unknown_keys_do_nothing(rich: tuple[Any, ...]) -> None:
 # -- live ----------------------------------------------------------------------------------
 
 
-async def test_a_new_value_shows_without_a_key(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        assert "step 60" in hand.lines[0]
-        await hand.feed(grpo_batch(1, first=61))
-        assert "step 61" in hand.lines[0]
-
-
 async def test_a_run_that_appears_shows_without_a_key() -> None:
     async with open_app() as hand:
         await hand.feed(grpo_batch(60))
@@ -82,15 +67,6 @@ async def test_a_run_that_appears_shows_without_a_key() -> None:
         assert "2 runs now: r lists them" in hand.notices
         await hand.press("r")
         assert "second" in hand.text
-
-
-async def test_screens_that_are_hidden_catch_up_when_they_are_shown(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        await hand.press("3", "enter")
-        await hand.feed(grpo_batch(1, first=61))
-        assert "step 61" in hand.lines[0]
-        await hand.press("escape")
-        assert "step 61" in hand.lines[0]
 
 
 @pytest.mark.parametrize("over", ["question_mark", "ctrl+p"])
@@ -115,22 +91,6 @@ async def test_a_paused_view_stands_still_and_catches_up(rich: tuple[Any, ...]) 
         assert "paused" not in hand.footer
 
 
-async def test_a_verdict_that_waits_does_not_change_a_paused_view(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        session, view = hand.app.session, hand.run.run
-        await hand.feed(grpo_batch(1, first=61))
-        await hand.press("p")
-        before = view.version
-        session.judge.mark(session.views)
-        hand.clock.advance(60)
-        assert session.unsettled
-        hand.app.pump.pull()
-        assert not session.unsettled
-        assert view.version == before
-        await hand.press("p")
-        assert view.version > before
-
-
 async def test_a_paused_view_still_rings(monkeypatch: pytest.MonkeyPatch) -> None:
     bells: list[None] = []
     monkeypatch.setattr(RltuiApp, "bell", lambda _: bells.append(None))
@@ -147,97 +107,6 @@ async def test_a_paused_view_still_rings(monkeypatch: pytest.MonkeyPatch) -> Non
         await hand.feed()
         assert bells == [None]
         assert "entropy collapse" in hand.text
-
-
-async def test_a_paused_view_loads_points_that_are_not_in_memory(
-    rich: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_app(*rich) as hand:
-        session, pump = hand.app.session, hand.app.pump
-        await hand.press("p")
-        hand.reader.feed(grpo_batch(5, first=61))
-        monkeypatch.setattr(type(session), "unsettled", True)
-        loaded: list[None] = []
-        step = session.memory.step
-        monkeypatch.setattr(session.memory, "step", lambda: loaded.append(None) or step())
-        pump.pull()
-        assert loaded
-        assert "step 60" in hand.lines[0], "nothing new is taken in"
-
-
-async def test_a_paused_view_paints_what_was_loaded_while_logs_are_read(
-    rich: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_app(*rich) as hand:
-        session, pump = hand.app.session, hand.app.pump
-        await hand.press("p")
-        shown: list[bool] = []
-        monkeypatch.setattr(pump, "_show", shown.append)
-        monkeypatch.setattr(session, "reading", lambda: 0.5)
-        pump._rest_s, pump._last_paint = 5.0, session.clock.monotonic()
-        loaded = list(session.views)
-        step = lambda: (loaded.pop() if loaded else None, [])  # noqa: E731
-        monkeypatch.setattr(session.memory, "step", step)
-        with monkeypatch.context() as patched:
-            patched.setattr(type(session), "unsettled", True)
-            pump.pull()
-        assert not loaded
-        assert not shown, "the last paint was just now"
-        hand.clock.advance(6)
-        pump.age()
-        await hand.settle()
-        pump.pull()
-        assert shown
-        assert not any(shown), "no run is new"
-
-
-async def test_the_cursor_stays_on_its_row_when_data_arrives(rich: tuple[Any, ...]) -> None:
-    async with open_app(*rich) as hand:
-        await hand.press("3", "G")
-        row = hand.cursor
-        await hand.feed(grpo_batch(5, first=61))
-        assert hand.cursor == row
-
-
-def refreshed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, tuple[Any, ...]]]:
-    """Every repaint that is asked for from now on: (id of the widget, regions)."""
-    found: list[tuple[str | None, tuple[Any, ...]]] = []
-    original = Widget.refresh
-
-    def refresh(self: Widget, *regions: Any, **options: Any) -> Widget:
-        found.append((self.id, regions))
-        return original(self, *regions, **options)
-
-    monkeypatch.setattr(Widget, "refresh", refresh)
-    return found
-
-
-async def test_nothing_is_painted_when_nothing_changed(
-    rich: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_app(*rich) as hand:
-        asked = refreshed(monkeypatch)
-        await hand.settle()
-        quiet = 0
-        while quiet < 3:  # on a busy machine the screen below is still being painted
-            asked.clear()
-            await hand.settle()
-            quiet = 0 if asked else quiet + 1
-        hand.run.update()
-        hand.app.pump.age()
-        await hand.settle()
-        assert asked == []
-
-
-async def test_a_change_repaints_only_its_cells(
-    rich: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_app(*rich) as hand:
-        asked = refreshed(monkeypatch)
-        hand.clock.advance(7)
-        hand.app.pump.age()
-        assert {name for name, _ in asked} == {"header"}
-        assert all(region.width < 40 for _, regions in asked for region in regions)
 
 
 async def test_a_change_costs_the_terminal_little(

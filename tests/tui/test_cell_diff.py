@@ -26,14 +26,14 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from rltui.tui import cell_diff
-from rltui.tui.cell_diff import CellDiffApp
-from rltui.tui.command_history import CommandSearch
-from rltui.tui.terminal_cells import (
+from rltui.tui.cell_diff import (
     PLAIN,
+    CellDiffApp,
     TerminalCells,
     UnknownContentError,
     split_clusters,
 )
+from rltui.tui.command_history import CommandSearch
 from tests.tui.driving import driving
 
 _LOOKS = (
@@ -344,16 +344,6 @@ def test_what_did_not_change_costs_nothing() -> None:
         app.rows.put(0, [(_TEXTS[0], _LOOKS[0] + Style.from_meta({"row": 2}))])
         await _check(app, pilot)
         assert app.terminal.written == before
-
-    _run(scenario)
-
-
-def test_an_update_of_an_unknown_kind_is_left_to_textual() -> None:
-    async def scenario(app: _Show, pilot: Pilot[None]) -> None:
-        app._display(app.screen, "\x1b[5;5Hunknown")
-        assert "unknown" in app.terminal.text()
-        app.repaint_terminal()
-        await _check(app, pilot)
 
     _run(scenario)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from rltui.core.installation import state_directory
 from rltui.tui.clipboard import load_tmux, terminal_sequence, write_file
 
 TEXT = "grpo\tactor/entropy\t0.1 µ"
@@ -60,10 +59,3 @@ def test_the_file_is_for_the_user_alone(tmp_path: Path) -> None:
 def test_without_a_place_for_it_there_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert write_file(TEXT, {"XDG_STATE_HOME": str(tmp_path / "file")}) is None
-
-
-def test_the_place_follows_the_specification() -> None:
-    assert state_directory({"HOME": "/home/me"}) == Path("/home/me/.local/state/rltui")
-    assert state_directory({"HOME": "/home/me", "XDG_STATE_HOME": "relative"}) == Path(
-        "/home/me/.local/state/rltui"
-    )

@@ -1,12 +1,13 @@
-"""The command line: history and completion."""
+"""The command line: history, completion and search."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from textual.command import CommandList
 
-from rltui.tui.command_history import CommandHistory, Completion, matching
+from rltui.tui.command_history import CommandHistory, CommandSearch, Completion
 from rltui.tui.widgets.status import Prompt
 from tests.fakes import grpo_batch
 from tests.tui.hand import Hand, open_app
@@ -34,16 +35,6 @@ class TestCompletion:
         for wanted in expected:
             text = completion.complete(text, NAMES)
             assert text == wanted
-
-    def test_what_all_share_comes_first(self) -> None:
-        completion = Completion()
-        assert completion.complete("d", ["dark-blue", "dark-red"]) == "dark-"
-        assert completion.complete("dark-", ["dark-blue", "dark-red"]) == "dark-blue"
-        assert completion.complete("dark-blue", ["dark-blue", "dark-red"]) == "dark-red"
-
-    def test_words_come_one_after_the_other(self) -> None:
-        assert matching("ta", NAMES) == ("tab ",)
-        assert matching("tab a", NAMES) == ("tab actor", "tab actions", "tab all")
 
 
 class TestHistory:
@@ -77,11 +68,6 @@ class TestHistory:
     def test_a_broken_file_is_no_trouble(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "history").write_bytes(content)
         assert all(x.isprintable() for x in CommandHistory(tmp_path / "history").entries)
-
-    def test_nor_is_a_place_that_takes_nothing(self, tmp_path: Path) -> None:
-        history = CommandHistory(tmp_path)
-        history.add("now")
-        assert history.entries == ["now"]
 
 
 def typed(hand: Hand) -> str:
@@ -118,3 +104,18 @@ async def test_offers_that_do_not_fit_end_in_an_ellipsis() -> None:
     async with open_app(grpo_batch(20), size=(60, 24)) as hand:
         await hand.press("colon", *"theme ")
         assert hand.footer.rstrip().endswith("…")
+
+
+async def test_a_search_that_ends_after_it_was_closed_does_no_harm() -> None:
+    async with open_app(grpo_batch(20)) as hand:
+        hand.app.action_command_palette()
+        await hand.settle()
+        search = hand.app.screen
+        assert isinstance(search, CommandSearch)
+        found = search.query_one(CommandList)
+        found.display = True
+        search._list_visible = True
+        await found.remove()
+        search._refresh_command_list(found, [], True)
+        await hand.press("escape")
+        assert not CommandSearch.is_open(hand.app)

@@ -127,22 +127,6 @@ async def test_a_key_of_the_screen_is_never_dead(place: str, tmp_path: Path) -> 
                     await hand.press("escape")
 
 
-@pytest.mark.usefixtures("_at_once")
-@pytest.mark.parametrize("place", WAYS)
-async def test_keys_in_a_window_that_holds_nothing(place: str, tmp_path: Path) -> None:
-    """A screen that is opened there, and one that gets that small."""
-    async with at(RUNS, tmp_path) as hand:
-        await hand.resize(10, 3)
-        for name in ("slash", "e", "y", "v", "G"):
-            await hand.press(*WAYS[place], name, *["escape"] * 4)
-    async with at(place, tmp_path) as hand:
-        await hand.resize(1, 1)
-        for name in dict.fromkeys((*(n for n in NAMES if works(n, place)), *NAMES[::4])):
-            await hand.press(name)
-        await hand.resize(80, 24)
-        assert hand.text.strip()
-
-
 async def test_the_picker_says_that_a_log_must_be_chosen() -> None:
     others = [n for n in NAMES if not works(n, PICKER)]
     async with picking(some()) as hand:

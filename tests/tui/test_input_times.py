@@ -81,20 +81,6 @@ def test_few_new_objects_are_left_alone(collecting: Collector) -> None:
     assert lost() is not None
 
 
-def test_it_does_not_look_more_than_a_few_times_a_second(
-    collecting: Collector, clock: ManualClock
-) -> None:
-    collecting.collect_if_due()
-    work = Work()
-    lost = work.do()
-    clock.advance(0.1)
-    collecting.collect_if_due()
-    assert lost() is not None
-    clock.advance(0.2)
-    collecting.collect_if_due()
-    assert lost() is None
-
-
 async def test_garbage_goes_without_a_timer_of_its_own() -> None:
     async with open_app(grpo_batch(20)) as hand:
         app = hand.app
@@ -107,53 +93,6 @@ async def test_garbage_goes_without_a_timer_of_its_own() -> None:
             clock.advance(1.0)
             happens()
             assert lost() is None, happens.__name__
-
-
-def test_garbage_that_grew_old_goes_when_the_user_is_away(
-    collecting: Collector, times: InputTimes, clock: ManualClock
-) -> None:
-    old, work = Loop(), Work()
-    lost = weakref.ref(old)
-    gc.collect()
-    del old
-    for _ in range(600):
-        times.note()
-        clock.advance(1.0)
-        work.do(2_100)
-        collecting.collect_if_due()
-    assert lost() is not None, "to look through all objects takes too long between keys"
-    clock.advance(20.0)
-    work.do()
-    collecting.collect_if_due()
-    assert lost() is None
-
-
-def test_many_objects_are_looked_through_rarely(
-    collecting: Collector, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[str] = []
-    for name in ("freeze", "unfreeze"):
-        monkeypatch.setattr(gc, name, lambda name=name: calls.append(name))
-    monkeypatch.setattr(gc, "get_count", lambda: (3_000, 0, 60))
-    seconds = 0.0
-    monkeypatch.setattr(gc, "collect", lambda *_: calls.append("all") or clock.advance(seconds))
-
-    def away() -> list[str]:
-        calls.clear()
-        clock.advance(20.0)
-        collecting.collect_if_due()
-        return list(calls)
-
-    seconds = 0.01
-    assert [away() for _ in range(30)] == 30 * [["all"]]
-    seconds = 1.0
-    assert away() == ["all", "freeze"]
-    seconds = 0.01
-    assert [away() for _ in range(19)] == 19 * [["all"]]
-    assert away() == ["unfreeze", "all"]
-    assert [away() for _ in range(30)] == 30 * [["all"]]
-    seconds = 1.0
-    assert away() == ["all", "freeze"]
 
 
 async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever() -> None:

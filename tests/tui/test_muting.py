@@ -38,11 +38,3 @@ async def test_all_muted_is_a_quiet_run() -> None:
             await hand.press("M")
         assert hand.run.run.verdict.level is Level.OK
         assert "ok" in hand.lines[0]
-
-
-async def test_elsewhere_m_says_where_it_works() -> None:
-    async with open_app(grpo_batch(60)) as hand:
-        await hand.press("3", "M")
-        assert "! leads to one" in hand.notices
-        await hand.press("enter", "M")
-        assert "! leads to one" in hand.notices

@@ -77,7 +77,7 @@ async def test_the_cause_stands_first_two_seconds_after_the_onset(
     rows, clock = list(rows_of(scenario)), ManualClock(START + _HISTORY)
     async with open_app(batch_of(rows[: _HISTORY + 1]), size=(80, 24), clock=clock) as hand:
         ticks = 0
-        for step, row in rows[_HISTORY + 1 : _HISTORY + 60]:
+        for step, row in rows[_HISTORY + 1 : _HISTORY + 31]:
             clock.advance(1)
             hand.reader.feed(batch_of([(step, row)]))
             await hand.settle()
@@ -89,4 +89,4 @@ async def test_the_cause_stands_first_two_seconds_after_the_onset(
                 assert hand.lines[2].strip().startswith(cause), step
                 assert any("next step" in x for x in hand.lines[:8])
             assert hand.cursor == "critic/score/mean"
-        assert ticks > 100, "rows with ticks were read"
+        assert ticks > 50, "rows with ticks were read"

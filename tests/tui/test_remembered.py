@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rltui.core.batch import RunKey
 from rltui.core.level import Level
 from rltui.draw.view import View
-from rltui.facts.groups import Marked
 from rltui.health.model import MutedFinding
 from rltui.pages.app import RltuiApp
-from rltui.tui.remembered import RememberedView
+from rltui.tui.remembered import RememberedView, SavedMark
 from tests.builders import LOGDIR
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock
 from tests.tui.driving import driving
@@ -30,6 +26,15 @@ def opened(tmp_path: Path) -> RememberedView:
 def file_in(tmp_path: Path) -> Path:
     (path,) = (tmp_path / "rltui" / "views").iterdir()
     return path
+
+
+def left(tmp_path: Path) -> Path:
+    """The file of a view that the user changed."""
+    seen = opened(tmp_path)
+    seen.state.tabs = {"run0": "actor"}
+    mark = SavedMark(0, "/logs", "run0")
+    seen.save(View(log_y=True), {MutedFinding("rule", "title")}, ["loss"], [mark])
+    return file_in(tmp_path)
 
 
 async def visit(tmp_path: Path, *keys: str, runs: int = 1) -> Hand:
@@ -90,55 +95,6 @@ async def test_marks_come_back_in_their_colours(tmp_path: Path) -> None:
     assert marks == [[0, "/logs", "run1"], [1, "/logs", "run0"]]
 
 
-async def test_the_colour_of_a_mark_that_was_removed_stays_free(tmp_path: Path) -> None:
-    await visit(tmp_path, "o", "g", "space", "space", "space", runs=3)
-    before = await visit(tmp_path, "g", "space", runs=3)
-    after = await visit(tmp_path, runs=3)
-    for hand in (before, after):
-        assert [(m.run.name, m.slot) for m in hand.app.view.marked] == [("run1", 1), ("run2", 2)]
-
-
-def remembering(
-    tmp_path: Path, logdirs: Sequence[Path], reader: FakeReader, *runs: RunKey
-) -> RltuiApp:
-    batches = [replace(grpo_batch(20), run=run) for run in runs]
-    session = a_session(*batches, reader=reader, logdirs=logdirs)
-    environ = {"XDG_STATE_HOME": str(tmp_path)}
-    return RltuiApp(
-        session, a_look(), remembered=RememberedView.of_logdirs(logdirs, environ, View())
-    )
-
-
-async def test_runs_of_one_name_keep_their_marks_whatever_the_order_of_logdirs(
-    tmp_path: Path,
-) -> None:
-    logdirs = Path("/logs/first"), Path("/logs/second")
-    twins = RunKey(0, "seed"), RunKey(1, "seed")
-    app = remembering(tmp_path, logdirs, FakeReader(), *twins)
-    async with driving(app):
-        second = app.session.views[twins[1]]
-        app.view = app.view._replace(marked=(Marked(second, 0),))
-    app = remembering(tmp_path, logdirs[::-1], FakeReader(), *twins)
-    async with driving(app):
-        assert app.view.marked == (Marked(app.session.views[twins[0]], 0),)
-
-
-async def test_a_mark_whose_run_is_not_read_yet_keeps_its_colour(tmp_path: Path) -> None:
-    keys = RunKey(0, "late"), RunKey(0, "early")
-    app = remembering(tmp_path, [LOGDIR], FakeReader(), *keys)
-    async with driving(app):
-        app.view = app.view._replace(
-            marked=tuple(Marked(app.session.views[k], n) for n, k in enumerate(keys))
-        )
-    reader = FakeReader()
-    reader.run_count = 2
-    app = remembering(tmp_path, [LOGDIR], reader, keys[1])
-    async with driving(app):
-        assert [(m.run.name, m.slot) for m in app.view.marked] == [("early", 1)]
-    marks = json.loads(file_in(tmp_path).read_text())["marks"]
-    assert sorted(marks) == [[0, "/logs", "late"], [1, "/logs", "early"]]
-
-
 async def test_marks_stay_while_the_view_is_paused(tmp_path: Path) -> None:
     hand = await visit(tmp_path, "space", "space", "p", "C", runs=3)
     assert "2 of 3 runs" in hand.seen  # type: ignore[attr-defined]
@@ -151,11 +107,6 @@ async def test_what_was_not_changed_follows_the_configuration(tmp_path: Path) ->
     assert seen.view == View(axis="relative", log_y=True, marker="ascii")
 
 
-async def test_a_mute_is_kept_at_once(tmp_path: Path) -> None:
-    await visit(tmp_path, "exclamation_mark", "M")
-    assert len(json.loads(file_in(tmp_path).read_text())["mutes"]) == 1
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -163,13 +114,11 @@ async def test_a_mute_is_kept_at_once(tmp_path: Path) -> None:
     ],
     ids=["empty", "torn", "list", "null", "bare", "deep", "newer"],
 )  # fmt: skip
-async def test_a_broken_file_is_a_note(tmp_path: Path, content: str) -> None:
-    await visit(tmp_path, "3")
-    path = file_in(tmp_path)
-    path.write_text(content)
-    hand = await visit(tmp_path)
-    assert hand.app._remembered.note.startswith("the view as you left it is lost: ")
-    assert "Is it learning?" in hand.seen  # type: ignore[attr-defined]
+def test_a_broken_file_is_a_note(tmp_path: Path, content: str) -> None:
+    left(tmp_path).write_text(content)
+    seen = opened(tmp_path)
+    assert seen.note.startswith("the view as you left it is lost: ")
+    seen.save(seen.view, ())
     assert not opened(tmp_path).note, "written anew"
 
 
@@ -190,19 +139,18 @@ async def test_a_broken_file_is_a_note(tmp_path: Path, content: str) -> None:
         ("options", []),
     ],
 )
-async def test_what_is_wrong_in_a_file_is_left_out_alone(
+def test_what_is_wrong_in_a_file_is_left_out_alone(
     tmp_path: Path, name: str, value: object
 ) -> None:
-    await visit(tmp_path, "3", "P", "L", "exclamation_mark", "M", "3")
-    path = file_in(tmp_path)
+    path = left(tmp_path)
     known = json.loads(path.read_text())
     path.write_text(json.dumps({**known, name: value}))
-    hand = await visit(tmp_path)
-    note = hand.app._remembered.note
-    assert note.startswith("the view as you left it is lost in part: ")
-    assert note.endswith(f": {name}")
+    seen = opened(tmp_path)
+    assert seen.note.startswith("the view as you left it is lost in part: ")
+    assert seen.note.endswith(f": {name}")
+    seen.save(seen.view, seen.mutes, seen.state.pins, seen.state.marks)
     assert not opened(tmp_path).note, "written anew"
-    again = json.loads(file_in(tmp_path).read_text())
+    again = json.loads(path.read_text())
     del known[name], again[name]
     assert again == known
 
@@ -261,15 +209,6 @@ def test_the_file_is_replaced_whole_and_private(tmp_path: Path) -> None:
     inode = os.stat(path).st_ino  # noqa: PTH116
     seen.save(View(), ())
     assert file_in(tmp_path).stat().st_ino != inode
-
-
-def test_other_logdirs_are_other_views(tmp_path: Path) -> None:
-    environ = {"XDG_STATE_HOME": str(tmp_path)}
-    for logdirs in ([tmp_path / "a"], [tmp_path / "b"], [tmp_path / "b", tmp_path / "a"]):
-        RememberedView.of_logdirs(logdirs, environ, View()).save(View(), ())
-    again = [tmp_path / "a", tmp_path / "x" / ".." / "b"]
-    RememberedView.of_logdirs(again, environ, View()).save(View(), ())
-    assert len(list((tmp_path / "rltui" / "views").iterdir())) == 3
 
 
 async def test_what_is_muted_is_muted_from_the_first_verdict_on(tmp_path: Path) -> None:

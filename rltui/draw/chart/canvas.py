@@ -56,19 +56,20 @@ class Canvas:
         return found
 
     def paint(self, codes: CodeArray, wanted: Style, where: BoolArray | None = None) -> None:
-        """Own the cells (height, width) of ``where``, by default those that are not blank."""
+        """Put codes and a style into the cells (height, width) of ``where``, by default those
+        that are not blank."""
         mask = codes != BLANK if where is None else where
         np.copyto(self.codes, codes, where=mask)
         self._looks[mask] = self.style_id(wanted)
 
     def put(self, row: int, column: int, char: str, wanted: Style) -> None:
-        """One character, if the place is on the canvas."""
+        """Put one character, if the place is on the canvas."""
         if 0 <= row < self.height and 0 <= column < self.width:
             self.codes[row, column] = ord(char)
             self._looks[row, column] = self.style_id(wanted)
 
     def text(self, row: int, column: int, text: str, wanted: Style) -> None:
-        """A clean text; what lies outside is cut. What is not one cell wide becomes ``?``."""
+        """Put a clean text; what lies outside is cut. What is not one cell wide becomes ``?``."""
         for char in text:
             width = cell_width(char)
             if not width:
@@ -184,7 +185,7 @@ def encode(raster: BoolArray, marker: str, *, char: str = "*") -> CodeArray:
 
 def spliced(line: Line, column: int, text: str, look: Style, *, blank_only: bool = False) -> Line:
     """``line``, whose characters are all one cell wide, with ``text`` at ``column``; with
-    ``blank_only`` unchanged where a character stands there already."""
+    ``blank_only`` unchanged where there is a character already."""
     out: Line = []
     at, end = 0, column + len(text)
     for part, own in line:
@@ -302,7 +303,7 @@ def paint_band(
 
 
 def paint_line(plot: Plot, raster: BoolArray, look: Style, char: str = "*") -> BoolArray:
-    """A line that owns every cell it touches; returns these (height, width)."""
+    """Paint a line over every cell that it touches. Returns these cells (height, width)."""
     codes = encode(raster, plot.glyphs.marker, char=char)
     touched: BoolArray = codes != BLANK
     plot.canvas.paint(codes, look, touched)

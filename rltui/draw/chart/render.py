@@ -11,41 +11,11 @@ import math
 import numpy as np
 
 from rltui.core.level import Level
+from rltui.draw.chart import foot, layers, y_range
 from rltui.draw.chart.axis import Scale
 from rltui.draw.chart.canvas import Canvas, Plot, PlotSpan
-from rltui.draw.chart.chart_model import Bar, Chart, ChartMark, Curve, Limit
-from rltui.draw.chart.foot import (
-    STRIP_ROWS,
-    axis_lines,
-    foot_lines,
-    has_strip,
-    label_width,
-    legend_height,
-    legend_lines,
-    strip_lines,
-    wanted_rows,
-)
-from rltui.draw.chart.layers import (
-    draw_continuation,
-    draw_crosshair,
-    draw_curves,
-    draw_ground,
-    draw_marks,
-    draw_onsets,
-    draw_readout,
-    draw_texts,
-)
+from rltui.draw.chart.chart_model import Chart
 from rltui.draw.chart.trace import CurvePoints, smooth
-from rltui.draw.chart.y_range import (
-    LOG_REFUSED,
-    Prepared,
-    Shown,
-    prepare,
-    show,
-    whole_run,
-    x_window,
-    y_scale,
-)
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     LEVEL_TOKEN,
@@ -60,8 +30,6 @@ from rltui.draw.line import (
 )
 from rltui.facts import numbers
 
-__all__ = ["LOG_REFUSED", "Bar", "Chart", "ChartMark", "Curve", "Limit", "render", "smooth"]
-
 #: Rows and columns reserved for the plot before axes, bars and values get any.
 _MIN_ROWS, _MIN_COLUMNS = 3, 10
 #: Cells of the y labels and of the value in the right margin, at least: charts do not jitter.
@@ -74,9 +42,9 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     """The chart in exactly ``height`` lines of ``width`` cells."""
     if width <= 0 or height <= 0:
         return [[] for _ in range(max(0, height))]
-    ready = prepare(chart)
-    named = legend_height(chart, width, height, glyphs)
-    strip = STRIP_ROWS if has_strip(chart, height) else 0
+    ready = y_range.prepare(chart)
+    named = foot.legend_height(chart, width, height, glyphs)
+    strip = foot.STRIP_ROWS if foot.has_strip(chart, height) else 0
     height -= named + strip
     axis = 2 if chart.x_axis and height >= _MIN_ROWS + 2 and width >= _MIN_COLUMNS else 0
     span, rows, shown, scale, note = _layout(chart, ready, width, height - axis, glyphs)
@@ -85,52 +53,52 @@ def render(chart: Chart, width: int, height: int, glyphs: GlyphSet) -> list[Line
     if cross is not None and not span.holds(cross):
         cross = None
 
-    draw_ground(plot, chart, shown)
-    draw_continuation(plot, chart.continuation)
-    draw_curves(plot, shown, outlined=not chart.ends)
-    draw_marks(plot, shown)
-    draw_onsets(plot, chart)
+    layers.draw_ground(plot, chart, shown)
+    layers.draw_continuation(plot, chart.continuation)
+    layers.draw_curves(plot, shown, outlined=not chart.ends)
+    layers.draw_marks(plot, shown)
+    layers.draw_onsets(plot, chart)
     if cross is not None:
-        draw_crosshair(plot, cross)
-    draw_texts(plot, chart, note or ("" if len(ready.raw.x) else "no points"))
+        layers.draw_crosshair(plot, cross)
+    layers.draw_texts(plot, chart, note or ("" if len(ready.raw.x) else "no points"))
     if cross is not None:
-        draw_readout(plot, cross, _readout(chart, ready, cross))
+        layers.draw_readout(plot, cross, _readout(chart, ready, cross))
 
     lines = _plot_lines(plot, shown, ticked=axis > 0)[:height]
     below: list[Line] = []
     if axis:
         label = None if cross is None else _x_text(chart, cross)
-        below += axis_lines(chart, span, glyphs, cross, label)
-    below += foot_lines(chart, span, glyphs, height - axis - rows)
+        below += foot.axis_lines(chart, span, glyphs, cross, label)
+    below += foot.foot_lines(chart, span, glyphs, height - axis - rows)
     below += [[(" " * width, TEXT)]] * (height - len(lines) - len(below))
     del below[height - len(lines) :]
     if strip:
-        below += strip_lines(chart, ready.raw, whole_run(chart, ready), span, glyphs)
+        below += foot.strip_lines(chart, ready.raw, y_range.whole_run(chart, ready), span, glyphs)
     below = [fit_line(line, width) for line in below]
 
-    return [*legend_lines(chart, span.left, width, named, glyphs), *lines, *below]
+    return [*foot.legend_lines(chart, span.left, width, named, glyphs), *lines, *below]
 
 
 def _layout(
-    chart: Chart, ready: Prepared, width: int, room: int, glyphs: GlyphSet
-) -> tuple[PlotSpan, int, Shown, Scale, str]:
+    chart: Chart, ready: y_range.Prepared, width: int, room: int, glyphs: GlyphSet
+) -> tuple[PlotSpan, int, y_range.Shown, Scale, str]:
     """Share out ``width`` x ``room`` cells: columns and rows of the plot, the curve decimated to
     these, the y axis, and a note about it."""
-    window = x_window(chart, ready)
+    window = y_range.x_window(chart, ready)
     labels = chart.label_width
     if labels is None:
         labels = _ZOOMED_LABELS if chart.overview else _LABELS
         if chart.bar_names and min(room // 3, room - _MIN_ROWS) > 0:
-            whole = whole_run(chart, ready)
-            labels = label_width(chart, whole, width, glyphs, least=labels, margin=_MARGIN)
+            whole = y_range.whole_run(chart, ready)
+            labels = foot.label_width(chart, whole, width, glyphs, least=labels, margin=_MARGIN)
     rough = PlotSpan(labels + 1, max(1, width - labels - 1 - _MARGIN), width, *window)
-    rows = room - max(0, min(room // 3, wanted_rows(chart, rough), room - _MIN_ROWS))
+    rows = room - max(0, min(room // 3, foot.wanted_rows(chart, rough), room - _MIN_ROWS))
     margin = _margin_width(chart, ready.raw, window)
 
     # the y range needs the curve in dot columns, the number of columns needs the labels
     guess = max(1, width - labels - 1 - margin)
-    shown = show(chart, ready, window, 2 * guess)
-    scale, note = y_scale(chart, shown, window, rows)
+    shown = y_range.show(chart, ready, window, 2 * guess)
+    scale, note = y_range.y_scale(chart, shown, window, rows)
     if chart.label_width is None:
         labels = max(labels, max((len(text) for _, text in scale.ticks), default=0))
     left = labels + 1
@@ -140,7 +108,7 @@ def _layout(
         left = 1 if width >= _MIN_COLUMNS else 0
     columns = width - left - margin
     if columns != guess:
-        shown = show(chart, ready, window, 2 * columns)
+        shown = y_range.show(chart, ready, window, 2 * columns)
 
     newest = chart.last if chart.last is not None and chart.last < window[1] else None
     return PlotSpan(left, columns, width, *window, newest), rows, shown, scale, note
@@ -156,7 +124,7 @@ def _margin_width(chart: Chart, raw: CurvePoints, window: tuple[float, float]) -
     return _MARGIN if chart.overview else 0
 
 
-def _newest_value(plot: Plot, shown: Shown) -> tuple[int, Line]:
+def _newest_value(plot: Plot, shown: y_range.Shown) -> tuple[int, Line]:
     """The row at the height of the newest value, and what to write there in the margin."""
     scale, raw, bottom = plot.scale, shown.raw, plot.canvas.height - 1
     if not len(raw.x) or raw.x[-1] > plot.span.x1:
@@ -175,7 +143,7 @@ def _newest_value(plot: Plot, shown: Shown) -> tuple[int, Line]:
     return row, [(plot.glyphs.newest, STRONG), (text, look)]
 
 
-def _plot_lines(plot: Plot, shown: Shown, *, ticked: bool) -> list[Line]:
+def _plot_lines(plot: Plot, shown: y_range.Shown, *, ticked: bool) -> list[Line]:
     """The lines of the plot: label, axis, cells, in the margin the newest value at its height."""
     glyphs, span, labels = plot.glyphs, plot.span, dict(plot.scale.ticks)
     margin = span.width - span.left - span.cells
@@ -208,7 +176,7 @@ def _x_text(chart: Chart, x: float) -> str:
     return f"{x:,.0f}" if x == round(x) and abs(x) < 1e15 else numbers.value(x)
 
 
-def _readout(chart: Chart, ready: Prepared, x: float) -> list[Line]:
+def _readout(chart: Chart, ready: y_range.Prepared, x: float) -> list[Line]:
     """The lines of the readout box: the values at ``x``, of the newest point at or before it."""
     bold, raw = style(Token.STRONG, bold=True), ready.raw
     lines: list[Line] = [[(f"{chart.x_unit} {_x_text(chart, x)}".strip(), bold)]]

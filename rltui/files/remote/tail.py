@@ -14,8 +14,8 @@ from rltui.core.level import Level
 from rltui.files.remote.errors import RangeError, StoreError
 from rltui.files.remote.status import RemoteStatus, Stamp
 from rltui.files.remote.store import RemoteStore, store_of
-from rltui.files.tail import Polled
-from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
+from rltui.files.tail import FollowedFile, Polled
+from rltui.files.trouble import DELETED, Notes, is_missing, reason_of
 
 #: Bytes that each range repeats, and of the beginning that is compared.
 _MARK_BYTES, _HEAD_BYTES = 64, 1024
@@ -26,8 +26,8 @@ _HEAD_EVERY = 100
 _NOTHING = Polled()
 
 
-class RemoteTail:
-    """The remote counterpart of :class:`rltui.files.tail.Tail`. Not thread-safe."""
+class RemoteTail(FollowedFile):
+    """Follows one file of a server or bucket."""
 
     def __init__(
         self,
@@ -37,19 +37,8 @@ class RemoteTail:
         rewritten: bool = False,
         store: RemoteStore | None = None,
     ) -> None:
-        """``whole``: the file is one document that starts over whenever it changes; neither that
-        nor rewriting a ``rewritten`` file is trouble."""
-        self.path = path
-        self.offset = 0
-        self.size = 0
-        self.modified = 0.0
-        self.generation = 0
-        """How often the content was replaced."""
+        super().__init__(path, whole=whole, rewritten=rewritten)
         self._store = store or store_of(path)
-        self._whole = whole
-        self._quiet = whole or rewritten
-        self._stamp: Stamp | None = None
-        """Stamp up to which the file has been read, ``_prefetched`` included; None to read on."""
         self._reading: Stamp | None = None
         """Stamp at the last read."""
         self._retry = -math.inf
@@ -59,13 +48,7 @@ class RemoteTail:
         self._head = b""
         self._mark = b""
         self._ranges_read = 0
-        self._trouble = Trouble()
         self._store.follow(path, 0, None)
-
-    @property
-    def gone(self) -> bool:
-        """Whether the file was missing at the last poll."""
-        return self._trouble.gone
 
     def still(self) -> bool:
         """Whether the newest listing, renewed when due, shows no change since the last poll."""
@@ -79,7 +62,13 @@ class RemoteTail:
     def poll(self, budget_bytes: int) -> Polled:
         """Read at most ``budget_bytes`` of what was appended. Never raises OSError."""
         try:
-            return self._poll(budget_bytes)
+            status = self._store.status(self.path)
+            if not stat.S_ISREG(status.st_mode):
+                return self._failed("is no longer a file")
+            if self._prefetched and (status.stamp == self._stamp or not self._whole):
+                return self._took(self._prefetched, budget_bytes, status, False, ())
+            waits = status.stamp == self._stamp or self._store.monotonic() < self._retry
+            return _NOTHING if waits else self._read_on(status, budget_bytes)
         except StoreError:
             return _NOTHING  # the store reports it, once for all of its files
         except OSError as error:
@@ -88,16 +77,6 @@ class RemoteTail:
                 return _NOTHING
             missing = is_missing(error)
             return self._failed(DELETED if missing else reason_of(error), gone=missing)
-
-    def _poll(self, budget_bytes: int) -> Polled:
-        status = self._store.status(self.path)
-        if not stat.S_ISREG(status.st_mode):
-            return self._failed("is no longer a file")
-        if self._prefetched and (status.stamp == self._stamp or not self._whole):
-            return self._took(self._prefetched, budget_bytes, status, False, ())
-        if status.stamp == self._stamp or self._store.monotonic() < self._retry:
-            return _NOTHING
-        return self._read_on(status, budget_bytes)
 
     def _read_on(self, status: RemoteStatus, budget_bytes: int) -> Polled:
         known = self._stamp is not None
@@ -154,16 +133,9 @@ class RemoteTail:
             self.modified = self._store.local_time(status.st_mtime)
         more = self.offset < status.st_size
         self._reading = status.stamp
-        self._stamp = status.stamp if self._prefetched or not more else None
+        self._stamp = stamp = status.stamp if self._prefetched or not more else None
         self._retry = -math.inf if piece else self._store.monotonic() + self._store.pace_s
         begin = 0 if self._whole else self.offset - len(self._mark)
-        self._store.follow(self.path, begin, self._stamp)
+        self._store.follow(self.path, begin, stamp)
 
         return Polled(piece, more and bool(piece), restarted, notes, True)
-
-    def _failed(self, message: str, *, gone: bool = False) -> Polled:
-        """Report trouble; what was read is kept and the next poll tries again."""
-        self._stamp = None
-        vanished = gone and not self.gone
-        notes = self._trouble.failed(message, gone=gone)
-        return Polled(notes=notes, changed=True) if notes or vanished else _NOTHING

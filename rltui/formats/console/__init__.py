@@ -73,7 +73,7 @@ class Console(Format):
         return Belonging.DIRECTORY if _OF_DIRECTORY.fullmatch(name) else Belonging.NAME
 
     def claims_name(self, name: str) -> bool:
-        """By suffix, or by a word in a name without one."""
+        """Match the suffix, or a word in a name without one."""
         return _NAMES.fullmatch(name) is not None
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
@@ -84,7 +84,7 @@ class Console(Format):
         return _decoder().found(head) or _PROMISES.search(head) is not None
 
     def may_have_name(self, name: str) -> bool:
-        """Without a suffix, or with that of a text: but not the documents that quote logs."""
+        """Match names without a suffix or of a text, but not of documents that quote logs."""
         return _ANY.fullmatch(name) is not None
 
     def is_plainly(self, head: bytes) -> bool:

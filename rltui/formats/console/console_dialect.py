@@ -92,7 +92,7 @@ class ConsoleRows:
         self.count += 1
 
     def restart(self, step: int) -> None:
-        """The training begins again at ``step``."""
+        """Close the rows so far: the training begins again at ``step``."""
         self._flush()
         self._sink.restart(step)
 
@@ -243,10 +243,7 @@ class Dialect(ABC):
 
     def add_cells(self, step: int, cells: Mapping[bytes, float], wall: float = math.nan) -> None:
         """Add a row of values by name."""
-        names = tuple(cells)
-        if self.restarts.restarts_at(step, names):
-            self.rows.restart(step)
-        self.rows.add(Row(step, names, tuple(cells.values()), wall))
+        self.add(Row(step, tuple(cells), tuple(cells.values()), wall))
 
     def add_believed(self, believed: Sequence[Row], *, guessed: bool = False) -> bool:
         """Add the rows of a form, of which all but the last have waited: rows of other forms may

@@ -11,9 +11,11 @@ from typing import NamedTuple
 from rltui.core.yaml_document import Node, Table, shipped_table
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Row
 from rltui.formats.console.console_line import NUMBER, number, plain, wall_time
+from rltui.formats.console.logger_record import Pairs
 
 #: Groups of a pattern that are numbers of steps, and those that are no values.
 _STEPS = ("step", "total", "done", "base")
+_OWN_STEP = _STEPS[:1]
 _NO_VALUES = {*_STEPS, "label", "name", "of"}
 #: Rows that wait for the first step, and lines below a heading.
 _MAX_EARLY, _MAX_LINES = 4096, 300
@@ -31,6 +33,7 @@ class _Pattern:
         """``form``: of the names; ``printed``: the pattern of all that the trainer prints."""
         text = text.replace("{number}", NUMBER.decode()).replace("{names}", printed)
         self.form, self.pattern = form, re.compile(f"(?:{text})()".encode())  # two groups at least
+        self.search = self.pattern.match if text.startswith("^") else self.pattern.search
         groups = self.pattern.groupindex
         self.values = tuple((at - 1, key) for key, at in groups.items() if key not in _NO_VALUES)
         self.steps = tuple(key for key in _STEPS if key in groups)
@@ -109,7 +112,7 @@ class DescribedDialect(Dialect):
         """Lines for which it stays open."""
         self._label: bytes | None = None
         """The first label, which is no part of names."""
-        self._early: list[dict[bytes, float]] = []
+        self._early: list[Pairs] = []
         """Rows that wait for the first step."""
         self._tags: dict[tuple[_Pattern, bytes, bytes], Tags] = {}
         """By the pattern, the name found by it, and which of several it is."""
@@ -117,14 +120,18 @@ class DescribedDialect(Dialect):
     def read(self, line: bytes) -> bool:
         text = plain(line.rsplit(b"\x08", 1)[-1] if b"\x08" in line else line)
         for known in self._lines:
-            own = known.own
-            found = own.pattern.search(text)
+            found = known.own.search(text)
             if found:
                 break
         else:
             return False
 
-        steps = {key: int(found[key]) for key in own.steps if found[key]}
+        own = known.own
+        if known.kind == "row" and own.steps == _OWN_STEP:
+            pairs = self._values(known, found, text)
+            return self._add(int(found["step"]), pairs, wall_time(text))
+
+        steps = {key: int(step) for key in own.steps if (step := found[key])}
         if known.kind == "heading":
             self._heading = (steps["step"], steps.get("total")) if "step" in steps else None
             self._base = steps.get("base", self._base)
@@ -134,18 +141,18 @@ class DescribedDialect(Dialect):
                 self.rows.total = steps.get("total", self.rows.total)
             return self.open
 
-        cells = self._values(known, found, text)
+        pairs = self._values(known, found, text)
         if known.kind == "row":
-            return self._row(steps, cells, wall_time(text) if b":" in text else math.nan)
+            return self._row(steps, pairs, wall_time(text))
 
         # a row without a step of its own
         if self._step is not None:
-            self.rows.add(Row(self._step, tuple(cells), tuple(cells.values())), guessed=True)
+            self.rows.add(Row(self._step, *pairs), guessed=True)
         elif len(self._early) < _MAX_EARLY:
-            self._early.append(cells)
+            self._early.append(pairs)
         return self._step is not None
 
-    def _values(self, known: _Line, found: re.Match[bytes], text: bytes) -> dict[bytes, float]:
+    def _values(self, known: _Line, found: re.Match[bytes], text: bytes) -> Pairs:
         """The numbers of a row."""
         own = known.own
         cells: dict[bytes, float] = {}
@@ -158,11 +165,11 @@ class DescribedDialect(Dialect):
             label = found["label"].rpartition(b"] ")[2].strip()
             self._label = label if self._label is None else self._label
             if label != self._label:
-                return {label + b"/" + name: value for name, value in cells.items()}
-        return cells
+                cells = {label + b"/" + name: value for name, value in cells.items()}
+        return tuple(cells), list(cells.values())
 
     def follow(self, line: bytes) -> None:
-        """A line of a block; the row is complete where the block ends."""
+        """Read a line of a block; the row is complete where the block ends."""
         text, block = plain(line), self._block
         self._left -= 1
         self.open = self._left > 0
@@ -174,7 +181,7 @@ class DescribedDialect(Dialect):
             return
 
         for field in block.fields:
-            found = field.pattern.search(text)
+            found = field.search(text)
             if found:
                 self._add_values(field, (found.groups(b""),), b"", self._cells)
                 return
@@ -182,20 +189,20 @@ class DescribedDialect(Dialect):
             self.read(line)
 
     def close(self) -> None:
-        """The end of a block."""
+        """End an open block, and add its row."""
         if self.open:
-            self._row({"done": 0}, self._cells, math.nan)
+            self._row({"done": 0}, (tuple(self._cells), list(self._cells.values())), math.nan)
         self.open = False
 
-    def _row(self, steps: dict[str, int], cells: dict[bytes, float], wall: float) -> bool:
-        """A row of its own step, or of one that the lines before it give."""
+    def _row(self, steps: dict[str, int], pairs: Pairs, wall: float) -> bool:
+        """Add a row of its own step, or of one that the lines before it give."""
         step = steps.get("step", self._step)
         if len(steps) != 1 or "done" in steps:
             total = steps.get("total")
             if "done" in steps and self._base is not None:
                 step = self._base + steps["done"]
             elif "done" in steps:
-                if self._heading is None or not cells:
+                if self._heading is None or not pairs[0]:
                     return False
                 (step, total), self._heading = self._heading, None
                 if total == 1:  # one call after another, each of one epoch
@@ -205,13 +212,17 @@ class DescribedDialect(Dialect):
         if step is None:
             return False
 
+        return self._add(step, pairs, wall)
+
+    def _add(self, step: int, pairs: Pairs, wall: float) -> bool:
+        """Add a row, and before the first one those that wait for a step."""
         self._step = step
         if self._early:
             for early in self._early:
-                self.rows.add(Row(step, tuple(early), tuple(early.values())), guessed=True)
+                self.rows.add(Row(step, *early), guessed=True)
             self._early.clear()
-        self.add_cells(step, cells, wall)
-        return bool(cells)
+        self.add(Row(step, *pairs, wall))
+        return bool(pairs[0])
 
     def _add_values(
         self,
@@ -221,11 +232,12 @@ class DescribedDialect(Dialect):
         cells: dict[bytes, float],
     ) -> None:
         """Add the numbers among the groups of each match; ``name``: where they have none."""
-        of, fixed = b"", field.name_at < 0 and field.of_at < 0
+        of, name_at, of_at = b"", field.name_at, field.of_at
         for groups in found:
-            if not fixed:
-                name = name if field.name_at < 0 else groups[field.name_at]
-                of = b"" if field.of_at < 0 else groups[field.of_at]
+            if name_at >= 0:
+                name = groups[name_at]
+            if of_at >= 0:
+                of = groups[of_at]
             tags = self._tags.get((field, name, of))
             if tags is None:
                 tags = tuple((at, self._tag(field.form, name, key, of)) for at, key in field.values)

@@ -131,7 +131,7 @@ class Generic(Dialect):
         """The newest forms of rows, the last one first."""
 
     def follow(self, line: bytes) -> None:
-        """A line below a heading."""
+        """Read a line below a heading."""
         if not line.endswith(RULE_ENDS):
             if may_have_pairs(line) or b"valuat" in line:
                 self._give(self._block.line(ungrouped(plain(line))))
@@ -140,7 +140,7 @@ class Generic(Dialect):
         self.open = self._block.left > 0
 
     def close(self) -> None:
-        """The pairs of an open section."""
+        """Add the pairs of an open section."""
         self._give(self._block.close())
 
     def read(self, line: bytes) -> bool:
@@ -156,7 +156,7 @@ class Generic(Dialect):
         return bool(taken)
 
     def _counted(self, text: bytes) -> bool | None:
-        """A line with a counter: whether it is a row; None when it is not even a heading."""
+        """Whether a line with a counter is a row; None when it is not even a heading."""
         position = position_of(text)
         if position is None and not may_have_counter(text):
             return None
@@ -311,7 +311,7 @@ class HeadingBlock:
         self.guessed = False
         """Whether the step of what was returned is that of a row above and not of a heading."""
         self._below_row = False
-        """The same of the newest step."""
+        """Whether the newest step is that of a row above."""
         self._step: int | None = None
         self._rows = 0
         self._most = _BETWEEN

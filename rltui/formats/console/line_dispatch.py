@@ -29,6 +29,7 @@ _RARE = (b"\xe2", b"{", b"%", b"|", b"+")
 #: Lines are few enough to be searched one by one when there is at most one in this many bytes (a
 #: power of two), and a byte is rare.
 _FEW, _FEW_RARE = 8, 10
+_GUESS = Rank.GUESS
 
 Line = tuple[int, int]
 """Where a line begins and ends, without the end of the line."""
@@ -109,22 +110,24 @@ class LineDispatch:
         """Pass a line to the open dialects, and to those with a marker in it until one takes it;
         an open one that guesses waits whether a surer one does. Returns whether one of those with
         a marker wants the next lines."""
+        guesses = None
         for dialect in opened:
-            if dialect.rank is not Rank.GUESS:
+            if dialect.rank is _GUESS:
+                guesses = dialect
+            else:
                 self._pass(dialect, dialect.follow, line)
 
         opens = False
         for dialect in marked:
-            if dialect in opened and dialect.open and dialect.rank is not Rank.GUESS:
+            if opened and dialect in opened and dialect.open and dialect is not guesses:
                 continue
             taken = self._pass(dialect, dialect.read, line)
             opens = opens or dialect.open
             if taken:
                 return opens
 
-        for dialect in opened:
-            if dialect.rank is Rank.GUESS and dialect not in marked:
-                self._pass(dialect, dialect.follow, line)
+        if guesses is not None and guesses not in marked:
+            self._pass(guesses, guesses.follow, line)
         return opens
 
     def _pass(self, dialect: Dialect, read: Callable[[bytes], bool | None], line: bytes) -> bool:
@@ -132,10 +135,10 @@ class LineDispatch:
         if len(line) > dialect.longest or dialect not in self._dialects:
             return False
         count = self._rows.count
-        taken = read(line)
+        taken = bool(read(line))
         if taken or self._rows.count > count:
             self._find(dialect)
-        return bool(taken)
+        return taken
 
     def _find(self, dialect: Dialect) -> None:
         """Remember that a dialect has found a row, and drop those that get no lines any more: a

@@ -271,7 +271,7 @@ class Verl(Dialect):
         return self._layout.learn(names, values)
 
     def _other(self, line: bytes) -> None:
-        """A line that is not a row: the validation before the first step, the progress bar."""
+        """Read a line that is not a row: the validation before the first step, the progress bar."""
         plan = _PLAN.search(line)
         if plan:
             self.rows.total = int(plan[1])

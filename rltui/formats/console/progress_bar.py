@@ -180,12 +180,12 @@ class ProgressBar(Dialect):
         return self._give(row._replace(step=self._newest))
 
     def close(self) -> None:
-        """A row without the message that has its step, where the steps of an epoch are known."""
+        """Add a row whose step was not printed, where the steps of an epoch are known."""
         if self._per_epoch or not self._messages:
             self._settle(None)
 
     def _message(self, text: bytes) -> bool:
-        """What Lightning and Tianshou print between bars."""
+        """Read what Lightning and Tianshou print between bars."""
         found = _STEPS.search(text)
         if found:
             epoch, step, self._messages = int(found[1]), int(found[2]), True

@@ -87,7 +87,7 @@ class BoxedTable(Dialect):
         return False
 
     def follow(self, line: bytes) -> None:
-        """A line below a rule: a cell, the end of the box, or other output."""
+        """Read a line below a rule: a cell, the end of the box, or other output."""
         first = line[:1]
         if first not in _FIRST:
             line = plain(line)
@@ -107,12 +107,12 @@ class BoxedTable(Dialect):
             self.open = bool(self._cells) and self._foreign < _MAX_FOREIGN
 
     def close(self) -> None:
-        """A box without its last line: only where the counter of the log is in it."""
+        """End a box without its last line, where the counter of the log is in it."""
         if self._key in self._cells:
             self._rule()
 
     def _begin(self, top: bytes) -> None:
-        """The first line of a box, which may have a title with the step."""
+        """Begin a box with its first line, which may have a title with the step."""
         self._heading(top)
         self.open, self._foreign, self._group = True, 0, b""
         self._cells, self._panel = {}, []
@@ -254,7 +254,7 @@ class ColumnTable(Dialect):
         return False
 
     def follow(self, line: bytes) -> None:
-        """A line below the header."""
+        """Read a line below the header."""
         self._left -= 1
         text = ungrouped(plain(line))
         if text and not is_rule(text):

@@ -280,7 +280,7 @@ class Transformers(Dialect):
         """Whether rows without a logger prefix were seen."""
 
     def follow(self, line: bytes) -> None:
-        """The next part of a wrapped row; a row or a bar instead shows that it was torn."""
+        """Read the next part of a wrapped row; a row or a bar instead shows that it was torn."""
         self.open = False
         if b"{'" in line or b"it/s" in line or b"s/it" in line:
             self.read(line)

@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 
 from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal
+from rltui.formats.document.document_decoder import DocumentDecoder, TrainerStateDecoder
+from rltui.formats.document.shape import holds_history
 from rltui.formats.jsonl.claim import texts_in
 from rltui.formats.last_line import figure_lines
 
@@ -63,8 +65,6 @@ class JsonDocument(Format):
         """Whether the first bytes have the structure of a history."""
         if not self.claims_name(path.name):
             return False
-        from rltui.formats.document.shape import holds_history  # most logdirs have no document
-
         is_log = _LOG.fullmatch(path.name) is not None
         return holds_history(head, (options or Options()).step_keys, is_log=is_log)
 
@@ -77,8 +77,6 @@ class JsonDocument(Format):
         return Refusal(found.lost("no list of rows or of numbers"), len(head) > 64, lost=True)
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.document.document_decoder import DocumentDecoder  # as above
-
         is_log = path is None or _LOG.fullmatch(path.name) is not None
         return DocumentDecoder(options or Options(), path.name if path else "", is_log=is_log)
 
@@ -105,6 +103,4 @@ class TrainerState(Format):
         return self.claims_name(path.name) and head.lstrip().startswith(b"{")
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.document.document_decoder import TrainerStateDecoder  # as above
-
         return TrainerStateDecoder()

@@ -13,7 +13,7 @@ import numpy as np
 
 from rltui.core.block import FloatArray
 from rltui.formats.base import HEAD_BYTES
-from rltui.formats.json_value import float_of, parsed, wall_of, word_of
+from rltui.formats.json_value import WORDS, float_of, parsed, wall_of
 from rltui.formats.jsonl.claim import is_sample
 from rltui.formats.jsonl.jsonl_row import find_step, flatten, translator_of
 from rltui.formats.words import are_figures, is_figure, step_names, words
@@ -249,7 +249,7 @@ def _number(value: Any) -> float | None:
         return float_of(value)
     if isinstance(value, dict) and "py/object" in value:
         return _number(value.get("value"))
-    return word_of(value) if isinstance(value, str) else None
+    return WORDS.get(value) if isinstance(value, str) else None
 
 
 def _counts(steps: _List | None) -> bool:

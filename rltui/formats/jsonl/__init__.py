@@ -52,7 +52,7 @@ class JsonLines(Format):
         return Belonging.DIRECTORY if _NAMELESS.fullmatch(name) else Belonging.NAME
 
     def claims_name(self, name: str) -> bool:
-        """By suffix, and by some names of ``.json`` files that hold JSON lines."""
+        """Match the suffix, and some names of ``.json`` files that hold JSON lines."""
         if name.endswith(_SUFFIXES):
             return _SAMPLES.fullmatch(name) is None
         return name.endswith(".json") and _JSON.fullmatch(name) is not None
@@ -66,7 +66,7 @@ class JsonLines(Format):
         return holds_metrics(head, (options or Options()).step_keys, telling=telling)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
-        """By the first row, which further bytes cannot change once it is complete."""
+        """Judge by the first row, which further bytes cannot change once it is complete."""
         return refusal(head, options.step_keys)
 
     def sampler(self) -> Callable[[bytes, Options], Sampler]:

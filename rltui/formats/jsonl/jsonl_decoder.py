@@ -238,7 +238,7 @@ class JsonLinesDecoder(LastLine):
                 self._rows.add(count.next(0, for_good=True), time, again)
 
     def _stray(self, row: dict[str, Any], offset: int) -> None:
-        """A row without a step: settings, a summary, or something else."""
+        """Read a row without a step: settings, a summary, or something else."""
         settings = settings_of(row)
         if settings:
             self._hparams.update(settings)
@@ -270,7 +270,7 @@ class JsonLinesDecoder(LastLine):
         return step.step, step.key if coarse else ""
 
     def _has_steps(self) -> bool:
-        """A row with a step of its own has come: whether steps count, and not the rows."""
+        """Note that a row has its own step; returns whether steps count, and not the rows."""
         count = self._count
         if count is not None and count.counting:
             if count.stepless is None:
@@ -371,7 +371,7 @@ class _RowCount:
 
 
 class JsonlSampler:
-    """Made from the beginning of one file."""
+    """Finds whole lines in windows of a file; made from the beginning of the file."""
 
     def __init__(self, head: bytes, options: Options) -> None:
         self.step_bytes = head.find(b"\n") + 1

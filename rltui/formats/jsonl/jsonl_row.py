@@ -22,12 +22,12 @@ import orjson
 
 from rltui.formats.json_value import (
     TIME_KEYS,
+    WORDS,
     flat_settings,
     float_of,
     fraction_of,
     number_of,
     wall_of,
-    word_of,
 )
 from rltui.formats.row_sink import RowSink, layout_of, picker
 from rltui.formats.words import (
@@ -188,8 +188,8 @@ def flatten(
             if depth < _MAX_DEPTH:
                 for number, one in enumerate(value):
                     yield from flatten(one, f"{name}/{number}/", depth + 1)
-        elif isinstance(value, str) and (word := word_of(value)) is not None:
-            yield name, word
+        elif isinstance(value, str) and value in WORDS:
+            yield name, WORDS[value]
 
 
 def are_records(values: list[Any]) -> bool:
@@ -321,7 +321,7 @@ class PackedRows:
         self.values += packed
 
     def restart(self, step: int) -> None:
-        """The writer starts again at ``step``; the keys stay."""
+        """Begin a new training at ``step`` with the same keys."""
         keys, packing = self.keys, self.packing
         self.flush()
         self.sink.restart(step)

@@ -73,6 +73,6 @@ class CsvTable(Format):
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         """A fresh decoder for one file; a Monitor file has its environment in its name."""
-        from rltui.formats.table.table_decoder import TableDecoder  # as above
+        from rltui.formats.table.table_decoder import TableDecoder  # not before the first paint
 
         return TableDecoder(options or Options(), path)

@@ -332,7 +332,7 @@ class Axis:
         return frozenset(names[i] for i in self._columns.candidates if i not in self._candidates)
 
     def add(self, rows: TableRows, *, again: bool) -> bool:
-        """Take the next rows; returns whether they show another column to be the step."""
+        """Add the next rows; returns whether they show another column to be the step."""
         while len(self.kept) > 1:
             # few pieces of many: a live log is read row by row, a row is an array for each column
             (began_again, older), (repeated, newer) = self.kept[-2:]

@@ -185,7 +185,7 @@ def rows_of(
 
 
 def _unquoted(piece: bytes, start: int, delimiter: str) -> Iterator[TableRow]:
-    """The same from ``start`` on, where every line is a row: what a quote that is never closed
+    """The rows from ``start`` on, where every line is a row: what a quote that is never closed
     leaves behind may be millions of lines of something else."""
     separator, rest = delimiter.encode(), piece[start:].split(b"\n")[:-1]
     for are_rows, lines in groupby(rest, lambda line: separator in line):

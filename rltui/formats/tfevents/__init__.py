@@ -55,7 +55,7 @@ class TfEvents(Format):
         return "tfevents" in name and not name.endswith((".profile-empty", ".gz"))
 
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
-        """By name: an event file may be empty or corrupt from its first byte."""
+        """Claim by name alone: an event file may be empty or corrupt from its first byte."""
         return self.claims_name(path.name)
 
     def sampler(self) -> Callable[[bytes, Options], Sampler]:
@@ -67,7 +67,7 @@ class TfEvents(Format):
 
 
 class EventSampler:
-    """Made from the beginning of one event file."""
+    """Finds whole steps in windows of an event file; made from the beginning of the file."""
 
     def __init__(self, head: bytes, options: Options) -> None:
         self.step_bytes, self._leader = _first_step(head)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -337,19 +338,22 @@ class TfEventsDecoder(Decoder):
                 wall = StepGroup(event.step, event.bits).wall
                 self._texts.append(TextPoint(clean_tag(value.tag), event.step, wall, text))
         elif number is None and plugin == _HPARAMS and value.content is not None:
-            # what reads it takes 20 ms to import, and most files have no such value
-            from rltui.formats.tfevents.protobuf_value import hparams_of
-
-            self._hparams.update(hparams_of(data[slice(*value.content)]))
+            self._hparams.update(_protobuf().hparams_of(data[slice(*value.content)]))
         elif value.kind == TENSOR and plugin == SCALARS and value.tensor is not None:
-            from rltui.formats.tfevents.protobuf_value import number_of  # as above
-
-            number = number_of(data[slice(*value.tensor)])
+            number = _protobuf().number_of(data[slice(*value.tensor)])
 
         if number is not None:
             group = self._step_group = self._step_group.next(event.step, event.bits)
             layout = layout_of((value.tag,), _DTYPES.get(value.kind, np.float64))
             self._sink.point(layout, event.step, group.wall, number)
+
+
+def _protobuf() -> ModuleType:
+    """The module that reads values with TensorBoard's own messages."""
+    # it takes 20 ms to import, and most files have no such value
+    from rltui.formats.tfevents import protobuf_value
+
+    return protobuf_value
 
 
 def _text_of(tensor: bytes) -> str | None:

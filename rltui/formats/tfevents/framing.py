@@ -98,15 +98,10 @@ def masked(crc: _Crc) -> _Crc:
     return ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF  # type: ignore[return-value]
 
 
-def masked_crc(data: bytes) -> int:
-    """The checksum of ``data`` as it is stored in the file."""
-    return masked(crc32c(data))
-
-
 @lru_cache(maxsize=4096)
 def length_crc(length: int) -> int:
     """The checksum of a length field as it is stored; cached, since lengths repeat."""
-    return masked_crc(length.to_bytes(8, "little"))
+    return masked(crc32c(length.to_bytes(8, "little")))
 
 
 def valid_header(data: bytes, pos: int) -> int:
@@ -153,12 +148,12 @@ def checksum_fits(data: bytes, pos: int, length: int) -> bool:
     """Whether the payload of the record at ``pos`` has the checksum stored behind it."""
     begin = pos + HEADER_BYTES
     stored = int.from_bytes(data[begin + length : begin + length + 4], "little")
-    return masked_crc(data[begin : begin + length]) == stored
+    return masked(crc32c(data[begin : begin + length])) == stored
 
 
 def checksums_fit(data: bytes, places: IntArray, length: int) -> BoolArray:
-    """The same for each record at ``places`` (n,), all with payloads of ``length`` bytes; about
-    6 ns a byte."""
+    """Whether the payload of each record at ``places`` (n,), all of ``length`` bytes, has the
+    checksum stored behind it; about 6 ns a byte."""
     if length > MAX_BYTES:
         return np.array([checksum_fits(data, place, length) for place in places.tolist()], bool)
     windows: ByteArray = np.ndarray((len(data) - length + 1, length), np.uint8, data, 0, (1, 1))

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from rltui.formats.base import Decoder, Format, Options
 
+_WANDB = b":W&B"
+
 
 class TrackerLog(Format):
     """Base of formats with one file per run directory, known by its suffix and first bytes."""
@@ -24,6 +26,12 @@ class TrackerLog(Format):
     def claims(self, path: Path, head: bytes, options: Options | None = None) -> bool:
         return self.claims_name(path.name) and head.startswith(self.ident)
 
+    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
+        # most logdirs have no such file
+        from rltui.formats.tracker_log.tracker_decoder import SwanLabDecoder, WandbDecoder
+
+        return WandbDecoder() if self.ident == _WANDB else SwanLabDecoder()
+
 
 class Wandb(TrackerLog):
     """The format ``wandb``."""
@@ -36,12 +44,7 @@ class Wandb(TrackerLog):
     )
     lacks = "no header of W&B yet"
     suffix = ".wandb"
-    ident = b":W&B"
-
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.tracker_log.tracker_decoder import WandbDecoder  # most logdirs have none
-
-        return WandbDecoder()
+    ident = _WANDB
 
 
 class SwanLab(TrackerLog):
@@ -53,8 +56,3 @@ class SwanLab(TrackerLog):
     lacks = "no header of SwanLab yet"
     suffix = ".swanlab"
     ident = b":SWL"
-
-    def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
-        from rltui.formats.tracker_log.tracker_decoder import SwanLabDecoder  # as above
-
-        return SwanLabDecoder()

@@ -222,7 +222,7 @@ def _filled(values: FloatArray, before: float) -> FloatArray:
 
 
 class History:
-    """Owned by one decoder."""
+    """Collects the history and system rows of one file into blocks. Owned by one decoder."""
 
     def __init__(self, notes: NoteBook) -> None:
         self._notes = notes

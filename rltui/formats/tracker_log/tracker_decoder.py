@@ -74,7 +74,7 @@ class RunSettings:
     def __init__(self) -> None:
         self._known: set[str] = set()
         self.new: dict[str, object] = {}
-        """Those since the owner took them away; later ones win."""
+        """Settings since the owner last cleared them; later ones win."""
 
     def update(self, data: bytes, start: int, stop: int) -> None:
         """Read a ``ConfigRecord``: update 1. Raises MalformedError when it is not one."""
@@ -136,7 +136,7 @@ class ConsoleOutput:
         self._new = self._new or bool(raw)
 
     def row(self) -> None:
-        """A row of metrics comes here."""
+        """Remember that a row of metrics follows the lines so far."""
         if self.after_row:
             self.after_row, self._new = 0, True
 
@@ -163,7 +163,7 @@ def _bounded(line: bytes) -> bytes:
 
 
 class TrackerDecoder(Decoder):
-    """Decodes one file. Not thread-safe."""
+    """Base of the decoders of W&B's and SwanLab's files. Not thread-safe."""
 
     def __init__(self, framing: Framing) -> None:
         self._notes = NoteBook()
@@ -210,7 +210,7 @@ class TrackerDecoder(Decoder):
 
 
 class WandbDecoder(TrackerDecoder):
-    """Decodes one file. Not thread-safe."""
+    """Decodes one file of W&B. Not thread-safe."""
 
     def __init__(self) -> None:
         super().__init__(WANDB_FRAMING)
@@ -272,7 +272,7 @@ class _KeyPoints:
 
 
 class SwanLabDecoder(TrackerDecoder):
-    """Decodes one file. Not thread-safe."""
+    """Decodes one file of SwanLab. Not thread-safe."""
 
     def __init__(self) -> None:
         super().__init__(SWANLAB_FRAMING)

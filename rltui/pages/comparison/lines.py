@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from rltui.core.level import Level
 from rltui.core.text import cell_width, fit, pad
-from rltui.draw.chart.chart_model import XY
-from rltui.draw.chart.render import Chart, Curve, render
+from rltui.draw.chart.chart_model import XY, Chart, Curve
+from rltui.draw.chart.render import render
 from rltui.draw.line import (
     LEVEL_TOKEN,
     MUTED,
@@ -26,20 +28,20 @@ from rltui.draw.line import (
     fit_line,
     indented,
     longest,
+    row_entry,
     side_by_side,
     slot_look,
     style,
     with_ground,
-    with_margin,
 )
 from rltui.draw.prose import distinct, paragraph
 from rltui.draw.view import View, missing_on
 from rltui.facts import numbers
 from rltui.facts.comparison import (
-    Column,
     Comparison,
-    Row,
+    MetricColumn,
     RowId,
+    RunRow,
     ends_words,
     group_words,
     settings_words,
@@ -111,29 +113,18 @@ class ComparisonTable:
 
         return line
 
-    def entries(self, rows: list[Row]) -> list[Entry[RowId]]:
+    def entries(self, rows: list[RunRow]) -> list[Entry[RowId]]:
         """One entry per row."""
         cut = distinct(tuple(r.name for r in rows), self._name - 1)
-        found = self._comparison.columns
-        best = {n: self._comparison.best(found[n]) for n, _ in self._visible}
+        cells, margin, view = self._width - self._margin - 1, self._margin, self._view
+        best = {n: self._comparison.best(self._comparison.columns[n]) for n, _ in self._visible}
+        return [
+            row_entry(row.id, partial(self._line, row, name, best), cells, margin, view)
+            for row, name in zip(rows, cut, strict=True)
+        ]
 
-        def entry(row: Row, name: str) -> Entry[RowId]:
-            def draw(cursor: bool) -> list[Line]:
-                line, cells = self._line(row, name, cursor), self._width - self._margin - 1
-                for index, width in self._visible:
-                    value = self._comparison.value(row, found[index])
-                    line += _value(value, best[index], width, self._view, cursor)
-                    if index == self._chosen and self._difference:
-                        text = _difference(self._comparison, row, found[index])
-                        line.append(column(self._view.glyphs.text(text), self._difference, MUTED))
-                return [with_margin(line, cells, self._margin, self._view, cursor=cursor)]
-
-            return Entry(row.id, draw)
-
-        return [entry(row, name) for row, name in zip(rows, cut, strict=True)]
-
-    def _line(self, row: Row, name: str, cursor: bool) -> Line:
-        """Sign, badge, name, verdict and step of a row: what stands before the metrics."""
+    def _line(self, row: RunRow, name: str, best: Mapping[int, float | None], cursor: bool) -> Line:
+        """Sign, badge, name, verdict and step of a row, then its metrics."""
         glyphs, level, alarm = self._view.glyphs, row.level, row.level >= Level.WATCH
         look = style(Token.STRONG, bold=cursor) if cursor or alarm else TEXT
         name = fit(glyphs.text(name), self._name - 1)
@@ -153,6 +144,15 @@ class ComparisonTable:
             last = row.runs[0].progress.last_step if row.runs[0].progress else None
             text = str(len(row.runs)) if isinstance(row.id, str) else numbers.step(last)
             line.append(column(text, self._step, MUTED, right=True))
+
+        comparison = self._comparison
+        for index, width in self._visible:
+            metric = comparison.columns[index]
+            value = comparison.value(row, metric)
+            line += _value(value, best[index], width, self._view, cursor)
+            if index == self._chosen and self._difference:
+                text = glyphs.text(_difference(comparison, row, metric))
+                line.append(column(text, self._difference, MUTED))
 
         return line
 
@@ -187,7 +187,7 @@ def _value(value: float | None, best: float | None, width: int, view: View, curs
     return [(" " * (width - _METRIC), TEXT), (pad(view.glyphs.text(text), _METRIC), look)]
 
 
-def _difference(comparison: Comparison, row: Row, metric: Column) -> str:
+def _difference(comparison: Comparison, row: RunRow, metric: MetricColumn) -> str:
     """The spread of a group, or how far a run is from the best or from the reference."""
     if comparison.grouping is not None:
         found = comparison.numbers_of(row, metric)
@@ -221,7 +221,7 @@ def comparison_header(
     return with_ground(line, Token.RAISED)
 
 
-def comparison_text(comparison: Comparison, rows: list[Row]) -> str:
+def comparison_text(comparison: Comparison, rows: list[RunRow]) -> str:
     """The table with all metrics, for the clipboard: cells parted by tabs."""
     heads = ["run" if comparison.grouping is None else "group", "verdict"]
     lines = [[*heads, *(m.title for m in comparison.columns)]]
@@ -239,7 +239,12 @@ def count_of_lines(comparison: Comparison, width: int) -> int:
 
 
 def lines_of_words(
-    comparison: Comparison, metric: Column, here: Row | None, view: View, width: int, height: int
+    comparison: Comparison,
+    metric: MetricColumn,
+    here: RunRow | None,
+    view: View,
+    width: int,
+    height: int,
 ) -> list[Line]:
     """All sentences in at most ``height`` lines of ``width`` cells."""
     found = (
@@ -273,19 +278,19 @@ class Curves:
         self._bands: dict[object, tuple[XY, XY] | None] = {}
         self._charts: dict[object, list[Line]] = {}
 
-    def of(self, row: Row, metric: Column, axis: Axis, view: View) -> Curve | None:
+    def of(self, row: RunRow, metric: MetricColumn, axis: Axis, view: View) -> Curve | None:
         """The curve of a run, or the mean of a group with its band; None without points."""
         key = (row.id, metric, view.axis, axis.kind, view.smooth > 0)
         if key not in self._curves:
             self._curves[key] = _curve(self.comparison, row, metric, axis, view)
         return self._curves[key]
 
-    def banded(self, here: Row | None) -> list[Row]:
+    def banded(self, here: RunRow | None) -> list[RunRow]:
         """The rows without a line of their own: those without a colour but for ``here``."""
         return [r for r in self.comparison.rows if r.slot >= len(RUN_TOKENS) and r is not here]
 
     def band(
-        self, metric: Column, here: Row | None, axis: Axis, view: View
+        self, metric: MetricColumn, here: RunRow | None, axis: Axis, view: View
     ) -> tuple[XY, XY] | None:
         """Lowest and highest of the rows without a line of their own."""
         rows = self.banded(here)
@@ -298,7 +303,7 @@ class Curves:
         return self._bands[key]
 
     def chart(
-        self, metric: Column, here: Row | None, view: View, width: int, height: int
+        self, metric: MetricColumn, here: RunRow | None, view: View, width: int, height: int
     ) -> list[Line]:
         """The chart of one metric, with its title, in ``width`` x ``height`` cells: the row
         ``here`` as the curve, five others as lines, the rest as a band."""
@@ -309,7 +314,7 @@ class Curves:
             self._charts[key] = [title, *lines]
         return self._charts[key]
 
-    def _chart(self, metric: Column, here: Row | None, view: View) -> Chart:
+    def _chart(self, metric: MetricColumn, here: RunRow | None, view: View) -> Chart:
         words, axis = view.glyphs.text, _axis(self.comparison, metric, here, view)
         lines: list[Curve] = []
         for row in self.comparison.rows:
@@ -345,7 +350,7 @@ class Curves:
 
 
 def comparison_charts(
-    curves: Curves, chosen: int, here: Row | None, view: View, width: int, height: int
+    curves: Curves, chosen: int, here: RunRow | None, view: View, width: int, height: int
 ) -> list[Line]:
     """The chart of the metric ``chosen``, and where there is room that of the next one."""
     metrics = curves.comparison.columns[chosen : chosen + 2]
@@ -361,7 +366,9 @@ def comparison_charts(
     return indented(side_by_side(first, second, half, 3, height), margin)
 
 
-def _title(comparison: Comparison, metric: Column, banded: int, view: View, width: int) -> Line:
+def _title(
+    comparison: Comparison, metric: MetricColumn, banded: int, view: View, width: int
+) -> Line:
     words = view.glyphs.text
     line: Line = [(f"{words(metric.title)} ", TITLE)]
     notes = [words(metric.info.unit)]
@@ -383,7 +390,7 @@ def _title(comparison: Comparison, metric: Column, banded: int, view: View, widt
     return line
 
 
-def _off_axis_words(comparison: Comparison, metric: Column, view: View) -> str:
+def _off_axis_words(comparison: Comparison, metric: MetricColumn, view: View) -> str:
     """Which runs are not drawn because their logs lack what the axis counts."""
     having = [r for r in comparison.runs if r.key in metric.tags]
     lost = [r for r in having if view.axis not in axes_of(r)]
@@ -393,7 +400,7 @@ def _off_axis_words(comparison: Comparison, metric: Column, view: View) -> str:
     return f"{who} no {missing_on(view.axis)}"
 
 
-def _axis(comparison: Comparison, metric: Column, here: Row | None, view: View) -> Axis:
+def _axis(comparison: Comparison, metric: MetricColumn, here: RunRow | None, view: View) -> Axis:
     """The axis of the runs: that of the first one that has what the axis counts."""
     first = here.runs if here is not None else ()
     runs = [r for r in (*first, *comparison.runs) if r.key in metric.tags]
@@ -405,7 +412,7 @@ def _axis(comparison: Comparison, metric: Column, here: Row | None, view: View) 
 
 
 def _curve(
-    comparison: Comparison, row: Row, metric: Column, axis: Axis, view: View
+    comparison: Comparison, row: RunRow, metric: MetricColumn, axis: Axis, view: View
 ) -> Curve | None:
     """The curve of a run, or the mean of a group with its band."""
     traces: list[Trace] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import ComposeResult
 
 from rltui.draw.line import Line
-from rltui.facts.comparison import ORDERS, Column, Comparison, Row, RowId, compared_runs
+from rltui.facts.comparison import ORDERS, Comparison, MetricColumn, RowId, RunRow, compared_runs
 from rltui.facts.groups import toggled
 from rltui.facts.runs import runs_matching
 from rltui.facts.x_axis import axes_of
@@ -23,12 +23,10 @@ from rltui.pages.comparison.lines import (
 from rltui.pages.run.chart_screen import Open, Then
 from rltui.session import RunView, Session
 from rltui.tui import later
-from rltui.tui.chart_options import ChartOptions
 from rltui.tui.keys import COMPARISON
-from rltui.tui.screen import LEAST, ListScreen, compare
+from rltui.tui.screen import LEAST, ChartOptions, ListScreen, compare
 from rltui.tui.shell import ShellApp
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 if TYPE_CHECKING:
@@ -63,12 +61,12 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self._order = ORDERS[0]
         self._chosen = 0
         """Index of the metric at the cursor."""
-        self._followed: Column | None = None
+        self._followed: MetricColumn | None = None
         """The metric that the cursor stays on when the columns change."""
         self._made_for: object = None
         self._comparison = Comparison(())
         self._curves = Curves(self._comparison)
-        self._rows: list[Row] = []
+        self._rows: list[RunRow] = []
         self._table: ComparisonTable | None = None
 
     def begin(
@@ -100,12 +98,12 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         return "  ".join(x for x in (self.shell.state_words(), f"by {self._order}") if x)
 
     @property
-    def _metric(self) -> Column | None:
+    def _metric(self) -> MetricColumn | None:
         columns = self._comparison.columns
         return columns[self._chosen] if self._chosen < len(columns) else None
 
     @property
-    def _here(self) -> Row | None:
+    def _here(self) -> RunRow | None:
         return next((r for r in self._rows if r.id == self.items.cursor), None)
 
     @property
@@ -184,7 +182,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     # -- moving ----------------------------------------------------------------------------
 
     def action_step_column(self, by: int) -> None:
-        """The metric on the right, or on the left."""
+        """Choose the metric on the right, or on the left."""
         last = max(0, len(self._comparison.columns) - 1)
         if not 0 <= self._chosen + by <= last:
             self.shell.say(f"this is the {'first' if by < 0 else 'last'} metric")
@@ -197,13 +195,13 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
     # -- what is compared ------------------------------------------------------------------
 
     def action_order(self) -> None:
-        """The next order: metric, name, verdict."""
+        """Sort by the next order: metric, name, verdict."""
         self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
         self._sort()
         self.update()
 
     def action_group(self) -> None:
-        """The next way to group the runs, or none."""
+        """Group the runs in the next way, or not at all."""
         self._by = self._next_grouping()
         self.update()
 
@@ -216,7 +214,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         return titles[(at + 1) % len(titles)]
 
     def action_mark(self) -> None:
-        """Mark the run at the cursor, or take its mark away."""
+        """Mark the run at the cursor, or unmark it."""
         here = self._here
         if here is None or len(here.runs) > 1:
             self.shell.say("B ends the groups; runs are marked one by one")
@@ -274,7 +272,7 @@ class ComparisonScreen(ChartOptions, ListScreen, places=(COMPARISON,)):
         self.opens(run, then)
 
     def action_runs(self) -> None:
-        """The list of runs."""
+        """Show the list of runs."""
         self.leave_line()
         while len(self.shell.screen_stack) > 1:
             self.shell.pop_screen()

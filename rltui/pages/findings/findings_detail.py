@@ -19,23 +19,8 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import distinct, fact_table, paragraph
 from rltui.draw.view import View
-from rltui.facts import numbers, sentences
+from rltui.facts import findings, numbers, sentences
 from rltui.facts.checks import CheckItem, check_items, then_words
-from rltui.facts.findings import (
-    FindingRow,
-    advice_of,
-    ahead_sentence,
-    cause_of,
-    diagnosis_of,
-    ending_advice,
-    ending_diagnosis,
-    next_step_of,
-    projection_of,
-    summary_of,
-    suspect_of,
-    suspect_words,
-    title_of,
-)
 from rltui.facts.metrics import fold
 from rltui.facts.runs import exit_words
 from rltui.health.model import Diagnosis, Skipped
@@ -89,7 +74,7 @@ class _Detail:
         if isinstance(item, ProjectedId):
             return self._projection(item.tag)
         if isinstance(item, CauseId) and report is not None:
-            cause, leading = cause_of(run), report.diagnosed.leading
+            cause, leading = findings.cause_of(run), report.diagnosed.leading
             if cause is not None and cause.tag == item.tag:
                 return self._cause(report.diagnosed.diagnoses[0])
             return [] if leading is None else self._suspect(item.tag, leading)
@@ -137,11 +122,11 @@ class _Detail:
 
     def _projection(self, tag: str) -> list[Line]:
         run = self._run
-        projection = projection_of(run, tag) if tag in run.infos else None
+        projection = findings.projection_of(run, tag) if tag in run.infos else None
         if projection is None:
             return []
         lines = [heading(self._words(run.infos[tag].title), self._width, self._view, tag)]
-        lines += self._text(ahead_sentence(run, projection), STRONG)
+        lines += self._text(findings.ahead_sentence(run, projection), STRONG)
         lines += self._text("A straight line through the newest part of the run; no finding yet.")
         return self._chart(tag, lines)
 
@@ -152,9 +137,9 @@ class _Detail:
         look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
         lines = self._text(exit_words(crash), look)
         lines += self._text(crash.line, STRONG) if crash.line else []
-        advice = ending_advice(run, crash)
+        advice = findings.ending_advice(run, crash)
         lines += next_step_lines(advice, view, width) if advice else []
-        diagnosis = ending_diagnosis(run) if run.infos else None
+        diagnosis = findings.ending_diagnosis(run) if run.infos else None
         if diagnosis is not None:
             lines += checks(run, diagnosis, view, width)
 
@@ -170,33 +155,40 @@ class _Detail:
         run, view, width = self._run, self._view, self._width
         level, mark = diagnosis.level, view.glyphs.badge(diagnosis.level)
         look = style(LEVEL_TOKEN[level], bold=True)
-        lines = [self._head(mark, title_of(run, diagnosis), look, diagnosis.symptom.id)]
-        lines += self._text(summary_of(run, diagnosis))
-        lines += next_step_lines(next_step_of(run, diagnosis), view, width)
+        lines = [self._head(mark, findings.title_of(run, diagnosis), look, diagnosis.symptom.id)]
+        lines += self._text(findings.summary_of(run, diagnosis))
+        lines += next_step_lines(findings.next_step_of(run, diagnosis), view, width)
         lines += checks(run, diagnosis, view, width)
         moved = first_mover_lines(run, view, width, min(7, self._height - len(lines) - 10))
         lines += [[], *moved] if moved else []
-        move = cause_of(run)
+        move = findings.cause_of(run)
 
         return self._chart(move.tag if move else None, lines)
 
     def _suspect(self, tag: str, diagnosis: Diagnosis) -> list[Line]:
-        run, view, width, suspect = self._run, self._view, self._width, suspect_of(self._run, tag)
+        run, view, width, suspect = (
+            self._run,
+            self._view,
+            self._width,
+            findings.suspect_of(self._run, tag),
+        )
         if suspect is None:
             return []
         look = style(LEVEL_TOKEN[run.verdict.tag_level(tag)], bold=True)
         lines = [heading(self._words(run.infos[tag].title), width, view, tag)]
-        lines += self._text(f"{suspect_words(suspect)} ({diagnosis.symptom.title})", look)
+        lines += self._text(f"{findings.suspect_words(suspect)} ({diagnosis.symptom.title})", look)
         lines += next_step_lines(suspect.advice, view, width)
         return self._chart(tag, [*lines, *checks(run, diagnosis, view, width)])
 
-    def _finding(self, row: FindingRow) -> list[Line]:
+    def _finding(self, row: findings.FindingRow) -> list[Line]:
         run, view, width, finding = self._run, self._view, self._width, row.finding
         glyph, token, bold = badge_of(finding, view)
         lines = [self._head(glyph, finding.title, style(token, bold=bold), finding.rule)]
         lines += self._text(sentences.summary(finding))
-        diagnosis = diagnosis_of(run, finding)
-        lines += [] if finding.error else next_step_lines(advice_of(run, finding), view, width)
+        diagnosis = findings.diagnosis_of(run, finding)
+        lines += (
+            [] if finding.error else next_step_lines(findings.advice_of(run, finding), view, width)
+        )
         facts = [("since", since_words(run, finding)), ("because", _because(run, diagnosis))]
         facts += [("before", f"{span_words(run, f)}: {sentences.short(f)}") for f in row.earlier]
         facts += [("also", f"{f.tag}: {sentences.short(f)}") for f in row.findings[1:]]
@@ -219,11 +211,11 @@ def _because(run: RunView, diagnosis: Diagnosis | None) -> str:
     since = numbers.step(top.since_step)
     if top.is_over:
         since = f"{numbers.step_range(top.since_step, top.until_step)}, over"
-    return f"{title_of(run, top)}, step {since}"
+    return f"{findings.title_of(run, top)}, step {since}"
 
 
 def next_step_lines(advice: str, view: View, width: int) -> list[Line]:
-    """The advice. It stands right below the finding, so that low screens show it, too."""
+    """The advice, shown directly below the finding so that low screens have room for it."""
     return fact_table([("next step", view.glyphs.text(advice))], width, 10, STRONG)
 
 

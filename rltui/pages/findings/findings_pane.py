@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import ComposeResult
@@ -24,11 +23,11 @@ from rltui.draw.line import (
     indented,
     line_width,
     longest,
+    row_entry,
     style,
-    with_margin,
 )
 from rltui.draw.prose import note_lines, paragraph, trouble_line
-from rltui.draw.view import View
+from rltui.draw.view import PaneLayout, View
 from rltui.facts import sentences
 from rltui.facts.findings import (
     FindingId,
@@ -63,8 +62,7 @@ from rltui.pages.findings.lines import (
 from rltui.session import RunView
 from rltui.tui import later
 from rltui.tui.shell import shell_of
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
@@ -104,35 +102,20 @@ class ProjectedId(NamedTuple):
 ItemId = FindingId | SkippedId | CauseId | EndingId | ProjectedId
 
 
-@dataclass(frozen=True, slots=True)
-class FindingsLayout:
-    """Where the list and the finding at the cursor stand; widths and heights in cells."""
-
-    margin: int
-    """Cells left of the list, for the cursor bar."""
-    rows: int
-    """Width of a line of the list."""
-    left: int
-    """Width of the list, with its margin and the gap before the detail."""
-    side: int
-    """Width of the detail right of the list; 0 when it stands below."""
-    list_height: int
-
-
-def findings_layout(width: int, height: int, lines: int, alone: str = "") -> FindingsLayout:
+def findings_layout(width: int, height: int, lines: int, alone: str = "") -> PaneLayout:
     """The layout of the tab for a list of ``lines`` lines; ``alone``: the list or the finding at
     the cursor (chart) has all of it."""
     margin = 2 if width >= 110 else 1
     if alone:
         rows, shown = max(1, width - margin - 1), alone == "list"
-        return FindingsLayout(margin, rows, width if shown else 0, 0, height if shown else 0)
+        return PaneLayout(margin, rows, width if shown else 0, 0, height if shown else 0)
     if width >= 100:
         rows = 42 if width < 150 else 52
         left = margin + rows + 3
-        return FindingsLayout(margin, rows, left, width - left - 2, height)
+        return PaneLayout(margin, rows, left, width - left - 2, height)
     listed = min(lines, max(3, height * 2 // 5 if height >= 12 else height))
 
-    return FindingsLayout(margin, max(1, width - margin - 1), width, 0, max(1, listed))
+    return PaneLayout(margin, max(1, width - margin - 1), width, 0, max(1, listed))
 
 
 # -- the list --------------------------------------------------------------------------------
@@ -160,10 +143,7 @@ class _Entries(list[Entry[ItemId]]):
 
     def item(self, item: ItemId, line: Line) -> None:
         """An item of one line."""
-        width, margin, view = self._width, self._margin, self._view
-        self.append(
-            Entry(item, lambda cursor: [with_margin(line, width, margin, view, cursor=cursor)])
-        )
+        self.append(row_entry(item, lambda _: line, self._width, self._margin, self._view))
 
     def causes(self, report: Report) -> None:
         """The setting that jumped before the firing findings, and likely causes among settings."""
@@ -252,7 +232,7 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
 
 
 def _explained(report: Report) -> set[int]:
-    """id of each firing finding that stands indented below the one that explains it."""
+    """id of each firing finding that is shown indented below the one that explains it."""
     found: set[int] = set()
     for story in report.diagnosed.stories():
         if story[0].symptom.id != SETTING_CHANGED:
@@ -261,9 +241,7 @@ def _explained(report: Report) -> set[int]:
     return found
 
 
-def entries_below(
-    run: RunView, view: View, layout: FindingsLayout, above: int
-) -> list[Entry[ItemId]]:
+def entries_below(run: RunView, view: View, layout: PaneLayout, above: int) -> list[Entry[ItemId]]:
     """The sections on what moved first and what happened, as far as they fit under a list of
     ``above`` lines."""
     lines: list[Line] = []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rltui.core.address import PIPE, PIPE_NAME
 from rltui.core.level import Level
-from rltui.core.text import cell_width, fit, pad
+from rltui.core.text import cell_width, clean, fit, fit_middle, pad, words_match
 from rltui.draw.line import (
     ACCENT,
     LEVEL_TOKEN,
@@ -23,24 +24,12 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
 from rltui.draw.view import View
-from rltui.facts import numbers, sentences
+from rltui.facts import findings, numbers, sentences
 from rltui.facts.checks import check_facts, next_step
-from rltui.facts.findings import (
-    FindingId,
-    FindingRow,
-    cause_of,
-    change_words,
-    diagnosed_in,
-    finding_rows,
-    marks,
-    marks_words,
-    muted_rows,
-    usually,
-    worst_story,
-)
-from rltui.facts.runs import exit_words, since_step, why_unknown
+from rltui.facts.runs import exit_words, last_lines, newest_log, since_step, why_unknown
 from rltui.health.model import Finding, FindingState
 from rltui.session import RunView
+from rltui.tui import later
 
 #: Cells of the step.
 _STEP = 10
@@ -63,8 +52,8 @@ def heading(title: str, width: int, view: View, note: str = "") -> Line:
 def counts(run: RunView) -> str:
     """ "3 bad  2 watch  1 resolved", or "none"."""
     if run.report is None:
-        return marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
-    found, over = marks(run), [r.finding.state for r in finding_rows(run)]
+        return findings.marks_words(run) or ("none" if run.verdict.crash is not None else "reading")
+    found, over = findings.marks(run), [r.finding.state for r in findings.finding_rows(run)]
     parts = [
         (found[Level.BAD], "bad"),
         (found[Level.WATCH], "watch"),
@@ -78,7 +67,7 @@ def counts(run: RunView) -> str:
 
 def muted_words(run: RunView) -> str:
     """ "muted 2"; "" for none."""
-    count = len(muted_rows(run))
+    count = len(findings.muted_rows(run))
     return f"muted {count}" if count else ""
 
 
@@ -132,13 +121,13 @@ def suspect_lines(run: RunView, view: View, width: int) -> list[tuple[str, Line]
     for suspect in run.report.diagnosed.suspects if run.report else ():
         level, words = run.verdict.tag_level(suspect.tag), view.glyphs.text
         look = style(LEVEL_TOKEN[level], bold=True)
-        text = f"{run.infos[suspect.tag].title}  {usually(suspect)}"
+        text = f"{run.infos[suspect.tag].title}  {findings.usually(suspect)}"
         line: Line = [(f"{view.glyphs.badge(level)} ", look), (words(text), look)]
         out.append((suspect.tag, fit_line(line, width)))
     return out
 
 
-def title_words(row: FindingRow) -> str:
+def title_words(row: findings.FindingRow) -> str:
     """ "reward dropped (2 tags, 3 times)"."""
     counts = ((len(row.findings), "tags"), (row.times, "times"))
     words = ", ".join(f"{count} {word}" for count, word in counts if count > 1)
@@ -146,7 +135,7 @@ def title_words(row: FindingRow) -> str:
 
 
 def finding_line(
-    run: RunView, row: FindingRow, width: int, view: View, *, now: bool = False
+    run: RunView, row: findings.FindingRow, width: int, view: View, *, now: bool = False
 ) -> Line:
     """One line: badge, title, since when at the right end."""
     glyph, token, bold = badge_of(row.finding, view)
@@ -164,7 +153,7 @@ def no_verdict(run: RunView) -> str:
 
 
 def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
-    """What stands where nothing is wrong: which rules judged, and which could not."""
+    """The lines for a run without a finding: which rules judged, and which could not."""
     report, glyphs = run.report, view.glyphs
     if report is None:
         return []
@@ -202,7 +191,9 @@ def finding_block(run: RunView, finding: Finding, view: View, width: int, limit:
     """A finding among the facts of a metric: since when, and what was found in ``limit`` lines."""
     text = view.glyphs.text(sentences.summary(finding))
     evidence = paragraph(text, width, TEXT, indent=2, limit=limit)
-    row = FindingRow(FindingId(finding.rule, finding.title, 0), (finding,), is_repeat=False)
+    row = findings.FindingRow(
+        findings.FindingId(finding.rule, finding.title, 0), (finding,), is_repeat=False
+    )
     return [finding_line(run, row, width, view), *evidence]
 
 
@@ -235,8 +226,8 @@ def since_words(run: RunView, finding: Finding) -> str:
 
 
 def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
-    """A section with a line or two per step at which something happened, at most ``height``
-    lines; empty when nothing did, or without room for most of it."""
+    """A section with one or two lines for each step at which something happened, at most
+    ``height`` lines; empty when nothing did, or when they do not fit."""
     by_step: dict[int, list[tuple[str, Level]]] = {}
     for step, text, level in _events(run):
         by_step.setdefault(step, []).append((text, level))
@@ -259,11 +250,11 @@ def event_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
 
 def _events(run: RunView) -> Iterator[tuple[int, str, Level]]:
     """(step, words, level; unknown for what is resolved)."""
-    cause, elsewhere = cause_of(run), run.points.off_axis
+    cause, elsewhere = findings.cause_of(run), run.points.off_axis
     if cause is not None and run.report is not None:
         level = run.report.diagnosed.diagnoses[0].level
-        yield cause.step, f"{run.infos[cause.tag].title} {change_words(cause)}", level
-    for row in finding_rows(run):
+        yield cause.step, f"{run.infos[cause.tag].title} {findings.change_words(cause)}", level
+    for row in findings.finding_rows(run):
         if row.finding.since_step is not None and row.finding.tag not in elsewhere:
             level, until = row.finding.level, row.finding.until_step
             over = "" if until is None else f" (resolved at {numbers.step(until)})"
@@ -276,7 +267,7 @@ def _events(run: RunView) -> Iterator[tuple[int, str, Level]]:
 
 def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
     """A section with one line per metric, at most ``height`` lines; empty when nothing moved."""
-    diagnosed = diagnosed_in(run)
+    diagnosed = findings.diagnosed_in(run)
     step, moves = diagnosed.step, diagnosed.moves
     if step is None or not moves or height < 2:
         return []
@@ -290,7 +281,7 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
         line: Line = [(f"{rank} ", ACCENT), column(title, 19, look)]
         line.append(column(f"{run.step_word} {numbers.step(move.step)}", 13, MUTED))
         if width < _BOTH_VALUES:
-            line.append((glyphs.text(change_words(move)), MUTED))
+            line.append((glyphs.text(findings.change_words(move)), MUTED))
         else:
             before, after = numbers.value(move.before), numbers.value(move.after)
             line.append((pad(before, 9, right=True) + glyphs.text(" → "), MUTED))
@@ -305,9 +296,9 @@ def first_mover_lines(run: RunView, view: View, width: int, height: int) -> list
 def first_mover_sentence(run: RunView, view: View) -> str:
     """ "learning rate × 200 at 30, then KL to old policy × 470"; empty when nothing moved."""
     words: list[str] = []
-    for move in diagnosed_in(run).moves[:2]:
+    for move in findings.diagnosed_in(run).moves[:2]:
         at = f" at {numbers.step(move.step)}" if not words else ""
-        words.append(f"{run.infos[move.tag].title} {change_words(move)}{at}")
+        words.append(f"{run.infos[move.tag].title} {findings.change_words(move)}{at}")
     return view.glyphs.text(", then ".join(words))
 
 
@@ -320,7 +311,7 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
     room = width - STORY_NAMES
     most = 1 if height < 3 else max(1, height // 2)
     last: list[Line] = [[(x, STRONG)] for x in whole_clauses(step, room, most)]
-    story = worst_story(run)
+    story = findings.worst_story(run)
     facts = check_facts(run, story, view.glyphs.badge) if story is not None else []
     spare = height - len(last)
     lines: list[Line] = []
@@ -341,3 +332,64 @@ def story_lines(run: RunView, view: View, width: int, height: int) -> list[Line]
 def _named(name: str, body: list[Line]) -> list[Line]:
     """The lines of a fact behind its name."""
     return [[(pad("" if n else name, STORY_NAMES), MUTED), *line] for n, line in enumerate(body)]
+
+
+def log_head(run: RunView, view: View, width: int) -> list[Line]:
+    """Above the log: which file it is, and how the run ended."""
+    path, head, rule = newest_log(run), [("Log ", TITLE)], [(view.glyphs.rule * width, RULE)]
+    if path is None:
+        return [head, rule]
+    name = clean(str(path)) if path != PIPE else PIPE_NAME
+    shown = fit_middle(name, max(10, width - 26))
+    size = (f"{run.data.files.sources[path].size:>9,} bytes", MUTED)
+    head = [*fit_line([*head, (shown, MUTED)], max(10, width - 20)), size]
+    return [head, rule, *_ending_lines(run, width)]
+
+
+def died_lines(run: RunView, view: View, width: int, height: int) -> list[Line]:
+    """Why a job died before its first row, and the end of its log."""
+    head = [*_ending_lines(run, width), [("no row of metrics; the log ends with", MUTED)], []]
+    return [*head, *log_lines(run, view, width)[-max(1, height - len(head)) :]]
+
+
+def log_lines(run: RunView, view: View, width: int, text: str = "", shift: int = 0) -> list[Line]:
+    """The last lines of the console log that was written last, after the filter ``text``, without
+    their first ``shift`` characters."""
+    if newest_log(run) is None:
+        advice = (
+            "This run has no console log. One that lies in its directory is found; "
+            "name one from elsewhere: rltui watch DIR FILE"
+        )
+        return paragraph(advice, width, MUTED)
+    ending, glyphs = run.verdict.crash, view.glyphs
+    cause = ending.line.rstrip("…") if ending else ""
+    shown: list[Line] = []
+
+    for line in last_lines(run):
+        if words_match(line, text):
+            is_cause = bool(cause) and later.bare(line).startswith(cause)
+            look = style(Token.BAD, bold=True) if is_cause else TEXT
+            shown.append(fit_line([(glyphs.text(line)[shift:], look)], width))
+
+    return shown or [[("no line matches the filter" if text else "nothing yet", MUTED)]]
+
+
+def _ending_lines(run: RunView, width: int) -> list[Line]:
+    ending = run.verdict.crash
+    if ending is None:
+        return []
+    look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
+    advice = paragraph(ending.advice, width, TEXT) if ending.advice else []
+    return [*paragraph(exit_words(ending), width, look), *advice, []]
+
+
+def crashed_line(run: RunView, view: View) -> Line:
+    """Reason and last line of a run that crashed, for lists; empty when it did not."""
+    ending = run.verdict.crash
+    if ending is None:
+        return []
+    step = run.progress.last_step if run.progress else None
+    when = "before the first row" if step is None else f"after {numbers.step(step)}"
+    look = style(LEVEL_TOKEN[run.verdict.exit_level], bold=True)
+    said: Line = [(f"  {view.glyphs.text(ending.line)}", STRONG)] if ending.line else []
+    return [(exit_words(ending), look), (f"  {when}", MUTED), *said]

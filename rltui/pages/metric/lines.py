@@ -25,22 +25,9 @@ from rltui.draw.line import (
 )
 from rltui.draw.prose import distinct, fact_line, fact_table, paragraph
 from rltui.draw.view import View
-from rltui.facts import numbers, sentences
+from rltui.facts import findings, numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
-from rltui.facts.findings import (
-    advice_of,
-    ahead_sentence,
-    cause_of,
-    change_words,
-    diagnosis_of,
-    next_step_of,
-    projection_of,
-    summary_of,
-    suspect_of,
-    suspect_words,
-    worst_story,
-)
-from rltui.facts.metrics import TAB_BY_ID, Row, make_row, overview_sections, tab_sections
+from rltui.facts.metrics import TAB_BY_ID, TagRow, make_row, overview_sections, tab_sections
 from rltui.health.model import Finding
 from rltui.pages.findings.findings_detail import checks, next_step_lines
 from rltui.pages.findings.lines import evidence_lines, finding_block, heading
@@ -125,7 +112,7 @@ def metric_lines(
     return indented([*lines, *chart, *below], margin)[:height]
 
 
-def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
+def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height: int) -> list[Line]:
     """Judgement, statistics, meaning and related rows, as far as there is room."""
     lines = [heading("Judgement", width, view), *_judgement(run, row, view, width), []]
     note = "visible" if zoom.window is not None else ""
@@ -142,7 +129,7 @@ def _side(run: RunView, row: Row, view: View, zoom: Zoom, width: int, height: in
     return [*lines, [], *related] if related else lines
 
 
-def _judgement(run: RunView, row: Row, view: View, width: int, limit: int = 3) -> list[Line]:
+def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3) -> list[Line]:
     """The findings about a metric, each in ``limit`` lines of evidence; else its range."""
     words, glyphs = view.glyphs.text, view.glyphs
     found = [f for f in run.report.findings if f.tag == row.tag] if run.report else []
@@ -163,12 +150,12 @@ def _judgement(run: RunView, row: Row, view: View, width: int, limit: int = 3) -
 
 def _part_in_story(run: RunView, tag: str) -> str:
     """What a metric without a rule has to do with the firing findings."""
-    cause, suspect = cause_of(run), suspect_of(run, tag)
+    cause, suspect = findings.cause_of(run), findings.suspect_of(run, tag)
     if suspect is not None:
-        return suspect_words(suspect)
+        return findings.suspect_words(suspect)
     if cause is not None and cause.tag == tag:
         at = f"{run.step_word} {numbers.step(cause.step)}"
-        return f"{change_words(cause)} at {at}: the cause of what fires"
+        return f"{findings.change_words(cause)} at {at}: the cause of what fires"
     return "no rule judges it"
 
 
@@ -177,8 +164,8 @@ def explain_finding(run: RunView, finding: Finding, view: View, width: int) -> l
     head: Line = [(finding.title, TITLE), (f"   {finding.rule}", MUTED)]
     rule: Line = [(view.glyphs.rule * width, RULE)]
     text = paragraph(view.glyphs.text(sentences.summary(finding)), width)
-    diagnosis = diagnosis_of(run, finding)
-    step = next_step_lines(advice_of(run, finding), view, width)
+    diagnosis = findings.diagnosis_of(run, finding)
+    step = next_step_lines(findings.advice_of(run, finding), view, width)
     lines = [head, rule, *text, *step, [], *evidence_lines(run, finding, view, width)]
     return lines if diagnosis is None else [*lines, *checks(run, diagnosis, view, width)]
 
@@ -214,29 +201,29 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     yield "watch limit" if bad else "healthy", sentences.healthy(judgement)
     yield "bad limit", bad
     found = [f for f in (run.report.firing() if run.report else ()) if f.tag == tag]
-    cause, story = cause_of(run), worst_story(run)
+    cause, story = findings.cause_of(run), findings.worst_story(run)
 
     if story is not None and cause is not None and cause.tag == tag and run.report is not None:
         top = run.report.diagnosed.diagnoses[0]
-        yield top.level.word, summary_of(run, top)
-        yield "next step", next_step_of(run, story)
+        yield top.level.word, findings.summary_of(run, top)
+        yield "next step", findings.next_step_of(run, story)
         return
-    suspect = suspect_of(run, tag)
+    suspect = findings.suspect_of(run, tag)
 
     if story is not None and suspect is not None:
-        why = f"{suspect_words(suspect)} ({story.symptom.title})"
+        why = f"{findings.suspect_words(suspect)} ({story.symptom.title})"
         yield verdict.tag_level(tag).word, why
-        yield "next step", next_step_of(run, story)
+        yield "next step", findings.next_step_of(run, story)
         return
 
     for finding in found:
         yield finding.level.word, sentences.summary(finding)
-    projection = projection_of(run, tag)
+    projection = findings.projection_of(run, tag)
     yield "no tick", verdict.doubt(tag)
-    yield "ahead", ahead_sentence(run, projection) if projection else ""
+    yield "ahead", findings.ahead_sentence(run, projection) if projection else ""
 
     for finding in found[:1]:
-        yield "next step", advice_of(run, finding)
+        yield "next step", findings.advice_of(run, finding)
     if not found and not verdict.judgement(tag).rules:
         yield "badge", "no rule judges it"
     if run.step_word != "step":

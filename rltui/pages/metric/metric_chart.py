@@ -10,10 +10,10 @@ import numpy as np
 
 from rltui.core.level import Level
 from rltui.core.medians import median
-from rltui.draw.chart.chart_model import XY, Continuation
+from rltui.draw.chart.chart_model import XY, Bar, Chart, ChartMark, Continuation, Curve, Limit
 from rltui.draw.chart.foot import label_width
-from rltui.draw.chart.render import Bar, Chart, ChartMark, Curve, Limit, render, smooth
-from rltui.draw.chart.trace import LONG
+from rltui.draw.chart.render import render
+from rltui.draw.chart.trace import LONG, smooth
 from rltui.draw.line import Line, Token
 from rltui.draw.view import View
 from rltui.facts import numbers, sentences
@@ -22,14 +22,7 @@ from rltui.facts.findings import projection_of, steps_words
 from rltui.facts.metrics import episodes, extent_between, extent_of, newest_of
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, is_live, padded_end, span_of, timeline
 from rltui.health.model import FindingState
-from rltui.pages.metric.overlays import (
-    has_others,
-    outline_of,
-    reference_envelope,
-    reference_points,
-    versions,
-    with_others,
-)
+from rltui.pages.metric import overlays
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -81,13 +74,13 @@ def chart_lines(
     run. Kept until the run, the view or the zoom changes.
     """
     about = tag, band, zoom, stacked, small, x_axis, timeline, overview
-    key = "chart", width, height, view, about, span_of(run, tag)[2], versions(view)
+    key = "chart", width, height, view, about, span_of(run, tag)[2], overlays.versions(view)
 
     def draw() -> list[Line]:
         alone = not (stacked or small) and zoom == WHOLE_RUN
         chart = chart_of(run, tag, view, band=band, zoom=zoom, continued=alone, small=small)
-        if has_others(tag, view):
-            chart = with_others(chart, run, tag, view)
+        if overlays.has_others(tag, view):
+            chart = overlays.with_others(chart, run, tag, view)
         first, last = chart.first, chart.end if chart.end is not None else chart.last
 
         if stacked:  # room for the names of the bars, which all charts of a run have alike
@@ -140,7 +133,7 @@ def chart_of(
 
     return Chart(
         curve=_curve(run, series, band, axis, exact, view.axis),
-        envelope=None if band else reference_envelope(run, series, axis, view.axis),
+        envelope=None if band else overlays.reference_envelope(run, series, axis, view.axis),
         first=None if ends is None else ends[0],
         last=None if ends is None else ends[1],
         end=end_at,
@@ -186,7 +179,7 @@ def _curve(
     to_x, tag, judgement = axis.place, series.tag, run.verdict.judgement(series.tag)
 
     def drawn(points: Series) -> XY:
-        outline = None if exact else outline_of(run, points)
+        outline = None if exact else overlays.outline_of(run, points)
         if outline is None:
             return axis.places(points.steps), points.values
         return axis.places(points.steps[outline.index]), points.values[outline.index]
@@ -195,8 +188,8 @@ def _curve(
         steps, _, values = series.old_points
         old: XY | None = (axis.places(steps), values)
     else:
-        old = reference_points(run, series, axis, axis_name)
-    whole = None if exact else outline_of(run, series)
+        old = overlays.reference_points(run, series, axis, axis_name)
+    whole = None if exact else overlays.outline_of(run, series)
     ends = [drawn(run.shown(t)) for t in band] if band else []
     levels = [
         (to_x(since), None if until is None else to_x(until), level)

@@ -12,19 +12,9 @@ from rltui.draw.chart.foot import legend_lines
 from rltui.draw.chart.trace import COARSE, LONG, LONG_COARSE, Outline
 from rltui.draw.line import RUN_TOKENS, Line, Token
 from rltui.draw.view import View
+from rltui.facts import x_axis
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.groups import Sweep, run_labels, slot_of, slot_sign
-from rltui.facts.x_axis import (
-    Axis,
-    Points,
-    axis_of,
-    axis_of_kind,
-    bundle,
-    compared_tag,
-    has_own_axis,
-    points_of,
-    wander,
-)
 from rltui.session import RunView
 from rltui.store import Series
 
@@ -35,9 +25,9 @@ _OUTLINES: RunSeriesCache[Outline] = RunSeriesCache()
 class Trace:
     """The line of a tag in a chart of several."""
 
-    points: Points
+    points: x_axis.Points
     """All points, or the outline of a long series."""
-    mean: Points | None = None
+    mean: x_axis.Points | None = None
     """The block means of a long series."""
 
     def scaled(self, factor: float) -> Trace:
@@ -56,9 +46,9 @@ def trace_of(
     exact = exact or view.smooth > 0
     outline = None if exact else outline_of(run, series, coarse=True)
     if outline is None:
-        found = points_of(run, tag, view.axis, kind)
+        found = x_axis.points_of(run, tag, view.axis, kind)
         return None if found is None else Trace(found)
-    own = axis_of_kind(run, series, view.axis, kind)
+    own = x_axis.axis_of_kind(run, series, view.axis, kind)
     if own is None:
         return None
     steps, values = series.steps, series.values
@@ -81,13 +71,13 @@ def shared_lines(run: RunView, tag: str, view: View, *, exact: bool = False) -> 
         return []
     taken = {m.slot for m in view.marked}
     free = [token for slot, token in enumerate(RUN_TOKENS) if slot not in taken]
-    own_axis = has_own_axis(run, tag)
+    own_axis = x_axis.has_own_axis(run, tag)
     tags = [t for t in view.shared if t != tag and t in run.infos]
     lines = []
 
     for other, token in zip(tags, free, strict=False):
         line = trace_of(run, other, view, exact=exact)
-        if line is not None and has_own_axis(run, other) == own_axis:
+        if line is not None and x_axis.has_own_axis(run, other) == own_axis:
             label, sign = row_label(run, other), slot_sign(view.shared.index(other))
             lines.append(Curve(*line.points, token, label, sign=sign, mean=line.mean))
 
@@ -102,14 +92,14 @@ def row_label(run: RunView, tag: str) -> str:
 
 def _marked_lines(
     run: RunView, tag: str, view: View, *, exact: bool
-) -> tuple[list[Curve], list[Points]]:
+) -> tuple[list[Curve], list[x_axis.Points]]:
     """The marked runs with a colour as lines, the points of all others."""
     others = [m for m in view.marked if m.run is not run]
-    kind = axis_of(run, run.shown(tag), view.axis).kind
+    kind = x_axis.axis_of(run, run.shown(tag), view.axis).kind
     lines, rest = [], []
 
     for marked, (name, note) in zip(others, _labels(run, view)[1:], strict=True):
-        found = compared_tag(run, tag, marked.run)
+        found = x_axis.compared_tag(run, tag, marked.run)
         line = None if found is None else trace_of(marked.run, found, view, kind, exact=exact)
         if found is None or line is None:
             continue
@@ -186,9 +176,9 @@ def _band_label(count: int) -> Curve:
     return Curve(nothing, nothing, Token.BAND, f"{count} more as a band", is_band=True)
 
 
-def band_of(runs: Sequence[Points]) -> tuple[XY, XY] | None:
+def band_of(runs: Sequence[x_axis.Points]) -> tuple[XY, XY] | None:
     """Lowest and highest of many curves; None without any."""
-    bundled = bundle(runs)
+    bundled = x_axis.bundle(runs)
     if bundled is None:
         return None
     low, high = bundled.extremes()
@@ -205,13 +195,15 @@ def has_others(tag: str, view: View) -> bool:
     return bool(view.marked) or tag in view.shared
 
 
-def reference_points(run: RunView, series: Series, axis: Axis, axis_name: str) -> Points | None:
+def reference_points(
+    run: RunView, series: Series, axis: x_axis.Axis, axis_name: str
+) -> x_axis.Points | None:
     """The points of the reference as far as this run has come; None where it has none."""
     reference, info = run.reference, run.infos[series.tag]
     if reference is None or reference is run:
         return None
-    tag = compared_tag(run, series.tag, reference)
-    ghost = None if tag is None else points_of(reference, tag, axis_name, axis.kind)
+    tag = x_axis.compared_tag(run, series.tag, reference)
+    ghost = None if tag is None else x_axis.points_of(reference, tag, axis_name, axis.kind)
     if tag is None or ghost is None:
         return None
     x, y = ghost
@@ -223,11 +215,11 @@ def reference_points(run: RunView, series: Series, axis: Axis, axis_name: str) -
 
 
 def reference_envelope(
-    run: RunView, series: Series, axis: Axis, axis_name: str
+    run: RunView, series: Series, axis: x_axis.Axis, axis_name: str
 ) -> tuple[XY, XY] | None:
     """Low and high of the noise of the reference; None where it has none."""
     found = reference_points(run, series, axis, axis_name)
-    return None if found is None else wander(found)
+    return None if found is None else x_axis.wander(found)
 
 
 def outline_of(run: RunView, series: Series, *, coarse: bool = False) -> Outline | None:

@@ -15,9 +15,8 @@ from rltui.pages.metric.metric_chart import WHOLE_RUN, Zoom
 from rltui.pages.run.chart_screen import ChartScreen, TabBar, Then
 from rltui.session import RunView, Session
 from rltui.tui import later
-from rltui.tui.chart_options import stepped
 from rltui.tui.keys import METRIC
-from rltui.tui.screen import LEAST, TINY, ShellScreen
+from rltui.tui.screen import LEAST, TINY, ShellScreen, stepped
 from rltui.tui.widgets.lines import Lines
 from rltui.tui.widgets.status import Status
 
@@ -172,7 +171,7 @@ class MetricScreen(ChartScreen, ShellScreen[Left], places=(METRIC,)):
             self.leave_for_run(None)
 
     def action_explain(self) -> None:
-        """What the metric means."""
+        """Explain the metric."""
         run, tag = self.run, self.tag
         if tag is not None:
             self.shell.push_screen(later.ExplainScreen(lambda v, w: explain_tag(run, tag, v, w)))

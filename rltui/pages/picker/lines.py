@@ -151,7 +151,7 @@ def suggestion_entries(
 
 
 def picker_header(width: int) -> Line:
-    """Line 1."""
+    """The header: title, and how often rltui searches."""
     left: Line = [(" rltui", style(Token.ACCENT, bold=True)), ("  what to watch?", TITLE)]
     right = f"searches again every {numbers.duration(RESCAN_S)}"
     gap = width - line_width(left) - cell_width(right) - 1
@@ -161,7 +161,7 @@ def picker_header(width: int) -> Line:
 
 
 def _empty_lines(suggestions: Suggestions | None, paths: PathDisplay, width: int) -> list[Line]:
-    """What stands in place of the list during the first search, or when nothing was found."""
+    """The lines in place of the list during the first search, or when nothing was found."""
     if suggestions is None:
         return [[], [("  looking for logs", MUTED)]]
     if suggestions.items:

@@ -27,8 +27,7 @@ from rltui.sources.discovery.suggestions import Suggestion, Suggestions
 from rltui.tui.keys import PICKER
 from rltui.tui.screen import ListScreen, ReadingScreen
 from rltui.tui.shell import AppOptions, ShellApp
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 #: Seconds between two updates of the ages.

@@ -17,9 +17,16 @@ from rltui.pages.run.header import run_header
 from rltui.pages.run.tab import TabSpot, tab_line, tab_rule
 from rltui.session import RunView, Session
 from rltui.tui import later
-from rltui.tui.chart_options import NO_METRIC, ChartOptions, CrosshairKeys, typed_step
 from rltui.tui.playback import Playback
-from rltui.tui.screen import ShellScreen, compare
+from rltui.tui.pump import Pump
+from rltui.tui.screen import (
+    NO_METRIC,
+    ChartOptions,
+    CrosshairKeys,
+    ShellScreen,
+    compare,
+    typed_step,
+)
 from rltui.tui.shell import ShellApp, shell_of
 from rltui.tui.widgets.lines import Lines
 
@@ -34,10 +41,17 @@ class SessionApp(ShellApp[bool]):
 
     session: Session
     playback: Playback
+    pump: Pump
 
     def go_back_to(self, run: RunView, step: int) -> None:
         """Show a run as it was at a step."""
-        raise NotImplementedError
+        if self.pump.paused:
+            self.pump.pause()
+        self.playback.stop()
+        try:
+            self.playback.goto(run, step)
+        except ValueError as problem:
+            self.say(str(problem))
 
     def remember(self) -> None:
         """Keep the view as it is for the next start."""
@@ -46,8 +60,9 @@ class SessionApp(ShellApp[bool]):
     def open_comparison(
         self, opens: Open, at: tuple[RunView, str] | None = None, *, grouped: bool = False
     ) -> None:
-        """Show the marked runs side by side, or all; see :class:`rltui.pages.app.RltuiApp`."""
-        raise NotImplementedError
+        """Show the marked runs side by side, or all; see
+        :func:`rltui.pages.comparison.screen.open_comparison`."""
+        later.open_comparison(self, self.session, opens, at, grouped=grouped)
 
 
 class ReplayKeys(ShellScreen[Any]):

@@ -36,10 +36,11 @@ from rltui.draw.prose import distinct
 from rltui.draw.view import View
 from rltui.facts import numbers
 from rltui.facts.cache import is_kept, kept
-from rltui.facts.metrics import Row, make_row
+from rltui.facts.metrics import TagRow, make_row
 from rltui.facts.x_axis import Axis, axis_of, has_own_axis, span_of
 from rltui.pages.metric.metric_chart import chart_of
 from rltui.pages.metric.overlays import has_others, marks_legend, versions, with_others
+from rltui.pages.run.grid_layout import MARGIN, GridLayout, grid_layout
 from rltui.pages.run.metric_table import short_titles
 from rltui.session import RunView
 from rltui.tui.shell import shell_of
@@ -47,19 +48,6 @@ from rltui.tui.widgets.lines import Lines
 
 #: Cells of the labels of the y axis, the same for all charts so that their columns line up.
 _LABELS = 7
-#: Columns from these widths on; beyond the last one more for each ``_EXTRA`` cells.
-_COLUMNS = ((150, 4), (110, 3), (60, 2), (0, 1))
-_EXTRA = 40
-#: Lines of a chart with its title: at least, and at least with a blank below it.
-_LOW, _AIRY = 6, 7
-#: Lines of the x axis below the last row.
-AXIS = 2
-#: Cells before a chart: blank, cursor bar.
-MARGIN = 2
-#: A chart is about this many times as wide as high, in cells.
-_SHAPE = 4.75
-#: What a blank place costs against a chart of another shape.
-_BLANK = 2.0
 #: Charts that are drawn between two keys; fewer where marked runs are in them.
 _SLICE, _SLICE_MARKED = 4, 1
 #: Rows of a log less than _STREAM_S seconds apart are a stream. During one each paint draws one of
@@ -67,79 +55,6 @@ _SLICE, _SLICE_MARKED = 4, 1
 _STREAM_S, _PARTS = 1.5, 3
 #: Lines that a grid needs to spare one for the names of marked runs.
 _LEGEND_FROM = 12
-
-
-@dataclass(frozen=True, slots=True)
-class GridLayout:
-    """The charts of a grid, in cells. All have the same width."""
-
-    columns: int
-    pitch: int
-    """From the left end of a chart to that of the next, with the margin."""
-    heights: tuple[int, ...]
-    """Lines of each row in sight: title, plot, and the blank below it."""
-    gap: int
-    """Blank lines below a plot."""
-    axis: int
-    """Lines of the x axis."""
-
-    @property
-    def rows(self) -> int:
-        """Rows in sight."""
-        return len(self.heights)
-
-    @property
-    def places(self) -> int:
-        """Charts in sight, at most."""
-        return self.columns * self.rows
-
-    @property
-    def width(self) -> int:
-        """Cells of a chart."""
-        return self.pitch - MARGIN
-
-    def place_at(self, x: int, y: int) -> int | None:
-        """The place, counted by rows, that holds the cell ``x``, ``y``; None outside of all."""
-        column = x // self.pitch
-        if column >= self.columns or y < 0:
-            return None
-        for row, height in enumerate(self.heights):
-            if y < height:
-                return row * self.columns + column
-            y -= height
-        return None
-
-    def scrolled(self, top: int, place: int, count: int) -> int:
-        """The first row to show so that ``place`` among ``count`` charts is in sight: ``top`` if
-        that does."""
-        row, total = place // self.columns, math.ceil(count / self.columns)
-        top = min(max(top, row - self.rows + 1), row)
-        return max(0, min(top, total - self.rows))
-
-
-def grid_layout(width: int, height: int, count: int) -> GridLayout:
-    """The layout of ``count`` charts in ``width`` x ``height``: where all fit, that with the best
-    shaped charts and the fewest blank places; else as many columns as the width allows."""
-    count = max(1, count)
-    usual = next(c for least, c in _COLUMNS if width >= least)
-    most = min(usual + max(0, width - _COLUMNS[0][0]) // _EXTRA, count)
-    axis = AXIS if height >= _LOW + AXIS else 0
-    room = max(1, height - axis)
-    least = _AIRY if height >= 26 else _LOW
-    fit = max(1, room // least)
-
-    def cost(columns: int) -> float:
-        rows = math.ceil(count / columns)
-        shape = width / columns / (room / rows)
-        return abs(math.log(shape / _SHAPE)) + _BLANK * (1 - count / (columns * rows))
-
-    complete = [c for c in range(1, most + 1) if math.ceil(count / c) <= fit]
-    columns = min(complete, key=cost, default=most)
-    rows = min(fit, math.ceil(count / columns))
-    each, more = divmod(room, rows)
-    heights = tuple(each + (i < more) for i in range(rows))
-
-    return GridLayout(columns, max(1, (width - 1) // columns), heights, int(least == _AIRY), axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +93,7 @@ class DrawQueue:
         self.waiting: frozenset[str] = frozenset()
         """Tags whose charts have to wait."""
         self.shown: dict[str, list[Line]] = {}
-        """Tag -> what is shown until its chart is drawn; what was drawn last stands last."""
+        """Tag -> what is shown until its chart is drawn; what was drawn last comes last."""
 
     def choose(self, run: RunView, keys: dict[str, Hashable], cursor: str | None) -> None:
         """Choose which of the charts that are not drawn yet (tag -> key) wait: never the one at
@@ -201,7 +116,7 @@ class DrawQueue:
 
 def grid_lines(
     run: RunView,
-    rows: Sequence[Row],
+    rows: Sequence[TagRow],
     cursor: str | None,
     cross: int | None,
     view: View,
@@ -244,7 +159,7 @@ def grid_lines(
 
 
 def _chart(
-    run: RunView, row: Row, cross: int | None, view: View, frame: _Frame, key: Hashable
+    run: RunView, row: TagRow, cross: int | None, view: View, frame: _Frame, key: Hashable
 ) -> list[Line]:
     """The chart of a metric without its title, with the crosshair where its axis has the step. The
     plot is kept until the run or the view changes, wherever crosshair and cursor are."""
@@ -285,7 +200,7 @@ def _chart(
     return [*lines, *below]
 
 
-def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[str, ...]:
+def _names(run: RunView, rows: Sequence[TagRow], view: View, width: int) -> tuple[str, ...]:
     """The titles, without the unit that follows them, where they fit; else as long as the longest
     unit and value leave room for."""
     titles, rooms = [], []
@@ -301,18 +216,16 @@ def _names(run: RunView, rows: Sequence[Row], view: View, width: int) -> tuple[s
     return tuple(t if cell_width(t) <= room else cut for t, room, cut in found)
 
 
-def _unit(run: RunView, row: Row, title: str, view: View, width: int) -> str:
+def _unit(run: RunView, row: TagRow, title: str, view: View, width: int) -> str:
     """The unit; it gives way to the title."""
     unit = "own step" if has_own_axis(run, row.tag) else row.info.unit
-    if cell_width(title) + cell_width(unit) + 12 > width:
-        return ""
-    return view.glyphs.text(unit)
+    fits = cell_width(title) + cell_width(unit) + 12 <= width
+    return view.glyphs.text(unit) if fits else ""
 
 
-def _title(run: RunView, row: Row, name: str, cross: int | None, view: View, width: int) -> Line:
+def _title(run: RunView, row: TagRow, name: str, cross: int | None, view: View, width: int) -> Line:
     """Badge, name, unit and the newest value, or that at the crosshair, else the one before it."""
-    glyphs, alarm = view.glyphs, row.level >= Level.WATCH
-    token = LEVEL_TOKEN[row.level]
+    glyphs, alarm, token = view.glyphs, row.level >= Level.WATCH, LEVEL_TOKEN[row.level]
     value, look = row.value, style(token, bold=True) if alarm else STRONG
     if cross is not None:
         series = run.shown(row.tag)
@@ -342,16 +255,16 @@ class Grid(Lines):
             self.tag = tag
 
     class Scrolled(Message):
-        """Other charts are in sight."""
+        """Other charts are visible."""
 
     def __init__(self, run: RunView, cursor: Callable[[], str | None]) -> None:
         super().__init__(self._draw_charts, id="grid")
         self.display = False
         self._run, self._cursor = run, cursor
-        self._rows: Sequence[Row] = ()
+        self._rows: Sequence[TagRow] = ()
         self.grid_layout: GridLayout = grid_layout(80, 20, 0)
         self._top = 0
-        """First row of charts in sight."""
+        """First visible row of charts."""
         self._revealed: tuple[str | None, GridLayout] | None = None
         self._queue = DrawQueue()
         self._slice = math.inf
@@ -367,12 +280,14 @@ class Grid(Lines):
         self._stream: Timer | None = None
         """Runs out at the end of the stream."""
         self._points: dict[str, tuple[int, int]] = {}
-        """Tag -> epoch and length of its series, for the charts that were in sight."""
+        """Tag -> epoch and length of its series, for the charts that were visible."""
         self._view: View | None = None
         self.cross: int | None = None
         """The step at the crosshair."""
 
-    def show(self, run: RunView, rows: Sequence[Row], size: Size, *, other: bool = False) -> None:
+    def show(
+        self, run: RunView, rows: Sequence[TagRow], size: Size, *, other: bool = False
+    ) -> None:
         """Show these rows of a run in ``size``. Charts of ``other`` rows or in another view appear
         a few at a time, so that keys are answered in between."""
         view = shell_of(self).view
@@ -433,7 +348,7 @@ class Grid(Lines):
 
     @property
     def sight(self) -> str:
-        """ "1–20 of 22": which charts are in sight, for the footer."""
+        """ "1–20 of 22": which charts are visible, for the footer."""
         first, count = self._top * self.grid_layout.columns, len(self._rows)
         shown = min(self.grid_layout.places, count - first)
         if shown >= count:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, takewhile
 
 from rltui.core.level import Level
@@ -26,8 +27,8 @@ from rltui.draw.line import (
     fit_line,
     fixed,
     line_width,
+    row_entry,
     style,
-    with_margin,
 )
 from rltui.draw.prose import distinct
 from rltui.draw.spark import Digest, empty_digest, spark_of
@@ -35,7 +36,7 @@ from rltui.draw.view import View
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.groups import slot_sign
-from rltui.facts.metrics import Row, Section, episodes, trend_of
+from rltui.facts.metrics import Section, TagRow, episodes, trend_of
 from rltui.facts.x_axis import span_of
 from rltui.session import RunView
 from rltui.store import Series
@@ -110,7 +111,7 @@ def columns_for(width: int) -> MetricColumns:
     return MetricColumns(max(4, width - 13))
 
 
-def columns_of(rows: Sequence[Row], width: int, view: View) -> MetricColumns:
+def columns_of(rows: Sequence[TagRow], width: int, view: View) -> MetricColumns:
     """The columns of a pane with these rows. Names that are too long get the cells that limits
     leave blank and some of those of a wide sparkline."""
     columns = columns_for(width)
@@ -126,7 +127,7 @@ def columns_of(rows: Sequence[Row], width: int, view: View) -> MetricColumns:
     return replace(columns, name=name, spark=columns.spark - spark, healthy=left)
 
 
-def row_names(rows: Sequence[Row], columns: MetricColumns, view: View) -> tuple[str, ...]:
+def row_names(rows: Sequence[TagRow], columns: MetricColumns, view: View) -> tuple[str, ...]:
     """The names of neighbouring rows: what differs between them stays visible."""
     titles = tuple(r.title for r in rows)
     if columns.unit and any(cell_width(t) > columns.name for t in titles):
@@ -147,7 +148,7 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
     return tuple(s if held[s, unit] == 1 else title for title, s, unit in found)
 
 
-def healthy_words(row: Row, columns: MetricColumns, view: View) -> str:
+def healthy_words(row: TagRow, columns: MetricColumns, view: View) -> str:
     """The limit in words; narrow columns take the short form."""
     words = view.glyphs.text(sentences.healthy(row.judgement))
     if columns.healthy >= 16 and cell_width(words) <= columns.healthy:
@@ -155,7 +156,7 @@ def healthy_words(row: Row, columns: MetricColumns, view: View) -> str:
     return view.glyphs.text(sentences.healthy_short(row.judgement)) or words
 
 
-def unit_words(row: Row, columns: MetricColumns, view: View) -> str:
+def unit_words(row: TagRow, columns: MetricColumns, view: View) -> str:
     """The unit, in narrow columns the short form."""
     unit = row.info.unit
     if cell_width(unit) > columns.unit:
@@ -164,7 +165,7 @@ def unit_words(row: Row, columns: MetricColumns, view: View) -> str:
 
 
 def row_line(
-    run: RunView, row: Row, columns: MetricColumns, view: View, *, cursor: bool, name: str = ""
+    run: RunView, row: TagRow, columns: MetricColumns, view: View, *, cursor: bool, name: str = ""
 ) -> Line:
     """One row, without the margin that holds the cursor bar; kept until the run changes.
 
@@ -176,7 +177,7 @@ def row_line(
 
 
 def _row_line(
-    run: RunView, row: Row, name: str, columns: MetricColumns, view: View, cursor: bool
+    run: RunView, row: TagRow, name: str, columns: MetricColumns, view: View, cursor: bool
 ) -> Line:
     glyphs, alarm = view.glyphs, row.level >= Level.WATCH
     token = LEVEL_TOKEN[row.level]
@@ -203,7 +204,7 @@ def _row_line(
     return line
 
 
-def _change(run: RunView, row: Row, columns: MetricColumns, view: View) -> str:
+def _change(run: RunView, row: TagRow, columns: MetricColumns, view: View) -> str:
     """The trend, or the step of the only point when that is old; empty when it does not fit."""
     series = run.shown(row.tag)
     if series.count == 1 and run.points.last_step not in (None, int(series.steps[0])):
@@ -292,24 +293,24 @@ def section_entries(
 
 
 def row_entries(
-    run: RunView, rows: Sequence[Row], columns: MetricColumns, view: View, margin: int
+    run: RunView, rows: Sequence[TagRow], columns: MetricColumns, view: View, margin: int
 ) -> list[Entry[str]]:
     """One entry per row; names that are too long keep the part in which they differ."""
     names = row_names(rows, columns, view)
 
-    def entry(row: Row, name: str) -> Entry[str]:
-        def draw(cursor: bool) -> list[Line]:
-            line = row_line(run, row, columns, view, cursor=cursor, name=name)
-            if row.tag in view.shared:  # the sign of the row stands between badge and name
-                (badge, look), (title, title_look) = line[:2]
-                title = pad(title.rstrip(), columns.name - 1)
-                sign = (slot_sign(view.shared.index(row.tag)), ACCENT)
-                line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
-            return [with_margin(line, columns.width, margin, view, cursor=cursor)]
+    def draw(row: TagRow, name: str, cursor: bool) -> Line:
+        line = row_line(run, row, columns, view, cursor=cursor, name=name)
+        if row.tag in view.shared:  # the sign of the row is between badge and name
+            (badge, look), (title, title_look) = line[:2]
+            title = pad(title.rstrip(), columns.name - 1)
+            sign = (slot_sign(view.shared.index(row.tag)), ACCENT)
+            line = [(badge[:-1], look), sign, (f" {title} ", title_look), *line[2:]]
+        return line
 
-        return Entry(row.tag, draw)
-
-    return [entry(row, name) for row, name in zip(rows, names, strict=True)]
+    return [
+        row_entry(row.tag, partial(draw, row, name), columns.width, margin, view)
+        for row, name in zip(rows, names, strict=True)
+    ]
 
 
 def fitted(

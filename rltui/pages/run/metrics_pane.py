@@ -26,17 +26,17 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import fact_line, paragraph
-from rltui.draw.view import View
+from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers, sentences
-from rltui.facts.metrics import OVERVIEW, PINNED, TAB_BY_ID, Row, Section, tab_sections
+from rltui.facts.metrics import OVERVIEW, PINNED, TAB_BY_ID, Section, TagRow, tab_sections
 from rltui.facts.timing import Load, anatomy, loads
 from rltui.health.model import FindingState
 from rltui.pages.findings.lines import finding_block, heading
 from rltui.pages.metric.metric_chart import WHOLE_RUN, chart_lines, statistics_in_line
-from rltui.pages.run.grid import MARGIN, Grid, grid_layout, grid_lines
+from rltui.pages.run.grid import Grid, grid_lines
+from rltui.pages.run.grid_layout import MARGIN, grid_layout
 from rltui.pages.run.metric_table import columns_of, list_head, section_entries
 from rltui.pages.run.tab import (
-    TabLayout,
     chart_alone,
     empty_lines,
     first_to_look_at,
@@ -49,8 +49,7 @@ from rltui.pages.run.tab import (
 from rltui.session import RunView
 from rltui.session.limits import session_limits
 from rltui.tui.shell import shell_of
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class Arrangement:
 
     @property
     def is_grid(self) -> bool:
-        """Whether the charts of all rows are in sight."""
+        """Whether the charts of all rows are shown."""
         return self.grid and not self.alone
 
 
@@ -89,7 +88,7 @@ class MetricsPane(Horizontal):
         self._layout = tab_layout(OVERVIEW, 80, 24, 0)
         self._arrangement = Arrangement()
         self._top: list[Line] = []
-        """What stands above the list."""
+        """The lines above the list."""
         self._chosen: dict[str, str | None] = {}
         """Tab -> the row that the user put the cursor on."""
         self._left: dict[RunKey, dict[str, str | None]] = {}
@@ -265,9 +264,9 @@ def below_lines(
     run: RunView,
     cursor: str | None,
     view: View,
-    layout: TabLayout,
+    layout: PaneLayout,
     height: int,
-    rows: Sequence[Row] = (),
+    rows: Sequence[TagRow] = (),
 ) -> list[Line]:
     """The lines under the list: without a side pane the chart of the row at the cursor, else what
     is known of that row and, if there is room, charts of the ``rows`` of the list."""

@@ -23,11 +23,9 @@ from rltui.pages.timing.pane import TIMING as TIMING_TAB
 from rltui.pages.timing.pane import TimingPane
 from rltui.session import RunView, Session
 from rltui.tui import later
-from rltui.tui.chart_options import NO_METRIC, stepped
 from rltui.tui.keys import FINDINGS, GRID, LIST, TIMING
-from rltui.tui.screen import LEAST, NO_WAY_BACK, TINY, ListScreen
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.screen import LEAST, NO_METRIC, NO_WAY_BACK, TINY, ListScreen, stepped
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 if TYPE_CHECKING:
@@ -64,18 +62,18 @@ class GridKeys(ChartScreen, ListScreen):
         self.update()
 
     def action_grid(self) -> None:
-        """A grid of charts instead of the list, or the list again."""
+        """Show a grid of charts instead of the list, or the list again."""
         self._arrange_as(Arrangement(grid=not self.arrangement.grid))
 
     def action_maximise(self) -> None:
-        """The chart alone, then the list alone, then both; of a grid the chart alone, then all."""
+        """Show the chart alone, the list alone, then both; of a grid the chart alone, then all."""
         now = self.arrangement
         order = ("", "chart") if now.grid else ("", "chart", "list")
         alone = order[(order.index(now.alone) + 1) % len(order)]
         self._arrange_as(replace(now, alone=alone))
 
     def leave_part(self) -> bool:
-        """Take away the crosshair of the grid, else show all panes; whether anything changed."""
+        """Remove the crosshair of the grid, else show all panes. Returns whether it did either."""
         grid, arrangement = self.metrics.grid, self.arrangement
         if self._shows_grid and grid.cross is not None:
             grid.cross = None
@@ -94,7 +92,7 @@ class GridKeys(ChartScreen, ListScreen):
         return self.place == GRID and self.metrics.grid.display
 
     def _step(self, right: int, down: int) -> None:
-        """Move the cursor; along the list where the charts are not in sight."""
+        """Move the cursor between charts, or along the list where these are not visible."""
         if not self._shows_grid:
             self.items.move(right + down)
         elif (tag := self.metrics.grid.neighbour(right, down)) is not None:
@@ -334,7 +332,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         return self._from_picker or len(self.session.views) > 1
 
     def action_back(self) -> None:
-        """One level out: the filter, then the list of runs if there are several, else the
+        """Go back: clear the filter, else show the list of runs if there are several, else the
         picker."""
         if self.leave_line() or self.leave_part():
             return
@@ -350,7 +348,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         self.dismiss()
 
     def action_next_finding(self) -> None:
-        """The next firing (else resolved) finding, in the list of findings."""
+        """Go to the next firing (else resolved) finding in the list of findings."""
         rows = finding_rows(self.run)
         if not rows:
             self.shell.say("no findings")
@@ -377,7 +375,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
         self.update()
 
     def action_mute(self) -> None:
-        """Leave the finding at the cursor out of the verdict, or take it in again."""
+        """Mute the finding at the cursor, which then has no part in the verdict, or unmute it."""
         row = row_of(self.run, self.items.cursor) if self.tab == FINDINGS_TAB else None
         if row is None:
             super().action_mute()
@@ -391,7 +389,7 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     # -- more about it ---------------------------------------------------------------------
 
     def action_explain(self) -> None:
-        """What the metric or finding at the cursor means."""
+        """Explain the metric or finding at the cursor."""
         run, tag = self.run, self.tag
         if tag is None and self.tab == FINDINGS_TAB:
             row = row_of(run, self.items.cursor)

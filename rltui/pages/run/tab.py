@@ -25,24 +25,18 @@ from rltui.draw.line import (
     style,
 )
 from rltui.draw.prose import note_lines
-from rltui.draw.view import View
-from rltui.facts import numbers
+from rltui.draw.view import PaneLayout, View
+from rltui.facts import metrics, numbers
 from rltui.facts.cache import kept
 from rltui.facts.findings import cause_of, finding_rows, marks, worst_story
-from rltui.facts.metrics import (
-    ALL,
-    FINDINGS,
-    OVERVIEW,
-    Section,
-    Tab,
-    make_row,
-    overview_sections,
-    tab_sections,
-    tabs_of,
-)
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_lines
-from rltui.pages.findings.lines import calm_lines, event_lines, first_mover_lines, heading
-from rltui.pages.log.lines import died_lines
+from rltui.pages.findings.lines import (
+    calm_lines,
+    died_lines,
+    event_lines,
+    first_mover_lines,
+    heading,
+)
 from rltui.pages.metric.metric_chart import Zoom, chart_lines
 from rltui.pages.run.metric_table import columns_of, fitted, section_entries
 from rltui.pages.timing.pane import step_line
@@ -69,33 +63,13 @@ _ONE_MORE = 18
 _MORE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class TabLayout:
-    """Where the parts of Overview or a category tab stand; widths and heights in cells."""
-
-    margin: int
-    """Cells left of the rows, for the cursor bar."""
-    rows: int
-    """Width of a row."""
-    left: int
-    """Width of the list, with its margin and its scroll bar."""
-    side: int
-    """Width of the pane at the right; 0 for none."""
-    list_height: int
-    """Height of the list without its heading."""
-    below: int
-    """Height of what stands under the list; 0 for nothing."""
-    headed: bool
-    """Whether the heading stands above the list and does not scroll."""
-
-
-def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "") -> TabLayout:
+def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "") -> PaneLayout:
     """The layout of a tab with ``rows`` rows in ``width`` x ``height``; ``alone``: the list or the
     chart has all of it."""
-    headed = tab != OVERVIEW
+    headed = tab != metrics.OVERVIEW
     room, margin = max(1, height - headed), 2 if width >= 110 else 1
     if alone == "list":
-        return TabLayout(margin, max(10, width - margin - 1), width, 0, room, 0, headed)
+        return PaneLayout(margin, max(10, width - margin - 1), width, 0, room, headed=headed)
     below = 0
 
     if width >= 110:
@@ -110,7 +84,7 @@ def tab_layout(tab: str, width: int, height: int, rows: int, *, alone: str = "")
     if alone == "chart":
         left, side = 0, width - 1
 
-    return TabLayout(margin, cells, left, side, max(1, room - below), below, headed)
+    return PaneLayout(margin, cells, left, side, max(1, room - below), below, headed=headed)
 
 
 def chart_alone(
@@ -123,9 +97,9 @@ def chart_alone(
 
 def overview_entries(
     run: RunView,
-    sections: Sequence[Section],
+    sections: Sequence[metrics.Section],
     view: View,
-    layout: TabLayout,
+    layout: PaneLayout,
     kept: str | None = None,
 ) -> list[Entry[str]]:
     """The whole list of Overview: sections of rows between findings and events. The row of the tag
@@ -155,7 +129,7 @@ def overview_entries(
     return [*entries, *(fixed(x) for x in indented(lines, layout.margin))]
 
 
-def _short_findings(run: RunView, view: View, layout: TabLayout) -> list[Line]:
+def _short_findings(run: RunView, view: View, layout: PaneLayout) -> list[Line]:
     """The worst findings and what moved first, above the list of a screen without a side pane."""
     height, width = layout.list_height, layout.rows
     if layout.side or height < 14 or width < 58:
@@ -179,11 +153,11 @@ def _below_overview(run: RunView, view: View, width: int, height: int) -> list[L
     return lines
 
 
-def first_to_look_at(run: RunView, tab: str, sections: Sequence[Section]) -> str:
+def first_to_look_at(run: RunView, tab: str, sections: Sequence[metrics.Section]) -> str:
     """The row that the cursor is on when a tab opens: on Overview what the worst story is about,
     elsewhere the first bad row, else the first watch row, else the first one."""
     rows = [r for s in sections for r in s.rows]
-    worst = _worst_tag(run) if tab == OVERVIEW else None
+    worst = _worst_tag(run) if tab == metrics.OVERVIEW else None
     if any(r.tag == worst for r in rows):
         return worst or ""
     return max(rows, key=lambda r: r.level if r.level >= Level.WATCH else Level.UNKNOWN).tag
@@ -192,7 +166,7 @@ def first_to_look_at(run: RunView, tab: str, sections: Sequence[Section]) -> str
 def tag_to_chart(run: RunView, tab: str, chosen: str | None, cursor: str | None) -> str | None:
     """The tag of the chart right of the list: that at the cursor, but on Overview that of the worst
     story as long as the user has ``chosen`` no row."""
-    if tab != OVERVIEW or chosen is not None:
+    if tab != metrics.OVERVIEW or chosen is not None:
         return cursor
     return _worst_tag(run) or cursor
 
@@ -207,7 +181,7 @@ def _worst_tag(run: RunView) -> str | None:
     return worst.tag if worst is not None and worst.tag in run.infos else None
 
 
-def empty_lines(run: RunView, filtered: bool, view: View, layout: TabLayout) -> list[Line]:
+def empty_lines(run: RunView, filtered: bool, view: View, layout: PaneLayout) -> list[Line]:
     """The lines in place of a list without rows."""
     if filtered:
         return [[], [("  no row matches the filter", MUTED)]]
@@ -225,8 +199,8 @@ def empty_lines(run: RunView, filtered: bool, view: View, layout: TabLayout) -> 
 
 def hidden_lines(run: RunView, tab: str, text: str, view: View) -> list[Line]:
     """How many rows the filter ``text`` hides, and how many of them are bad."""
-    shown = {r.tag for s in tab_sections(run, tab, text) for r in s.rows}
-    hidden = [r.tag for s in tab_sections(run, tab) for r in s.rows if r.tag not in shown]
+    shown = {r.tag for s in metrics.tab_sections(run, tab, text) for r in s.rows}
+    hidden = [r.tag for s in metrics.tab_sections(run, tab) for r in s.rows if r.tag not in shown]
     if not hidden:
         return []
     bad = sum(run.verdict.tag_level(t) is Level.BAD for t in hidden)
@@ -243,7 +217,7 @@ def side_lines(
 ) -> list[Line]:
     """The pane at the right: findings on Overview, and the chart of the tag ``cursor``."""
     lines: list[Line] = []
-    if tab == OVERVIEW:
+    if tab == metrics.OVERVIEW:
         share = _FINDINGS_SHARE_TALL if height >= _TALL else _FINDINGS_SHARE
         lines = findings_pane(run, width, max(4, height * share // 100), view)
         lines.append([])
@@ -280,7 +254,7 @@ def _linked(run: RunView, tag: str) -> list[str]:
 
 def _small_chart(run: RunView, tag: str, view: View, width: int, last: bool) -> list[Line]:
     """Badge and title over a chart of the same steps; the last one has their axis."""
-    row, rows = make_row(run, tag), _SMALL_CHART - 1 + 2 * last
+    row, rows = metrics.make_row(run, tag), _SMALL_CHART - 1 + 2 * last
     badge = (f"{view.glyphs.badge(row.level)} ", style(LEVEL_TOKEN[row.level], bold=True))
     chart = chart_lines(run, tag, view, width, rows, stacked=True, small=True, x_axis=last)
     return [[badge, (view.glyphs.text(row.title), STRONG)], *chart]
@@ -309,7 +283,7 @@ def _side_by_side(
 
 def companions(run: RunView, cursor: str) -> list[str]:
     """The other vital signs than that at the cursor: the worst first, then in their order."""
-    rows = [r for s in overview_sections(run) for r in s.rows if r.tag != cursor]
+    rows = [r for s in metrics.overview_sections(run) for r in s.rows if r.tag != cursor]
     return [r.tag for r in sorted(rows, key=lambda r: -int(max(r.level, Level.OK)))]
 
 
@@ -327,7 +301,7 @@ def chart_title(run: RunView, tag: str, view: View, width: int) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class TabSpot:
-    """Where a tab stands on its line, for the mouse and the underline."""
+    """Where a tab is on its line, for the mouse and the underline."""
 
     id: str
     start: int
@@ -335,12 +309,12 @@ class TabSpot:
 
 
 def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, list[TabSpot]]:
-    """Line 2 and where each tab stands on it.
+    """Line 2, and where each tab is on it.
 
     Tabs are shown whole or not at all: the active one, then bad and watch ones and All, then those
     with a key stay longest. An ellipsis at the end stands for those left out.
     """
-    tabs, left = tabs_of(run), 2 if width >= 110 else 0
+    tabs, left = metrics.tabs_of(run), 2 if width >= 110 else 0
     for gap, form in ((3, "title"), (2, "medium"), (1, "short")):
         if gap == 3 and width < 150:
             continue
@@ -363,7 +337,7 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
 
 
 def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Line, list[TabSpot]]:
-    """The labels of tabs side by side, from the cell ``left`` on, and where each stands."""
+    """The labels of tabs side by side, from the cell ``left`` on, and where each is."""
     line: Line = [(" " * left, TEXT)] if left else []
     spots: list[TabSpot] = []
     for tab, label in labels:
@@ -376,13 +350,13 @@ def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Li
     return line, spots
 
 
-def _weight(run: RunView, tab: Tab, active: str) -> tuple[bool, bool, bool]:
+def _weight(run: RunView, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool]:
     """Sort key of a tab: the one with the least weight is left out first."""
-    matters = _level(run, tab) >= Level.WATCH or tab.id == ALL
+    matters = _level(run, tab) >= Level.WATCH or tab.id == metrics.ALL
     return tab.id == active, matters, bool(tab.key)
 
 
-def _tab_label(run: RunView, tab: Tab, active: bool, view: View, form: str) -> Line:
+def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: str) -> Line:
     """Key, name and badge of a tab; ``form``: with its title, its medium or its short name."""
     is_short = form == "short"
     name = {"title": tab.title, "medium": tab.medium, "short": tab.short}[form]
@@ -390,9 +364,9 @@ def _tab_label(run: RunView, tab: Tab, active: bool, view: View, form: str) -> L
     line: Line = [(f"{tab.key} ", style(Token.ACCENT) if active else MUTED)] if tab.key else []
     line.append((tab.title if active and is_short else name, look))
 
-    if tab.id == ALL:
+    if tab.id == metrics.ALL:
         return line if is_short else [*line, (f" {len(run.infos)}", MUTED)]
-    if tab.id == FINDINGS:
+    if tab.id == metrics.FINDINGS:
         return [*line, (f" {sum(marks(run).values())}", MUTED)]
     level, gap = _level(run, tab), "" if is_short else " "
     if level is Level.UNKNOWN and not _has_doubt(run, tab):
@@ -401,15 +375,15 @@ def _tab_label(run: RunView, tab: Tab, active: bool, view: View, form: str) -> L
     return [*line, (gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
 
 
-def _level(run: RunView, tab: Tab) -> Level:
-    if tab.id in (OVERVIEW, FINDINGS):
+def _level(run: RunView, tab: metrics.Tab) -> Level:
+    if tab.id in (metrics.OVERVIEW, metrics.FINDINGS):
         return run.verdict.level
     if tab.category is None or _has_doubt(run, tab):
         return Level.UNKNOWN
     return run.verdict.category_level(tab.category)
 
 
-def _has_doubt(run: RunView, tab: Tab) -> bool:
+def _has_doubt(run: RunView, tab: metrics.Tab) -> bool:
     """Whether a tab would be ok but for the newest rows of a tag."""
     category = tab.category
     if category is None or run.verdict.category_level(category) is not Level.OK:

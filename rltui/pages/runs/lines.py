@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from rltui.core.address import AUTO, RAY, SSH, RemotePath
 from rltui.core.batch import Note, RunKey
-from rltui.core.errors import did_you_mean
 from rltui.core.level import Level
 from rltui.core.text import cell_width, clean, fit, pad
 from rltui.draw.line import (
@@ -39,9 +38,9 @@ from rltui.facts import numbers, sentences
 from rltui.facts.findings import FindingRow, cause_of, change_words, finding_rows, worst_rows
 from rltui.facts.groups import slot_of, slot_sign
 from rltui.facts.metrics import OVERVIEW, newest_of
-from rltui.facts.runs import ListedRun, Names, since_step
+from rltui.facts.runs import ListedRun, Names, absent_words, since_step
 from rltui.pages.findings.findings_pane import findings_pane
-from rltui.pages.log.lines import crashed_line
+from rltui.pages.findings.lines import crashed_line
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.header import run_header, state_spans
 from rltui.pages.run.metric_table import spark_line
@@ -80,12 +79,10 @@ _FINDINGS, _CHART = 70, 50
 class _RunColumns:
     """Widths of the columns at a screen width; 0 leaves a column out."""
 
-    def __init__(
-        self, width: int, longest: int, marks: bool, state: int = 0, own: int | None = None
-    ) -> None:
-        """``longest``: cells of the longest name; ``own``: of the longest without its folders, by
-        default the same; ``marks``: with a column for the signs of marked runs; ``state``: cells
-        of the longest state with its glyph."""
+    def __init__(self, width: int, longest: int, marks: bool, state: int, own: int) -> None:
+        """``longest``: cells of the longest name; ``own``: of the longest without its folders;
+        ``marks``: with a column for the signs of marked runs; ``state``: cells of the longest state
+        with its glyph."""
         fitting = next(cells for least, cells in _WIDTHS if width >= least)
         self.left, self.framework, self.step, self.age, self.title, self.value = fitting
         self.mark = 2 if marks else 0
@@ -93,8 +90,7 @@ class _RunColumns:
         self._share_out(width, longest)
         if self.name < longest + 2:
             self._share_out(width, longest, _LEAST_SPARK)
-        enough = longest if width < 110 or own is None else own
-        if self.framework and self.name < enough + 2:
+        if self.framework and self.name < (longest if width < 110 else own) + 2:
             self.framework = 0  # names differ, frameworks rarely do
             self._share_out(width, longest, _LEAST_SPARK)
 
@@ -212,7 +208,7 @@ class RunRows:
 
 @lru_cache(maxsize=4)
 def _short_names(names: tuple[str, ...], width: int) -> Mapping[str, str]:
-    """What stands for each name in a column."""
+    """Each name -> the text shown for it in a column."""
     return dict(zip(names, distinct(names, width), strict=True))
 
 
@@ -362,11 +358,6 @@ def _trouble_lines(troubles: Sequence[Note], width: int) -> list[Line]:
         if notes:
             lines += [[], [(f"  {title}", TEXT)], *note_lines(notes, width)]
     return lines
-
-
-def absent_words(similar: Path | None) -> str:
-    """Words for a logdir that does not exist; ``similar``: a path like it that does."""
-    return f"does not exist yet{did_you_mean(None if similar is None else clean(str(similar)))}"
 
 
 def search_lines(searching: Sequence[Search], width: int, most: int = _MOST_SEARCHES) -> list[Line]:

@@ -1,4 +1,4 @@
-"""The list of runs, and what stands there before there is one."""
+"""The list of runs, and what is shown before there is a run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from rltui.session import RunView, Session
 from rltui.tui import later
 from rltui.tui.keys import RUNS
 from rltui.tui.screen import LEAST, NO_WAY_BACK, ListScreen, compare
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 from rltui.tui.widgets.status import Status
 
 _ORDERS = ("verdict", "name", "newest")
@@ -183,7 +182,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
         return self._from_picker
 
     def action_back(self) -> None:
-        """The filter, then the picker."""
+        """Go back: clear the filter, else show the picker."""
         if self.leave_line():
             return
         if self.leads_back:
@@ -192,7 +191,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             self.shell.say(NO_WAY_BACK)
 
     def action_order(self) -> None:
-        """The next order: verdict, name, newest."""
+        """Sort by the next order: verdict, name, newest."""
         self._order = _ORDERS[(_ORDERS.index(self._order) + 1) % len(_ORDERS)]
         self.update()
 
@@ -204,7 +203,7 @@ class RunsScreen(ListScreen, places=(RUNS,)):
             self.update()
 
     def action_mark(self) -> None:
-        """Mark the run at the cursor, or take its mark away; the cursor moves on."""
+        """Mark the run at the cursor, or unmark it; the cursor moves on."""
         run = self._run_at_cursor
         if run is not None:
             view = self.shell.view

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -29,7 +29,7 @@ from rltui.draw.line import (
     line_width,
     style,
 )
-from rltui.draw.view import View
+from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers
 from rltui.facts.metrics import tab_sections
 from rltui.facts.timing import Anatomy, anatomy
@@ -47,8 +47,7 @@ from rltui.pages.timing.timing_table import (
 from rltui.session import RunView
 from rltui.session.limits import session_limits
 from rltui.tui.shell import shell_of
-from rltui.tui.widgets.line_list import LineList
-from rltui.tui.widgets.lines import Lines
+from rltui.tui.widgets.lines import LineList, Lines
 
 TIMING = "timing"
 #: Stages below this share of the step are not worth a word.
@@ -59,22 +58,7 @@ _BAR = 70
 _LONGER = 6
 
 
-@dataclass(frozen=True, slots=True)
-class TimingLayout:
-    """Heights in lines and widths in cells of the parts of the tab."""
-
-    margin: int
-    width: int
-    """Width of a row."""
-    top: int
-    """Title and bar of one step, with a blank line where there is room."""
-    rows: int
-    """Lines of the list, without its heading."""
-    plot: int
-    """Lines of the stacked area with its heading; 0 for none."""
-
-
-def timing_layout(width: int, height: int, rows: int) -> TimingLayout:
+def timing_layout(width: int, height: int, rows: int) -> PaneLayout:
     """The layout for a list of ``rows`` lines in ``width`` x ``height``."""
     margin = 2 if width >= 110 else 1
     top = 3 if height >= 24 else 2 if height >= 8 else 0
@@ -83,7 +67,8 @@ def timing_layout(width: int, height: int, rows: int) -> TimingLayout:
     plot = max(least, min(left - rows, max(least, height * 3 // 5)))
     if plot < 8:
         plot = 0
-    return TimingLayout(margin, max(10, width - margin - 2), top, max(1, left - plot), plot)
+    rows = max(10, width - margin - 2)
+    return PaneLayout(margin, rows, width, 0, max(1, left - plot), plot, top)
 
 
 # -- one step --------------------------------------------------------------------------------
@@ -200,7 +185,7 @@ class TimingPane(Vertical):
         self.stages = LineList[str](id="stages")
         """The list."""
         self._run = run
-        self._layout: TimingLayout = timing_layout(80, 20, 0)
+        self._layout: PaneLayout = timing_layout(80, 20, 0)
         self._left: dict[RunKey, str | None] = {}
         """Run -> the stage that the user put the cursor on there."""
         self._text = ""
@@ -242,15 +227,15 @@ class TimingPane(Vertical):
         self._text = text
         layout = timing_layout(size.width, size.height, len(stage_rows(run, found)))
         self._layout = layout
-        entries = timing_entries(run, found, view, layout.width, layout.margin, text)
+        entries = timing_entries(run, found, view, layout.rows, layout.margin, text)
         if not entries:
             nothing: Entry[str] = fixed([("  no row matches the filter", TEXT)])
             entries = [nothing]
 
-        for name, height in (("#step", layout.top), ("#plot", layout.plot)):
+        for name, height in (("#step", layout.top), ("#plot", layout.below)):
             part = self.query_one(name)
             part.styles.height, part.display = height or 1, height > 0
-        self.stages.styles.height = layout.rows
+        self.stages.styles.height = layout.list_height
         self.stages.show(entries)
 
         for lines in self.query(Lines):
@@ -262,18 +247,18 @@ class TimingPane(Vertical):
         found, layout = anatomy(self._run), self._layout
         if found is None:
             return []
-        lines = step_lines(self._run, found, shell_of(self).view, layout.width)
+        lines = step_lines(self._run, found, shell_of(self).view, layout.rows)
         return indented(lines[:height], layout.margin)
 
     def _draw_head(self, _width: int, _height: int) -> list[Line]:
         layout = self._layout
-        columns = stage_columns(layout.width)
-        head = stages_head(self._run, columns, layout.width, shell_of(self).view)
+        columns = stage_columns(layout.rows)
+        head = stages_head(self._run, columns, layout.rows, shell_of(self).view)
         return indented([head], layout.margin)
 
     def _draw_plot(self, _width: int, height: int) -> list[Line]:
         found, layout, view = anatomy(self._run), self._layout, shell_of(self).view
         if found is None:
             return []
-        lines = stacked_lines(self._run, found, view, layout.width, height - 1, shares=self.shares)
+        lines = stacked_lines(self._run, found, view, layout.rows, height - 1, shares=self.shares)
         return [[], *indented(lines, layout.margin)]

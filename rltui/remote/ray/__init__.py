@@ -7,8 +7,8 @@
                                                    |  one for a request of the session
                                                  NodeReader (an actor on each node) -> Streams
 
-For each place that is read the session has a conversation with a stream on a node, as with another
-host; the driver assigns places to nodes and forwards bytes. Every hop has back-pressure: the queue
+For each root that is read the session has a conversation with a stream on a node, as with another
+host; the driver assigns roots to nodes and forwards bytes. Every hop has back-pressure: the queue
 of the session bounds the socket, the driver calls a node again only when it has forwarded what that
 node sent, and a stream blocks when its buffer is full. The session's process knows how far each
 file was read, so a replacement of any part (actor, node, driver, head) resumes there.

@@ -18,7 +18,7 @@ import rltui.version
 from rltui.core.address import AUTO
 from rltui.core.errors import RltuiError
 from rltui.core.text import clean
-from rltui.remote.ray.message import ClusterError, CodeMissingError, Node, Search, ToPlace
+from rltui.remote.ray.message import ClusterError, CodeMissingError, Node, Search, ToNode
 
 _CLIENT_PORT = 10001
 _NOTHING_HERE = "RAY_ADDRESS is not set, and no cluster of Ray runs on this machine"
@@ -114,7 +114,7 @@ class Cluster:
         """Begin a call of the actor's ``fetch_news``."""
         return actor.fetch_news.remote(patience_s, looks=looks)
 
-    def handle(self, actor: Any, asked: ToPlace | Search) -> Any:
+    def handle(self, actor: Any, asked: ToNode | Search) -> Any:
         """Begin a call of the actor's ``handle``."""
         return actor.handle.remote(asked)
 

@@ -1,4 +1,4 @@
-"""Assigns places to the nodes of a Ray cluster and forwards what the nodes send."""
+"""Assigns roots to the nodes of a Ray cluster and forwards what the nodes send."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from rltui.remote.ray.message import (
     ClusterError,
     CodeMissingError,
     Failed,
-    NewPlace,
+    LogRoot,
+    NewRoot,
     Node,
     NodeFacts,
     NodeTrouble,
     Opening,
-    Place,
     Search,
     Searched,
-    ToPlace,
+    ToNode,
 )
 from rltui.remote.ray.node_reader import NodeReader
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 #: Seconds for the actors to start: Ray starts a process for each.
 _START_S = 60.0
-#: Seconds between two looks at the nodes of the cluster, and at the places of a node.
-_NODES_S, _PLACES_S = 2.0, 10.0
+#: Seconds between two looks at the nodes of the cluster, and at the roots of a node.
+_NODES_S, _ROOTS_S = 2.0, 10.0
 #: Seconds for which a node may wait for news in one call.
 _PATIENCE_S = 5.0
 #: Longest wait for calls under way in one step, seconds.
@@ -67,10 +67,10 @@ class ClockOffset:
 
 
 @dataclass(slots=True)
-class _PlaceRecord:
-    """A place and the node that reads it."""
+class _RootRecord:
+    """A root and the node that reads it."""
 
-    place: Place
+    root: LogRoot
     label: str
     reader: str = ""
     """Id of the node; empty for nobody."""
@@ -86,18 +86,18 @@ class _NodeRecord:
     """Its call for news that is under way."""
     called_at: float = 0.0
     """Time when that began, seconds since the epoch."""
-    asked: deque[ToPlace | Search] = field(default_factory=deque)
+    asked: deque[ToNode | Search] = field(default_factory=deque)
     request: Any = None
     """The call for the first of ``asked`` that is under way."""
     clock: ClockOffset = field(default_factory=ClockOffset)
     facts: NodeFacts | None = None
-    seen: dict[tuple[int, str, str], Place] = field(default_factory=dict)
+    seen: dict[tuple[int, str, str], LogRoot] = field(default_factory=dict)
     told: set[int] = field(default_factory=set)
-    """Numbers of the places that the session was told this actor reads."""
+    """Numbers of the roots that the session was told this actor reads."""
     channels: set[int] = field(default_factory=set)
     looked: bool = False
     look_at: float = 0.0
-    """Monotonic time of the next look at its places."""
+    """Monotonic time of the next look at its roots."""
     failures: int = 0
     retry_at: float = 0.0
     trouble: str = ""
@@ -119,32 +119,32 @@ class Driver:
         self._send = send
         self._clock = clock or SystemClock()
         self._nodes: dict[str, _NodeRecord] = {}
-        self._places = [_PlaceRecord(place, label) for place, label in opening.places]
-        self._numbers = {p.place.key: n for n, p in enumerate(self._places)}
+        self._roots = [_RootRecord(root, label) for root, label in opening.roots]
+        self._numbers = {p.root.key: n for n, p in enumerate(self._roots)}
         self._nodes_at = 0.0
         self._spoke_at = 0.0
 
     def receive(self, message: object) -> None:
         """Handle a message of the session's process."""
         if isinstance(message, Search):
-            for number, record in enumerate(self._places):
+            for number, record in enumerate(self._roots):
                 owner = self._nodes.get(record.reader)
                 if owner is not None:
-                    owner.asked.append(Search(number, owner.seen[record.place.key]))
+                    owner.asked.append(Search(number, owner.seen[record.root.key]))
         elif isinstance(message, Failed):
-            record = self._places[message.place]
+            record = self._roots[message.root]
             if record.reader in self._nodes:
-                self._nodes[record.reader].told.discard(message.place)
+                self._nodes[record.reader].told.discard(message.root)
             record.reader = ""
-        elif isinstance(message, ToPlace):
-            record = self._places[message.place]
+        elif isinstance(message, ToNode):
+            record = self._roots[message.root]
             owner = self._nodes.get(record.reader)
             if message.opens and (owner is None or owner.actor is None):
                 self.say(ChannelLost(message.channel, "nobody reads it now"))
             elif owner is not None and owner.actor is not None:
                 if message.opens:
                     owner.channels.add(message.channel)
-                    message = replace(message, at=owner.seen[record.place.key])
+                    message = replace(message, at=owner.seen[record.root.key])
                 owner.asked.append(message)
 
     def look(self) -> None:
@@ -212,8 +212,8 @@ class Driver:
             if news.ended:
                 record.channels.discard(news.channel)
             self.say(news)
-        if fetched.places is not None:
-            self._note_places(record, fetched.places)
+        if fetched.roots is not None:
+            self._note_roots(record, fetched.roots)
             record.clock.measured(record.called_at, self._clock.now(), fetched.clock)
             clock_offset_s = record.clock.bounds_s
             facts = NodeFacts(record.node, len(record.seen), clock_offset_s, fetched.memory_bytes)
@@ -221,21 +221,21 @@ class Driver:
                 record.facts = facts
                 self.say(facts)
 
-    def _note_places(self, record: _NodeRecord, places: tuple[Place, ...]) -> None:
-        """Assign to a node the places that it sees and no other node reads."""
-        record.look_at = self._clock.monotonic() + _PLACES_S
-        record.seen |= {place.key: place for place in places}
+    def _note_roots(self, record: _NodeRecord, roots: tuple[LogRoot, ...]) -> None:
+        """Assign to a node the roots that it sees and no other node reads."""
+        record.look_at = self._clock.monotonic() + _ROOTS_S
+        record.seen |= {root.key: root for root in roots}
         if record.trouble or not record.looked:
             self.say(NodeTrouble(record.node.name, ""))
         record.looked, record.failures, record.trouble = True, 0, ""
-        for key, place in record.seen.items():
+        for key, root in record.seen.items():
             number = self._numbers.get(key)
             if number is None:
-                number = self._numbers[key] = len(self._places)
-                label = "" if place.shared else self._label(record)
-                self._places.append(_PlaceRecord(place, label))
-                self.say(NewPlace(place, label))
-            if self._places[number].reader in ("", record.node.id) and number not in record.told:
+                number = self._numbers[key] = len(self._roots)
+                label = "" if root.shared else self._label(record)
+                self._roots.append(_RootRecord(root, label))
+                self.say(NewRoot(root, label))
+            if self._roots[number].reader in ("", record.node.id) and number not in record.told:
                 self._assign(number, record)
 
     def _handled(self, record: _NodeRecord) -> None:
@@ -245,7 +245,7 @@ class Driver:
             found = self._cluster.result(call)
         except ClusterError as error:
             if isinstance(asked, Search):
-                self.say(Searched(asked.place, failure=str(error)))
+                self.say(Searched(asked.root, failure=str(error)))
             else:
                 self.say(ChannelLost(asked.channel, str(error)))
             return
@@ -256,29 +256,29 @@ class Driver:
         """The name of a node, with a part of its id where another node has that name."""
         name = record.node.name
         alike = [n for n in self._nodes.values() if n.node.name == name]
-        taken = {p.label for p in self._places if p.reader not in ("", record.node.id)}
+        taken = {p.label for p in self._roots if p.reader not in ("", record.node.id)}
         return name if len(alike) == 1 and name not in taken else f"{name}-{record.node.id[:6]}"
 
     def _assign(self, number: int, record: _NodeRecord) -> None:
-        self._places[number].reader = record.node.id
+        self._roots[number].reader = record.node.id
         record.told.add(number)
         self.say(Assigned(number, record.node.id))
 
     # -- nodes and their trouble --------------------------------------------------------------
 
     def _refresh_nodes(self) -> None:
-        """Update the list of nodes; places of a node that has left go to another that sees them."""
+        """Update the list of nodes; roots of a node that has left go to another that sees them."""
         self._nodes_at = self._clock.monotonic() + _NODES_S
         nodes = self._cluster.nodes()
         for gone in self._nodes.keys() - nodes.keys():
             record = self._nodes.pop(gone)
             self.say(NodeTrouble(record.node.name, _LEFT))
             self._end_channels(record, _LEFT)
-            for number, place in enumerate(self._places):
-                if place.reader != gone:
+            for number, root in enumerate(self._roots):
+                if root.reader != gone:
                     continue
-                place.reader = ""
-                key = place.place.key
+                root.reader = ""
+                key = root.root.key
                 heir = next((n for n in self._nodes.values() if key in n.seen), None)
                 if heir is not None and heir.actor is not None:
                     self._assign(number, heir)
@@ -322,4 +322,4 @@ class Driver:
         record.channels.clear()
         for search in asked:
             if isinstance(search, Search):
-                self.say(Searched(search.place, failure=why))
+                self.say(Searched(search.root, failure=why))

@@ -1,6 +1,6 @@
 """What the session's process, the driver and the nodes send each other. Records only.
 
-The bytes of streams pass through: each place that is read has a channel, which is one connection to
+The bytes of streams pass through: each root that is read has a channel, which is one connection to
 :class:`~rltui.remote.stream.Stream` on a node.
 """
 
@@ -23,8 +23,8 @@ class CodeMissingError(ClusterError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A directory or file to read on one or several nodes."""
+class LogRoot:
+    """A directory or file of logs on one node, or on all that share its file system."""
 
     logdir: int
     """Number of the logdir that it belongs to."""
@@ -35,13 +35,13 @@ class Place:
     shared: bool
     """Whether it lies on a file system of the network, so that no node owns it."""
     inside: str = ""
-    """Prefix of its runs' names, which tells apart the places of one logdir on the node."""
+    """Prefix of its runs' names, which tells apart the roots of one logdir on the node."""
     prefix: str = ""
     """Only runs whose name begins so are read."""
 
     @property
     def key(self) -> tuple[int, str, str]:
-        """Equal for one place seen from several nodes."""
+        """Equal for one root seen from several nodes."""
         return self.logdir, self.inside, self.identity
 
 
@@ -75,63 +75,63 @@ class Opening:
     address: str
     """Of the cluster: ``auto``, or HOST:PORT of its Ray Client server."""
     reads: Wanted
-    places: tuple[tuple[Place, str], ...] = ()
-    """(place, label) of the known places, in the order of their numbers."""
+    roots: tuple[tuple[LogRoot, str], ...] = ()
+    """(root, label) of the known roots, in the order of their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class ToPlace:
-    """Bytes for the node that reads a place."""
+class ToNode:
+    """Bytes for the node that reads a root."""
 
-    place: int
+    root: int
     channel: int
     data: bytes
     opens: bool = False
     """Whether the channel is a new one."""
-    at: Place | None = None
-    """The place as the node sees it; the driver adds it for a new channel."""
+    at: LogRoot | None = None
+    """The root as the node sees it; the driver adds it for a new channel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A place cannot be read: the driver assigns it anew when its node is searched next."""
+    """A root cannot be read: the driver assigns it anew when its node is searched next."""
 
-    place: int
+    root: int
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
     """Asks which runs there are, and of which files."""
 
-    place: int = 0
-    at: Place | None = None
-    """The place as the node sees it; None on the way to the driver."""
+    root: int = 0
+    at: LogRoot | None = None
+    """The root as the node sees it; None on the way to the driver."""
 
 
 # -- from the driver to the session's process ---------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class NewPlace:
-    """A new place, which gets the next number."""
+class NewRoot:
+    """A new root, which gets the next number."""
 
-    place: Place
+    root: LogRoot
     label: str
     """What the names of its runs begin with; empty when no node owns it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """Which node reads a place from now on, or why none does. Its channels are reopened."""
+    """Which node reads a root from now on, or why none does. Its channels are reopened."""
 
-    place: int
+    root: int
     node: str
     """Its id; empty for none."""
     trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class FromPlace:
+class FromNode:
     """Bytes of a channel."""
 
     channel: int
@@ -142,7 +142,7 @@ class FromPlace:
 
 @dataclass(frozen=True, slots=True)
 class ChannelLost:
-    """A channel has ended with its actor. If it was following a place, that is assigned again."""
+    """A channel has ended with its actor. If it was following a root, that is assigned again."""
 
     channel: int
     why: str
@@ -161,8 +161,8 @@ class NodeFacts:
     """A node on which a reader runs."""
 
     node: Node
-    places: int
-    """Places that it has, whoever reads them."""
+    roots: int
+    """Roots that it has, whoever reads them."""
     clock_offset_s: tuple[float, float]
     """Its clock is ahead of the one here by at least and at most so many seconds."""
     memory_bytes: int
@@ -170,7 +170,7 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The driver has searched every node for places, or has failed."""
+    """The driver has searched every node for roots, or has failed."""
 
     failure: str = ""
     address: str = ""
@@ -181,9 +181,9 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The runs of a place, listed by its node."""
+    """The runs of a root, listed by its node."""
 
-    place: int
+    root: int
     runs: tuple[RunFiles, ...] = ()
     unreadable: tuple[Path, ...] = ()
     """Logs for which the node's user has no permission."""
@@ -204,8 +204,8 @@ class Alive:
 class NodeNews:
     """The result of one call for news."""
 
-    news: tuple[FromPlace, ...]
-    places: tuple[Place, ...] | None
+    news: tuple[FromNode, ...]
+    roots: tuple[LogRoot, ...] | None
     """All that there is to read, if asked."""
     version: str
     """Of rltui on the node."""

@@ -7,7 +7,6 @@ bounded buffers and block while these are full.
 from __future__ import annotations
 
 import os
-import re
 import socket
 import threading
 import time
@@ -16,13 +15,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from rltui.core.errors import RltuiError
+from rltui.files.disk import Mounts
 from rltui.formats import ALL_FORMATS, Belonging
-from rltui.remote.ray.message import FromPlace, NodeNews, Place, Search, Searched, ToPlace, Wanted
+from rltui.remote.ray.message import FromNode, LogRoot, NodeNews, Search, Searched, ToNode, Wanted
 from rltui.remote.stream import Stream
 from rltui.remote.wire import WireError
 from rltui.remote.wire.messages import State
 from rltui.sources.discovery.processes import Process, Processes
 from rltui.sources.follow.reader import Reader
+from rltui.sources.options import ReaderOptions
 from rltui.version import __version__
 
 #: Least seconds from one answer with news to the next one, while more are gathered: a call costs
@@ -37,15 +38,11 @@ _DEPTH = 8
 #: what is on its way stay far below the memory that a node should spare.
 _BUDGET_BYTES, _MOST_WAITING = 1 << 18, 1 << 20
 
-_MOUNTS = Path("/proc/self/mountinfo")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 #: File systems that other hosts see, too.
 _SHARED = frozenset(
     "nfs nfs4 cifs smb3 lustre beegfs gpfs ceph afs orangefs wekafs panfs fuse".split()  # noqa: SIM905
 )
-#: File systems in user space that show what lies on this host.
-_LOCAL_FUSE = frozenset(f"fuse.{n}" for n in ("fuse-overlayfs", "bindfs", "mergerfs", "lxcfs"))
-_OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class NodeReader:
@@ -58,22 +55,22 @@ class NodeReader:
         self._channels: dict[int, Channel] = {}
 
     def fetch_news(self, patience_s: float, *, looks: bool) -> NodeNews:
-        """Return the news of all channels. If ``looks``: at once and with the places of the node;
+        """Return the news of all channels. If ``looks``: at once and with the roots of the node;
         else wait up to ``patience_s`` seconds for news."""
         begun = time.time()
-        places = self._places() if looks else None
+        roots = self._roots() if looks else None
         self._news.clear()
         news = self._fetched()
         if not (news or looks) and self._news.wait(patience_s):
             time.sleep(max(0.0, self._returned + _GATHER_S - time.monotonic()))
             news = self._fetched()
         self._returned = time.monotonic()
-        return NodeNews(news, places, __version__, (begun, time.time()), _resident())
+        return NodeNews(news, roots, __version__, (begun, time.time()), _resident())
 
-    def handle(self, asked: ToPlace | Search) -> Searched | None:
-        """List the runs of a place, or feed bytes to a channel, while ``fetch_news`` waits."""
+    def handle(self, asked: ToNode | Search) -> Searched | None:
+        """List the runs of a root, or feed bytes to a channel, while ``fetch_news`` waits."""
         if isinstance(asked, Search):
-            return None if asked.at is None else _searched(asked.place, asked.at, self._reads)
+            return None if asked.at is None else _searched(asked.root, asked.at, self._reads)
         channel = self._channels.get(asked.channel)
         if channel is None and asked.at is not None:
             channel = Channel(asked.channel, asked.at, self._reads, self._news)
@@ -87,30 +84,30 @@ class NodeReader:
         for channel in self._channels.copy().values():
             channel.close()
 
-    def _fetched(self) -> tuple[FromPlace, ...]:
+    def _fetched(self) -> tuple[FromNode, ...]:
         found = [channel.fetch() for channel in self._channels.copy().values()]
         news = tuple(news for news in found if news is not None)
         for ended in (n.channel for n in news if n.ended):
             del self._channels[ended]
         return news
 
-    def _places(self) -> tuple[Place, ...]:
-        found: dict[tuple[int, str, str], Place] = {}
+    def _roots(self) -> tuple[LogRoot, ...]:
+        found: dict[tuple[int, str, str], LogRoot] = {}
         for number, text in enumerate(self._reads.logdirs):
             if text:
                 with suppress(OSError, RuntimeError):  # no such user, or links that go in circles
-                    place = place_at(number, expanded(text))
-                    found.setdefault(place.key, place)
+                    root = root_at(number, expanded(text))
+                    found.setdefault(root.key, root)
                 continue
-            for place in _written(number):
-                found.setdefault(place.key, place)
+            for root in _written(number):
+                found.setdefault(root.key, root)
         return tuple(found.values())
 
 
 class Channel:
-    """A stream in a thread of its own, so that a hanging place delays no other one."""
+    """A stream in a thread of its own, so that a hanging root delays no other one."""
 
-    def __init__(self, number: int, place: Place, reads: Wanted, news: threading.Event) -> None:
+    def __init__(self, number: int, root: LogRoot, reads: Wanted, news: threading.Event) -> None:
         """``news`` is set when :meth:`fetch` has some."""
         self._number = number
         self._news = news
@@ -118,13 +115,13 @@ class Channel:
         self._waiting = b""
         self._ended = self._closed = False
         self._stream = Stream(
-            [place.path],
+            [root.path],
             self._write,
             reads.ends,
-            prefix=place.prefix,
+            prefix=root.prefix,
             budget_bytes=_BUDGET_BYTES,
         )
-        threading.Thread(target=self._run, name="rltui-place", daemon=True).start()
+        threading.Thread(target=self._run, name="rltui-root", daemon=True).start()
 
     def feed(self, data: bytes) -> None:
         """Feed bytes of the session; malformed ones end the stream."""
@@ -133,12 +130,12 @@ class Channel:
         except WireError:
             self.close()
 
-    def fetch(self) -> FromPlace | None:
+    def fetch(self) -> FromNode | None:
         """Return what the stream has written; None for nothing."""
         with self._lock:
             data, ended, self._waiting = self._waiting, self._ended, b""
             self._lock.notify_all()
-        return FromPlace(self._number, data, ended) if data or ended else None
+        return FromNode(self._number, data, ended) if data or ended else None
 
     def close(self) -> None:
         """End the stream."""
@@ -160,7 +157,7 @@ class Channel:
             self._stream.run()
         except OSError:
             pass
-        except Exception as error:  # noqa: BLE001 - of this place; the others go on
+        except Exception as error:  # noqa: BLE001 - of this root; the others go on
             with suppress(OSError):
                 known = isinstance(error, RltuiError)
                 self._stream.fail(str(error) if known else f"{type(error).__name__}: {error}")
@@ -169,17 +166,17 @@ class Channel:
         self._news.set()
 
 
-def _searched(number: int, place: Place, reads: Wanted) -> Searched:
-    """The runs of a place, without reading them."""
-    reader = Reader([place.path], ends=reads.ends)
+def _searched(number: int, root: LogRoot, reads: Wanted) -> Searched:
+    """The runs of a root, without reading them."""
+    reader = Reader([root.path], ReaderOptions(ends=reads.ends))
     try:
         found = reader.scan()
     except RltuiError as error:
         return Searched(number, failure=str(error))
-    runs = tuple(run for run in found if run.key.name.startswith(place.prefix))
+    runs = tuple(run for run in found if run.key.name.startswith(root.prefix))
     files = dict.fromkeys(file.path for run in runs for file in run.files)
     unreadable = tuple(path for path in files if not os.access(path, os.R_OK))
-    unclaimed = () if place.prefix else reader.state.unclaimed
+    unclaimed = () if root.prefix else reader.state.unclaimed
     state = State(notes=reader.state.notes, unclaimed=unclaimed)
     return Searched(number, runs, unreadable, state)
 
@@ -193,8 +190,8 @@ def _resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _written(number: int) -> Iterator[Place]:
-    """Places of what Ray's workers print, and of logs that they hold open, on this node."""
+def _written(number: int) -> Iterator[LogRoot]:
+    """Roots of what Ray's workers print, and of logs that they hold open, on this node."""
     logs = _SESSION_LOGS
     try:
         own = Path("/proc/self/fd/1").readlink()  # Ray redirects the output of this process, too
@@ -203,7 +200,7 @@ def _written(number: int) -> Iterator[Place]:
     else:
         logs = own.parent if own.name.startswith(_WORKER_LOGS) else logs.resolve()
     with suppress(OSError):
-        yield place_at(number, logs, prefix=_WORKER_LOGS)
+        yield root_at(number, logs, prefix=_WORKER_LOGS)
 
     processes = Processes(os.getuid())
     written = processes.written(
@@ -218,7 +215,7 @@ def _written(number: int) -> Iterator[Place]:
         )
         home = path.parent if whole else path
         with suppress(OSError):
-            yield place_at(number, home, str(path.parent).lstrip("/"))
+            yield root_at(number, home, str(path.parent).lstrip("/"))
 
 
 def _is_of_ray(process: Process | None, processes: Processes) -> bool:
@@ -232,17 +229,20 @@ def _is_of_ray(process: Process | None, processes: Processes) -> bool:
     return False
 
 
-def place_at(logdir: int, path: Path, inside: str = "", prefix: str = "") -> Place:
-    """The place of an existing path. Raises OSError."""
+def root_at(logdir: int, path: Path, inside: str = "", prefix: str = "") -> LogRoot:
+    """The root of an existing path. Raises OSError."""
     path = path.resolve(strict=True)
     status = path.stat()
-    mount = _mount_of(path)
-    if mount is not None:
-        kind, source, within = mount
-        if kind in _SHARED or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE):
-            return Place(logdir, path, f"{kind} {source} {within}", True, inside, prefix)
-    identity = f"{_boot_id()} {status.st_dev} {status.st_ino}"
-    return Place(logdir, path, identity, False, inside, prefix)
+    mounts = Mounts()
+    kind, (source, within) = mounts.kind_of(path), mounts.origin_of(path)
+    if kind in _SHARED or (kind.startswith("fuse.") and not mounts.reports_writes(path)):
+        return LogRoot(logdir, path, f"{kind} {source} {within}", True, inside, prefix)
+    try:
+        boot = _BOOT.read_text("ascii").strip()
+    except OSError:
+        boot = socket.gethostname()
+    identity = f"{boot} {status.st_dev} {status.st_ino}"
+    return LogRoot(logdir, path, identity, False, inside, prefix)
 
 
 def expanded(text: str) -> Path:
@@ -251,35 +251,3 @@ def expanded(text: str) -> Path:
     if rest.startswith("~"):
         return Path(rest).expanduser()
     return Path("/", rest.lstrip("/"))
-
-
-def _mount_of(path: Path, mounts: Path = _MOUNTS) -> tuple[str, str, str] | None:
-    """Type and source of the file system of a path, and the path within it; None where that
-    cannot be known."""
-    best: tuple[int, str, str, str] | None = None
-    try:
-        lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
-    except OSError:
-        return None
-    for line in lines:
-        left, _, right = line.partition(" - ")
-        fields, more = left.split(), right.split()
-        if len(fields) < 5 or len(more) < 2:
-            continue
-        root, point = map(_plain, fields[3:5])
-        if path.is_relative_to(point) and (best is None or len(point) >= best[0]):
-            within = str(Path(root, path.relative_to(point)))
-            best = len(point), more[0], _plain(more[1]), within
-    return None if best is None else best[1:]
-
-
-def _plain(field: str) -> str:
-    """A field of ``mountinfo`` without its octal escapes."""
-    return _OCTAL.sub(lambda found: chr(int(found[1], 8)), field)
-
-
-def _boot_id() -> str:
-    try:
-        return _BOOT.read_text("ascii").strip()
-    except OSError:
-        return socket.gethostname()

@@ -15,12 +15,12 @@ from rltui.core.installation import to_add
 from rltui.core.level import Level
 from rltui.remote.ray.driver_process import DriverProcess, LostError
 from rltui.remote.ray.message import Looked, Opening, Search, Wanted
-from rltui.remote.ray.places import UNREACHABLE, Places
+from rltui.remote.ray.roots import UNREACHABLE, LogRoots
 from rltui.remote.ray.survey import ClusterFacts, cluster_facts
-from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.rereading import EndError, Rereading, StreamedReader
 from rltui.remote.wire.messages import Again
 from rltui.sources.follow.queued import BatchQueue, ReaderState
+from rltui.sources.options import ReaderOptions
 from rltui.version import __version__
 
 #: Seconds for a driver to connect and to search the nodes.
@@ -44,11 +44,11 @@ class RayReader(StreamedReader):
         super().__init__(BatchQueue(), "rltui-ray")
         self._logdirs = tuple(logdirs)
         self._options = options
-        places = tuple("" if p.place == "/" else p.place for p in logdirs)
-        self._reads = Wanted(places, __version__, options.ends)
-        self._places = Places(logdirs[0].authority, options, self._send)
+        roots = tuple("" if p.place == "/" else p.place for p in logdirs)
+        self._reads = Wanted(roots, __version__, options.ends)
+        self._roots = LogRoots(logdirs[0].authority, options, self._send)
         self._rereading: dict[int, Rereading] = {}
-        """By the numbers of places."""
+        """By the numbers of roots."""
         self._driver: DriverProcess | None = None
         self._connected = False
         """Whether the cluster has answered."""
@@ -85,23 +85,23 @@ class RayReader(StreamedReader):
                 yield from self._queue.drain()
         except EndError:
             pass
-        failures = self._places.failures
-        if failures and not self._places.run_count:
+        failures = self._roots.failures
+        if failures and not self._roots.run_count:
             raise SourceError(failures[0])
 
     def survey(self) -> ClusterFacts:
         """List what every node has without reading any log. Raises UnreachableError."""
-        places = self._places
+        roots = self._roots
         try:
             driver = self._start_driver()
             self._await_look(driver)
             driver.send(Search())
             end = time.monotonic() + _SURVEY_S
-            while any(p.node and not p.searched for p in places.places):
-                places.receive(driver.receive())
+            while any(p.node and not p.searched for p in roots.roots):
+                roots.receive(driver.receive())
                 if time.monotonic() > end:
                     break
-            return cluster_facts(places, self._looked or Looked(), driver.received)
+            return cluster_facts(roots, self._looked or Looked(), driver.received)
         except LostError as error:
             raise UnreachableError(f"{self._logdirs[0]}: {error}") from None
         finally:
@@ -124,7 +124,7 @@ class RayReader(StreamedReader):
             try:
                 if self._driver is None:
                     self._await_look(self._start_driver())
-                self._places.begin(follow=self._follows)
+                self._roots.begin(follow=self._follows)
                 failures = 0 if self._follows else failures
                 while self._serve_one():
                     pass
@@ -132,7 +132,7 @@ class RayReader(StreamedReader):
             except LostError as error:
                 self._drop_driver()
                 why = f"{UNREACHABLE}: {error}" if str(error) else UNREACHABLE
-                if self._over or not self._put(self._places.lost(why)):
+                if self._over or not self._put(self._roots.lost(why)):
                     return
                 if not self._follows and failures == _MOST_FAILURES:
                     raise UnreachableError(f"{self._logdirs[0]}: {error}") from None
@@ -142,11 +142,11 @@ class RayReader(StreamedReader):
     def _serve_one(self) -> bool:
         """Queue the batches of the next message; False when the thread is to end. Raises
         LostError."""
-        if not (self._follows or self._over) and self._places.ended:
+        if not (self._follows or self._over) and self._roots.ended:
             self._over = True
             self._queue.fail(EndError())
         driver = self._driver
-        return driver is not None and self._put(self._places.receive(driver.receive()))
+        return driver is not None and self._put(self._roots.receive(driver.receive()))
 
     def _put(self, batches: Iterable[Batch]) -> bool:
         return all(self._queue.put(batch) for batch in batches) and not self._stopping.is_set()
@@ -156,12 +156,12 @@ class RayReader(StreamedReader):
     def _again(
         self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> tuple[Rereading, Again] | None:
-        found = self._places.wanted(sources, generations)
+        found = self._roots.wanted(sources, generations)
         if found is None:
             return None
         number, wanted = found
         if number not in self._rereading:
-            connect = partial(self._places.connected, number)
+            connect = partial(self._roots.connected, number)
             self._rereading[number] = Rereading(connect, self._queue.tell, self._options.clock)
         return self._rereading[number], wanted
 
@@ -184,7 +184,7 @@ class RayReader(StreamedReader):
     def _start_driver(self) -> DriverProcess:
         """Raises LostError where the reader was stopped meanwhile."""
         self._connected, self._looked = False, None
-        opening = Opening(self._logdirs[0].authority, self._reads, self._places.known)
+        opening = Opening(self._logdirs[0].authority, self._reads, self._roots.known)
         driver = self._driver = DriverProcess(opening)  # stop() ends it from now on
         if self._stopping.is_set():
             raise LostError("stopped")
@@ -199,7 +199,7 @@ class RayReader(StreamedReader):
                     raise LostError(message.failure)
                 self._looked = message
             self._connected = True
-            batches = self._places.receive(message)
+            batches = self._roots.receive(message)
             if self._thread is not None:  # else nothing was read before
                 self._put(batches)
 
@@ -213,23 +213,23 @@ class RayReader(StreamedReader):
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known) on all nodes, as of their last answers."""
-        return self._places.progress
+        return self._roots.progress
 
     @property
     def state(self) -> ReaderState:
         """State of the logdirs, over all nodes."""
-        places = self._places
+        roots = self._roots
         missing = self._missing if self._looked else ()
         return ReaderState(
-            notes=places.notes,
+            notes=roots.notes,
             unread=tuple(Note(path, None, Level.WATCH, _MISSING) for path in missing),
-            unclaimed=places.unclaimed,
-            run_count=places.run_count,
+            unclaimed=roots.unclaimed,
+            run_count=roots.run_count,
             connecting=() if self._connected else self._logdirs,
-            out_of_reach={self._logdirs[number]: None for number in sorted(places.unread)},
+            out_of_reach={self._logdirs[number]: None for number in sorted(roots.unread)},
         )
 
     @property
     def _missing(self) -> list[RemotePath]:
-        there = self._places.logdirs
+        there = self._roots.logdirs
         return [path for number, path in enumerate(self._logdirs) if number not in there]

@@ -14,7 +14,7 @@ from rltui.core.errors import SourceError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.text import clean
 from rltui.remote.ray.message import ClusterError, CodeMissingError, Looked, NodeFacts, Searched
-from rltui.remote.ray.places import Places
+from rltui.remote.ray.roots import LogRoots
 from rltui.sources.discovery.run_files import RunFiles
 from rltui.version import __version__
 
@@ -56,21 +56,21 @@ class ClusterFacts:
     """Bytes received from the driver."""
 
 
-def cluster_facts(places: Places, looked: Looked, received: int) -> ClusterFacts:
+def cluster_facts(roots: LogRoots, looked: Looked, received: int) -> ClusterFacts:
     """Sum up what the nodes reported. ``received``: bytes received from the driver."""
     runs: list[RunFiles] = []
     unreadable: list[Path] = []
-    for place in places.places:
-        here, found = place.paths, place.searched or Searched(0)
+    for root in roots.roots:
+        here, found = root.paths, root.searched or Searched(0)
         unreadable += map(here.translated, found.unreadable)
         for run in found.runs:
             files = tuple(f._replace(path=here.translated(f.path)) for f in run.files)
             runs.append(RunFiles(here.key(run.key), here.translated(run.path), files))
 
-    nodes = sorted(places.nodes.values(), key=lambda facts: (facts.node.name, facts.node.id))
+    nodes = sorted(roots.nodes.values(), key=lambda facts: (facts.node.name, facts.node.id))
     names = Counter(facts.node.name for facts in nodes)
-    hosts = [_host(facts, places, alone=names[facts.node.name] == 1) for facts in nodes]
-    for name, trouble in sorted(places.trouble.items()):
+    hosts = [_host(facts, roots, alone=names[facts.node.name] == 1) for facts in nodes]
+    for name, trouble in sorted(roots.trouble.items()):
         if trouble and name not in names:
             hosts.append(HostFacts(clean(name), reader=False, trouble=clean(trouble)))
 
@@ -84,19 +84,19 @@ def cluster_facts(places: Places, looked: Looked, received: int) -> ClusterFacts
     )
 
 
-def _host(facts: NodeFacts, places: Places, *, alone: bool) -> HostFacts:
+def _host(facts: NodeFacts, roots: LogRoots, *, alone: bool) -> HostFacts:
     """Facts about a node; ``alone``: no other node has its name."""
     node = facts.node
-    own = [p for p in places.places if p.node == node.id]
-    late = [str(p.place.path) for p in own if p.searched is None]
+    own = [p for p in roots.roots if p.node == node.id]
+    late = [str(p.root.path) for p in own if p.searched is None]
     runs = [run for p in own if p.searched for run in p.searched.runs]
     sizes = [file.size for run in runs for file in run.files]
-    trouble = clean(places.trouble.get(node.name, ""))
+    trouble = clean(roots.trouble.get(node.name, ""))
     unfinished = f"the search of {clean(late[0])} has not ended" if late else ""
     return HostFacts(
         name=clean(node.name if alone else f"{node.name}-{node.id[:6]}"),
         reader=not trouble,
-        places=facts.places,
+        places=facts.roots,
         runs=len(runs),
         files=len(sizes),
         size=sum(sizes),

@@ -20,9 +20,9 @@ from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.remote.status import RemoteEntry, RemoteStatus, remote_status
 from rltui.remote.conversation import Conversation, StreamError
-from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.ssh.connection import SshPaths, SshProcess
 from rltui.remote.wire.messages import MOST_READ, Answer, Question, Sort, What
+from rltui.sources.options import ReaderOptions
 
 #: Longest wait for an answer, and pause after a host did not answer, seconds.
 _PATIENCE_S, _PAUSE_S = 60.0, 5.0

@@ -21,14 +21,20 @@ from rltui.core.errors import SourceError, UnreachableError
 from rltui.core.level import Level
 from rltui.files.disk import offer
 from rltui.files.trouble import Notes, Trouble
-from rltui.remote.conversation import Conversation, Paths, StreamError, clock_note
-from rltui.remote.reader_options import NotInstalledError, ReaderOptions
+from rltui.remote.conversation import (
+    Conversation,
+    NotInstalledError,
+    Paths,
+    StreamError,
+    clock_note,
+)
 from rltui.remote.rereading import ReadFiles, Rereading, StreamedReader
 from rltui.remote.ssh.connection import SshPaths, SshProcess, ssh_command
 from rltui.remote.ssh.files import SshFiles
 from rltui.remote.wire.messages import Again, State
 from rltui.sources.discovery.run_files import EMPTY
 from rltui.sources.follow.queued import BatchQueue, ReaderState
+from rltui.sources.options import ReaderOptions
 
 #: Seconds until a lost connection is tried again: the first time, and at most.
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.5, 30.0

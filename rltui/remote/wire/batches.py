@@ -8,14 +8,13 @@ few digits; the bytes of each array are shuffled, all lowest bytes first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
-from pathlib import Path
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rltui.core.batch import Batch, Joined, LogTail, Note, Restart, RunKey, SourceInfo, TextPoint
+from rltui.core.batch import Batch, Note, Restart, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.remote.wire.codec import (
@@ -43,13 +42,9 @@ _MOST_NAMED = 4
 #: Most bytes of items and texts that wait for the end of their batch; and overhead of each one.
 _MOST_WAITING = 1 << 30
 ITEM_BYTES = 512
-#: Most lists of tags, and most files, that get numbers.
-_MOST_TABLES = 1 << 16
-_MOST_FILES = 1 << 20
-#: Most bytes that these take in memory; and overhead of each tag.
-_MOST_TABLE_BYTES = 1 << 29
-_MOST_FILE_BYTES = 1 << 29
-_TEXT_BYTES = 64
+#: Most lists of tags that get numbers, and most bytes that these take in memory; overhead of each
+#: tag.
+_MOST_TABLES, _MOST_TABLE_BYTES, _TEXT_BYTES = 1 << 16, 1 << 29, 64
 MOST_TAGS = 1 << 17
 #: Numbers of decimals that are tried; few, so that consecutive blocks mostly use the same.
 _DIGITS = (0, 3, 6, 9, 12)
@@ -58,23 +53,6 @@ _EXACT = 2.0**53
 #: Rows that are checked first: they rule most columns of other numbers out.
 _GLANCE = 8
 _Array = NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _FileRecord:
-    """What stays the same in all batches of a file; sent once, and numbered."""
-
-    run: RunKey
-    run_path: Path
-    path: Path
-    format: str
-    order: Signed
-    precision_rank: Signed
-    steps_are_row_numbers: bool
-    guessed: frozenset[str]
-    joined: Joined
-    alone: str
-    part: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,41 +70,22 @@ class _ItemRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class _BatchRecord:
-    """A batch, with its field names; a frame of kind PART has only items and texts."""
+class _ContentRecord:
+    """The lists of a frame of kind BATCH or PART. The other fields of a batch stand beside them."""
 
-    file: Annotated[int, Bounds(0, _MOST_FILES)] = 0
-    at: tuple[int, int, int, float] = (0, 0, 0, 0.0)
-    """Size, offset, records and modification time of the file."""
-    about: _FileRecord | None = None
     items: Annotated[tuple[object, ...], Bounds(0, 1 << 24)] = ()
     texts: tuple[TextPoint, ...] = ()
-    hparams: dict[str, object] = field(default_factory=dict)
-    notes: tuple[Note, ...] = ()
-    generation: int = 0
-    gone: bool = False
-    more: bool = False
-    waiting: int = 0
-    replaced: bool = False
-    document: bool = False
-    tail: LogTail | None = None
-    exit_code: Int64 | None = None
-    sampled: bool = False
-    checksum: int | None = None
-    finished: bool = False
 
 
-_FILE_FIELDS = tuple(f.name for f in fields(_FileRecord))
-_SHARED = tuple(f.name for f in fields(_BatchRecord)[5:])
+_CONTENT = frozenset(f.name for f in fields(_ContentRecord))
 
 
 class BatchEncoder:
-    """Encodes the batches of one stream. Files and lists of tags are sent once and numbered."""
+    """Encodes the batches of one stream. Lists of tags are sent once and numbered."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[str, ...], int] = {}
         self._room = Room()
-        self._files: dict[_FileRecord, int] = {}
 
     def frames(self, batch: Batch) -> Iterator[Frame]:
         """The frames of a batch: one of kind BATCH, after PARTs if it is large. A note says what
@@ -138,7 +97,7 @@ class BatchEncoder:
                 yield builder.frame(Kind.PART, {})
                 builder = _FrameBuilder()
             builder.add(name, head, columns)
-        record = self._record(batch)
+        record = record_of(replace(batch, items=(), texts=()))
         _leave_out(record, batch, missing)
         end = builder.frame(Kind.BATCH, record)
         if len(end.record) + len(end.columns) > MOST_PAYLOAD:
@@ -177,16 +136,6 @@ class BatchEncoder:
         if self._room.takes(tags):
             self._tables[tags] = len(self._tables)
         return head
-
-    def _record(self, batch: Batch) -> dict[str, object]:
-        source = batch.source
-        known = {name: getattr(source, name) for name in _FILE_FIELDS[2:]}
-        file = _FileRecord(batch.run, batch.run_path, **known)
-        new = file not in self._files
-        number = self._files.setdefault(file, len(self._files))
-        at = source.size, source.offset, source.records, source.modified
-        shared = {name: getattr(batch, name) for name in _SHARED}
-        return record_of(_BatchRecord(number, at, file if new else None, **shared))
 
 
 class _FrameBuilder:
@@ -250,15 +199,14 @@ class BatchDecoder:
         self._logdirs = logdirs
         self._tables: list[tuple[str, ...]] = []
         self._room = Room()
-        self._files: list[_FileRecord] = []
-        self._file_bytes = 0
         self._items: list[Block | Restart] = []
         self._texts: list[TextPoint] = []
         self._waiting = 0
 
     def batch_of(self, frame: Frame) -> Batch | None:
         """The batch that a frame of kind BATCH completes; None for a PART. Raises WireError."""
-        found = message_of(_BatchRecord, load_json(frame.record))
+        record = load_json(frame.record)
+        found = message_of(_ContentRecord, record)
         columns = memoryview(frame.columns)
         for about in found.items:
             item, used = self._item(about, columns)
@@ -271,15 +219,13 @@ class BatchDecoder:
         if frame.kind == Kind.PART:
             return None
 
-        file = self._file(found)
-        size, offset, records, modified = found.at
-        known = {name: getattr(file, name) for name in _FILE_FIELDS[2:]}
-        source = SourceInfo(size=size, offset=offset, records=records, modified=modified, **known)
-        shared = {name: getattr(found, name) for name in _SHARED}
         items, texts = tuple(self._items), tuple(self._texts)
         self._items, self._texts, self._waiting = [], [], 0
+        batch = message_of(Batch, {n: v for n, v in record.items() if n not in _CONTENT})
+        if batch.run.logdir >= self._logdirs:
+            raise WireError("a run is of no logdir")
 
-        return Batch(file.run, file.run_path, source, items, texts, **shared)
+        return replace(batch, items=items, texts=texts)
 
     def _wait_with(self, size: int) -> None:
         self._waiting += ITEM_BYTES + size
@@ -303,22 +249,6 @@ class BatchDecoder:
             self._tables.append(tags)
         shape = about.rows, about.absent, about.narrow, about.digits
         return unpack_columns(tags, columns, *shape)
-
-    def _file(self, record: _BatchRecord) -> _FileRecord:
-        """The file of a record, which may introduce it. Raises WireError."""
-        file = record.about
-        if file is not None:
-            if record.file != len(self._files):
-                raise WireError("a file has the wrong number")
-            if file.run.logdir >= self._logdirs:
-                raise WireError("a run is of no logdir")
-            self._file_bytes += len(str(file))
-            if self._file_bytes > _MOST_FILE_BYTES:
-                raise WireError("there are too many files")
-            self._files.append(file)
-        if record.file >= len(self._files):
-            raise WireError("no such file")
-        return self._files[record.file]
 
 
 class Room:

@@ -17,10 +17,10 @@ from sys import float_info
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from rltui.core.batch import TextPoint
+from rltui.core.batch import Batch, SourceInfo, TextPoint
 from rltui.core.text import kept_clean
 from rltui.formats.json_value import fits_memory
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
 
 T = TypeVar("T", bound=Hashable)
 _Read = Callable[[Any], Any]
@@ -45,6 +45,9 @@ AnyFloat = Annotated[float, Bounds(-math.inf, math.inf)]
 LongText = Annotated[str, _LONG_TEXT]
 #: Fields of classes that are no messages, where they have other bounds than usual.
 _BOUNDED: dict[type, dict[str, Any]] = {
+    # their items are decoded apart
+    Batch: {"items": tuple[object, ...], "exit_code": Int64 | None},
+    SourceInfo: {"order": Signed, "precision_rank": Signed},
     TextPoint: {"step": Int64, "wall_time": AnyFloat, "text": LongText},
     Intervals: dict.fromkeys(
         ("fast_s", "slow_s", "rescan_s", "remote_s"), Annotated[float, Bounds(0.01, 1e9)]
@@ -68,12 +71,18 @@ def dump(message: Any) -> bytes:
 
 def record_of(message: Any) -> dict[str, object]:
     """The fields of a message that differ from their defaults, as values of JSON."""
-    values = ((f, getattr(message, f.name)) for f in dataclasses.fields(message))
-    return {
-        f.name: plain(v)
-        for f, v in values
-        if v != (f.default if f.default_factory is dataclasses.MISSING else f.default_factory())
-    }
+    values = ((name, getattr(message, name), usual) for name, usual in _usual(message.__class__))
+    return {name: plain(value) for name, value, usual in values if value != usual}
+
+
+@cache
+def _usual(kind: type) -> tuple[tuple[str, object], ...]:
+    """Name and default of each field of a message."""
+    missing = dataclasses.MISSING
+    return tuple(
+        (f.name, f.default if f.default_factory is missing else f.default_factory())
+        for f in dataclasses.fields(kind)
+    )
 
 
 def plain(value: Any) -> object:
@@ -90,7 +99,7 @@ def plain(value: Any) -> object:
     if isinstance(value, frozenset):
         return sorted(value)
 
-    return [plain(getattr(value, f.name)) for f in dataclasses.fields(value)]
+    return [plain(getattr(value, name)) for name, _ in _usual(value.__class__)]
 
 
 def load(kind: type[T], data: bytes) -> T:

@@ -53,7 +53,7 @@ class Kind(IntEnum):
     END = 10
     ERROR = 11
     HEARTBEAT = 12
-    ASK = 13
+    QUESTION = 13
     ANSWER = 14
     AGAIN = 15
     KEPT = 16

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, get_args
 
 from rltui.core.batch import Note, RunKey
 from rltui.remote.wire.codec import Bounds, LongText, WireError, load
 from rltui.remote.wire.framing import Frame, Kind
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
 
 #: Notes about directories and files of no run.
 MOST_NOTES = 1000
@@ -191,19 +191,7 @@ class Kept:
 
 
 Message = Hello | Request | Found | Chosen | Read | State | Error | Question | Answer | Again | Kept
-_KINDS: dict[type, Kind] = {
-    Hello: Kind.HELLO,
-    Request: Kind.REQUEST,
-    Found: Kind.FOUND,
-    Chosen: Kind.CHOSEN,
-    Read: Kind.READ,
-    State: Kind.STATE,
-    Error: Kind.ERROR,
-    Question: Kind.ASK,
-    Answer: Kind.ANSWER,
-    Again: Kind.AGAIN,
-    Kept: Kind.KEPT,
-}
+_KINDS: dict[type, Kind] = {cls: Kind[cls.__name__.upper()] for cls in get_args(Message)}
 _CLASSES: dict[int, type[Message]] = {kind: cls for cls, kind in _KINDS.items()}
 
 

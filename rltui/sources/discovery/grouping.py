@@ -1,4 +1,4 @@
-"""Puts the files below a logdir together that are of one training.
+"""Groups the files below a logdir by training.
 
 A training often leaves several logs: event files, a JSONL file, the console, a tracker's
 directory. They are joined, by where they lie,
@@ -106,7 +106,7 @@ class Unit:
         return self.name.rpartition("/")[2]
 
     def join(self, other: Unit, why: Joined) -> None:
-        """Take the files of another unit in."""
+        """Add the files of another unit."""
         for file in other.files:
             before, name = other.joined.get(file.key, (why, other.shown_name))
             surely = Joined.MAYBE not in (why, before)
@@ -115,7 +115,7 @@ class Unit:
         self.crowded = self.crowded or other.crowded
 
     def go_on(self, other: Unit, first: int, *, surely: bool) -> None:
-        """Take the files of another unit in, which go on at step ``first``."""
+        """Add the files of another unit, which continue this one at step ``first``."""
         self.files += [f._replace(begin=first) for f in other.files]
         if not surely:  # the store finds the one whose values it continues
             self.joined |= {f.key: (Joined.MAYBE, other.shown_name) for f in other.files}
@@ -328,7 +328,7 @@ class _Role(Enum):
     EMPTY = "empty"
 
 
-class EventPlaces:
+class EventFileOwners:
     """Remembers to which run each event file belongs, once that is known."""
 
     def __init__(self) -> None:
@@ -348,16 +348,18 @@ class EventPlaces:
         located = []
         for file in files:
             if file.format is not None and file.format.sub_runs and file.path not in self.known:
-                place = self._place(file, events)
-                if place is None:
+                fields = self._owner_fields(file, events)
+                if fields is None:
                     continue
-                self.known[file.path] = place
+                self.known[file.path] = fields
             changes = self.known.get(file.path)
             located.append(file._replace(**changes) if changes else file)
         return located
 
-    def _place(self, file: LogFile, events: Mapping[str, list[LogFile]]) -> dict[str, Any] | None:
-        """The place of an event file; None while it is not known."""
+    def _owner_fields(
+        self, file: LogFile, events: Mapping[str, list[LogFile]]
+    ) -> dict[str, Any] | None:
+        """Fields that assign an event file to its run; None while that is not known."""
         name = file.directory
         for parent in parents_of(name):
             if parent not in events:

@@ -91,7 +91,7 @@ class EndSigns(Protocol):
 
 
 class Claim(NamedTuple):
-    """What a format says of a file."""
+    """The answer of a format about a file."""
 
     claimed: bool = False
     decided: bool = False
@@ -175,7 +175,7 @@ class HeadReader:
     def format_of_stranger(
         self, forms: Iterable[Format], path: Path, status: Status
     ) -> Format | None:
-        """The same of a file whose name says nothing, which must plainly be of the format."""
+        """The same for a file whose name says nothing: its content must plainly be of a format."""
 
         def judge(form: Format) -> Claim:
             head = self._head(path, status)
@@ -212,7 +212,7 @@ class HeadReader:
         return None
 
     def answer(self, form: Format, path: Path) -> Claim:
-        """What a format has said of a file."""
+        """The newest answer of a format about a file."""
         known = self._claims.get((form.name, str(path)))
         return _UNKNOWN if known is None else known[2]
 

@@ -34,7 +34,7 @@ from rltui.files.disk import status as status_of
 from rltui.files.trouble import MISSING, VANISHED
 from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.grouping import (
-    EventPlaces,
+    EventFileOwners,
     Unit,
     continued,
     is_free,
@@ -64,7 +64,7 @@ _STAMP = re.compile(r"tfevents\.(\d{1,12})")
 def discover(
     logdirs: Sequence[Path], formats: Sequence[Format] = ALL_FORMATS, options: Options | None = None
 ) -> Discovery:
-    """Look once. Raises SourceError for a path that is missing, unreadable or no log."""
+    """Search once. Raises SourceError for a path that is missing, unreadable or no log."""
     return RunFinder(logdirs, formats, options).find()
 
 
@@ -99,7 +99,7 @@ class RunFinder:
         """By number of the logdir and path (or key of a file): the name of a run, for ever."""
         self._given: set[tuple[int, str]] = set()
         """Names by number of the logdir."""
-        self._places = EventPlaces()
+        self._event_owners = EventFileOwners()
         self._owners: dict[Path, RunKey] = {}
         """Key of a file -> the run that it was given to."""
         self._paths: dict[RunKey, Path] = {}
@@ -155,7 +155,7 @@ class RunFinder:
         singles: list[RunFiles] = []
         errors: list[LogdirError] = []
         self._walker.begin_search()
-        self._places.roles.begin_search()
+        self._event_owners.roles.begin_search()
         for number, logdir in enumerate(self._logdirs):
             errors += self._tried(number, logdir, tree, runs, singles)
 
@@ -222,7 +222,7 @@ class RunFinder:
                 del gone[oldest]
                 if oldest != next(reversed(orders), None):  # its number is not given again
                     orders.pop(oldest, None)
-                self._places.known.pop(oldest, None)
+                self._event_owners.known.pop(oldest, None)
                 self._joins.pop(oldest, None)
         self._seen = seen
 
@@ -303,7 +303,7 @@ class RunFinder:
     # -- runs of a directory ----------------------------------------------------------------
 
     def _runs(self, number: int, logdir: Path, walk: Walk) -> list[RunFiles]:
-        files = self._places.locate(walk.files)
+        files = self._event_owners.locate(walk.files)
         found = continued(units(files, self._rank), self._span)
         single = [u for u in found if stands_alone(u, files)]
         found = [*joined([u for u in found if u not in single]), *single]
@@ -395,8 +395,8 @@ class AwayLogdirError(LogdirError, UnreachableError):
 
 
 def _try_again(logdir: Path, error: LogdirError, tree: Tree, *, vanished: bool) -> None:
-    """Have a logdir that cannot be searched now tried again when it appears, as a file when it
-    grows. ``vanished``: it could be searched before."""
+    """Note a logdir that cannot be searched, so that it is searched when it appears, or grows if it
+    is a file. ``vanished``: it could be searched before."""
     try:
         above = logdir.parent, status_of(logdir.parent).st_mtime_ns
         named = stat.S_ISREG(status_of(logdir).st_mode)
@@ -426,8 +426,8 @@ def _number_of(known: dict[Path, int], key: Path) -> int:
 
 
 def similar_to(path: Path) -> Path | None:
-    """What is there in place of a path of this machine that does not exist, if its name is nearly
-    the same: a typing error, perhaps."""
+    """An existing path whose name is nearly that of a local path that does not exist, which may be
+    a typing error; None for none."""
     above = path
     while not above.parent.exists():
         above = above.parent

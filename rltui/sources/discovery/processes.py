@@ -216,7 +216,7 @@ class Processes:
 
 
 class _Stat(NamedTuple):
-    """What the kernel says of a process; ``started`` in seconds since the epoch."""
+    """The ``stat`` of a process; ``started`` in seconds since the epoch."""
 
     state: bytes
     parent: int
@@ -330,7 +330,7 @@ class OpenFiles:
 
 
 class Hold(NamedTuple):
-    """What one look shows of a file."""
+    """Whether a file is held open."""
 
     held: bool | None
     """Whether a process has it open for writing; None where that cannot be seen."""
@@ -394,7 +394,7 @@ def _visible(files: Iterable[Path], proc: Path) -> dict[Path, os.stat_result]:
 
 
 class _Unheld:
-    """Says what it means that no process has a file open, as of one look."""
+    """Judges what it means that no process has a file open."""
 
     def __init__(self, proc: Path, boot: float, hidden: Container[int]) -> None:
         """``hidden``: users of whom some process cannot be looked into."""

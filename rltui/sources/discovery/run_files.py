@@ -150,12 +150,12 @@ class EmptyLogError(LogdirError):
 
 
 class SearchStoppedError(Exception):
-    """Nobody waits for the search any more."""
+    """The search was cancelled."""
 
 
 @dataclass(slots=True)
 class Tree:
-    """What a search of all logdirs found, beside files of runs."""
+    """Collects what a search of all logdirs finds beside the files of runs."""
 
     seen: set[tuple[int, int]] = field(default_factory=set)
     """Device and inode of directories and files that belong to a logdir."""
@@ -171,7 +171,7 @@ class Tree:
     """Logdirs that cannot be searched though their servers can be reached."""
 
     def trouble(self, path: Path, reason: str) -> None:
-        """Note what cannot be read."""
+        """Add a note about a path that cannot be read."""
         self.notes.append(Note(path, None, Level.WATCH, reason))
 
     def refuse(self, path: Path, reason: str, *, lost: bool = False) -> None:
@@ -188,7 +188,7 @@ class Tree:
 
 @dataclass(slots=True)
 class _Store:
-    """A store of many runs, as it was when it could be read last."""
+    """A tracker's store when it was last read."""
 
     tracker: Tracker
     stamp: tuple[int, ...] = ()

@@ -126,7 +126,7 @@ class LogdirFinder:
         """Search once. Never raises: what cannot be read is not suggested."""
         end = self._clock.monotonic() + _TOTAL_S
         found = self._found = {}
-        every = list(self.places())
+        every = list(self.candidates())
         here = {_real(path): (path, origin) for path, origin in reversed(every) if path.exists()}
         # First a short scan of every place, so that a large one does not hide the others; then the
         # rest of the time for those that were cut short: what is known is passed quickly.
@@ -141,8 +141,8 @@ class LogdirFinder:
         searched = tuple(dict.fromkeys(clean(origin) for _, origin in every))
         return Suggestions(tuple(kept[:_MOST_SUGGESTIONS]), searched)
 
-    def places(self) -> Iterator[tuple[Path, str]]:
-        """Where logs may be, whether or not there is anything, and why, for people."""
+    def candidates(self) -> Iterator[tuple[Path, str]]:
+        """(path, why, for people) of each place where logs may be, whether or not it exists."""
         here, environment = self._directory, self._environment
         base = here or Path("/")
         for name in VARIABLES:

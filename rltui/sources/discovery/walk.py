@@ -85,7 +85,7 @@ class Walker:
         return any(owner.claims_name(name) for owner in owners)
 
     def single(self, path: Path, status: Status, *, named: bool = True) -> list[LogFile]:
-        """What a single file is; it is searched further when the user has ``named`` it.
+        """The logs in a single file, which is searched further if the user has ``named`` it.
 
         Raises LogdirError when it is no log.
         """
@@ -226,9 +226,6 @@ class Walk:
         """Whether to stop early."""
         return False
 
-    def _entries(self, path: Path) -> list[Entry]:
-        return sorted(listing(path), key=lambda e: e.name)
-
     def _in_order(self, entries: list[Entry]) -> Iterable[Entry]:
         """Of many files of one kind the newest first: some of them are opened, not all."""
         kinds: dict[str, list[Entry]] = {}
@@ -293,7 +290,7 @@ class Walk:
             self._note_seen(status)
             if within and self._is_kernel(path, status.st_dev):
                 return None
-            entries = self._entries(path)
+            entries = sorted(listing(path), key=lambda e: e.name)
         except OSError as error:
             if not within:
                 raise LogdirError(path, why(error)) from error
@@ -346,7 +343,7 @@ class Walk:
             self._log_or_store(Found(directory, path, status, forms), trackers)
 
     def _log_or_store(self, found: Found, trackers: Sequence[Tracker]) -> None:
-        """A regular file whose name fits some formats or ``trackers``."""
+        """Add a regular file whose name fits some formats or ``trackers``."""
         path, walker = found.path, self._walker
         here = () if is_remote(path) else trackers
         tracker = next((t for t in here if walker.stores.claims(t, path)), None)
@@ -360,8 +357,8 @@ class Walk:
             self.tree.refuse(path, f"is no database of {names}, or damaged")
 
     def _stranger(self, directory: Directory, path: Path, entry: Entry) -> None:
-        """A file whose name says nothing: a log if it plainly is one. What cannot be read is
-        nobody's loss as long as nothing says that it is a log."""
+        """Add a file whose name says nothing if it plainly is a log. No note is made of one that
+        cannot be read."""
         forms = [f for f in self._walker.formats if f.may_have_name(entry.name)]
         kind = directory.path, _suffix(entry.name)
         spent = self._strangers.total() >= MOST_STRANGERS
@@ -419,7 +416,7 @@ class Walk:
         )
 
     def _checkpoint(self, directory: Directory, names: set[str]) -> None:
-        """The state of the training in its newest checkpoint."""
+        """Add the state of the training in its newest checkpoint."""
         matches = (CHECKPOINT.fullmatch(n) for n in names)
         forms = [f for f in self._walker.formats if f.claims_name(CHECKPOINT_LOG)]
         for number in sorted((int(m.group(1)) for m in matches if m), reverse=True):
@@ -434,7 +431,7 @@ class Walk:
                 return
 
     def _store(self, path: Path, directory: str, tracker: Tracker, *, within: bool) -> None:
-        """The runs of a tracker's store; ``within``: it is a file of the directory."""
+        """Add the runs of a tracker's store; ``within``: it is a file of the directory."""
         try:
             runs = self._walker.stores.runs_of(path, tracker)
         except OSError as error:

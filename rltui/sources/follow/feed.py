@@ -1,4 +1,4 @@
-"""What the reader follows: the sources of all runs, each a file, a run of a store or a pipe."""
+"""Feeds: each reads one source of a run, a file, a run of a tracker's store, or a pipe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rltui.trackers import Tracker
 
 
 class Feed(ABC):
-    """How far one source has been read. Owned by the reader; not thread-safe.
+    """Reads one source, and knows how far. Owned by the reader; not thread-safe.
 
     ``offset``, ``size`` (bytes; rows as bytes, roughly, of a store) and ``modified`` (seconds since
     the epoch) are those of the last read, before the first one those of the search.
@@ -103,7 +103,7 @@ class Feed(ABC):
         self._guessed |= decoded.guessed
 
     def _batch(self, decoded: Decoded, notes: Notes = ()) -> Batch:
-        """What was decoded, as of now; ``notes`` concern the source as a whole."""
+        """The batch of what was decoded; ``notes`` concern the source as a whole."""
         owner, file = self.owner, self.file
         source = SourceInfo(
             file.path,
@@ -211,7 +211,7 @@ class Feeds:
         return bool(self.by_key) and self._ended >= self.by_key.keys()
 
     def handed_over(self, feed: Feed) -> None:
-        """Note that what was read of a feed so far has been handed over."""
+        """Note that all batches of a feed so far have been handed over."""
         if feed.ended:
             self._ended |= {feed.file.key}
 

@@ -29,9 +29,9 @@ from rltui.core.address import is_remote
 from rltui.core.batch import Batch, Restart, SourceInfo
 from rltui.core.block import Block
 from rltui.core.level import Level
-from rltui.files import Tailing, tail_of
+from rltui.files import tail_of
 from rltui.files.disk import opened, status
-from rltui.files.tail import Polled, Tail
+from rltui.files.tail import FollowedFile, Polled, Tail
 from rltui.files.trouble import contained, reason_of
 from rltui.formats import Decoded, DecoderNote, Format, Options, Sampler
 from rltui.sources.discovery.processes import OpenFiles
@@ -58,7 +58,7 @@ class FileFeed(Feed):
         run: RunFiles,
         file: LogFile,
         options: Options,
-        tail: Tailing | None = None,
+        tail: FollowedFile | None = None,
         *,
         summed: bool = False,
     ) -> None:
@@ -82,7 +82,7 @@ class FileFeed(Feed):
         self._anew = False
         """Whether what is read next replaces what was read before."""
 
-    def _new_tail(self, *, summed: bool) -> Tailing:
+    def _new_tail(self, *, summed: bool) -> FollowedFile:
         whole, rewritten = self._whole, self._rewritten
         return tail_of(self.file.path, whole=whole, rewritten=rewritten, summed=summed)
 
@@ -139,7 +139,7 @@ class FileFeed(Feed):
         return self._news(polled, decoded, more=more)
 
     def _fed(self, polled: Polled, begin: int) -> Decoded:
-        """What the decoder makes of the bytes of one poll, which begin there."""
+        """Decode the bytes of one poll, which start at ``begin``."""
         if polled.restarted:
             self._decoder = self._format.decoder(self._options, self.file.path)
             self._records = 0
@@ -170,11 +170,9 @@ class FileFeed(Feed):
         )
 
     def _checksum(self) -> int | None:
-        """By which another reader that has read as many bytes can go on from here."""
-        tail = self._tail
-        if not (isinstance(tail, Tail) and tail.summed) or self._decoder.holds_row:
-            return None
-        return None if self.given_up else tail.checksum
+        """The checksum by which another reader can resume here; None where it cannot."""
+        known = self._tail.summed and not (self._decoder.holds_row or self.given_up)
+        return self._tail.checksum if known else None
 
     def _end(self) -> Decoded:
         """The last row, if only the end of its line is missing and nobody is writing it."""
@@ -191,7 +189,7 @@ class FileFeed(Feed):
 
     def _is_written(self) -> bool:
         """Whether a process has the file open for writing, or it has changed since it was found."""
-        if not isinstance(self._tail, Tail) or not self._has_own_tail:
+        if is_remote(self.file.path) or not self._has_own_tail:
             return False
 
         try:
@@ -207,7 +205,7 @@ class FileFeed(Feed):
     def _start_anew(self, budget_bytes: int) -> Batch | None:
         """Read the file from its beginning: a last row was taken for complete and was not."""
         before = self._tail
-        self._tail = self._new_tail(summed=isinstance(before, Tail) and before.summed)
+        self._tail = self._new_tail(summed=before.summed)
         self._tail.generation = before.generation
         self._decoder = self._format.decoder(self._options, self.file.path)
         self.offset = self._records = 0

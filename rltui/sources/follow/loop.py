@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from rltui.core.batch import Batch
-from rltui.core.clock import Clock
 from rltui.sources.discovery.run_files import PRUNED, Discovery, SearchStoppedError
 from rltui.sources.follow.feed import Feed, Feeds
 from rltui.sources.follow.notifier import Notifier
 from rltui.sources.follow.queued import BatchQueue
-from rltui.sources.follow.schedule import Intervals, LogSearch, Schedule
+from rltui.sources.follow.schedule import LogSearch, Schedule
+from rltui.sources.options import ReaderOptions
 
 #: While much is to be read, the files that were read are polled each time this many bytes more
 #: have been read; a file counts as _FILE_BYTES at least.
@@ -57,7 +57,7 @@ class WakeUps:
         unclaimed: Collection[Path],
         directories: Collection[Path],
     ) -> None:
-        """Say what concerns the reader: ``feeds`` (file -> keys of the feeds that read it), files
+        """Set what may wake the reader: ``feeds`` (file -> keys of the feeds that read it), files
         that may become logs, and the directories that were searched."""
         with self._lock:
             self._feeds, self._unclaimed = feeds, unclaimed
@@ -84,7 +84,7 @@ class WakeUps:
         return not PRUNED.fullmatch(name.name) if directory else self._claims_name(name.name)
 
     def lost(self) -> None:
-        """Take everything for changed: reports were lost."""
+        """Treat all files as changed, because reports were lost."""
         with self._lock:
             self.changed.update(*self._feeds.values())
             self.names_changed = True
@@ -119,7 +119,7 @@ class WakeUps:
 
 
 class FollowLoop:
-    """Wakes when a file is due, or when the system reports a change; a full queue blocks it.
+    """Polls files when they are due or the system reports a change; waits while the queue is full.
 
     Its methods raise SearchStoppedError when the reader is to end.
     """
@@ -130,20 +130,18 @@ class FollowLoop:
         search: LogSearch,
         queue: BatchQueue,
         wake_ups: WakeUps,
-        *,
-        clock: Clock,
-        watching: Intervals,
+        options: ReaderOptions,
         budget_bytes: int,
     ) -> None:
         self._feeds = feeds
         self._search = search
         self._queue = queue
         self._wake_ups = wake_ups
-        self._clock = clock
-        self._watching = watching
+        self._clock = options.clock
+        self._uses_inotify = options.watch.inotify
         self._budget = budget_bytes
         self._notifier = Notifier(wake_ups.notify, wake_ups.lost)
-        self._schedule = Schedule(watching, self._notifier.reports_writes_to)
+        self._schedule = Schedule(options.watch, self._notifier.reports_writes_to)
         self._backlog: deque[Feed] = deque()
         """Feeds that have not been read to their end, in the order in which they are read."""
         self._sampled = False
@@ -153,7 +151,7 @@ class FollowLoop:
         """Number of directories whose changes the system reports."""
 
     def adopt(self, found: Discovery) -> None:
-        """Follow what a search found."""
+        """Follow the files that a search found."""
         feeds = self._feeds
         if feeds.adopt(found):
             self._backlog = feeds.in_reading_order()
@@ -172,7 +170,7 @@ class FollowLoop:
         try:
             self._backlog = self._feeds.in_reading_order()
             self._read_backlog()
-            if self._watching.inotify:
+            if self._uses_inotify:
                 self._notifier.start(self._feeds.directories_by_change())
                 self._rely_on_reports()
             while True:

@@ -1,10 +1,10 @@
-"""The half of a reader that hands over what its thread has queued: the queue, and the life of that
-thread."""
+"""The interface of readers, and what those with a thread share: its life, and the queue of batches
+that it fills."""
 
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ from typing import Protocol
 
 from rltui.core.batch import Batch, Note, RunKey, SourceInfo
 
-#: Whatever a thread waits for may hang: it is left to itself then, and ends when that comes back.
+#: A thread that hangs in a system call is abandoned; it ends when the call returns.
 _STOP_TIMEOUT_S = 2.0
 #: Batches in the queue before the reader waits.
 MOST_BATCHES = 64
 
 
 class BatchQueue:
-    """Bounded: a full queue blocks the reader, which is the back-pressure. Thread-safe."""
+    """A bounded queue: while it is full, the reader waits. Thread-safe."""
 
     def __init__(self, on_batch: Callable[[], None] | None = None, most: int | None = None) -> None:
         """``most``: batches in the queue before the reader waits, if not the usual number."""
@@ -110,7 +110,7 @@ class BatchQueue:
 
 @dataclass(frozen=True, slots=True)
 class ReaderState:
-    """How the logdirs of a reader are doing."""
+    """State of the logdirs of a reader."""
 
     notes: tuple[Note, ...] = ()
     """Trouble that concerns no file of a run: one note for each path, level OK when it is over."""
@@ -133,9 +133,61 @@ class ReaderState:
     needs -> that address."""
 
 
-class ThreadedReader(ABC):
-    """A :class:`Reading` whose thread puts batches into a queue, and ends by itself when told to.
-    ``start`` and ``stop`` are for the main thread."""
+class Reading(Protocol):
+    """Finds the runs of some logdirs and hands over what they log, in batches.
+
+    All methods are for the main thread. :class:`rltui.sources.follow.reader.Reader` is the one
+    for what this machine can open.
+    """
+
+    on_batch: Callable[[], None] | None
+    """Called in a thread of the reader when :meth:`drain` has something again."""
+
+    def scan(self) -> object:
+        """Search for runs. Raises SourceError for a path that is missing or no log."""
+
+    def read_all(self) -> Iterator[Batch]:
+        """Read every source to its end."""
+
+    def read_again(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> Iterator[Batch] | None:
+        """Read again what was read of a run; None where its files no longer hold that. Batches of
+        another process are an :class:`Arriving`."""
+
+    def rereadable(
+        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
+    ) -> bool | None:
+        """Whether :meth:`read_again` would return all of a run. None until its host answers:
+        :attr:`on_batch` is called then."""
+
+    def start(self) -> None:
+        """Begin to read in a thread. Raises SourceError for bad paths."""
+
+    def stop(self) -> None:
+        """End the thread."""
+
+    def drain(self, max_batches: int = ...) -> list[Batch]:
+        """Batches that are there, oldest first. Raises what broke the thread, once."""
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
+
+    def progress(self) -> tuple[int, int]:
+        """(bytes read, bytes known)."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can come any more."""
+
+    @property
+    def state(self) -> ReaderState:
+        """State of its logdirs. Does no I/O."""
+
+
+class ThreadedReader(Reading):
+    """A :class:`Reading` whose thread puts batches into a queue. ``start`` and ``stop`` are for the
+    main thread."""
 
     def __init__(self, queue: BatchQueue, name: str) -> None:
         """``name``: of the thread."""
@@ -154,16 +206,10 @@ class ThreadedReader(ABC):
     def on_batch(self, call: Callable[[], None] | None) -> None:
         self._queue.on_batch = call
 
-    @abstractmethod
-    def read_again(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> Iterator[Batch] | None:
-        """What was read of a run, once more; None when that cannot be had again."""
-
     def rereadable(
         self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> bool | None:
-        """Whether :meth:`read_again` would give all of a run; None while that is being asked."""
+        """Whether :meth:`read_again` would return all of a run; None until its host answers."""
         return self.read_again(key, sources, generations) is not None
 
     def drain(self, max_batches: int = MOST_BATCHES) -> list[Batch]:
@@ -214,7 +260,7 @@ class ThreadedReader(ABC):
 
 
 class Arriving(Iterator[Batch]):
-    """Batches that another process sends: the next one may be long in coming.
+    """Batches that another process sends, each of which may take long to arrive.
 
     Raises UnreachableError where the process cannot be reached, and VanishedError where the
     files do not hold any more what was read.
@@ -229,61 +275,9 @@ class Arriving(Iterator[Batch]):
 
     @property
     def ready(self) -> bool:
-        """Whether the next one, or the end, is there; :attr:`Reading.on_batch` is called then."""
+        """Whether the next batch or the end is there; :attr:`Reading.on_batch` is called then."""
         return self._ready()
 
     def changed(self, change: Callable[[Batch], Batch]) -> Arriving:
         """The same batches, each changed."""
         return Arriving(map(change, self._batches), self._ready)
-
-
-class Reading(Protocol):
-    """Finds the runs of some logdirs and hands over what they log, in batches.
-
-    All methods are for the main thread. :class:`rltui.sources.follow.reader.Reader` is the one
-    for what this machine can open.
-    """
-
-    on_batch: Callable[[], None] | None
-    """Called in a thread of the reader when :meth:`drain` has something again."""
-
-    def scan(self) -> object:
-        """Search for runs. Raises SourceError for a path that is missing or no log."""
-
-    def read_all(self) -> Iterator[Batch]:
-        """Every source to its end."""
-
-    def read_again(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> Iterator[Batch] | None:
-        """What was read of a run, once more; None when that cannot be had again. Of another
-        process it is an :class:`Arriving`."""
-
-    def rereadable(
-        self, key: RunKey, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
-    ) -> bool | None:
-        """Whether :meth:`read_again` would give all of a run. None while that is being asked:
-        :attr:`on_batch` is called when it is known."""
-
-    def start(self) -> None:
-        """Begin to read in a thread. Raises SourceError for bad paths."""
-
-    def stop(self) -> None:
-        """End the thread."""
-
-    def drain(self, max_batches: int = ...) -> list[Batch]:
-        """Batches that are there, oldest first. Raises what broke the thread, once."""
-
-    def wait(self, timeout: float) -> bool:
-        """Wait until a batch (or an error) is there, at most ``timeout`` seconds."""
-
-    def progress(self) -> tuple[int, int]:
-        """(bytes read, bytes known)."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing can come any more."""
-
-    @property
-    def state(self) -> ReaderState:
-        """How its logdirs are doing. Does no I/O."""

@@ -9,11 +9,9 @@ from pathlib import Path
 
 from rltui.core.address import PIPE
 from rltui.core.batch import Batch, RunKey, SourceInfo
-from rltui.core.clock import Clock, SystemClock
 from rltui.core.level import Level
 from rltui.files.disk import connect, trouble
 from rltui.formats import ALL_FORMATS, Format, Options
-from rltui.sources.discovery.log_head import EndSigns
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, LogFile, RunFiles, SearchStoppedError
 from rltui.sources.follow.feed import Feed, Feeds, TrackerFeed
@@ -21,7 +19,8 @@ from rltui.sources.follow.file_feed import FileFeed, read_again, rereadable
 from rltui.sources.follow.loop import FollowLoop, WakeUps
 from rltui.sources.follow.queued import BatchQueue, ReaderState, ThreadedReader
 from rltui.sources.follow.resume import HandedOver
-from rltui.sources.follow.schedule import Choose, Intervals, LogSearch, Wants
+from rltui.sources.follow.schedule import LogSearch
+from rltui.sources.options import ReaderOptions
 
 #: Bytes per read: whole steps are decoded in the second level cache, and a Batch of this many
 #: bytes is applied within a frame.
@@ -36,60 +35,42 @@ class Reader(ThreadedReader):
     def __init__(
         self,
         logdirs: Sequence[Path],
+        options: ReaderOptions | None = None,
         *,
-        clock: Clock | None = None,
-        verify: bool = False,
-        watch: Intervals | None = None,
-        choose: Choose | None = None,
-        wants: Wants | None = None,
-        step_keys: Sequence[str] | None = None,
         formats: Sequence[Format] = ALL_FORMATS,
         budget_bytes: int = BUDGET_BYTES,
         on_batch: Callable[[], None] | None = None,
-        pipe: int = 0,
-        ends: EndSigns | None = None,
-        waits: bool = False,
-        partial: bool = False,
-        absent: bool = False,
         handed_over: HandedOver | None = None,
     ) -> None:
-        """``choose`` selects the runs to read among all found, and ``wants`` those of which a log
-        is another run, perhaps; ``pipe`` is the file descriptor that the logdir ``-`` means;
-        ``ends`` knows the logs of jobs that died before their first row; ``waits``: a named file
-        that is empty is no error, nor is with it or ``partial`` a bad logdir while another one is
-        good; ``absent``: nor is one that does not exist yet; ``handed_over``: by a reader in
-        another process, from where this one goes on. With it, even empty, batches have checksums.
+        """``handed_over``: by a reader in another process, from where this one goes on. With it,
+        even empty, batches have checksums.
 
         Raises UsageError when a logdir is elsewhere and what that needs is not installed."""
         self._logdirs = logdirs = tuple(logdirs)
-        self._clock = clock or SystemClock()
-        self._options = Options(verify, tuple(step_keys)) if step_keys else Options(verify)
+        self._options = options = options or ReaderOptions()
+        keys = options.step_keys
+        self._decoding = Options(options.verify, tuple(keys)) if keys else Options(options.verify)
         self._formats = tuple(formats)
-        self._pipe, self._ends = pipe, ends
         self._budget = budget_bytes
-        watch = watch or Intervals()
-        connect(logdirs, self._clock, watch.remote_s)
+        connect(logdirs, options.clock, options.watch.remote_s)
         self._wake_ups = WakeUps(lambda name: any(f.claims_name(name) for f in formats))
         finder = RunFinder(
-            *(logdirs, formats, self._options),
-            ends=ends,
-            waits=waits,
-            partial=partial,
-            absent=absent,
+            *(logdirs, formats, self._decoding),
+            ends=options.ends,
+            waits=options.waits,
+            partial=options.partial,
+            absent=options.absent,
             stopped=lambda: self._wake_ups.stopped,
         )
         self._handed_over = handed_over
         for run, files in (handed_over or HandedOver()).by_run():
             finder.recall(run, files[0].run_path, [f.source for f in files])
 
-        self.search = LogSearch(finder, logdirs, self._clock, watch, choose, wants)
+        self.search = LogSearch(finder, logdirs, options)
         self._feeds = Feeds(self._open, logdirs)
         super().__init__(BatchQueue(on_batch), "rltui-reader")
         self.loop = FollowLoop(
-            *(self._feeds, self.search, self._queue, self._wake_ups),
-            clock=self._clock,
-            watching=watch,
-            budget_bytes=budget_bytes,
+            *(self._feeds, self.search, self._queue, self._wake_ups), options, budget_bytes
         )
         self._scanned: float | None = None
         """When the caller searched; None once that was made use of."""
@@ -99,14 +80,13 @@ class Reader(ThreadedReader):
             # few read a pipe, and the first paint waits for all that is imported
             from rltui.sources.follow.stdin_feed import PipeReader, StdinFeed
 
-            pipe = PipeReader(self._pipe, lambda: self._wake_ups.notify(str(PIPE)))
-            return StdinFeed(run, file, self._options, self._formats, pipe, self._clock, self._ends)
+            own = self._options
+            pipe = PipeReader(own.pipe, lambda: self._wake_ups.notify(str(PIPE)))
+            return StdinFeed(run, file, self._decoding, self._formats, pipe, own.clock, own.ends)
 
         if self._handed_over is not None:
-            return self._handed_over.feed(run, file, self._options)
-        if file.tracker is not None:
-            return TrackerFeed(run, file)
-        return FileFeed(run, file, self._options)
+            return self._handed_over.feed(run, file, self._decoding)
+        return TrackerFeed(run, file) if file.tracker else FileFeed(run, file, self._decoding)
 
     # -- once ---------------------------------------------------------------------------------
 
@@ -117,7 +97,7 @@ class Reader(ThreadedReader):
         """
         found = self.search.walk()
         self.loop.adopt(found)
-        self._scanned = self._clock.monotonic()
+        self._scanned = self._options.clock.monotonic()
         return found.runs
 
     def adopt(self, runs: Sequence[RunFiles]) -> None:
@@ -127,12 +107,12 @@ class Reader(ThreadedReader):
         self._scanned = math.inf
 
     def _scan_unless_fresh(self) -> None:
-        if self._scanned is None or self._clock.monotonic() - self._scanned > _FRESH_S:
+        if self._scanned is None or self._options.clock.monotonic() - self._scanned > _FRESH_S:
             self.scan()
         self._scanned = None
 
     def read_all(self) -> Iterator[Batch]:
-        """Every source to its end, newest run first, each file from oldest to newest."""
+        """Read every source to its end: newest run first, its files from oldest to newest."""
         self._scan_unless_fresh()
         for feed in self._feeds.in_reading_order(everything=True):
             feed.wait = feed.final = True
@@ -148,9 +128,9 @@ class Reader(ThreadedReader):
         generations: Iterable[int],
         finished: Collection[Path] = (),
     ) -> Iterator[Batch] | None:
-        """What was read of a run, once more, up to the offsets in ``sources``.
+        """Read a run again, up to the offsets in ``sources``.
 
-        None when its files do not hold all of that any more. ``finished``: files whose last line
+        None where its files no longer hold all of that. ``finished``: files whose last line
         another reader has read without its end.
         """
         known = {feed.file.path: feed.file for feed in self._feeds}
@@ -162,7 +142,7 @@ class Reader(ThreadedReader):
 
         run = RunFiles(key, files[0].path.parent, tuple(files))
         finished = {*finished, *(f.file.path for f in self._feeds if f.finished)}
-        return read_again(run, sources, self._options, self._budget, finished)
+        return read_again(run, sources, self._decoding, self._budget, finished)
 
     # -- live ---------------------------------------------------------------------------------
 
@@ -190,7 +170,7 @@ class Reader(ThreadedReader):
 
     @property
     def state(self) -> ReaderState:
-        """How its logdirs are doing. Does no I/O."""
+        """State of its logdirs. Does no I/O."""
         search = self.search
         wrong = (p for p in self._logdirs if any(n.level >= Level.WATCH for n in trouble((p,))))
         return ReaderState(

@@ -1,4 +1,4 @@
-"""Goes on where a reader in another process has ended.
+"""Resumes reading where a reader in another process ended.
 
 A decoder has state, so a file is read again from its start, but nothing of what was handed over
 before is handed over again: not the bytes up to the known offset, as long as their checksum is
@@ -26,13 +26,13 @@ _WRITTEN_ANEW = "was written anew while it was not watched; read again from its 
 
 
 def without_content(batch: Batch) -> Batch:
-    """What another reader must know of a batch: everything but its content."""
+    """A batch without its content: what another reader needs to resume after it."""
     bare = replace(batch, items=(), texts=(), hparams={}, notes=(), tail=None, exit_code=None)
     return replace(bare, replaced=False)  # it would take the points away
 
 
 def says_something(batch: Batch) -> bool:
-    """Whether the other side must have a batch: more than that a piece of a file has no row."""
+    """Whether a batch must be sent: it says more than that a piece of a file has no row."""
     news = batch.items or batch.notes or batch.texts or batch.hparams or batch.replaced
     return bool(news) or batch.tail is not None or batch.gone or not batch.more
 
@@ -64,7 +64,7 @@ class HandedOver:
         return list(runs.items())
 
     def feed(self, run: RunFiles, file: LogFile, options: Options) -> Feed:
-        """What follows a file, from where it was read."""
+        """The feed of a file, which resumes where the file was read to."""
         known = self._awaited.pop((run.key, str(file.path)), None)
         if file.tracker is not None:
             return TrackerFeed(run, file, known)
@@ -107,7 +107,7 @@ class ResumedFile(FileFeed):
         return self._known is None and super().still()
 
     def read(self, budget_bytes: int) -> Batch | None:
-        """Read what was appended to what is known."""
+        """Read what was appended since the known batch."""
         known = self._known
         if known is None:
             return super().read(budget_bytes)

@@ -12,20 +12,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import NamedTuple
 
 from rltui.core.batch import Joined, Note, RunKey
-from rltui.core.clock import Clock
 from rltui.core.level import Level
 from rltui.files.disk import status, trouble
 from rltui.files.trouble import TroubledPaths
 from rltui.sources.discovery.logdir import RunFinder
 from rltui.sources.discovery.run_files import Discovery, RunFiles
 from rltui.sources.follow.notifier import Notifier
+from rltui.sources.options import Intervals, ReaderOptions
 
 #: A file is polled often until this many of its usual intervals have passed without growth ...
 _USUAL_INTERVALS = 10
@@ -52,26 +51,6 @@ _RELIANCE = 10
 _REPORTED_GAP_S = 1.0
 #: Checks and walks take at most one part in this many of the time.
 _WALK_SHARE = 10
-
-#: Chooses the runs to read among all that were found. Called in the thread that searches.
-Choose = Callable[[Collection[RunKey]], Collection[RunKey]]
-#: Whether a log that is joined to a run is wanted, by the key that it would have alone.
-Wants = Callable[[RunKey], bool]
-
-
-class Intervals(NamedTuple):
-    """How often to poll, as the section ``watch`` of the configuration says."""
-
-    fast_s: float = 0.25
-    """Seconds between two polls of a file that is being written."""
-    slow_s: float = 5.0
-    """Seconds between two polls of a file that has been quiet for a while."""
-    rescan_s: float = 5.0
-    """Seconds between two checks of the directories for new files."""
-    inotify: bool = True
-    """Whether the system may wake the reader sooner."""
-    remote_s: float = 5.0
-    """Least seconds between two listings of a directory of a server or bucket."""
 
 
 @dataclass(slots=True)
@@ -190,28 +169,16 @@ class Schedule:
 
 
 class LogSearch:
-    """Walks the directories, and decides when a walk is worth it. Owned by the reader.
+    """Searches the directories, and decides when to. Owned by the reader.
 
     Names that change all the time must not keep the reader busy, however large the tree is.
     """
 
-    def __init__(
-        self,
-        finder: RunFinder,
-        logdirs: Sequence[Path],
-        clock: Clock,
-        watching: Intervals,
-        choose: Choose | None = None,
-        wants: Wants | None = None,
-    ) -> None:
-        """``choose`` is given every run of each search; without it all are read. A run is read,
-        too, for a log of it that is another run, perhaps, which somebody ``wants``."""
+    def __init__(self, finder: RunFinder, logdirs: Sequence[Path], options: ReaderOptions) -> None:
         self._finder = finder
         self._logdirs = logdirs
-        self._clock = clock
-        self._watching = watching
-        self._choose = choose
-        self._wants = wants
+        self._options = options
+        self._clock = options.clock
         self._times: dict[Path, int] = {}
         """Change times (ns) of the directories, by which they show that they got or lost a name."""
         self._sizes: dict[Path, int] = {}
@@ -259,23 +226,24 @@ class LogSearch:
             refused = (*refused, note)
 
         runs = found.runs
-        if self._choose is not None:
-            chosen = self._choose([run.key for run in runs])
-            runs = tuple(r for r in runs if r.key in chosen or self._holds_wanted(r))
+        if self._options.choose is not None:
+            chosen = self._options.choose([run.key for run in runs])
+            runs = tuple(r for r in runs if r.key in chosen or self._has_wanted_log(r))
 
         self.found = found._replace(runs=runs, refused=refused)
         return self.found
 
-    def _holds_wanted(self, run: RunFiles) -> bool:
+    def _has_wanted_log(self, run: RunFiles) -> bool:
         """Whether one of the logs that are joined to a run is wanted."""
-        if self._wants is None:
+        wants = self._options.wants
+        if wants is None:
             return False
         alone = {file.alone for file in run.files if file.joined is not Joined.OWN and file.alone}
-        return any(self._wants(RunKey(run.key.logdir, name)) for name in alone)
+        return any(wants(RunKey(run.key.logdir, name)) for name in alone)
 
     def pause(self, now: float, *, reported: bool) -> float:
         """Seconds until the next check; ``reported``: the system has reported new names."""
-        usual = self._watching.rescan_s * self._patience
+        usual = self._options.watch.rescan_s * self._patience
         gap = max(
             _WALK_SHARE * max(self._walk_s, self._check_s),
             min(usual, _REPORTED_GAP_S) if reported else usual,
@@ -305,7 +273,7 @@ class LogSearch:
             changed = self._finder.stores_changed() or changed or self._finder.unfinished
             self._check_s = self._clock.monotonic() - begin
 
-        idle = max(_FULL_WALK * self._watching.rescan_s, _IDLE_SHARE * self._walk_s)
+        idle = max(_FULL_WALK * self._options.watch.rescan_s, _IDLE_SHARE * self._walk_s)
         if changed or begin - self._walked >= idle * self._patience:
             return self.walk()
 

@@ -110,7 +110,7 @@ class StdinFeed(Feed):
         """Bytes that came before those of the decoder, or between them, and never got there."""
 
     def read(self, budget_bytes: int) -> Batch | None:
-        """Take what has come."""
+        """Read what has arrived."""
         if self.ended:
             return None
 
@@ -170,7 +170,7 @@ class StdinFeed(Feed):
         return decoded
 
     def _claiming(self, waited: bytes, data: bytes) -> Format | None:
-        """The format that claims what has come, by its beginning or wherever its rows begin."""
+        """The format that claims what has arrived, by its beginning or wherever its rows begin."""
         head = (waited[:HEAD_BYTES] + data)[:HEAD_BYTES] if len(waited) < HEAD_BYTES else b""
         overlap = waited[-_OVERLAP_BYTES:]
         if len(overlap) < len(waited):

@@ -64,10 +64,10 @@ Record = dict[str, Any]
 
 
 class SampleRow(NamedTuple):
-    """What a list shows of a sample; the texts stay in the file."""
+    """A row of the list of samples; the texts stay in the file."""
 
-    place: int
-    """Where the record is: byte offset or number of the row."""
+    position: int
+    """Of its record in the file: byte offset or number of the row."""
     item: int
     """Which sample of a record that holds several."""
     step: int | None
@@ -80,7 +80,7 @@ class SampleRow(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Everything of a sample, cleaned."""
+    """All texts and figures of a sample, cleaned."""
 
     texts: tuple[tuple[str, str], ...]
     """(name, text) pairs: prompt, completion, then others."""
@@ -145,10 +145,10 @@ class SampleSet(NamedTuple):
         rows: deque[SampleRow] = deque(maxlen=_MAX_ROWS)
         note, count, broken = "", 0, 0
         try:
-            for place, record in records(path):
+            for position, record in records(path):
                 broken += record is None
                 for item, one in enumerate(() if record is None else samples_in(record)):
-                    if (row := row_of(one, place, item)) is not None:
+                    if (row := row_of(one, position, item)) is not None:
                         rows.append(row)
                         count += 1
         except UNREADABLE as error:
@@ -161,12 +161,12 @@ class SampleSet(NamedTuple):
         return SampleTable(tuple(rows), note if rows or note else "no samples in this file")
 
     def read(self, step: int | None, row: SampleRow) -> Sample:
-        """Everything of a sample. Raises one of :data:`UNREADABLE`."""
+        """All texts and figures of a sample. Raises one of :data:`UNREADABLE`."""
         path = self.file_of(step)
         if path is None:
             raise ValueError("the file is gone")
 
-        found = list(samples_in(record_at(path, row.place)))
+        found = list(samples_in(record_at(path, row.position)))
         if row.item >= len(found):
             raise ValueError("the file was rewritten")
         return sample_of(found[row.item])
@@ -265,7 +265,7 @@ def _name_of(path: Path) -> tuple[str, int | None, str]:
 
 
 def records(path: Path) -> Iterator[tuple[int, Record | None]]:
-    """(place, record) of each record in the newest part of a file; None for a line that is no
+    """(position, record) of each record in the newest part of a file; None for a line that is no
     record. Raises OSError when it cannot be read, ValueError when it is not what its name says."""
     if path.suffix == ".parquet":
         with _parquet_file(path) as file:
@@ -277,24 +277,24 @@ def records(path: Path) -> Iterator[tuple[int, Record | None]]:
         yield from _lines(path)
 
 
-def record_at(path: Path, place: int) -> Record:
-    """The record at a place that :func:`records` gave. Raises OSError or ValueError."""
+def record_at(path: Path, position: int) -> Record:
+    """The record at a position that :func:`records` gave. Raises OSError or ValueError."""
     found: Record | None = None
     if path.suffix == ".parquet":
         with _parquet_file(path) as file:
             for group in range(file.num_row_groups):
                 count = file.metadata.row_group(group).num_rows
-                if place < count:
-                    found = file.read_row_group(group).slice(place, 1).to_pylist()[0]
+                if position < count:
+                    found = file.read_row_group(group).slice(position, 1).to_pylist()[0]
                     break
-                place -= count
+                position -= count
     elif path.name.endswith(".table.json"):
         rows = _table(path)
-        found = rows[place] if place < len(rows) else None
+        found = rows[position] if position < len(rows) else None
     else:
         line, wanted = b"", 1 << 16  # in pieces: most lines are short
         with opened(path) as read:
-            while len(line) < _MAX_RECORD and (piece := read(wanted, place + len(line))):
+            while len(line) < _MAX_RECORD and (piece := read(wanted, position + len(line))):
                 line += piece.partition(b"\n")[0]
                 if b"\n" in piece:
                     break
@@ -386,7 +386,7 @@ def samples_in(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**rest, **{k: v[at] for k, v in columns.items()}}
 
 
-def row_of(record: Mapping[str, Any], place: int, item: int) -> SampleRow | None:
+def row_of(record: Mapping[str, Any], position: int, item: int) -> SampleRow | None:
     """What a list shows of a sample; None for a record without any text."""
     names = _text_names(record)
     if not names:
@@ -395,13 +395,19 @@ def row_of(record: Mapping[str, Any], place: int, item: int) -> SampleRow | None
     known = words()
     main = _first(record, known.sample_completions) or names[0]
     text = _text_of(record[main])
-    step = find_step({k: _number_like(v) for k, v in record.items()}, known.step_keys)
+    # a step may be written as a text
+    whole = {
+        k: int(v) if isinstance(v, str) and v.isdecimal() and len(v) < 16 else v
+        for k, v in record.items()
+    }
+    step = find_step(whole, known.step_keys)
     preview = " ".join(clean_text(text[: 2 * _PREVIEW]).split())[:_PREVIEW]
-    return SampleRow(place, item, step.step if step else None, _reward(record), len(text), preview)
+    number = step.step if step else None
+    return SampleRow(position, item, number, _reward(record), len(text), preview)
 
 
 def sample_of(record: Mapping[str, Any]) -> Sample:
-    """Everything of a sample, prompt and completion first."""
+    """All texts and figures of a sample, prompt and completion first."""
     known = words()
     first = [_first(record, known.sample_prompts), _first(record, known.sample_completions)]
     texts = []
@@ -445,11 +451,6 @@ def _number(value: object) -> float | None:
         return float(value) if short and isinstance(value, str) else None
     except ValueError:
         return None
-
-
-def _number_like(value: object) -> object:
-    """A step may be written as a text."""
-    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
 
 
 def _figures(record: Mapping[str, Any]) -> dict[str, float]:

@@ -113,7 +113,7 @@ def _pairs(document: object) -> Iterator[tuple[object, object]]:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Of one run."""
+    """What files beside the logs say of a run: its planned steps, and how it ended."""
 
     plan: Mapping[str, object] = field(default_factory=dict)
     """The hyperparameters that may hold the planned steps, before them what Tune stops at as
@@ -161,7 +161,8 @@ class FactFiles:
 
 
 def _experiment(folder: Path) -> tuple[float, Mapping[str, Mapping[str, object]]]:
-    """What Tune has recorded of the trials in a directory, by the names of theirs, and when."""
+    """When Tune recorded the trials in a directory, and the record of each by its directory's
+    name."""
     trials: dict[str, Mapping[str, object]] = {}
     try:
         names = sorted(e.name for e in listing(folder) if e.name.startswith(_TUNE))

@@ -244,6 +244,7 @@ class StoreChanges:
         (last,) = connection.execute(f"SELECT max(rowid) FROM {table.name}").fetchone()
         states, newest = self.tables.states(connection, runs), _row_of(connection, table, last)
         state = StoreState(table, last or 0, newest, states, runs)
+
         same_file = self._seen[:2] == self._stamp[:2]
         if before is None or not same_file or state.last < before.last:
             return state
@@ -267,7 +268,7 @@ class StoreChanges:
         return True
 
     def accept(self, state: StoreState) -> Notes:
-        """Take over what a connection that ended well has found; returns what to report."""
+        """Keep what a connection that ended well has found; returns the notes to report."""
         for follower in self.followers:
             follower.touched |= follower.run in state.touched
             follower.rewritten |= state.rewritten
@@ -277,7 +278,7 @@ class StoreChanges:
         return self.trouble.over()
 
     def fail(self, error: OSError) -> Notes:
-        """The store cannot be read; returns what to report, to the first follower that notices."""
+        """Remember that the store cannot be read; returns the notes to report."""
         self._stamp = ()
         now = self.clock.monotonic()
         if error.errno == errno.EAGAIN:  # that somebody writes is no trouble
@@ -323,7 +324,7 @@ def _row_of(connection: Connection, table: Table, number: int | None) -> Row | N
 
 
 class RowFollower:
-    """One run; owned by the reader's thread. See :class:`rltui.trackers.base.Follower`."""
+    """Follows the rows of one run; owned by the reader's thread."""
 
     def __init__(self, store: StoreChanges, run: bytes) -> None:
         self.run = run
@@ -362,7 +363,7 @@ class RowFollower:
         return self._taken(before.facts, rows, store.accept(state) if changed else ())
 
     def _taken(self, known: RunFacts, rows: list[Row], notes: Notes) -> Followed:
-        """What a connection that ended well has found, with the facts that were not ``known``."""
+        """Report what a connection has found, with the facts that are not ``known``."""
         progress, store, facts = self.progress, self._store, self.progress.facts
         there, self._there = self._there, facts.exists
         self.touched = self.rewritten = False
@@ -417,9 +418,10 @@ class RowFollower:
     def _renew(
         self, connection: Connection, table: Table, progress: Progress, rewritten: bool
     ) -> None:
-        """Forget what is not so any more of a run that has changed."""
+        """Drop what no longer holds for a run that has changed."""
         progress.facts = self._store.tables.facts(connection, table, self.run)
         progress.unlisted = progress.facts.exists
+
         anchor = progress.anchor
         found = _row_of(connection, table, anchor[0]) if anchor else None
         if not progress.facts.exists:
@@ -437,6 +439,7 @@ class RowFollower:
         """Ids of rows of the run beyond ``after``, in order, and whether there may be more."""
         few = bool(after) and last - after <= _FEW_NEW
         way = _IN_ORDER if table.index else _EACH if few else _BY_RUN
+
         query = way.format(table=table.name, run=table.run, index=table.index)
         values = {"after": after, "last": last, "run": self.run, "most": _MOST_LISTED}
         cursor = connection.execute(query, values)
@@ -453,6 +456,7 @@ class RowFollower:
         pending = [ids[begin : begin + size] for begin in range(0, len(ids), size)][::-1]
         rows: list[Row] = []
         damaged, left = 0, budget
+
         while pending:
             piece = pending.pop()
             try:

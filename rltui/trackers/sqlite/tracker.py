@@ -25,7 +25,7 @@ _MOST_KNOWN = 10_000
 
 
 class RowStore(Tracker):
-    """A tracker with tables of one kind."""
+    """A tracker that keeps many runs in one SQLite file."""
 
     local_only = True
 

@@ -81,7 +81,7 @@ class TrackioTables(RunTables):
         return [run for _, run in sorted(found, key=lambda item: item[0])]
 
     def listed_parts(self, connection: Connection, table: Table) -> Collection[str]:
-        """All of them: runs without rows are not in the table."""
+        """The parts of all runs in the table, which all have rows."""
         return list(map(part_of, _runs(connection, table)))
 
     def states(self, connection: Connection, runs: Collection[bytes]) -> Mapping[bytes, Hashable]:
@@ -272,7 +272,7 @@ class _WithSystem:
         """The steps of these rows."""
 
     def poll(self, budget_bytes: int) -> Followed:
-        """As of the protocol; system metrics follow when all rows before them were read."""
+        """Poll the rows, and the system metrics once all rows before them were read."""
         followed = self._poll(budget_bytes)
         rows, system = self._rows, self._system
         self.offset, self.size = rows.offset + system.offset, rows.size + system.size
@@ -301,7 +301,7 @@ class _WithSystem:
         return replace(rows, decoded=decoded, more=system.more, notes=notes, changed=True)
 
     def _add_steps(self, decoded: Decoded) -> None:
-        """Rows that were logged after those of the call before."""
+        """Remember times and steps of new rows."""
         blocks = [b for b in decoded.items if isinstance(b, Block)]
         if blocks:
             walls = np.concatenate([self._walls, *(b.wall_times for b in blocks)])
@@ -309,7 +309,7 @@ class _WithSystem:
             self._steps = np.concatenate([self._steps, *(b.steps for b in blocks)])
 
     def _dated(self, decoded: Decoded) -> Decoded:
-        """System metrics with the steps of their times; those before any step get the first one."""
+        """Give system metrics the steps of their times; those before any step get the first one."""
         blocks = [b for b in decoded.items if isinstance(b, Block)] if len(self._steps) else []
         self._tags = self._tags.union(*(b.tags for b in blocks))
         dated = []

@@ -29,7 +29,7 @@ _HINTS = {
 
 
 class Prompt(Input):
-    """Takes one line of text; keys that move in a list are left to the screen."""
+    """An input of one line; keys that move in a list are left to the screen."""
 
     DEFAULT_CSS = """
     Prompt, Prompt:focus { border: none; height: 1; width: 1fr; padding: 0; background: $sel; }
@@ -136,7 +136,8 @@ class Status(Horizontal):
     async def edit_command(
         self, text: str, candidates: Sequence[str], history: CommandHistory
     ) -> None:
-        """Take a command that begins with ``text``. Tab completes it to one of ``candidates``."""
+        """Ask for a command, with ``text`` as its beginning. Tab completes it to one of
+        ``candidates``."""
         self._completion, self._candidates, self._history = Completion(), candidates, history
         history.begin()
         await self.edit("command", text)
@@ -149,7 +150,7 @@ class Status(Horizontal):
         return text if found is None else found
 
     async def edit(self, what: str, text: str = "") -> None:
-        """Take text: ``filter``, or ``command`` that begins with ``text``."""
+        """Ask for a ``filter``, or for a ``command`` with ``text`` as its beginning."""
         prompt = next(iter(self.query(Prompt)), None)
         if prompt is None:  # made when it is needed first
             prompt = Prompt(max_length=_MOST, select_on_focus=False)
@@ -165,7 +166,7 @@ class Status(Horizontal):
         prompt.focus()
 
     def leave(self, *, keep: bool = False) -> bool:
-        """Stop taking text, and without ``keep`` clear the filter; whether there was any."""
+        """End the input, and without ``keep`` clear the filter. Returns whether it did either."""
         active = bool(self.editing or self.filter)
         kind, self.editing = self.editing, ""
         if not keep and kind != "command" and self.filter:

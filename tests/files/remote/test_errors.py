@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from rltui.files.remote.errors import RangeError, StoreError, ThrottledError, redacted, translated
+from rltui.files.remote.errors import RangeError, StoreError, ThrottledError, translated
 
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 
@@ -47,15 +47,6 @@ def test_nothing_secret_is_shown(text: str) -> None:
 def test_nothing_of_it_controls_the_terminal() -> None:
     found = translated(ValueError("a\x1b[31mb\nc\u202e"))
     assert not any(c in found.strerror for c in "\x1b\n\u202e")
-
-
-def test_a_page_of_a_server_is_cut_before_it_is_searched() -> None:
-    assert len(redacted("x" * 1_000_000)) == 160
-
-
-def test_what_explains_stays() -> None:
-    found = translated(ValueError("Could not connect to http://127.0.0.1:1/bkt/runs"))
-    assert found.strerror == "Could not connect to http://127.0.0.1:1/bkt/runs"
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from rltui.core.address import RemotePath
 from rltui.files.remote.server import RemoteServer
-from rltui.files.remote.status import RemoteStatus, names_by_directory
+from rltui.files.remote.status import names_by_directory
 from rltui.files.remote.store import RemoteStore
 from rltui.files.remote.tail import RemoteTail
 from tests.clock import ManualClock
@@ -60,12 +58,6 @@ def test_what_is_expected_is_asked_for_at_once(listed: ListedBucket) -> None:
         assert [e.name for e in listed.store.entries(ROOT / run)] == ["log.jsonl"]
         assert listed.store.read(path, 0, 1 << 16) == b"row of " + run.encode()
     assert bucket.asked == []
-
-
-def test_only_beginnings_that_are_wanted_are_read(listed: ListedBucket) -> None:
-    bucket = listed.fresh()
-    listed.store.expect([ROOT / r for r in RUNS], lambda name: False)
-    assert (bucket.calls("ls"), bucket.calls("read")) == (40, 0)
 
 
 def test_directories_whose_time_has_come_are_listed_together(listed: ListedBucket) -> None:
@@ -176,34 +168,12 @@ def test_a_tree_with_directories_of_unknown_size_is_not(flat: ListedBucket) -> N
     assert (flat.bucket.calls("find"), flat.bucket.calls("ls")) == (0, 41)
 
 
-def test_what_a_tree_costs(flat: ListedBucket) -> None:
-    assert (flat.store.costs().least, flat.store.costs().most) == (1, 12)
-    other = ListedBucket(ROOT)
-    other.walk()
-    assert (other.store.costs().least, other.store.costs().most) == (41, 492)
-
-
 def test_another_tree_of_a_bucket_is_listed_while_the_first_is_due() -> None:
     listed = ListedBucket(FLAT)
     listed.clock.advance(10.0)
     listed.bucket.put("b/other/log.jsonl", b"row\n")
     other = RemotePath("s3:", "b", "other")
     assert [e.name for e in listed.store.entries(other)] == ["log.jsonl"]
-
-
-def test_followed_files_may_become_more_while_others_are_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    store = ListedBucket().store
-    for run in RUNS:
-        store.follow(ROOT / run / "log.jsonl", 0, None)
-
-    def known(path: Path) -> RemoteStatus | None:
-        store.follow(path.parent / "another.jsonl", 0, None)  # as another thread does
-        return None
-
-    monkeypatch.setattr(store, "_known", known)
-    assert store._grown(ROOT / RUNS[0] / "log.jsonl") == []
 
 
 def test_a_neighbour_whose_name_begins_alike_is_no_part_of_a_tree() -> None:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import errno
-import os
 import subprocess
 import sys
-import threading
 import time
-from pathlib import Path
-from socketserver import BaseRequestHandler, TCPServer
 
 import pytest
 
@@ -84,34 +80,6 @@ def test_a_quiet_directory_is_listed_ever_more_rarely(
     assert bucket.calls("ls") in range(8, 21), "every five seconds once it changes"
 
 
-def test_a_directory_changes_with_its_names_alone(
-    store: RemoteStore, bucket: Bucket, clock: ManualClock
-) -> None:
-    def changed() -> int:
-        clock.advance(60.0)
-        store.entries(ROOT / "a")
-        return store.status(ROOT / "a").st_mtime_ns
-
-    before = changed()
-    bucket.append("b/runs/a/log.jsonl", b"row\n")
-    assert changed() == before
-    bucket.put("b/runs/a/new.jsonl", b"")
-    assert changed() != before
-
-
-def test_identity_stays_with_the_path(
-    store: RemoteStore, bucket: Bucket, clock: ManualClock
-) -> None:
-    path = ROOT / "a" / "log.jsonl"
-    before = store.status(path)
-    bucket.append("b/runs/a/log.jsonl", b"row\n")
-    clock.advance(60.0)
-    after = store.status(path)
-    assert (before.st_dev, before.st_ino) == (after.st_dev, after.st_ino)
-    assert before.stamp != after.stamp
-    assert before.st_dev < 0, "no device of this machine"
-
-
 def test_a_file_without_a_time_changed_when_that_was_seen(
     store: RemoteStore, bucket: Bucket, clock: ManualClock
 ) -> None:
@@ -147,22 +115,6 @@ def test_throttling_pauses_everything_and_is_said_once(
     assert [n.level for n in store.notes] == [Level.OK]
 
 
-def test_jitter_parts_those_who_come_back(bucket: Bucket, clock: ManualClock) -> None:
-    pauses = []
-    for jitter in (0.0, 1.0):
-        store = RemoteStore(RemoteServer(ROOT, lambda _: bucket, lambda value=jitter: value))
-        store.use(clock, 5.0)
-        bucket.fault = ConnectionError("refused")
-        bucket.asked.clear()
-        begin = clock.monotonic()
-        while len(bucket.asked) < 5:
-            clock.advance(0.25)
-            with pytest.raises(OSError, match="refused"):
-                store.entries(ROOT)
-        pauses.append(clock.monotonic() - begin)
-    assert pauses[1] > 2 * pauses[0]
-
-
 def test_without_permission_one_directory_is_not_listed_again_at_once(
     store: RemoteStore, bucket: Bucket
 ) -> None:
@@ -172,15 +124,6 @@ def test_without_permission_one_directory_is_not_listed_again_at_once(
             store.entries(ROOT)
     assert len(bucket.asked) == 1
     assert store.notes == ()
-
-
-def test_requests_are_counted(store: RemoteStore, clock: ManualClock) -> None:
-    store.entries(ROOT)
-    store.status(ROOT / "a" / "log.jsonl")
-    assert store.read(ROOT / "a" / "log.jsonl", 0, 4) == b"row\n"
-    costs = store.costs()
-    assert (costs.lists, costs.reads, costs.bytes_read) == (2, 1, 4)
-    assert (costs.least, costs.most) == (2, 24)
 
 
 def test_a_beginning_is_read_once(store: RemoteStore, bucket: Bucket, clock: ManualClock) -> None:
@@ -269,28 +212,6 @@ logging.getLogger("fsspec.asyn").error("with a traceback")
         [sys.executable, "-c", program], cwd=places.ROOT, capture_output=True, check=True
     )
     assert (done.stdout, done.stderr) == (b"", b"")
-
-
-def test_a_server_that_speaks_no_ssh_is_one_line(tmp_path: Path) -> None:
-    """paramiko logs a traceback before it raises."""
-    pytest.importorskip("paramiko", reason="the extra 'remote' is not installed")
-
-    class Web(BaseRequestHandler):
-        def handle(self) -> None:
-            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-
-    with TCPServer(("127.0.0.1", 0), Web) as server:
-        answering = threading.Thread(target=server.handle_request)
-        answering.start()
-        address = f"sftp://me@127.0.0.1:{server.server_address[1]}/runs"
-        command = [sys.executable, "-m", "rltui", "check", address]
-        home = {**os.environ, "HOME": str(tmp_path)}
-        done = subprocess.run(
-            command, cwd=places.ROOT, env=home, capture_output=True, text=True, check=False
-        )
-        answering.join()
-    said = f"rltui: {address}: cannot be read: Error reading SSH protocol banner\n"
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
 
 
 def test_an_unknown_protocol() -> None:

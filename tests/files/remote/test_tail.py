@@ -119,19 +119,6 @@ def test_a_document_starts_over_without_a_note() -> None:
     assert (polled.data, polled.restarted, polled.notes) == (ROWS + b"x", True, ())
 
 
-def test_a_large_document_is_read_to_its_end() -> None:
-    followed = FollowedObject(whole=True)
-    data = b"d" * (20 << 20)
-    followed.bucket.put(NAME, data)
-    followed.clock.advance(5.0)
-    read = 0
-    for _ in range(100):
-        polled = followed.tail.poll(BIG)
-        assert not polled.restarted
-        read += len(polled.data)
-    assert read == len(data)
-
-
 def test_deleted_and_back(followed: FollowedObject) -> None:
     followed.poll()
     data, _ = followed.bucket.objects.pop(NAME)
@@ -143,26 +130,6 @@ def test_deleted_and_back(followed: FollowedObject) -> None:
     followed.bucket.put(NAME, data + b"more\n")
     polled = followed.poll()
     assert (polled.data, polled.notes) == (b"more\n", ((Level.OK, "is back"),))
-
-
-def test_deleted_between_listing_and_reading() -> None:
-    followed = FollowedObject()
-    followed.bucket.objects.clear()
-    assert followed.tail.poll(BIG).notes
-    assert followed.tail.gone
-    followed.bucket.asked.clear()
-    assert followed.tail.poll(BIG) == Polled()
-    assert followed.bucket.asked == [], "not asked for again at once"
-
-
-def test_shorter_than_it_was_listed(followed: FollowedObject) -> None:
-    followed.poll()
-    followed.bucket.append(NAME, b"more\n")
-    followed.clock.advance(5.0)
-    followed.store.status(PATH)
-    followed.bucket.put(NAME, b"new\n")
-    assert followed.tail.poll(BIG) == Polled()
-    assert followed.poll().data == b"new\n"
 
 
 def test_a_server_out_of_reach_is_the_store_s_trouble(followed: FollowedObject) -> None:

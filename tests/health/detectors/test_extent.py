@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,14 +46,3 @@ def test_an_episode_fires_at_the_same_row_while_the_log_grows(
         for span in spans(beyond[:rows], hold, 3):
             assert (span.first, span.sure) in whole
             assert span.sure - span.first + 1 == hold.at(span.sure + 1)
-
-
-def test_sizes_of_a_long_log_that_grows_are_not_kept() -> None:
-    tracemalloc.start()
-    try:
-        for rows in range(100_000, 100_060):
-            Extent(50, 0.1, 5).sizes(rows)
-        held, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert held < 10 * 100_000 * 8

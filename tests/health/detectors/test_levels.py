@@ -44,7 +44,7 @@ def _columns(signal: Signal) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize(("variant", "level"), SETTINGS)
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(x=_series(), other=_series(), part=st.floats(0.05, 0.95))
 def test_verdict_on_a_prefix_is_the_prefix_of_the_verdict(
     variant: Variant, level: object, x: np.ndarray, other: np.ndarray, part: float

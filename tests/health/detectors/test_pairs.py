@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.core.block import FloatArray
 from rltui.health.cases import case_info, case_run
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors import pairs
 from rltui.health.detectors.pairs import flat_beside
 from rltui.health.detectors.signal import Rows
 from rltui.health.rules import load_rules
@@ -28,41 +26,6 @@ def test_the_usual_step_is_the_median_of_those_so_far(broken: int | None) -> Non
         while look < len(x):
             assert np.array_equal(limit[look], np.median(moves[:look]), equal_nan=True), look
             look = max(look + 1, int(look * 1.1))
-
-
-@pytest.mark.parametrize("count", [90, 3_000])
-def test_steps_are_found_once_for_all_scores_and_rules(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For as long as the values of the tags are kept, and no longer."""
-    found, step = list[bytes](), pairs._median_step
-
-    def counted(x: FloatArray) -> FloatArray:
-        found.append(x.tobytes())
-        return step(x)
-
-    monkeypatch.setattr(pairs, "_median_step", counted)
-    draw, tags = np.random.default_rng(4), ("reward", *"abcde")
-    run, infos, _ = case_run({tag: draw.normal(size=count) for tag in tags})
-    variant = next(v for r in load_rules() for v in r.variants if v.detector.name == "flat_beside")
-
-    def limits() -> list[bytes]:
-        columns: Columns = {}
-        others = {"reward": (run.series("reward"), infos["reward"])}
-        return [
-            flat_beside(
-                judged_rows(variant, infos[tag], run.series(tag), others, columns)[0],
-                rise=0.1,
-                least_rows=least_rows,
-            ).threshold.tobytes()
-            for tag in "abcde"
-            for least_rows in (8, 20)
-        ]
-
-    once = limits()
-    assert len(found) == len(set(found)) == len(tags)
-    assert limits() == once
-    assert len(found) == 2 * len(tags)
 
 
 def test_values_beside_other_steps_are_not_mixed_up() -> None:

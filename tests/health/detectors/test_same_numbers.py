@@ -7,7 +7,7 @@ import pytest
 
 from rltui.core.medians import median
 from rltui.health.detectors.outcome import rank_correlation
-from rltui.health.detectors.trend import best_block, rank_trend
+from rltui.health.detectors.trend import best_block
 
 
 @pytest.mark.parametrize("count", [1, 4, 5, 7, 10, 19, 49, 50, 53, 99, 100, 101, 1_234])
@@ -33,12 +33,3 @@ def test_rank_correlation_with_and_without_ties(count: int, values: int) -> None
 
 def test_constant_values_have_no_rank_correlation() -> None:
     assert np.isnan(rank_correlation(np.ones(9), np.arange(9.0)))
-
-
-@pytest.mark.parametrize("count", [2, 3, 12, 100])
-@pytest.mark.parametrize("values", [3, 10**9])
-def test_a_rank_trend_counts_pairs(count: int, values: int) -> None:
-    x = np.random.default_rng(count).integers(0, values, count).astype(np.float64)
-    signs = sum(np.sign(b - a) for at, a in enumerate(x) for b in x[at + 1 :])
-    spread = np.sqrt(count * (count - 1) * (2 * count + 5) / 18)
-    assert rank_trend(x) == (signs / spread if count > 2 else 0.0)

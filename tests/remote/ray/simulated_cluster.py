@@ -14,7 +14,7 @@ from rltui.remote.ray.message import (
     NodeNews,
     Search,
     Searched,
-    ToPlace,
+    ToNode,
     Wanted,
 )
 from rltui.remote.ray.node_reader import NodeReader
@@ -35,7 +35,7 @@ class Actor:
 class Call:
     actor: Actor
     looks: bool = False
-    request: ToPlace | Search | None = None
+    request: ToNode | Search | None = None
     done: bool = False
     result: NodeNews | Searched | None = None
 
@@ -70,7 +70,7 @@ class SimulatedCluster:
     def fetch_news(self, actor: Actor, patience_s: float, *, looks: bool) -> Call:
         return Call(actor, looks)
 
-    def handle(self, actor: Actor, asked: ToPlace | Search) -> Call:
+    def handle(self, actor: Actor, asked: ToNode | Search) -> Call:
         return Call(actor, request=asked)
 
     def wait(self, calls: Sequence[Call], timeout_s: float) -> list[Call]:

@@ -17,6 +17,7 @@ from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError
 from rltui.remote import ReaderOptions, open_reader
 from rltui.store import Store
+from tests.builders import append_rows, running
 
 pytest.importorskip("ray", reason="needs the extra ray")
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.xdist_group("ray")]
@@ -48,10 +49,7 @@ class Nodes:
 
     def log(self, name: str, rows: int, first: int = 0) -> None:
         """Append rows to the run of a node."""
-        directory = self.root / name / "run"
-        directory.mkdir(parents=True, exist_ok=True)
-        with (directory / "metrics.jsonl").open("a") as file:
-            file.writelines(f'{{"step": {s}, "loss": {s}.5}}\n' for s in range(first, first + rows))
+        append_rows(self.root / name / "run" / "metrics.jsonl", rows, first)
 
     def close(self) -> None:
         self._cluster.shutdown()
@@ -97,8 +95,7 @@ def test_a_node_is_killed_while_it_streams_and_comes_back(nodes: Nodes) -> None:
             reader.wait(0.5)
 
     reader.scan()
-    reader.start()
-    try:
+    with running(reader):
         until({"n1/run": 10, "n2/run": 10})
         nodes.log("n1", 5, first=10)
         until({"n1/run": 15, "n2/run": 10})
@@ -110,8 +107,6 @@ def test_a_node_is_killed_while_it_streams_and_comes_back(nodes: Nodes) -> None:
         nodes.log("n2", 7, first=10)
         nodes.add("n2")
         until({"n1/run": 20, "n2/run": 17}, level_notes=2)
-    finally:
-        reader.stop()
 
 
 def test_check_on_the_cluster_says_what_one_process_says(

@@ -12,20 +12,18 @@ import pytest
 
 import rltui
 from rltui.cli import main
-from rltui.commands.command import Exit
+from rltui.commands.verbs import Exit
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import UnreachableError
-from rltui.core.level import Level
 from rltui.remote import ReaderOptions
-from rltui.remote.ray.driver_process import DriverProcess
-from rltui.remote.ray.places import Places
 from rltui.remote.ray.reader import RayReader
-from rltui.session import Session
+from rltui.remote.ray.roots import LogRoots
+from tests.builders import running
 from tests.remote.ray.driver_thread import Rig, driver_threads
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 from tests.remote.ray.watcher import log
-from tests.remote.small_memory import ROWS, assert_same, notes_of, small_config, watching, write
+from tests.remote.small_memory import assert_same, watching, write
 
 ADDRESS = "ray:///runs"
 PATIENCE_S = 30
@@ -51,14 +49,14 @@ def test_check_reads_the_chosen_runs_only(
     rig: Rig, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
-    heard = Places._heard
+    heard = LogRoots._heard
 
-    def noted(places: Places, news: object) -> object:
-        for batch in heard(places, news):  # type: ignore[arg-type]
+    def noted(roots: LogRoots, news: object) -> object:
+        for batch in heard(roots, news):  # type: ignore[arg-type]
             sent.append(batch.source.path.parts[-2])
             yield batch
 
-    monkeypatch.setattr(Places, "_heard", noted)
+    monkeypatch.setattr(LogRoots, "_heard", noted)
     assert checked(capsys, "--run", "*/a") == ["n1/a", "n2/a"]
     assert set(sent) == {"a"}
     sent.clear()
@@ -126,8 +124,7 @@ def test_a_path_that_no_node_has_does_not_hide_the_others(
 def test_a_path_that_a_node_gets_later_is_read(rig: Rig) -> None:
     paths = [parse_logdir(ADDRESS), parse_logdir("ray:///later")]
     reader = RayReader(paths, ReaderOptions(partial=True))  # type: ignore[arg-type]
-    reader.start()
-    try:
+    with running(reader):
         assert [n.path for n in reader.state.unread] == [paths[1]]
         root = rig.cluster.roots["n1"]
         (root / "runs").rename(root / "later")
@@ -136,8 +133,6 @@ def test_a_path_that_a_node_gets_later_is_read(rig: Rig) -> None:
             reader.wait(0.1)
             reader.drain()
         assert not reader.state.unread
-    finally:
-        reader.stop()
 
 
 def test_a_cluster_that_is_down_is_searched_again_later(rig: Rig) -> None:
@@ -194,34 +189,6 @@ def test_a_small_memory_suffices_and_shows_the_same(large: SimulatedCluster, rig
         assert_same(whole, small)
 
 
-def test_a_headless_command_reads_again_what_it_unloaded(large: SimulatedCluster, rig: Rig) -> None:
-    session = Session([parse_logdir(ADDRESS)], small_config())
-    session.scan()
-    session.read_all()
-    try:
-        assert [v.data.unloaded for v in session.runs()].count(True) >= 2
-        assert [v.series("x/7").count for v in session.runs()] == [ROWS] * 4
-        assert not session.troubles()
-    finally:
-        session.stop()
-
-
-def test_a_run_of_a_node_that_has_left_stays_as_it_was(large: SimulatedCluster, rig: Rig) -> None:
-    with watching(ADDRESS) as watch:
-        view = next(v for v in watch.unloaded() if v.key.name.startswith("n1/"))
-        level = view.report and view.report.level
-        root = large.roots.pop("n1")
-        watch.until(lambda: any("has left" in n.message for n in view.data.files.notes))
-        assert view.series("x/7").count == 0
-        watch.until_noted(view, "cannot be read again now")
-        assert view.data.unloaded
-        assert (view.data.count("x/7"), view.report and view.report.level) == (ROWS, level)
-        large.roots["n1"] = root
-        watch.until(lambda: view.data.files.notes[-1].level is Level.OK)
-        watch.loaded(view)
-        assert not [n for n in notes_of(view) if "has left" not in n.message]
-
-
 def test_a_driver_that_ends_is_no_end_of_waiting(large: SimulatedCluster, rig: Rig) -> None:
     with watching(ADDRESS) as watch:
         view = watch.unloaded()[0]
@@ -230,23 +197,6 @@ def test_a_driver_that_ends_is_no_end_of_waiting(large: SimulatedCluster, rig: R
         watch.until(lambda: len(rig.drivers) == 2)
         watch.loaded(view)
         assert watch.session.views[RunKey(0, view.key.name)] is view
-
-
-def test_a_driver_that_starts_while_the_reader_is_stopped_ends(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reader = a_reader()
-    launched = rig.drivers.append
-
-    class Launched(list[DriverProcess]):
-        def append(self, driver: DriverProcess) -> None:
-            launched(driver)
-            reader.stop()  # by the main thread, which knows no driver yet
-
-    monkeypatch.setattr(rig, "drivers", Launched())
-    with pytest.raises(UnreachableError, match="stopped"):
-        reader.scan()
-    assert reader._driver is None
 
 
 def test_nothing_runs_any_more_after_a_verdict_from_python(rig: Rig) -> None:

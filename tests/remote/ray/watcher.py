@@ -12,11 +12,12 @@ from rltui.core.batch import Batch, RunKey
 from rltui.remote import ReaderOptions
 from rltui.remote.ray.driver import Driver
 from rltui.remote.ray.message import ClusterError, Opening, Wanted
-from rltui.remote.ray.places import Places
+from rltui.remote.ray.roots import LogRoots
 from rltui.remote.rereading import Rereading
-from rltui.sources.follow.schedule import Choose, Intervals
+from rltui.sources.options import Choose, Intervals
 from rltui.store import RunData, Store
 from rltui.version import __version__
+from tests.builders import append_rows
 from tests.remote.ray.simulated_cluster import SimulatedCluster
 
 READS = Wanted(("/runs",), __version__)
@@ -27,10 +28,7 @@ _PATIENCE_S = 20.0
 
 def log(root: Path, run: str, rows: int, first: int = 0) -> None:
     """Append rows to the log of a run."""
-    directory = root / "runs" / run
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "metrics.jsonl").open("a") as file:
-        file.writelines(f'{{"step": {s}, "loss": {s}.5}}\n' for s in range(first, first + rows))
+    append_rows(root / "runs" / run / "metrics.jsonl", rows, first)
 
 
 class Watcher:
@@ -39,7 +37,7 @@ class Watcher:
     def __init__(self, cluster: SimulatedCluster, follow: bool, choose: Choose | None) -> None:
         self.cluster = cluster
         self._follow = follow
-        self.places = Places("auto", ReaderOptions(choose=choose, watch=FAST), self._send)
+        self.roots = LogRoots("auto", ReaderOptions(choose=choose, watch=FAST), self._send)
         self.store = Store()
         self.messages: list[object] = []
         self.batches: list[Batch] = []
@@ -48,22 +46,22 @@ class Watcher:
     def start(self) -> Driver:
         """A new driver, which goes on where the last one ended."""
         for _ in range(20):
-            opening = Opening("auto", READS, self.places.known)
+            opening = Opening("auto", READS, self.roots.known)
             self.driver = Driver(opening, self.cluster, self.receive, self.cluster.clock)  # type: ignore[arg-type]
             with suppress(ClusterError):  # every actor died
                 self.driver.look()
                 break
-        self.places.begin(follow=self._follow)
+        self.roots.begin(follow=self._follow)
         return self.driver
 
     def end(self) -> None:
         """End the driver."""
         self.driver.close()
-        self._apply(self.places.lost("the cluster cannot be reached"))
+        self._apply(self.roots.lost("the cluster cannot be reached"))
 
     def receive(self, message: object) -> None:
         self.messages.append(message)
-        self._apply(self.places.receive(message))
+        self._apply(self.roots.receive(message))
 
     def _apply(self, batches: object) -> None:
         for batch in batches:  # type: ignore[attr-defined]
@@ -79,10 +77,10 @@ class Watcher:
 
     def again(self, name: str) -> Iterator[Batch]:
         """What was read of a run, once more."""
-        found = self.places.wanted(self.run(name).files.sources, ())
+        found = self.roots.wanted(self.run(name).files.sources, ())
         assert found is not None
         number, wanted = found
-        connect = partial(self.places.connected, number)
+        connect = partial(self.roots.connected, number)
         batches = Rereading(connect, lambda: None, self.cluster.clock).read(wanted)
         while True:
             self.until_true(lambda: batches.ready)
@@ -119,7 +117,7 @@ class Watcher:
         assert self.counts == wanted
 
     def until_ended(self) -> None:
-        self.until_true(lambda: self.places.ended)
+        self.until_true(lambda: self.roots.ended)
 
 
 @contextmanager

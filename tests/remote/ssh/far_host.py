@@ -16,8 +16,9 @@ from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch
 from rltui.remote import ReaderOptions, open_reader
 from rltui.sources.follow.queued import Reading
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
 from rltui.store import Store
+from tests.builders import append_rows
 
 ROOT = Path(__file__).parents[3]
 #: Skips the options and the host, and runs the command as sshd does: by a shell.
@@ -69,10 +70,7 @@ def reader_of(*addresses: str, options: ReaderOptions | None = None) -> Reading:
 
 def append(log: Path, first: int, rows: int) -> None:
     """Append rows with the steps from ``first`` on."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a") as out:
-        for step in range(first, first + rows):
-            out.write(f'{{"step": {step}, "loss": {step}.25}}\n')
+    append_rows(log, rows, first)
 
 
 class Watched:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -66,17 +65,3 @@ def test_paths_below_a_logdir_begin_as_it_does() -> None:
     found = paths.notes([a_note("/data/runs/a/x.jsonl"), a_note("/etc/x")])
     assert [str(note.path) for note in found] == ["node7:/runs/a/x.jsonl", "node7:/etc/x"]
     assert paths.there(LOGDIR / "a") == Path("/data/runs/a")
-
-
-def test_notes_about_ever_other_paths_take_no_memory() -> None:
-    paths = SshPaths([LOGDIR], [Path("/data/runs")])
-    paths.notes([a_note("/data/runs/first")])
-    tracemalloc.start()
-    try:
-        for number in range(2000):
-            paths.notes([a_note(f"/data/runs/{number}")])
-        ours = tracemalloc.Filter(inclusive=True, filename_pattern="*/rltui/remote/ssh/*")
-        kept = tracemalloc.take_snapshot().filter_traces([ours]).statistics("filename")
-        assert sum(statistic.size for statistic in kept) < 50_000
-    finally:
-        tracemalloc.stop()

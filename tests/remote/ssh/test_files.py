@@ -15,11 +15,10 @@ from rltui.files.disk import is_directory, listing, opened, read_all, status, tr
 from rltui.remote import ReaderOptions
 from rltui.remote.conversation import Conversation
 from rltui.remote.ssh import files as files_module
-from rltui.sources.follow.queued import MOST_BATCHES
 from rltui.sources.side_files.sample_files import find_samples
 from rltui.sources.side_files.settings_files import read_settings
 from tests.clock import ManualClock
-from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
+from tests.remote.ssh.far_host import FAST, FarHost, append, reader_of
 
 SAMPLE = '{"prompt": "p", "response": "r", "reward": 1.0}\n'
 
@@ -80,16 +79,6 @@ def test_status_and_bytes(logs: Path, there: RemotePath) -> None:
         listing(there / "b")
 
 
-def test_home_is_the_other_one(
-    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(tmp_path / "runs" / "args.json", '{"lr": 1}')
-    monkeypatch.setenv("HOME", str(tmp_path))
-    reader = reader_of("node7:runs")
-    assert read_settings([parse_logdir("node7:runs")]).values == {"lr": 1}
-    reader.stop()
-
-
 def test_only_regular_files_are_read(logs: Path, there: RemotePath) -> None:
     os.mkfifo(logs / "pipe.jsonl")
     (logs / "link").symlink_to(logs)
@@ -127,29 +116,6 @@ def test_many_directories_are_listed_on_one_way_there_and_back(
     put(logs / "a" / "rollouts" / "step_250" / "train" / "traces.jsonl", SAMPLE)
     (samples,) = find_samples(there / "a")
     assert samples.steps == list(range(251)), "nothing is remembered"
-
-
-def test_a_listing_waits_for_no_batch(logs: Path, far_host: FarHost) -> None:
-    for number in range(MOST_BATCHES + 20):
-        append(logs / f"run{number}" / "metrics.jsonl", 0, 2)
-    watched = Watched(reader_of(f"node7:{logs}", options=FAST))
-    watched.reader.scan()
-    watched.reader.start()
-    try:
-        assert watched.reader.wait(60.0)  # nobody takes the batches: the connection stands still
-        path = parse_logdir(f"node7:{logs}")
-        assert len(list(listing(path))) == MOST_BATCHES + 21
-        watched.until(MOST_BATCHES + 21, 5 + 2 * (MOST_BATCHES + 20))
-    finally:
-        watched.reader.stop()
-
-
-def test_a_lost_connection_is_opened_again(there: RemotePath, far_host: FarHost) -> None:
-    for number in range(1, 4):
-        assert is_directory(there / "a")
-        assert len(far_host.connections) == number
-        far_host.cut()
-    assert not trouble([there])
 
 
 def test_a_host_out_of_reach_costs_one_attempt(

@@ -12,10 +12,8 @@ import pytest
 from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UnreachableError
-from rltui.remote import ReaderOptions
-from rltui.remote.conversation import Conversation
 from rltui.session.logdir_facts import logdir_facts
-from rltui.session.naming import Naming
+from tests.builders import running
 from tests.remote.ssh.far_host import FAST, FarHost, Watched, append, reader_of
 
 
@@ -48,16 +46,6 @@ def test_a_path_is_quoted_and_home_is_the_other_one(
     reader.scan()
     (batch,) = reader.read_all()
     assert str(batch.source.path) == "node7:~/it's; $(touch x)/a.jsonl"
-
-
-def test_runs_are_chosen_among_those_of_all_hosts(tmp_path: Path, far_host: FarHost) -> None:
-    for name in ("a", "b"):
-        append(tmp_path / "logs" / name / "metrics.jsonl", 0, 2)
-    logdirs = f"node1:{tmp_path}/logs", f"node2:{tmp_path}/logs"
-    naming = Naming(("node1:logs", "node2:logs"), "node2:logs/b")
-    reader = reader_of(*logdirs, options=ReaderOptions(choose=naming.choose))
-    reader.scan()
-    assert {b.run for b in reader.read_all()} == {RunKey(1, "b")}
 
 
 def test_a_missing_path_is_an_error(tmp_path: Path, far_host: FarHost) -> None:
@@ -132,31 +120,13 @@ def test_an_unreachable_host_costs_only_its_own_runs(
     assert "no route" in note.message
 
 
-def test_what_is_appended_arrives(tmp_path: Path, far_host: FarHost) -> None:
-    log = tmp_path / "logs" / "a" / "metrics.jsonl"
-    append(log, 0, 3)
-    watched = Watched(reader_of(f"node7:{tmp_path}/logs", options=FAST))
-    watched.reader.scan()
-    watched.reader.start()
-    try:
-        watched.until(1, 3)
-        append(log, 3, 2)
-        watched.until(1, 5)
-        append(tmp_path / "logs" / "b" / "metrics.jsonl", 0, 2)
-        watched.until(2, 7)
-    finally:
-        watched.reader.stop()
-    watched.assert_whole({"a": 5, "b": 2})
-
-
 def test_nothing_is_lost_or_doubled_by_a_new_connection(tmp_path: Path, far_host: FarHost) -> None:
     logs = [tmp_path / "logs" / f"run{n}" / "metrics.jsonl" for n in range(3)]
     for log in logs:
         append(log, 0, 10)
     watched = Watched(reader_of(f"node7:{tmp_path}/logs", options=FAST))
     watched.reader.scan()
-    watched.reader.start()
-    try:
+    with running(watched.reader):
         watched.until(3, 30)
         for turn in range(1, 4):
             far_host.cut()
@@ -164,8 +134,6 @@ def test_nothing_is_lost_or_doubled_by_a_new_connection(tmp_path: Path, far_host
                 append(log, 10 * turn, 10)
             watched.until(3, 30 * (turn + 1))
         assert len(far_host.connections) >= 4
-    finally:
-        watched.reader.stop()
     watched.assert_whole({f"run{n}": 40 for n in range(3)})
     assert not watched.reader.state.notes
 
@@ -180,23 +148,6 @@ def test_the_connection_ends_with_the_reader(tmp_path: Path, far_host: FarHost) 
     reader.stop()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-
-
-def test_what_is_known_stays_known_while_a_connection_ends(
-    tmp_path: Path, far_host: FarHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    append(tmp_path / "a.jsonl", 0, 4)
-    reader, counts, close = reader_of(f"node7:{tmp_path}"), list[int](), Conversation.close
-
-    def noted(talk: Conversation) -> None:
-        close(talk)
-        counts.append(reader.state.run_count)
-
-    monkeypatch.setattr(Conversation, "close", noted)
-    reader.scan()
-    reader.stop()
-    assert counts
-    assert set(counts) == {1}
 
 
 def test_doctor_shows_the_runs_there(tmp_path: Path, far_host: FarHost) -> None:

@@ -80,27 +80,6 @@ def test_out_of_reach_a_run_stays_as_it_was_until_the_host_is_back(
         assert not notes_of(view)
 
 
-def test_a_run_that_grows_is_loaded_and_judged_whole(tmp_path: Path, far_host: FarHost) -> None:
-    write(tmp_path)
-    with watching(f"node7:{tmp_path}") as there:
-        view = there.unloaded()[0]
-        log = tmp_path / view.name / "metrics.jsonl"
-        small_memory.write(log, int(view.name[-1]), ROWS, 5)
-        there.until(lambda: view.data.last_step == ROWS + 4 and not view.data.unloaded)
-        assert list(view.series("loss").steps) == list(range(ROWS + 5))
-
-
-def test_what_the_files_there_no_longer_hold_is_reported(tmp_path: Path, far_host: FarHost) -> None:
-    write(tmp_path)
-    with watching(f"node7:{tmp_path}") as there:
-        view = there.unloaded()[0]
-        (tmp_path / view.name / "metrics.jsonl").unlink()
-        assert view.series("x/7").count == 0
-        there.until_noted(view, "does not hold them any more")
-        assert view.data.unloaded
-        assert view.data.last_step == ROWS - 1
-
-
 @pytest.mark.parametrize("host", ["", "node7:"])
 def test_a_headless_command_keeps_the_limit(host: str, tmp_path: Path, far_host: FarHost) -> None:
     write(tmp_path)
@@ -163,16 +142,6 @@ class Observed(SimpleQueue[Any]):
         return found
 
 
-class Emptied(SimpleQueue[Any]):
-    """Another thread takes what is there as soon as somebody has looked."""
-
-    def empty(self) -> bool:
-        found = super().empty()
-        if not found:
-            super().get()
-        return found
-
-
 def test_a_job_that_was_just_taken_ends_with_the_reader() -> None:
     connected: list[bool] = []
 
@@ -189,17 +158,3 @@ def test_a_job_that_was_just_taken_ends_with_the_reader() -> None:
         if thread.name == THREAD:
             thread.join(PATIENCE_S)
     assert not connected
-
-
-def test_the_end_does_not_wait_for_a_job_that_a_thread_has_taken() -> None:
-    def connect() -> Conversation:
-        raise AssertionError("nobody connects")
-
-    rereading = Rereading(connect, lambda: None, ManualClock())
-    rereading._running = True  # a thread that does nothing now
-    rereading._jobs = Emptied()
-    rereading.read(WANTED)
-    closing = threading.Thread(target=rereading.close, daemon=True)
-    closing.start()
-    closing.join(PATIENCE_S)
-    assert not closing.is_alive()

@@ -10,7 +10,8 @@ import pytest
 
 from rltui.remote import ReaderOptions
 from rltui.remote.joined import JoinedReader
-from rltui.sources.follow.schedule import Intervals
+from rltui.sources.options import Intervals
+from tests.builders import running
 from tests.remote.ssh.far_host import FarHost, Watched, append, reader_of
 
 LATER = ReaderOptions(
@@ -43,8 +44,7 @@ def test_a_host_that_is_down_at_first(
     reading = watched.reader
     reading.scan()
     assert (reading.state.searching, reading.state.connecting) == (reading.state.searching[:1],) * 2
-    reading.start()
-    try:
+    with running(reading):
         while reading.state.searching:
             reading.wait(0.01)
         assert not far_host.connections
@@ -57,8 +57,6 @@ def test_a_host_that_is_down_at_first(
         assert not reading.state.notes
         append(tmp_path / "logs" / "run" / "metrics.jsonl", 5, 5)
         watched.until(1, 10)
-    finally:
-        reading.stop()
     watched.assert_whole({"run": 10})
 
 

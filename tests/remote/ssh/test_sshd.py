@@ -6,7 +6,6 @@ import getpass
 import os
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +16,9 @@ import pytest
 from rltui.core.address import parse_logdir
 from rltui.core.errors import UnreachableError, VanishedError
 from rltui.sources.side_files.settings_files import read_settings
+from tests.builders import running
 from tests.remote.ssh.far_host import FAST, ROOT, FarHost, Watched, append, reader_of
+from tests.remote.stores import free_port
 
 SSHD = shutil.which("sshd", path=os.defpath + ":/usr/sbin:/usr/local/sbin")
 pytestmark = pytest.mark.skipif(
@@ -42,12 +43,6 @@ echo $$ >> {directory}/pids
 exec ssh -F none -i {directory}/user_key -p {port} -l {user} -oStrictHostKeyChecking=no \
     -oUserKnownHostsFile={directory}/known -oLogLevel=ERROR "$@"
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
@@ -88,8 +83,7 @@ def test_a_hundred_runs_survive_lost_connections(tmp_path: Path, sshd: FarHost) 
         append(log, 0, 20)
     watched = Watched(reader_of(f"127.0.0.1:{tmp_path}/logs", options=FAST))
     watched.reader.scan()
-    watched.reader.start()
-    try:
+    with running(watched.reader):
         watched.until(30, 200)  # in the middle of reading
         for turn in range(1, 4):
             sshd.cut()
@@ -98,8 +92,6 @@ def test_a_hundred_runs_survive_lost_connections(tmp_path: Path, sshd: FarHost) 
             watched.until(100, 1000 * (turn + 1))
         watched.until(100, 5000)
         assert len(sshd.connections) >= 3
-    finally:
-        watched.reader.stop()
     watched.assert_whole({f"run{n}": 50 for n in range(100)})
 
 

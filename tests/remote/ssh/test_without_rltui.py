@@ -12,6 +12,7 @@ import pytest
 from rltui.cli import main
 from rltui.core.address import parse_logdir
 from rltui.core.errors import SourceError
+from tests.builders import running
 from tests.remote.ssh.far_host import FarHost, Watched, append, reader_of
 from tests.remote.ssh.test_sshd import FAST, pytestmark, sshd
 from tests.remote.stores import need_extra
@@ -38,13 +39,10 @@ def test_runs_are_followed(tmp_path: Path, bare: FarHost) -> None:
     assert bare.connections
     instead = watched.reader.state.instead[parse_logdir(f"127.0.0.1:{tmp_path}/logs")]
     assert str(instead) == f"sftp://127.0.0.1{tmp_path}/logs"
-    watched.reader.start()
-    try:
+    with running(watched.reader):
         watched.until(1, 20)
         append(log, 20, 10)
         watched.until(1, 30)
-    finally:
-        watched.reader.stop()
     watched.assert_whole({"run": 30})
 
 

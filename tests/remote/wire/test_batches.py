@@ -175,17 +175,6 @@ def source() -> SourceInfo:
     return SourceInfo(Path("/a/x.jsonl"), "jsonl", 0, 9, 9, 1, 0.0)
 
 
-def test_files_and_tags_are_named_once() -> None:
-    block = Block(("a-long-tag",), np.arange(1), np.zeros(1), np.ones((1, 1)))
-    batch = Batch(RunKey(0, "a"), Path("/a"), source(), (block,))
-    encoder = BatchEncoder()
-    first, second = (next(iter(encoder.frames(batch))).record for _ in range(2))
-    assert b"a-long-tag" in first
-    assert b"x.jsonl" in first
-    assert b"a-long-tag" not in second
-    assert b"x.jsonl" not in second
-
-
 @given(st.binary(max_size=300))
 def test_garbage_is_an_error_or_nothing(garbage: bytes) -> None:
     reader = FrameReader()
@@ -217,7 +206,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=12) | st.dictionaries(st.text(max_size=6), inner),
     max_leaves=20,
 )
-NAMES = ["items", "about", "file", "at", "texts", "hparams", "notes", "tail", "exit", "gone"]
+NAMES = ["items", "run", "run_path", "source", "texts", "hparams", "notes", "tail", "exit", "gone"]
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), JSON))
@@ -253,39 +242,8 @@ def test_a_record_of_nothing_but_brackets_is_refused() -> None:
         BatchDecoder(1).batch_of(Frame(Kind.PART, head))
 
 
-def test_many_small_items_are_sent_in_parts() -> None:
-    batch = Batch(RunKey(0, "a"), Path("/a"), source(), (Restart(1),) * 30_000)
-    kinds = [frame.kind for frame in BatchEncoder().frames(batch)]
-    assert kinds == [Kind.PART] * 3 + [Kind.BATCH]
-    assert received(sent([batch])) == [batch]
-
-
-def test_lists_of_tags_beyond_the_bound_have_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches_module, "_MOST_TABLE_BYTES", 500)
-    lists = [(f"{letter * 50}",) for letter in "abcdefgh"] * 2
-    found = [
-        Batch(RunKey(0, "a"), Path("/a"), source(), (a_block(tags),)) for tags in (*lists, ("i",))
-    ]
-    for one, other in zip(found, received(sent(found)), strict=True):
-        assert_same(one, other)
-    decoder = BatchDecoder(1)
-    for frame in FrameReader().feed(sent(found)):
-        decoder.batch_of(frame)
-    assert len(decoder._tables) == 4
-
-
 def a_block(tags: tuple[str, ...]) -> Block:
     return Block(tags, np.arange(1), np.zeros(1), np.ones((1, len(tags))))
-
-
-def test_files_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches_module, "_MOST_FILE_BYTES", 10_000)
-    found = [
-        Batch(RunKey(0, "a"), Path(f"/{letter * 1000}"), source(), ()) for letter in "abcdefghijk"
-    ]
-    assert received(sent(found[:5])) == found[:5]
-    with pytest.raises(WireError, match="too many files"):
-        received(sent(found))
 
 
 def test_text_of_a_stranger_is_cleaned() -> None:

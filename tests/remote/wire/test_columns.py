@@ -52,14 +52,6 @@ def test_every_bit_arrives(values: NDArray[np.float64]) -> None:
     assert sent(values).tobytes() == values.tobytes()
 
 
-def test_columns_of_each_kind_beside_each_other_arrive() -> None:
-    noise = np.random.default_rng(0).random(50)
-    columns = [noise, noise.round(6), noise.astype("f4"), -noise.round(3), np.arange(50.0), noise]
-    values = np.column_stack(columns)
-    assert pack_columns(block_of(values))[0]["digits"] == [-1, 6, 3, -1]
-    assert sent(values).tobytes() == values.tobytes()
-
-
 @pytest.mark.parametrize(("digits", "least"), [(3, 1.9), (6, 3.2)])
 def test_printed_numbers_cost_little_more_than_their_digits(digits: int, least: float) -> None:
     values = np.random.default_rng(0).random((2000, 10)).round(digits)

@@ -103,13 +103,6 @@ def test_what_no_frame_can_hold_is_left_out(changes: dict[str, object], what: st
     assert after.blocks[0].tags == ("loss",)
 
 
-def test_a_small_setting_stays_beside_last_lines_that_are_too_large() -> None:
-    batch = replace(PLAIN, hparams={"lr": 1}, tail=LogTail((WIDE * 60_000,) * 100, 0))
-    (found,) = decoded(frames_of(batch))
-    assert found.hparams == {"lr": 1}
-    assert found.tail is None
-
-
 def test_a_setting_with_very_many_digits_arrives_as_text() -> None:
     settings = {"seed": 1 << 70, "least": -(1 << 64), "most": (1 << 64) - 1, "on": True}
     (found,) = decoded(frames_of(replace(PLAIN, hparams=settings)))

@@ -104,15 +104,6 @@ def test_a_log_that_comes_late_must_show_that_it_is_of_the_run(tmp_path: Path) -
     assert found == {"jsonl": (Joined.SURELY, "mine"), "tfevents": (Joined.SURELY, "runs/x")}
 
 
-def test_a_resumed_event_file_is_of_its_directory(tmp_path: Path) -> None:
-    made(tmp_path, "runs/x", "mine.jsonl")
-    finder = RunFinder([tmp_path])
-    finder.find()
-    events(tmp_path / "runs/x", "loss", stamp=1780000009)
-    (run,) = finder.find().runs
-    assert [f.joined for f in run.files if f.kind == "tfevents"] == [Joined.OWN] * 2
-
-
 # -- a directory and a file on the command line ------------------------------------------------
 
 
@@ -145,12 +136,6 @@ def test_a_log_that_goes_on_from_another_is_of_its_run(tmp_path: Path) -> None:
         "exper",
         ["exper.jsonl", "exper_resumed.jsonl"],
     )
-
-
-def test_its_name_is_what_the_logs_have_in_common(tmp_path: Path) -> None:
-    rows(tmp_path / "exp7.before.jsonl", 1, 100)
-    rows(tmp_path / "exp7_resumed.jsonl", 80, 200)
-    assert [r.key.name for r in discover([tmp_path]).runs] == ["exp7"]
 
 
 @pytest.mark.parametrize(

@@ -79,14 +79,6 @@ def test_nothing_is_known_of_a_network_file_system_or_without_proc(
     assert look({path: "tfevents"}) == {}
 
 
-def test_a_file_of_somebody_else_is_unknown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = event_file(tmp_path, HOST)
-    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1 or 1)
-    assert look({path: "tfevents"}) == {path: UNKNOWN}
-
-
 @pytest.mark.parametrize(
     ("state", "user", "hold"), [("S", 0, UNKNOWN), ("Z", 0, GONE), ("S", 1, GONE)]
 )

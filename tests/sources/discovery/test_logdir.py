@@ -12,9 +12,7 @@ import pytest
 
 from rltui.core.errors import SourceError
 from rltui.sources import Reader, discover
-from rltui.sources.discovery import logdir
 from rltui.sources.discovery.logdir import RunFinder
-from rltui.trackers.sqlite.tracker import RowStore
 from tests.formats import encode
 from tests.trackers.store import MlflowDatabase, TrackioDatabase
 
@@ -160,9 +158,6 @@ def test_names_of_a_store_are_escaped_once(tmp_path: Path) -> None:
     assert (run.key.name, run.files[1].alone) == (r"a\x07", r"a\x07/proj/b\x1b")
 
 
-# -- files of a run in directories below it ---------------------------------------------------
-
-
 # -- names ------------------------------------------------------------------------------------
 
 
@@ -177,18 +172,6 @@ def test_a_name_is_never_given_twice(tmp_path: Path) -> None:
     jsonl.unlink()
     (run,) = finder.find().runs
     assert (run.key.name, len(run.files)) == ("exp", 1)
-
-
-def test_a_name_that_a_file_has_is_not_given_to_a_directory(tmp_path: Path) -> None:
-    for name in ("exp.jsonl", "exp.ndjson"):
-        (tmp_path / name).write_text(JSONL)
-    finder = RunFinder([tmp_path])
-    (tmp_path / "exp.ndjson").rename(tmp_path / "exp.v2.ndjson")
-    assert [r.key.name for r in finder.find().runs] == ["exp", "exp.v2"]
-    (tmp_path / "exp.v2.ndjson").rename(tmp_path / "exp.ndjson")
-    events(tmp_path / "exp", "a")
-    found = {r.key.name: len(r.files) for r in finder.find().runs}
-    assert found == {"exp": 1, "exp.ndjson": 1, "exp/": 1}
 
 
 # -- paths that are wrong ---------------------------------------------------------------------
@@ -242,16 +225,6 @@ def test_of_many_files_the_newest_are_opened(tmp_path: Path) -> None:
         os.utime(path, (1000 + number, 1000 + number))
     path.write_text("".join(f"step:{s} - actor/pg_loss:0.5 - critic/score/mean:1\n" for s in "123"))
     assert names(tmp_path) == {"slurm-099": 1}
-
-
-def test_an_inode_that_is_used_again_is_another_file(tmp_path: Path) -> None:
-    samples = tmp_path / "samples.jsonl"
-    samples.write_text('{"prompt": "x"}\n')
-    finder = RunFinder([tmp_path])
-    assert finder.find().runs == ()
-    samples.rename(tmp_path / "run.jsonl")  # the same inode, as after deleting on ext4
-    (tmp_path / "run.jsonl").write_text(JSONL)
-    assert [r.key.name for r in finder.find().runs] == ["run"]
 
 
 def test_a_single_file_that_vanishes_is_left_to_its_feed(tmp_path: Path) -> None:
@@ -308,22 +281,6 @@ def test_only_a_new_run_of_a_store_is_a_change(
     assert not finder.stores_changed()
 
 
-def test_a_commit_that_shows_before_it_can_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In WAL mode the file grows first; the index by which others find the rows follows."""
-    store = TrackioDatabase(tmp_path)
-    store.log("one", [(1, {"loss": 1.0})])
-    finder = RunFinder([tmp_path])
-    finder.find()
-    store.log("two", [(1, {"loss": 1.0})])
-    with monkeypatch.context() as early:
-        early.setattr(RowStore, "parts", lambda self, path: frozenset(("one",)))
-        assert not finder.stores_changed()
-    assert finder.stores_changed()
-    assert len(finder.find().runs) == 2
-
-
 def test_a_locked_store_is_tried_again(tmp_path: Path) -> None:
     store = MlflowDatabase(tmp_path)
     store.log("one", [(1, {"loss": 1.0})])
@@ -336,23 +293,6 @@ def test_a_locked_store_is_tried_again(tmp_path: Path) -> None:
     assert finder.stores_changed()
     assert len(finder.find().runs) == 1
     assert not finder.stores_changed()
-
-
-def test_rotating_logs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logdir, "_MOST_GONE", 10)
-    finder = RunFinder([tmp_path])
-    first = events(tmp_path, "a", stamp=1_780_000_000)
-    orders = []
-    for number in range(1, 60):
-        file = events(tmp_path, "a", stamp=1_780_000_000 + number)
-        (run,) = finder.find().runs
-        orders.append(next(f.order for f in run.files if f.path == file))
-        assert next(f.order for f in run.files if f.path == first) == 0
-        file.unlink()
-    assert orders == list(range(1, 60))
-    assert len(finder._places.known) < 15
-    assert len(finder._orders[run.key]) < 15
-    assert finder._walker.heads.known < 15
 
 
 def test_a_file_that_comes_back_has_its_number(tmp_path: Path) -> None:

@@ -75,14 +75,6 @@ def test_a_command_is_program_and_script(arguments: str, shown: str) -> None:
     assert command_of(arguments.split(" ")) == shown
 
 
-def test_blanks_in_the_path_of_program_or_script() -> None:
-    assert command_of(["/home/me/my env/bin/python3", "my runs/train.py"]) == "python3 train.py"
-    assert command_of(["./my env/bin/python", "-u", "/my runs/a.py"]) == "python a.py"
-    assert command_of(["my env/bin/python", "-u", "a.py"]) == "python a.py"
-    assert command_of(["/My Drive - old/env/bin/python3", "a.py"]) == "python3 a.py"
-    assert command_of(["/runs -old /env/bin/python3", "a.py"]) == "python3 a.py"
-
-
 def test_a_title_that_a_process_gave_itself() -> None:
     assert command_of(["ray::TaskRunner.run() /tmp/x"]) == "ray::TaskRunner.run() /tmp/x"
     assert command_of(["./train.py --logdir /data/run7"]) == "train.py"
@@ -165,15 +157,3 @@ def test_the_helper_of_a_tracker_is_the_program_that_started_it(proc: Path, tmp_
     a_process(proc, 7, 1, ["vim", "run.jsonl"], path)
     found = Processes(USER, proc).written(log, never)
     assert {p: x.pid for p, x in found.items()} == {path: 5}
-
-
-def test_broken_entries_are_passed_over(proc: Path, tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text("")
-    a_process(proc, 5, 1, ["python"], path)
-    (proc / "5" / "stat").write_text("nonsense")
-    a_process(proc, 6, 1, ["python"], path)
-    (proc / "6" / "fdinfo" / "3").write_text("flags: none")
-    (proc / "7").mkdir()
-    (proc / "8").write_text("")
-    assert Processes(USER, proc).written(log, never) == {}

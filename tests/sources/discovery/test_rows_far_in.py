@@ -74,16 +74,6 @@ def test_what_was_searched_is_not_searched_again(tmp_path: Path) -> None:
         assert searched(finder) == grown, number
 
 
-def test_two_rows_may_come_between_searches(tmp_path: Path) -> None:
-    """The second row of a grammar that needs two comes after the search that saw the first."""
-    path = chatty(tmp_path / "train.log", rows=1, row=PLAIN)
-    finder = RunFinder([tmp_path])
-    assert not finder.find().runs
-    with path.open("ab") as file:
-        file.write(noise(200_000) + PLAIN.format(2).encode() + noise(200_000))
-    assert len(finder.find().runs) == 1
-
-
 def test_the_bound_of_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_head, "FILE_BYTES", 1 << 20)
     late = tmp_path / "late.log"
@@ -117,21 +107,6 @@ def test_the_bound_of_one_search_and_the_newest_log_first(
         searches += 1
     assert 2 <= searches <= 4
     assert searched(finder) <= sum(p.stat().st_size for p in tmp_path.iterdir())
-
-
-def test_the_bound_of_all_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_head, "SEARCH_BYTES", 2 << 20)
-    monkeypatch.setattr(log_head, "ALL_BYTES", 3 << 20)
-    for number in range(9):
-        chatty(tmp_path / f"a{number}.log", rows=0, between=900_000)
-    finder = RunFinder([tmp_path])
-    for _ in range(9):
-        assert not finder.find().runs
-    assert not finder.unfinished
-    assert searched(finder) <= 5 << 20
-    with (tmp_path / "a0.log").open("ab") as file:  # what is new is still searched
-        file.write(ROW.format(2).encode() + noise(200_000))
-    assert len(finder.find().runs) == 1
 
 
 # -- jobs that died before their first row -------------------------------------------------
@@ -194,17 +169,6 @@ def test_errors_belong_to_the_output_of_their_job(
     for name in (output, errors):
         os.utime(tmp_path / name, (1e9, 1e9))
     assert runs(tmp_path) == {run: 2}
-
-
-def test_the_errors_of_a_job_that_dies_while_it_is_watched(tmp_path: Path) -> None:
-    chatty(tmp_path / "slurm-7.out", between=100)
-    (tmp_path / "slurm-7.err").write_bytes(b"loading\n")
-    finder = RunFinder([tmp_path], ends=JobLogs())
-    (before,) = finder.find().runs
-    (tmp_path / "slurm-7.err").write_bytes(OOM)
-    (run,) = finder.find().runs
-    assert run.key == before.key
-    assert [f.path.suffix for f in run.files] == [".out", ".err"]
 
 
 @pytest.mark.parametrize("name", ["slurm-12.out.gz", "job.log.gz"])

@@ -20,7 +20,7 @@ def found_in(logdir: Path) -> list[str]:
     return [file.path.name for run in discover([logdir]).runs for file in run.files]
 
 
-@pytest.mark.parametrize("suffix", ["", ".md", ".txt", ".text"])
+@pytest.mark.parametrize("suffix", ["", ".md"])
 @pytest.mark.parametrize("console", CONSOLES, ids=lambda path: path.stem)
 def test_a_console_log_of_any_name_is_found(console: Path, suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"monday{suffix}"

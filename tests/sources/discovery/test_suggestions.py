@@ -20,12 +20,10 @@ from rltui.sources.discovery.suggestions import (
     quick_scan,
 )
 from rltui.sources.discovery.walk import Walker
-from rltui.trackers import TRACKERS
 from tests.clock import ManualClock
 from tests.formats.encode import event, header, simple
 from tests.places import FIXTURES
 from tests.sources.discovery.test_processes import linux, running
-from tests.trackers.store import TrackioDatabase
 
 NOWHERE = Path("/no/such/proc")
 
@@ -143,21 +141,6 @@ def test_the_stores_of_trackers(here: Path, home: Path) -> None:
     assert {log.path.name for log in everything.newest if log.part} == {"mlflow.db"}
 
 
-def test_the_newest_logs_are_kept_and_whole_stores(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rltui.sources.discovery.suggestions._NEWEST", 2)
-    store = TrackioDatabase(here)
-    for run in ("a", "b", "c"):
-        store.log(run, [(1, {"loss": 1.0})])
-    for number in range(3):
-        jsonl(here / f"{number}.jsonl", 1e9 - number)
-    found = quick_scan(Walker(FORMATS, TRACKERS, Options()), here, ManualClock().monotonic, 1.0)
-    assert found.runs == 6
-    names = [log.path.name for log in found.newest]
-    assert sorted(names) == ["2.jsonl", *[store.path.name] * 3]
-
-
 def test_a_working_directory_that_was_deleted(home: Path) -> None:
     events(home / "ray_results" / "x")
     assert paths(suggested(None, home)) == [home / "ray_results"]
@@ -192,13 +175,6 @@ def test_a_look_ends_at_its_bounds(here: Path, monkeypatch: pytest.MonkeyPatch) 
     assert 0 < runs < 40
 
 
-def test_files_are_opened_up_to_a_bound(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for i in range(12):
-        jsonl(here / f"d{i}" / "x.jsonl")
-    monkeypatch.setattr(suggestions, "MOST_OPENED", 5)
-    assert look(here) == (5, True)
-
-
 # -- processes -----------------------------------------------------------------------------
 
 WRITE = """
@@ -219,31 +195,3 @@ def test_a_log_that_a_process_writes_elsewhere(here: Path, tmp_path: Path) -> No
     assert [h.pid for h in found[0].writers] == [pid]
     assert found[0].writers[0].command.endswith("train.py")
     assert (found[0].origin, found[0].here) == ("running process", False)
-
-
-def alone(directory: Path, pid: int) -> Path:
-    """``/proc`` as if one process ran: the directories of a few processes are searched."""
-    directory.mkdir()
-    for name in (str(pid), "stat"):
-        (directory / name).symlink_to(Path("/proc") / name)
-    return directory
-
-
-@linux
-def test_event_files_name_their_process(here: Path, tmp_path: Path) -> None:
-    import socket
-
-    code = """
-import os, socket, sys, time
-name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.0"
-os.makedirs("runs/a")
-open(f"runs/a/{name}", "wb").close()
-"""
-    assert socket.gethostname()
-    (tmp_path / "there").mkdir()
-    with running(code, cwd=tmp_path / "there") as pid:
-        proc = alone(tmp_path / "proc", pid)
-        finder = LogdirFinder(here, {}, None, trackers=(), clock=ManualClock(), proc=proc)
-        found = [o for o in finder.find().items if tmp_path in o.path.parents]
-    assert paths(tuple(found)) == [tmp_path / "there" / "runs" / "a"]
-    assert [h.pid for h in found[0].writers] == [pid]

@@ -15,8 +15,8 @@ from rltui.sources import Intervals, Reader
 from rltui.sources.discovery.logdir import discover
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.follow import file_feed
-from rltui.sources.follow.file_feed import FileFeed, read_again
-from rltui.sources.follow.resume import HandedOver
+from rltui.sources.follow.file_feed import FileFeed
+from rltui.sources.options import ReaderOptions
 from rltui.store import RunData, Store
 from tests.clock import ManualClock
 from tests.formats import encode
@@ -57,7 +57,8 @@ def started() -> Iterator[Callable[..., Reader]]:
     readers = []
 
     def start(logdir: Path, clock: ManualClock) -> Reader:
-        reader = Reader([logdir], clock=clock, watch=Intervals(0.01, 0.01, 0.02, inotify=False))
+        watch = Intervals(0.01, 0.01, 0.02, inotify=False)
+        reader = Reader([logdir], ReaderOptions(clock, watch))
         readers.append(reader)
         reader.start()
         assert reader.loop.listening.wait(20)
@@ -95,21 +96,6 @@ def test_live_it_waits_until_the_file_has_been_quiet_for_a_day(
     assert steps(started(tmp_path, clock).drain()) == list(range(8))
     written(file, LOGS[name].rstrip("\n"), clock.now() - 2 * DAY)
     assert steps(started(tmp_path, clock).drain()) == list(range(9))
-
-
-@ALL
-def test_it_is_there_when_the_run_is_read_again(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text(LOGS[name].rstrip("\n"))
-    reader = Reader([tmp_path])
-    batches = list(reader.read_all())
-    (run,) = discover([tmp_path]).runs
-    sources = {b.source.path: b.source for b in batches}
-    again = reader.read_again(run.key, sources, [0])
-    assert again is not None
-    assert steps(list(again)) == list(range(9))
-    # an object of JSON is complete with its last bracket
-    ends = 9 if name == "run.jsonl" else 8
-    assert steps(list(read_again(run, sources))) == list(range(ends))
 
 
 @pytest.mark.parametrize("name", ["train.log", "progress.csv"])
@@ -156,24 +142,6 @@ def test_a_completed_row_replaces_what_was_read_of_it(
     assert not points(all_of(feed, budget))  # it has been seen to grow: half a row waits
 
 
-def test_a_row_that_was_left_out_is_not_taken_for_read(tmp_path: Path) -> None:
-    """By who reads the run again, or goes on where this reader has ended."""
-    file = tmp_path / "train.log"
-    with file.open("w") as writer:
-        writer.write(LOGS[file.name].rstrip("\n"))
-        writer.flush()
-        reader = Reader([tmp_path], handed_over=HandedOver())
-        batches = list(reader.read_all())
-        assert steps(batches) == list(range(8))
-        (run,) = discover([tmp_path]).runs
-        again = reader.read_again(run.key, {b.source.path: b.source for b in batches}, [0])
-        assert again is not None
-        assert steps(list(again)) == list(range(8))
-        writer.write("\n")
-    batches += Reader([tmp_path], handed_over=HandedOver(batches)).read_all()
-    assert steps(batches) == list(range(9))
-
-
 def test_a_completed_row_keeps_what_was_there_before_the_file_began_anew(tmp_path: Path) -> None:
     def rows(begin: int, end: int, reward: float) -> str:
         return "".join(f"step {s}, loss {s / 8}, reward {reward + s}\n" for s in range(begin, end))
@@ -198,13 +166,3 @@ def test_a_completed_row_keeps_what_was_there_before_the_file_began_anew(tmp_pat
     assert list(series.steps) == list(range(480))
     assert (series.values[0], series.values[-1]) == (60_000.5, 70_479.5)
     assert (data.extent.restarts, data.files.generations) == ((200,), (1,))
-
-
-def test_a_writer_that_came_after_the_last_look_is_seen(tmp_path: Path) -> None:
-    """However long an answer holds for files that nobody has written since."""
-    open_files = OpenFiles()
-    assert not open_files.has(written(tmp_path / "other.log", "", 0.0))
-    with (tmp_path / "train.log").open("w") as writer:
-        writer.write("step 1")
-        writer.flush()
-        assert open_files.has(tmp_path / "train.log")

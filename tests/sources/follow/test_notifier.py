@@ -113,37 +113,6 @@ def test_more_events_than_the_system_keeps(tmp_path: Path) -> None:
         assert lost.wait(10)
 
 
-def test_only_the_directories_themselves_are_watched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "most_watches", lambda: 2)
-    directories = [tmp_path / name for name in "abc"]
-    for directory in directories:
-        (directory / "deep").mkdir(parents=True)
-    seen: list[tuple[str, bool, bool]] = []
-    woken = threading.Event()
-
-    def wake(path: str, structural: bool, directory: bool) -> None:
-        seen.append((path, structural, directory))
-        if path.endswith("end"):
-            woken.set()
-
-    with started(Notifier(wake), directories) as watches:
-        assert watches.watched == {tmp_path / "a", tmp_path / "b"}
-        (tmp_path / "a" / "deep" / "file").touch()
-        (tmp_path / "c" / "file").touch()
-        watches.update([tmp_path / "a", tmp_path / "gone", tmp_path / "c"])
-        assert watches.watched == {tmp_path / "a"}
-        watches.update([tmp_path / "a", tmp_path / "c"])
-        (tmp_path / "b" / "file").touch()
-        (tmp_path / "c" / "new").mkdir()
-        (tmp_path / "a" / "end").touch()
-        assert woken.wait(10)
-    structural = {path for path, structural, _ in seen if structural}
-    assert structural <= {str(tmp_path / "a" / "end"), str(tmp_path / "c" / "new")}
-    assert (str(tmp_path / "a" / "end"), True, False) in seen
-
-
 @pytest.mark.parametrize("local", [True, False])
 def test_whether_every_write_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: bool

@@ -19,6 +19,7 @@ from rltui.sources import Intervals, Reader
 from rltui.sources.follow import loop
 from rltui.sources.follow import queued as batch_queue
 from rltui.sources.follow.file_feed import FileFeed
+from rltui.sources.options import ReaderOptions
 from tests.formats import encode
 
 FAST = Intervals(0.01, 0.01, 0.02, inotify=False)
@@ -135,11 +136,8 @@ def until(true: Callable[[], bool]) -> None:
     raise AssertionError("it did not happen")
 
 
-Start = Callable[[Reader], Reader]
-
-
 def test_finds_new_runs_and_files(tmp_path: Path, started: Start) -> None:
-    reader = started(Reader([tmp_path], watch=FAST))
+    reader = started(Reader([tmp_path], ReaderOptions(watch=FAST)))
     write(tmp_path / "deep" / "run" / "x.tfevents.1", range(1, 3))
     found = collect(reader, lambda b: len(steps(b)) == 2)
     assert {b.run.name for b in found} == {"deep/run"}
@@ -148,10 +146,13 @@ def test_finds_new_runs_and_files(tmp_path: Path, started: Start) -> None:
     assert found[0].source.order == 1
 
 
+Start = Callable[[Reader], Reader]
+
+
 def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
     slow = Intervals(1000.0, 1000.0, 1000.0, inotify=True)
     file = write(tmp_path / "x.tfevents.1", range(1, 3))
-    reader = started(Reader([tmp_path], watch=slow))
+    reader = started(Reader([tmp_path], ReaderOptions(watch=slow)))
     collect(reader, lambda b: steps(b) == [1, 2])
     ready = threading.Event()
     threading.Thread(target=lambda: (reader.loop.listening.wait(LONG), ready.set())).start()
@@ -164,7 +165,7 @@ def test_inotify_wakes_the_reader(tmp_path: Path, started: Start) -> None:
 
 def test_deleted_file_is_reported(tmp_path: Path, started: Start) -> None:
     file = write(tmp_path / "x.tfevents.1", range(1, 3))
-    reader = started(Reader([tmp_path], watch=FAST))
+    reader = started(Reader([tmp_path], ReaderOptions(watch=FAST)))
     collect(reader, lambda b: steps(b) == [1, 2])
     file.unlink()
     found = collect(reader, lambda b: any(x.gone for x in b))
@@ -181,7 +182,7 @@ def test_unexpected_errors_are_raised_at_the_next_drain(
 
     monkeypatch.setattr(FileFeed, "read", broken)
     write(tmp_path / "x.tfevents.1", range(1, 3))
-    reader = started(Reader([tmp_path], watch=FAST))
+    reader = started(Reader([tmp_path], ReaderOptions(watch=FAST)))
     assert reader.wait(LONG)
     with pytest.raises(ZeroDivisionError, match="a mistake of ours"):
         reader.drain()
@@ -191,7 +192,7 @@ def test_unexpected_errors_are_raised_at_the_next_drain(
 def test_a_logdir_that_vanishes_is_noted(tmp_path: Path, started: Start) -> None:
     logdir = tmp_path / "logs"
     file = write(logdir / "x.tfevents.1", range(1, 3))
-    reader = started(Reader([logdir], watch=FAST))
+    reader = started(Reader([logdir], ReaderOptions(watch=FAST)))
     collect(reader, lambda b: steps(b) == [1, 2])
     assert reader.state.notes == ()
     file.unlink()
@@ -205,28 +206,6 @@ def test_a_logdir_that_vanishes_is_noted(tmp_path: Path, started: Start) -> None
     assert reader.state.notes == (Note(logdir, None, Level.OK, "is back"),)
 
 
-def test_names_that_change_all_the_time(tmp_path: Path, started: Start) -> None:
-    """Checkpoints and files that are no logs cause no walk; others one walk in a while."""
-    slow = Intervals(0.01, 0.01, 1000.0, inotify=True)
-    write(tmp_path / "run" / "x.tfevents.1", range(1, 3))
-    reader = started(Reader([tmp_path], watch=slow))
-    assert reader.loop.listening.wait(LONG)
-    for number in range(50):
-        (tmp_path / "run" / f"checkpoint-{number}").mkdir()
-        (tmp_path / "run" / f"{number}.pt").touch()
-        (tmp_path / "run" / f"checkpoint-{number}" / "x.jsonl").touch()
-    write(tmp_path / "run" / "x.tfevents.1", range(3, 4))
-    collect(reader, lambda b: 3 in steps(b))
-    assert reader.search.walks == 1
-    if not reader.loop.watches:
-        pytest.skip("no inotify here")
-    for number in range(50):
-        (tmp_path / "run" / f"part-{number}").mkdir()
-    write(tmp_path / "run" / "part-7" / "x.tfevents.1", range(9, 10))
-    collect(reader, lambda b: 9 in steps(b))
-    assert reader.search.walks <= 3
-
-
 def test_live_files_are_followed_while_much_is_read(
     tmp_path: Path, started: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,7 +214,7 @@ def test_live_files_are_followed_while_much_is_read(
     old = write(tmp_path / "old" / "x.tfevents.1", range(1, 2000))
     os.utime(old, (1000, 1000))
     live = write(tmp_path / "live" / "x.tfevents.1", range(1, 3))
-    reader = started(Reader([tmp_path], watch=FAST, budget_bytes=2000))
+    reader = started(Reader([tmp_path], ReaderOptions(watch=FAST), budget_bytes=2000))
     found = collect(reader, lambda b: len(b) > 3)
     assert found[0].run.name == "live"
     write(live, range(3, 4))
@@ -253,7 +232,7 @@ def test_stop_during_a_search(
     file = write(tmp_path / "x.tfevents.1", range(1, 3))
     for number in range(20):
         (tmp_path / f"run{number:02}").mkdir()
-    reader = started(Reader([tmp_path], watch=FAST))
+    reader = started(Reader([tmp_path], ReaderOptions(watch=FAST)))
     collect(reader, lambda b: len(steps(b)) == 2)
     searching, stopped, listed, scandir = threading.Event(), threading.Event(), [], os.scandir
 
@@ -293,7 +272,8 @@ def notes_of(batches: list[Batch]) -> list[str]:
 def test_a_rotated_checkpoint_is_no_trouble(tmp_path: Path, started: Start) -> None:
     """Whether its end is noticed before or after the new one: here before."""
     old = checkpoint(tmp_path, 3)
-    reader = started(Reader([tmp_path], watch=Intervals(0.01, 0.01, 1000.0, inotify=False)))
+    watch = Intervals(0.01, 0.01, 1000.0, inotify=False)
+    reader = started(Reader([tmp_path], ReaderOptions(watch=watch)))
     found = collect(reader, lambda b: steps(b, "train/loss") == [1, 2, 3])
     until(reader.loop.listening.is_set)
     checkpoint(tmp_path, 4)
@@ -305,7 +285,7 @@ def test_a_rotated_checkpoint_is_no_trouble(tmp_path: Path, started: Start) -> N
 
 def test_a_checkpoint_without_a_successor_is_missed(tmp_path: Path, started: Start) -> None:
     old = checkpoint(tmp_path, 3)
-    reader = started(Reader([tmp_path], watch=FAST))
+    reader = started(Reader([tmp_path], ReaderOptions(watch=FAST)))
     collect(reader, lambda b: steps(b, "train/loss") == [1, 2, 3])
     old.unlink()
     found = collect(reader, lambda b: any(x.gone for x in b))

@@ -44,21 +44,6 @@ def logdir(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_same_points_come_again(logdir: Path) -> None:
-    for run in discover([logdir]).runs:
-        batches = [b for b in Reader([logdir]).read_all() if b.run == run.key]
-        again = list(read_again(run, sources_of(batches), budget_bytes=999))
-        assert len(again) > 2
-        assert points(again) == points(batches)
-        paths = list(dict.fromkeys(b.source.path for b in again))
-        assert paths == [f.path for f in run.files]
-        assert sources_of(again).keys() == sources_of(batches).keys()
-        for path, source in sources_of(again).items():
-            assert source.offset == sources_of(batches)[path].offset
-        assert not any(b.notes for b in again)
-        assert {b.generation for b in again} == {0}
-
-
 @given(st.data())
 def test_what_follows_continues_where_the_second_reading_ends(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

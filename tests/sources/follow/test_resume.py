@@ -83,16 +83,6 @@ def test_each_time_a_file_is_written_anew_counts(tmp_path: Path) -> None:
     assert watch.store.runs[RunKey(0, "a")].files.generations == (2,)
 
 
-def test_a_run_keeps_its_name(tmp_path: Path) -> None:
-    watch = Watch(tmp_path)
-    write(tmp_path / "exp.jsonl", rows(0, 3))
-    watch.read()
-    write(tmp_path / "exp" / "metrics.jsonl", rows(50, 9))
-    watch.read()
-    assert sorted(key.name for key in watch.store.runs) == ["exp", "exp/"]
-    assert watch.steps("exp") == [0, 1, 2]
-
-
 def test_a_vanished_file_is_reported_once(tmp_path: Path) -> None:
     watch = Watch(tmp_path)
     write(tmp_path / "a.jsonl", rows(0, 3))

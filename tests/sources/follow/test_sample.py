@@ -11,12 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rltui.core.batch import RunKey
 from rltui.core.block import Block
 from rltui.formats import FORMATS, Decoded, Options
-from rltui.sources.discovery.run_files import LogFile, RunFiles
 from rltui.sources.follow import file_feed
-from rltui.sources.follow.file_feed import FileFeed, overview
+from rltui.sources.follow.file_feed import overview
 from tests.formats import encode
 
 EVENTS, LINES = (next(f for f in FORMATS if f.name == n) for n in ("tfevents", "jsonl"))
@@ -108,31 +106,9 @@ def test_lines() -> None:
     assert len(found) == 1
 
 
-def test_steps_longer_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    bounded(monkeypatch, 200_000, 50, 1000)
-    data = events(60, tags=150)
-    got = points(look(data, most=200_000))
-    assert got < full(data)
-    for step in {p[1] for p in got} - {59}:
-        assert sum(p[1] == step for p in got) == 150
-
-
 def test_small_files_are_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "events.out.tfevents.1.x"
     path.write_bytes(events(3))
     assert overview(path, EVENTS, Options()) is None
     with pytest.raises(OSError, match="No such file"):
         overview(tmp_path / "gone", EVENTS, Options())
-
-
-def test_series_of_a_run_keep_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bounded(monkeypatch, 8000, 4, 512)
-    path = tmp_path / "events.out.tfevents.1.x"
-    path.write_bytes(events(800, 1))
-    run = RunFiles(RunKey(0, "r"), tmp_path, (LogFile(path, EVENTS, series=("a/loss_0", "s")),))
-    found = FileFeed(run, run.files[0], Options()).sample()
-    assert found is not None
-    assert {t for b in found.blocks for t in b.tags} == {"a/loss_0/s"}
-    assert (found.run, found.more, found.sampled) == (run.key, True, True)
-    path.unlink()
-    assert FileFeed(run, run.files[0], Options()).sample() is None

@@ -6,33 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources.follow.schedule import Intervals, Schedule
+from rltui.sources.follow.schedule import Schedule
+from rltui.sources.options import Intervals
 
 A, B = Path("a"), Path("b")
-
-
-def test_a_slow_writer_stays_hot_for_ten_of_its_intervals() -> None:
-    schedule = Schedule(Intervals(0.25, 5.0))
-    schedule.add(A, 0.0, 0.0, newest=True)
-    for now in (600.0, 1200.0, 1800.0):
-        schedule.due(now)
-        schedule.polled(A, now, grew=True)
-    for now, pause in ((6800.0, 0.25), (8800.0, 5.0)):
-        assert schedule.due(now) == [A]
-        schedule.polled(A, now, grew=False)
-        assert schedule.next_due(now) == pytest.approx(pause)
-
-
-def test_waking_makes_due() -> None:
-    schedule = Schedule(Intervals())
-    schedule.add(A, 0.0, 0.0, newest=True)
-    schedule.due(0.0)
-    schedule.polled(A, 0.0, grew=False)
-    schedule.wake(A, 0.1)
-    schedule.wake(B, 0.1)
-    assert schedule.due(0.1) == [A]
-    schedule.remove(A)
-    assert schedule.due(9.0) == []
 
 
 def test_a_file_that_the_system_reports_is_polled_rarely() -> None:
@@ -49,27 +26,6 @@ def test_a_file_that_the_system_reports_is_polled_rarely() -> None:
     assert schedule.due(106.0) == [A]
     schedule.polled(A, 106.0, grew=True)
     assert schedule.next_due(106.0) == pytest.approx(0.25)
-
-
-def test_many_growing_files_share_the_polls() -> None:
-    """A thousand live runs cost no more stats a second than a hundred."""
-    schedule = Schedule(Intervals(0.25, 5.0))
-    files = [Path(str(n)) for n in range(1000)]
-    for file in files:
-        schedule.add(file, 100.0, 1.0, newest=True)
-    for file in schedule.due(100.0):
-        schedule.polled(file, 100.0, grew=True)
-    polls = 0
-    for tick in range(1, 41):
-        for file in schedule.due(now := 100.0 + tick / 4):
-            schedule.polled(file, now, grew=False)
-            polls += 1
-    assert 10.0 * 100 / 0.25 * 0.9 <= polls <= 10.0 * 100 / 0.25 * 1.1 + 1000
-    for file in files[1:]:
-        schedule.remove(file)
-    schedule.due(200.0)
-    schedule.polled(files[0], 200.0, grew=True)
-    assert schedule.next_due(200.0) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(

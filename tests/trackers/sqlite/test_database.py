@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from rltui.core.level import Level
 from rltui.trackers import Follower
-from rltui.trackers.sqlite import database
 from rltui.trackers.sqlite.database import look
 from tests.clock import ManualClock
 from tests.trackers.store import (
@@ -130,24 +129,6 @@ def test_a_locked_database_is_reported_once_and_read_later(tmp_path: Path) -> No
     assert values_of(*polls) == {"a": [(1, 1.0)]}
 
 
-def test_while_it_is_locked_nobody_waits_again_and_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = MlflowDatabase(tmp_path)
-    store.log("r", [(1, {"a": 1.0})])
-    clock = ManualClock()
-    tracker = tracker_of(store, clock)
-    first, second = (tracker.follow(store.path, "r") for _ in range(2))
-    with other_process(store.path) as other:
-        assert other.do("BEGIN EXCLUSIVE") == "done"
-        assert texts_of(first.poll(BUDGET))
-        monkeypatch.setattr("sqlite3.connect", None)
-        assert not texts_of(second.poll(BUDGET), first.poll(BUDGET))
-        monkeypatch.undo()
-    clock.advance(1)
-    assert values_of(second.poll(BUDGET)) == {"a": [(1, 1.0)]}
-
-
 def test_rows_that_are_only_in_the_wal_are_read(tmp_path: Path) -> None:
     store = TrackioDatabase(tmp_path)
     store.log("r", [(1, {"a": 1.0})])
@@ -183,26 +164,6 @@ def test_the_wal_of_a_killed_writer_is_read(tmp_path: Path) -> None:
     Path(f"{store.path}-shm").unlink()  # as in a copy of a live database
     assert len(values_of(*read_all(follow(store)))["a"]) == 2
     assert names_around(store.path) == {"proj.db", "proj.db-wal"}
-
-
-def test_a_write_in_that_moment_is_no_trouble(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = TrackioDatabase(tmp_path)
-    store.log("r", [(1, {"a": 1.0})])
-    tracker = tracker_of(store)
-    follower = follow(store)
-    real, calls = database.stamp_of, []
-
-    def moving(path: Path) -> database.Stamp:
-        calls.append(path)
-        return (*real(path)[:3], len(calls)) if len(calls) < 4 else real(path)
-
-    monkeypatch.setattr(database, "stamp_of", moving)
-    assert len(tracker.runs(store.path)) == 1
-    calls.clear()
-    assert values_of(follower.poll(BUDGET)) == {"a": [(1, 1.0)]}
-    assert len(calls) >= 4
 
 
 @pytest.mark.parametrize("kind", [MlflowDatabase, TrackioDatabase])
@@ -255,17 +216,6 @@ def test_other_databases_are_not_claimed(tmp_path: Path) -> None:
         assert not tracker.claims_file(path)
         assert not tracker.claims_name("events.out.tfevents.1.host")
         assert not tracker.claims_directory(tmp_path, ["meta.yaml", "metrics"])
-
-
-def test_a_file_that_becomes_a_store_is_claimed_then(tmp_path: Path) -> None:
-    path = tmp_path / "mlflow.db"
-    path.write_bytes(b"")
-    store = MlflowDatabase.__new__(MlflowDatabase)
-    store.path = path
-    tracker = tracker_of(store)
-    assert not tracker.claims_file(path)
-    MlflowDatabase(tmp_path)
-    assert tracker.claims_file(path)
 
 
 def _damage(path: Path, table: str, share: float) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -64,22 +62,6 @@ def test_runs_have_names_of_their_own_and_deleted_ones_are_left_out(tmp_path: Pa
     assert all(r.size * 3 <= store.path.stat().st_size for r in runs)
 
 
-def test_followers_of_quiet_runs_do_not_open_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = MlflowDatabase(tmp_path)
-    for name in ("busy", "quiet"):
-        store.log(name, [(1, {"a": 1.0})])
-    tracker = tracker_of(store)
-    busy, quiet = (tracker.follow(store.path, name) for name in ("busy", "quiet"))
-    read_all(busy)
-    read_all(quiet)
-    store.log("busy", [(2, {"a": 1.0})])
-    assert busy.poll(BUDGET).changed
-    monkeypatch.setattr("sqlite3.connect", None)
-    assert not quiet.poll(BUDGET).changed
-
-
 def test_a_deleted_run_is_gone_and_a_restored_one_goes_on(tmp_path: Path) -> None:
     store = MlflowDatabase(tmp_path)
     store.log("r", [(1, {"a": 1.0})])
@@ -96,25 +78,6 @@ def test_a_deleted_run_is_gone_and_a_restored_one_goes_on(tmp_path: Path) -> Non
     assert polls[-1].changed
     assert not polls[-1].gone
     assert values_of(*polls) == {"a": [(1, 1.0), (2, 2.0)]}
-
-
-def test_row_ids_that_move_restart_the_run(tmp_path: Path) -> None:
-    """``mlflow db upgrade`` makes tables anew (alembic, batch_alter_table)."""
-    store = MlflowDatabase(tmp_path)
-    store.log("drop", [(s, {"a": -1.0}) for s in range(5)])
-    store.log("keep", [(s, {"a": float(s)}) for s in range(5)])
-    follower = tracker_of(store).follow(store.path, "keep")
-    read_all(follower)
-    store.do(
-        "DELETE FROM metrics WHERE run_uuid = 'drop'",
-        "CREATE TABLE _alembic_tmp_metrics AS SELECT * FROM metrics",
-        "DROP TABLE metrics",
-        "ALTER TABLE _alembic_tmp_metrics RENAME TO metrics",
-    )
-    store.log("keep", [(5, {"a": 5.0})])
-    polls = read_all(follower)
-    assert polls[0].restarted
-    assert values_of(*polls)["a"] == [(s, float(s)) for s in range(6)]
 
 
 def test_parameters_and_their_types(tmp_path: Path) -> None:
@@ -180,25 +143,6 @@ def test_a_long_run_is_listed_in_parts(tmp_path: Path, monkeypatch: pytest.Monke
     assert [v for _, v in values_of(*polls)["a"]] == [float(s) for s in range(5000)]
     assert len(polls) > 10
     assert not follower.poll(BUDGET).changed
-
-
-@pytest.mark.parametrize("index", ["index_metrics_run_uuid", None])
-def test_no_look_goes_through_rows_of_other_runs(tmp_path: Path, index: str | None) -> None:
-    """Asks SQLite how it answers the queries that list and read the rows of a run."""
-    from rltui.trackers.sqlite import row_follower as rowfollower
-
-    store = MlflowDatabase(tmp_path)
-    store.log("r", [(1, {"a": 1.0})])
-    if index is None:
-        store.do("DROP INDEX index_metrics_run_uuid", "CREATE INDEX i ON metrics (run_uuid, step)")
-    way = rowfollower._IN_ORDER if index else rowfollower._BY_RUN
-    query = way.format(table="metrics", run="run_uuid", index=index)
-    with closing(sqlite3.connect(store.path)) as connection:
-        values = {"after": 0, "last": 9, "run": b"r", "most": 5}
-        plan = connection.execute(f"EXPLAIN QUERY PLAN {query}", values).fetchall()
-    assert [row[3].split(" (")[0] for row in plan] == [
-        f"SEARCH metrics USING COVERING INDEX {index or 'i'}"
-    ]
 
 
 @pytest.mark.parametrize("seed", [5, 16, 62])

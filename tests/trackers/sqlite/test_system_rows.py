@@ -72,15 +72,6 @@ def test_they_come_as_they_are_written(store: TrackioDatabase) -> None:
     assert not texts_of(*polls)
 
 
-@pytest.mark.parametrize("budget", [1, 500, 5000])
-def test_points_do_not_depend_on_the_budget(store: TrackioDatabase, budget: int) -> None:
-    store.log("r", [(s, {"a": float(s)}) for s in range(50)])
-    store.log_system("r", _system(*range(0, 60, 3)))
-    whole, pieces = (read_all(_follow(store), b) for b in (BUDGET, budget))
-    assert points_of(*whole) == points_of(*pieces)
-    assert len(points_of(*whole)[TAG]) == 20
-
-
 def test_a_database_that_gets_the_table_later(tmp_path: Path) -> None:
     store = TrackioDatabase(tmp_path, ids=False)
     store.log("r", [(s, {"a": float(s)}) for s in range(9)])
@@ -104,15 +95,3 @@ def test_system_metrics_that_are_deleted_are_read_again(store: TrackioDatabase) 
     polls += read_all(follower)
     assert values_of(*polls) == {"a": [(0, 0.0), (1, 1.0), (2, 2.0)], TAG: [(2, 25.0)]}
     assert sum(p.restarted for p in polls) == 1
-
-
-def test_a_deleted_run_is_gone_with_its_system_metrics(store: TrackioDatabase) -> None:
-    store.log("r", [(1, {"a": 1.0})])
-    store.log("other", [(1, {"a": 1.0})])
-    store.log_system("r", _system(1))
-    follower = _follow(store)
-    read_all(follower)
-    store.do("DELETE FROM metrics WHERE run_name = 'r'")
-    store.do("DELETE FROM system_metrics WHERE run_name = 'r'")
-    assert follower.poll(BUDGET).gone
-    assert not follower.poll(BUDGET).changed

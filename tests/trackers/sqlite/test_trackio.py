@@ -145,27 +145,6 @@ def test_the_step_of_the_trainer_takes_the_place_of_the_count(tmp_path: Path) ->
     assert found["mine"] == [(10, 5.0)]
 
 
-@pytest.mark.parametrize(
-    ("time", "wall"),
-    [
-        ("2026-11-20T08:53:52.589583+00:00", 1795164832.589583),
-        ("2026-11-20T08:53:52Z", 1795164832.0),
-        ("2026-11-20 08:53:52", 1795164832.0),
-        ("2026-11-20T10:53:52+02:00", 1795164832.0),
-        ("yesterday", None),
-        ("", None),
-    ],
-)
-def test_times(tmp_path: Path, time: str, wall: float | None) -> None:
-    store = TrackioDatabase(tmp_path)
-    _rows(store, '{"a": 1}', '{"a": 2}')
-    with closing(store.connect()) as connection:
-        connection.execute("UPDATE metrics SET timestamp = ? WHERE step = 1", (time,))
-    tick(store.path)
-    found = points_of(*read_all(tracker_of(store).follow(store.path, "r")))["a"]
-    assert found[1][1] == wall or (wall is None and found[1][1] != found[1][1])
-
-
 def test_a_renamed_run_is_read_again_and_a_deleted_one_is_gone(tmp_path: Path) -> None:
     """trackio writes the rows of a renamed run as new ones (rename_run)."""
     store = TrackioDatabase(tmp_path)

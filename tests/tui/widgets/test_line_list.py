@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 
 from rltui.draw.line import TEXT, Entry, Line, Token, fixed, style
 from rltui.tui.shell import ShellApp
-from rltui.tui.widgets.line_list import LineList
+from rltui.tui.widgets.lines import LineList
 from tests.tui.driving import driving
 from tests.tui.hand import Screen, a_look
 
@@ -154,14 +154,6 @@ async def test_a_scroll_bar_appears_only_when_it_is_needed() -> None:
         await hand.settle()
         assert items.show_vertical_scrollbar
         assert len(hand.lines[0]) == 20
-
-
-async def test_what_is_in_view() -> None:
-    async with a_list(["#1", "a", "b", "c", "d", "e", "f"]) as hand:
-        assert hand.app.list.in_view == (0, 4)
-        hand.app.list.move_to_end(True)
-        await hand.settle()
-        assert hand.app.list.in_view == (1, 6)
 
 
 async def test_only_lines_that_changed_are_repainted() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from textual.app import ComposeResult
 from textual.events import Resize
 
-from rltui.draw.line import TEXT, Line, fit_line
+from rltui.draw.line import TEXT, Line
 from rltui.tui.shell import ShellApp
 from rltui.tui.widgets.lines import Lines
 from tests.tui.hand import Screen, a_look
@@ -26,24 +25,6 @@ class Bench(ShellApp[None]):
 
     def _draw(self, _width: int, _height: int) -> list[Line]:
         return [[(word + " ", TEXT) for word in self.line.split()]]
-
-
-async def test_two_changes_before_a_paint_are_both_painted() -> None:
-    app = Bench()
-    async with app.run_test(size=(20, 3)) as pilot:
-        hand = Screen()
-        hand.app, hand.pilot = app, pilot
-        await hand.settle()
-        lines, asked = app.query_one(Lines), []
-        refresh = lines.refresh
-        lines.refresh = lambda *regions, **options: asked.extend(regions)  # type: ignore[method-assign,assignment,return-value]
-        for app.line in ("one TWO three", "ONE TWO three"):
-            lines.update()
-        lines.refresh = refresh  # type: ignore[method-assign]
-        lines.refresh(*asked)
-        await hand.settle()
-        assert hand.lines[0].rstrip() == "ONE TWO three"
-        assert {x for region in asked for x in range(region.x, region.right)} >= {0, 4}
 
 
 async def test_what_changed_while_hidden_is_painted_whole_when_it_is_shown() -> None:
@@ -83,32 +64,3 @@ async def test_what_changes_after_a_new_size_was_painted_is_painted() -> None:
         await hand.settle()
         assert painted
         assert hand.lines[0].rstrip() == "one TWO three"
-
-
-async def test_a_line_is_finished_again_only_when_it_or_the_glyphs_change(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    app = Bench()
-    async with app.run_test(size=(20, 3)) as pilot:
-        hand = Screen()
-        hand.app, hand.pilot = app, pilot
-        app.line = "one — two"
-        await hand.settle()
-        lines, finished = app.query_one(Lines), list[Line]()
-
-        def counted(line: Line, width: int, **options: Any) -> Line:
-            finished.append(line)
-            return fit_line(line, width, **options)
-
-        monkeypatch.setattr("rltui.tui.widgets.lines.fit_line", counted)
-        lines.update()
-        finished.clear()
-        lines.update()
-        assert finished == []
-        app.line = "one — TWO"
-        lines.update()
-        assert len(finished) == 1
-        app.view = app.view._replace(marker="ascii")
-        lines.update()
-        await hand.settle()
-        assert hand.lines[0].rstrip().isascii()

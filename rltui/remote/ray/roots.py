@@ -1,4 +1,4 @@
-"""The places on a cluster as the session's process knows them, with a conversation about each."""
+"""The state of each root of logs on a cluster, in the session's process, with its connection."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from rltui.remote.ray.message import (
     Assigned,
     ChannelLost,
     Failed,
-    FromPlace,
-    NewPlace,
+    FromNode,
+    LogRoot,
+    NewRoot,
     NodeFacts,
     NodeTrouble,
-    Place,
     Searched,
-    ToPlace,
+    ToNode,
 )
-from rltui.remote.reader_options import ReaderOptions
 from rltui.remote.rereading import ReadFiles
 from rltui.remote.wire import Kind
 from rltui.remote.wire.messages import Again, Found, Read, State
+from rltui.sources.options import ReaderOptions
 
 #: Name of the output of a worker, by its id, job and process id: too long to be read.
 _WORKER = re.compile(r"\bworker-([0-9a-f]{4})[0-9a-f]{52}-([0-9a-f]{8})-(\d+)")
 #: Seconds to wait for a node that has been asked something.
 _PATIENCE_S = 60.0
-#: How often a place is opened again when files are read once.
+#: How often a root is opened again when files are read once.
 _MOST_FAILURES = 3
 _KEPT = "what was read of it is kept"
 UNREACHABLE = "the cluster cannot be reached"
 
 
-class PlacePaths(Paths):
-    """Paths of a place: local paths and run names begin with the name of its node."""
+class RootPaths(Paths):
+    """Paths of a root: local paths and run names begin with the name of its node."""
 
-    def __init__(self, authority: str, place: Place, label: str) -> None:
-        """``label``: the name of the node; empty where none owns the place."""
+    def __init__(self, authority: str, root: LogRoot, label: str) -> None:
+        """``label``: the name of the node; empty where none owns the root."""
         super().__init__()
         self.label = label
         self._root = RemotePath(f"{RAY}:", authority, *([f"{label}:"] if label else []))
-        self._logdir = place.logdir
-        self._front = "/".join(clean(x) for x in (label, place.inside.strip("/")) if x)
+        self._logdir = root.logdir
+        self._front = "/".join(clean(x) for x in (label, root.inside.strip("/")) if x)
 
     def translated(self, path: Path) -> RemotePath:
         """The address of a path of the node."""
@@ -75,18 +75,18 @@ class PlacePaths(Paths):
 class Channel:
     """A :class:`~rltui.remote.conversation.Transport` that the driver carries."""
 
-    def __init__(self, number: int, place: int, send: Callable[[object], bool]) -> None:
+    def __init__(self, number: int, root: int, send: Callable[[object], bool]) -> None:
         """``send`` passes a message to the driver; returns False where none runs."""
         self.number = number
-        self._place = place
+        self._root = root
         self._send = send
         self._opens = True
-        self.came: SimpleQueue[FromPlace | ChannelLost] = SimpleQueue()
+        self.came: SimpleQueue[FromNode | ChannelLost] = SimpleQueue()
         """What :meth:`receive` returns or raises next."""
 
     def send(self, data: bytes) -> None:
         """Send all bytes. If the driver is lost, :meth:`receive` says so."""
-        if not self._send(ToPlace(self._place, self.number, data, self._opens)):
+        if not self._send(ToNode(self._root, self.number, data, self._opens)):
             self.came.put(ChannelLost(self.number, UNREACHABLE))
         self._opens = False
 
@@ -111,11 +111,11 @@ class Channel:
 
 
 @dataclass(slots=True)
-class PlaceState:
-    """A place, the conversation about it, and how far its files have been read."""
+class RootState:
+    """A root, the conversation about it, and how far its files have been read."""
 
-    place: Place
-    paths: PlacePaths
+    root: LogRoot
+    paths: RootPaths
     talk: Conversation | None = None
     channel: int = 0
     """Number of the conversation's channel."""
@@ -147,7 +147,7 @@ class PlaceState:
         return self.trouble or self.failure
 
 
-class Places:
+class LogRoots:
     """Turns the messages of the driver into batches and notes. Used by one thread, read by
     others."""
 
@@ -158,7 +158,7 @@ class Places:
         self._authority = authority
         self._options = options
         self._send = send
-        self.places: list[PlaceState] = []
+        self.roots: list[RootState] = []
         """In the order of their numbers."""
         self._numbers = count(1)
         self._rereads: dict[int, Channel] = {}
@@ -169,49 +169,49 @@ class Places:
         self._keys: frozenset[RunKey] = frozenset()
         self._wanted: frozenset[RunKey] = frozenset()
         self._complete = False
-        """Whether all places have been searched: names of runs depend on all of them."""
+        """Whether all roots have been searched: names of runs depend on all of them."""
         self._task: Read | None = None
         """How to read; None before :meth:`begin`."""
 
     @property
-    def known(self) -> tuple[tuple[Place, str], ...]:
-        """(place, label) in the order of their numbers, for a new driver."""
-        return tuple((p.place, p.paths.label) for p in self.places)
+    def known(self) -> tuple[tuple[LogRoot, str], ...]:
+        """(root, label) in the order of their numbers, for a new driver."""
+        return tuple((p.root, p.paths.label) for p in self.roots)
 
     def begin(self, *, follow: bool) -> None:
-        """Begin to read every place; ``follow``: go on at the end of its files."""
+        """Begin to read every root; ``follow``: go on at the end of its files."""
         self._task = Read(follow)
-        for number, place in enumerate(self.places):
-            if place.node and place.talk is None:
-                self._open(number, place)
+        for number, root in enumerate(self.roots):
+            if root.node and root.talk is None:
+                self._open(number, root)
 
     @property
     def ended(self) -> bool:
-        """Whether every place has been read to its end, or cannot be read."""
-        return all(p.ended or p.wrong for p in self.places)
+        """Whether every root has been read to its end, or cannot be read."""
+        return all(p.ended or p.wrong for p in self.roots)
 
     # -- what the driver says -----------------------------------------------------------------
 
     def receive(self, message: object) -> Iterable[Batch]:
         """Handle a message of the driver; returns batches with the session's keys and paths, all of
         which must be consumed."""
-        if isinstance(message, FromPlace):
+        if isinstance(message, FromNode):
             return self._heard(message)
         if isinstance(message, ChannelLost):
             self._lose(message)
-        elif isinstance(message, NewPlace):
-            paths = PlacePaths(self._authority, message.place, message.label)
-            self.places.append(PlaceState(message.place, paths))
+        elif isinstance(message, NewRoot):
+            paths = RootPaths(self._authority, message.root, message.label)
+            self.roots.append(RootState(message.root, paths))
         elif isinstance(message, Assigned):
             return self._assign(message)
         elif isinstance(message, NodeTrouble):
             if message.trouble or message.node in self.trouble:
                 self.trouble[message.node] = message.trouble
         elif isinstance(message, Searched):
-            place, far = self.places[message.place], message.state
-            notes, unclaimed = map(place.paths.notes, (far.notes or (), far.unclaimed or ()))
-            place.far, place.failure = State(None, None, notes, unclaimed), message.failure
-            place.searched = message
+            root, far = self.roots[message.root], message.state
+            notes, unclaimed = map(root.paths.notes, (far.notes or (), far.unclaimed or ()))
+            root.far, root.failure = State(None, None, notes, unclaimed), message.failure
+            root.searched = message
         elif isinstance(message, NodeFacts):
             self.nodes[message.node.id] = message
         elif isinstance(message, Alive):
@@ -220,63 +220,63 @@ class Places:
         return []
 
     def _assign(self, assigned: Assigned) -> list[Batch]:
-        place = self.places[assigned.place]
-        before, place.trouble = place.trouble, assigned.trouble
-        place.node = assigned.node
-        place.talk = None
+        root = self.roots[assigned.root]
+        before, root.trouble = root.trouble, assigned.trouble
+        root.node = assigned.node
+        root.talk = None
         self._choose()
         if assigned.trouble:
-            return list(self._noted(place, Level.WATCH, f"{assigned.trouble}; {_KEPT}"))
+            return list(self._noted(root, Level.WATCH, f"{assigned.trouble}; {_KEPT}"))
         if self._task is not None:
-            self._open(assigned.place, place)
-        return list(self._noted(place, Level.OK, READABLE)) if before else []
+            self._open(assigned.root, root)
+        return list(self._noted(root, Level.OK, READABLE)) if before else []
 
-    def _open(self, number: int, place: PlaceState) -> None:
-        """Begin a conversation about a place, which resumes where its files have been read to."""
+    def _open(self, number: int, root: RootState) -> None:
+        """Begin a conversation about a root, which resumes where its files have been read to."""
         channel = Channel(next(self._numbers), number, self._send)
-        place.channel = channel.number
-        place.talk = Conversation(channel, 1, self._options, lambda _: place.paths, place.far)
-        place.talk.request(place.files.known, chooses=self._options.choose is not None)
+        root.channel = channel.number
+        root.talk = Conversation(channel, 1, self._options, lambda _: root.paths, root.far)
+        root.talk.request(root.files.known, chooses=self._options.choose is not None)
 
-    def _heard(self, news: FromPlace) -> Iterator[Batch]:
+    def _heard(self, news: FromNode) -> Iterator[Batch]:
         """Decode the bytes of a channel into batches of the runs that are wanted."""
         waiting = self._rereads.get(news.channel)
         if waiting is not None:
             waiting.came.put(news)
             return
-        place = next((p for p in self.places if p.channel == news.channel and p.talk), None)
-        if place is None or place.talk is None:
+        root = next((p for p in self.roots if p.channel == news.channel and p.talk), None)
+        if root is None or root.talk is None:
             return
         failure = "its reader ended" if news.ended else ""
         try:
-            for event in place.talk.feed(news.data):
+            for event in root.talk.feed(news.data):
                 if not isinstance(event, Batch):
-                    self._note(place, event)
+                    self._note(root, event)
                     continue
-                batch = place.paths.batch(event)
-                place.files.note(event, batch.source.path)
+                batch = root.paths.batch(event)
+                root.files.note(event, batch.source.path)
                 if self._wants(batch.run):
                     yield batch
-            place.far = place.talk.state
+            root.far = root.talk.state
         except (StreamError, SourceError) as error:
             failure = str(error)
-        if failure and not place.ended:
-            place.talk, place.failure = None, failure
+        if failure and not root.ended:
+            root.talk, root.failure = None, failure
             self._choose()
             if self._follows:
-                self._send(Failed(self.places.index(place)))
+                self._send(Failed(self.roots.index(root)))
 
-    def _note(self, place: PlaceState, event: Event) -> None:
+    def _note(self, root: RootState, event: Event) -> None:
         """Handle an event that is no batch."""
         if isinstance(event, Found):
-            place.found, place.asked = event.runs, True
-            place.runs.update(map(place.paths.key, event.runs))
+            root.found, root.asked = event.runs, True
+            root.runs.update(map(root.paths.key, event.runs))
             self._choose()
-        elif event is Kind.SCANNED and place.talk is not None and self._task is not None:
-            place.failure = ""
-            place.talk.send(self._task)
+        elif event is Kind.SCANNED and root.talk is not None and self._task is not None:
+            root.failure = ""
+            root.talk.send(self._task)
         elif event is Kind.END:
-            place.ended = True
+            root.ended = True
 
     def _wants(self, key: RunKey) -> bool:
         return self._options.choose is None or key in self._wanted
@@ -290,108 +290,108 @@ class Places:
         often."""
         if (waiting := self._rereads.get(lost.channel)) is not None:
             waiting.came.put(lost)
-        for place in self.places:
-            if place.channel == lost.channel and place.talk is not None:
-                place.talk = None
-                place.failures += 1
-                if place.failures > _MOST_FAILURES and not self._follows:
-                    place.trouble = lost.why
+        for root in self.roots:
+            if root.channel == lost.channel and root.talk is not None:
+                root.talk = None
+                root.failures += 1
+                if root.failures > _MOST_FAILURES and not self._follows:
+                    root.trouble = lost.why
 
     def lost(self, why: str) -> list[Batch]:
-        """The cluster is lost: mark all places as unread; returns batches with notes."""
+        """The cluster is lost: mark all roots as unread; returns batches with notes."""
         found: list[Batch] = []
         for channel in self._rereads.copy().values():
             channel.came.put(ChannelLost(channel.number, why))
-        for number, place in enumerate(self.places):
-            if not place.trouble:
+        for number, root in enumerate(self.roots):
+            if not root.trouble:
                 found += self._assign(Assigned(number, "", why))
         return found
 
-    def _noted(self, place: PlaceState, level: Level, message: str) -> Iterator[Batch]:
-        """Batches with a note for each run of a place. While no node reads it, its runs count as
+    def _noted(self, root: RootState, level: Level, message: str) -> Iterator[Batch]:
+        """Batches with a note for each run of a root. While no node reads it, its runs count as
         complete."""
         noted: set[RunKey] = set()
-        for batch in place.files.known:
-            if not self._wants(place.paths.key(batch.run)):
+        for batch in root.files.known:
+            if not self._wants(root.paths.key(batch.run)):
                 continue
             path = batch.source.path
             notes = () if batch.run in noted else (Note(path, None, level, message),)
             noted.add(batch.run)
             if notes or batch.more:
                 more = batch.more and level is Level.OK
-                yield place.paths.batch(replace(batch, notes=notes, more=more))
+                yield root.paths.batch(replace(batch, notes=notes, more=more))
 
     def _choose(self, *, whatever: bool = False) -> None:
-        """Once all places have been searched, or any has if ``whatever``: choose the runs to read
+        """Once all roots have been searched, or any has if ``whatever``: choose the runs to read
         and tell the nodes."""
         choose = self._options.choose
         if not self._complete:
-            searched = [p.found is not None for p in self.places if not p.wrong]
+            searched = [p.found is not None for p in self.roots if not p.wrong]
             self._complete = any(searched) if whatever else all(searched)
         if choose is None or not self._complete:
             return
-        keys = frozenset(key for p in self.places for key in p.runs)
+        keys = frozenset(key for p in self.roots for key in p.runs)
         if keys != self._keys:
             self._keys, self._wanted = keys, frozenset(choose(keys))
         self._tell_chosen()
 
     def _tell_chosen(self) -> None:
-        for place in self.places:
-            wanted = map(place.paths.key, place.found or ())
+        for root in self.roots:
+            wanted = map(root.paths.key, root.found or ())
             chosen = [n for n, key in enumerate(wanted) if key in self._wanted]
-            told = place.found is None or not (place.asked or chosen != place.chosen)
-            if place.talk is not None and not told:
-                place.asked, place.chosen = False, chosen
-                place.talk.choose(chosen)
+            told = root.found is None or not (root.asked or chosen != root.chosen)
+            if root.talk is not None and not told:
+                root.asked, root.chosen = False, chosen
+                root.talk.choose(chosen)
 
     # -- reading again ------------------------------------------------------------------------
 
     def wanted(
         self, sources: Mapping[Path, SourceInfo], generations: Iterable[int]
     ) -> tuple[int, Again] | None:
-        """The number of the place that has these files of a run, and the request that reads them
+        """The number of the root that has these files of a run, and the request that reads them
         again; None where that would not return what was read before. Raises UnreachableError while
-        no node reads the place."""
+        no node reads the root."""
         generations = tuple(generations)
-        for number, place in enumerate(self.places):
-            wanted = place.files.wanted(sources, generations, place.paths)
-            if wanted is not None and place.wrong:
-                raise UnreachableError(place.wrong)
+        for number, root in enumerate(self.roots):
+            wanted = root.files.wanted(sources, generations, root.paths)
+            if wanted is not None and root.wrong:
+                raise UnreachableError(root.wrong)
             if wanted is not None:
                 return number, wanted
         return None
 
     def connected(self, number: int) -> Conversation:
-        """Another conversation about a place, after a search. Raises StreamError, SourceError."""
-        place = self.places[number]
+        """Another conversation about a root, after a search. Raises StreamError, SourceError."""
+        root = self.roots[number]
         channel = Channel(next(self._numbers), number, self._send)
         self._rereads[channel.number] = channel
         options = replace(self._options, choose=None)
-        talk = Conversation(channel, 1, options, lambda _: place.paths)
-        talk.search(place.files.known)
+        talk = Conversation(channel, 1, options, lambda _: root.paths)
+        talk.search(root.files.known)
         return talk
 
     # -- state --------------------------------------------------------------------------------
 
     @property
     def failures(self) -> list[str]:
-        """Why places that the command line names cannot be read."""
-        return [p.failure for p in self.places if p.failure and not p.place.inside]
+        """Why roots that the command line names cannot be read."""
+        return [p.failure for p in self.roots if p.failure and not p.root.inside]
 
     @property
     def logdirs(self) -> set[int]:
         """Numbers of the logdirs that some node has."""
-        return {p.place.logdir for p in self.places}
+        return {p.root.logdir for p in self.roots}
 
     @property
     def unread(self) -> set[int]:
         """Numbers of the logdirs that no node reads any more."""
-        return self.logdirs - {p.place.logdir for p in self.places if not p.trouble}
+        return self.logdirs - {p.root.logdir for p in self.roots if not p.trouble}
 
     @property
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes known)."""
-        each = [p.far.progress or (0, 0) for p in self.places]
+        each = [p.far.progress or (0, 0) for p in self.roots]
         return sum(read for read, _ in each), sum(known for _, known in each)
 
     @property
@@ -405,12 +405,12 @@ class Places:
             node = facts.node.name
             if not self.trouble.get(node):
                 found += clock_note(self._path_of(node), clean(node), *facts.clock_offset_s)
-        for place in self.places:
-            found += place.far.notes or ()
-        for place in self.places:
-            text = place.trouble or ("" if place.place.inside else place.failure)
+        for root in self.roots:
+            found += root.far.notes or ()
+        for root in self.roots:
+            text = root.trouble or ("" if root.root.inside else root.failure)
             if text:
-                path = place.paths.translated(place.place.path)
+                path = root.paths.translated(root.root.path)
                 found.append(Note(path, None, Level.WATCH, clean(text)))
         return tuple(found)
 
@@ -420,10 +420,10 @@ class Places:
     @property
     def unclaimed(self) -> tuple[Note, ...]:
         """Files that look like logs and are not read."""
-        shown = (p for p in self.places if not p.place.prefix)
-        return tuple(note for place in shown for note in place.far.unclaimed or ())
+        shown = (p for p in self.roots if not p.root.prefix)
+        return tuple(note for root in shown for note in root.far.unclaimed or ())
 
     @property
     def run_count(self) -> int:
         """Runs that were found and are to be read."""
-        return sum(p.far.run_count or 0 for p in self.places)
+        return sum(p.far.run_count or 0 for p in self.roots)

@@ -1,9 +1,12 @@
-"""Colours of text reports."""
+"""Text reports: colours of badges, and what chat services take for a mention."""
 
 from __future__ import annotations
 
 import re
 
+import pytest
+
+from rltui.output.markdown import without_mentions
 from rltui.output.text_report import painter
 
 REPORT = """\
@@ -31,3 +34,17 @@ def test_the_badge_that_begins_a_line_has_the_colour_of_its_level() -> None:
 
 def test_without_colour_nothing_changes() -> None:
     assert painter(False)(REPORT) == REPORT
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<!channel>", "‹!channel>"),
+        ("<@U012AB3CD> <#C1>", "‹＠U012AB3CD> ‹#C1>"),
+        ("<https://x.y|log>", "‹https://x.y|log>"),
+        ("@everyone @all", "＠everyone ＠all"),
+        ("kl < 0.1, <0.1, 8 @ 1", "kl < 0.1, <0.1, 8 @ 1"),
+    ],
+)
+def test_they_are_plain_text(text: str, shown: str) -> None:
+    assert without_mentions(text) == shown

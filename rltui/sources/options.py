@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from rltui.core.batch import RunKey
 from rltui.core.clock import Clock, SystemClock
-from rltui.core.errors import SourceError
 from rltui.sources.discovery.log_head import EndSigns
-from rltui.sources.follow.schedule import Choose, Intervals, Wants
+
+#: Chooses the runs to read among all that were found. Called in the thread that searches.
+Choose = Callable[[Collection[RunKey]], Collection[RunKey]]
+#: Whether a log that is joined to a run is wanted, by the key that it would have alone.
+Wants = Callable[[RunKey], bool]
 
 
-class NotInstalledError(SourceError):
-    """A host does not have what a reader of its logs needs."""
+class Intervals(NamedTuple):
+    """How often to poll, as the section ``watch`` of the configuration says."""
+
+    fast_s: float = 0.25
+    """Seconds between two polls of a file that is being written."""
+    slow_s: float = 5.0
+    """Seconds between two polls of a file that has been quiet for a while."""
+    rescan_s: float = 5.0
+    """Seconds between two checks of the directories for new files."""
+    inotify: bool = True
+    """Whether the system may wake the reader sooner."""
+    remote_s: float = 5.0
+    """Least seconds between two listings of a directory of a server or bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +38,9 @@ class ReaderOptions:
     clock: Clock = field(default_factory=SystemClock)
     watch: Intervals = field(default_factory=Intervals)
     choose: Choose | None = None
-    """Selects the runs to read among all found; given every run of each search."""
+    """None to read all."""
     wants: Wants | None = None
-    """Whether to read a run for a log that is joined to it; not asked by other hosts."""
+    """Not asked by other hosts."""
     step_keys: Sequence[str] | None = None
     ends: EndSigns | None = None
     """Recognises logs of jobs that died before their first row."""

@@ -84,26 +84,12 @@ def test_a_spike_names_its_peak_and_what_it_is_now() -> None:
     assert "now" not in summary(finding)
 
 
-def test_a_rise_is_that_of_the_median_that_is_shown() -> None:
-    (finding,) = findings("kl_blowup", kl__policy_ref="0.1x30 4.7x2 2.7x20")
-    base, middle = number_of(finding, "base"), number_of(finding, "middle")
-    assert finding.evidence.value == pytest.approx(middle - base)
-    assert finding.evidence.value >= 1.5
-    assert summary(finding).endswith("now 2.7; bad limit: rise of 1.5 within 10 rows")
-
-
 def test_the_level_of_a_limit_is_named_and_the_words_of_a_tag_are_kept() -> None:
     levels = {"watch": 1.0, "bad": 2.0, "tag": "time limit/floor"}
     words = Words("{tag} is 3; limit 2", "{tag}: floor 2", "", "")
     finding = _FINDING._replace(words=words, evidence=replace(_EVIDENCE, facts=levels))
     assert summary(finding) == "time limit/floor is 3; bad limit 2"
     assert short(finding) == "time limit/floor: bad floor 2"
-
-
-@pytest.mark.parametrize("text", ["1x20 -0.0823x20", "1x20 0.05x20"])
-def test_a_lower_limit_is_named_as_one(text: str) -> None:
-    (finding,) = findings("ratio_off", ratio__mean=text)
-    assert summary(finding).endswith("limit ≥ 0.1")
 
 
 def test_the_correlation_keeps_its_sign_and_the_evidence_fits_the_limit() -> None:
@@ -117,15 +103,6 @@ def test_the_correlation_keeps_its_sign_and_the_evidence_fits_the_limit() -> Non
     assert found[0].evidence.value >= 0.9
     assert number_of(found[0], "correlation") <= -0.9
     assert "limit ±0.9" in summary(found[0])
-
-
-def test_steps_have_separators() -> None:
-    run, infos, recognition = case_run({"kl.old_new": parse_series("0.01x30 5.6x2 0.001x30")})
-    series = run.series("kl.old_new")
-    series.steps[:] = series.steps * 16_384
-    rules = [r for r in RULES if r.id == "kl_blowup"]
-    (finding,) = Engine(rules).evaluate(run, infos, recognition, 0.0).findings
-    assert "at step 507,904" in summary(finding)
 
 
 @pytest.mark.parametrize(
@@ -153,15 +130,6 @@ def test_fields_are_filled_by_their_form() -> None:
     evidence = Evidence("", None, None, 0, 0, {"a": 0.12, "n": 3.0, "none": None}, row)
     found = _FINDING._replace(words=words, evidence=evidence)
     assert (summary(found), short(found)) == ("0.12 12 % 3 x – 16,384", "3")
-
-
-def test_a_suspicion_about_length_names_the_reward_that_rose() -> None:
-    (finding,) = findings(
-        "length_hacking",
-        reward__component__mean="-1.2x15 -1.2..0x30 0x10",
-        response_length__mean="42x15 42..2x30 2x10",
-    )
-    assert f"while {finding.tag} rose" in summary(finding)
 
 
 def test_no_gain_says_what_it_is_measured_by() -> None:

@@ -1,10 +1,13 @@
-"""What happened to a run, on the time axis of its charts."""
+"""What happened to a run on the axis of its charts, and many curves as one."""
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts.x_axis import timeline
+from rltui.facts.x_axis import bundle, timeline
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.session import RunView
 from tests.builders import START, Tags, a_batch, a_block
@@ -58,3 +61,39 @@ def test_what_ceased_to_be_finite_is_marked_under_every_chart() -> None:
     foot = plain(chart_lines(run, "actor/entropy", View(), 60, 16)[-1])
     assert foot.startswith("events")
     assert foot.rstrip().endswith("N")
+
+
+NAN = np.nan
+
+
+def test_runs_logged_at_the_same_steps_are_taken_as_they_are() -> None:
+    x = np.array([10.0, 20.0, 30.0])
+    found = bundle([(x, np.array([1.0, 2.0, 3.0])), (x, np.array([3.0, 4.0, 5.0]))])
+    assert found is not None
+    assert found.x.tolist() == [10, 20, 30]
+    assert found.mean.tolist() == [2, 3, 4]
+    low, high = found.extremes()
+    assert (low.tolist(), high.tolist()) == ([1, 2, 3], [3, 4, 5])
+    below, above = found.spread()
+    assert above - found.mean == pytest.approx(np.sqrt(2))
+    assert below == pytest.approx(2 * found.mean - above)
+
+
+def test_a_run_counts_only_where_it_has_points() -> None:
+    long = np.arange(1000.0), np.zeros(1000)
+    short = np.arange(500.0), np.ones(500)
+    found = bundle([long, short])
+    assert found is not None
+    assert found.mean[0] == 0.5
+    assert found.mean[-1] == 0.0
+    assert np.isnan(found.values[1][found.x > 510]).all()
+
+
+def test_values_that_are_not_finite_are_left_out() -> None:
+    x = np.arange(4.0)
+    found = bundle([(x, np.array([1.0, NAN, np.inf, 4.0])), (x, np.array([NAN] * 4))])
+    assert found is not None
+    assert len(found.values) == 1
+    assert found.mean[[0, -1]].tolist() == [1, 4]
+    assert bundle([(x, np.array([NAN] * 4))]) is None
+    assert bundle([]) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.draw.line import Line
-from rltui.pages.log.lines import log_head, log_lines
+from rltui.pages.findings.lines import log_head, log_lines
 from rltui.session import RunView
 from rltui.tui.keys import LOG
 from rltui.tui.overlay import Overlay
@@ -19,7 +19,7 @@ class LogScreen(Overlay, places=(LOG,)):
         self._run = run
         self._follows = True
         self._at = 0
-        """First line in sight."""
+        """First visible line."""
         self._shift = 0
         """Characters of each line that are scrolled out at the left."""
 
@@ -41,7 +41,7 @@ class LogScreen(Overlay, places=(LOG,)):
             self.items.scroll_end(animate=False)
 
     def on_line_list_scrolled(self) -> None:
-        """Follow at the end of the log; stand still once the user scrolls back."""
+        """Follow the log while its end is visible; stop once the user scrolls back."""
         at = self.items.scroll_offset.y
         if at >= self.items.max_scroll_y:
             self._follows = True

@@ -51,11 +51,6 @@ def test_without_balancing_the_raw_load_counts() -> None:
     assert load.wait == pytest.approx(4 * 0.5)
 
 
-def test_without_stages_nothing_is_known_of_the_wait() -> None:
-    (load,) = the_loads(BEFORE)
-    assert math.isnan(load.wait)
-
-
 def test_times_of_workers_are_the_wait_themselves() -> None:
     tags: Tags = {"timing_s/generation_timing/max": [9.0] * N,
                   "timing_s/generation_timing/min": [5.0] * N}  # fmt: skip

@@ -74,22 +74,6 @@ def test_a_file_that_grows_is_read_again_and_one_that_does_not_is_not(tmp_path: 
     assert len(browser.rows) == 2
 
 
-def test_the_step_of_the_crosshair_and_its_neighbours(tmp_path: Path) -> None:
-    for step in (5, 10, 15):
-        write_step(tmp_path, step, step / 10)
-    browser = SampleBrowser(a_view(), lambda: tmp_path, 11)
-    settle(browser)
-    assert browser.step == 10
-    browser.step_by(-1)
-    assert (browser.step, list(browser.rows)) == (5, [])
-    settle(browser)
-    assert [r.reward for r in browser.rows] == [0.5]
-    browser.step_by(-1)
-    assert browser.step == 5
-    browser.step_by(9)
-    assert browser.step == 15
-
-
 def test_a_whole_sample_is_read_when_it_is_wanted(tmp_path: Path) -> None:
     write_step(tmp_path, 5, 0.5, 0.25)
     browser = SampleBrowser(a_view(), lambda: tmp_path, None)
@@ -232,39 +216,3 @@ def test_the_texts_of_all_runs_stay_within_bounds(monkeypatch: pytest.MonkeyPatc
         assert found.steps[-1] == 3, "the newest of each run is kept"
     runs[0].texts.move(a_batch().source.path, runs[1].texts)
     assert sum(r.texts.nbytes for r in runs) <= 1_000_000
-
-
-def test_texts_of_a_file_that_was_replaced_go_with_it() -> None:
-    texts = Texts()
-    texts.add(a_batch(texts=(a_text(1, "old"),)))
-    texts.add(a_batch(replaced=True))
-    assert texts.sets() == []
-    assert texts.nbytes == 0
-
-
-def test_what_is_later_than_the_step_of_a_replay_is_hidden(tmp_path: Path) -> None:
-    for step in (5, 10):
-        write_step(tmp_path, step, 0.5)
-    rows = [{"step": s, "prompt": "p", "completion": f"at {s}"} for s in (5, 10)]
-    text = "".join(json.dumps(r) + "\n" for r in rows)
-    (tmp_path / "completions.jsonl").write_text(text, encoding="utf-8")
-    run = a_view()
-    run.as_of = 7
-    browser = SampleBrowser(run, lambda: tmp_path, None)
-    settle(browser)
-    for _ in range(2):
-        assert (browser.step, list(browser.steps), len(browser.rows)) == (5, [5], 1)
-        browser.kind_by(1)
-        settle(browser)
-    run.as_of = 3
-    for _ in range(2):
-        browser.follow()
-        settle(browser)
-        assert (browser.step, list(browser.rows)) == (None, [])
-        browser.kind_by(1)
-        settle(browser)
-    assert browser.kind == 0
-    run.as_of = None
-    browser.follow()
-    settle(browser)
-    assert (browser.step, browser.note) == (10, "")

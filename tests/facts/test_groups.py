@@ -60,11 +60,6 @@ def test_runs_are_grouped_by_name_first() -> None:
     assert (by_name.title, by_lr.title) == ("name", "lr")
 
 
-def test_seeds_of_one_setting_are_a_group() -> None:
-    (found,) = Sweep(runs_of("a_s1", "a_s2")).groupings
-    assert [g.name for g in found.groups] == ["a_s*"]
-
-
 def test_what_says_where_and_when_is_no_setting() -> None:
     runs = runs_of(
         "x", "y", "z", seed=[1, 1, 2], output_dir=["/a", "/a", "/b"], run_name=["p", "p", "q"]
@@ -80,11 +75,6 @@ def test_a_run_without_the_hyperparameter_is_a_group_of_its_own() -> None:
         ("beta 0.1", 2),
         ("beta not logged", 1),
     ]
-
-
-def test_a_group_of_one_keeps_its_name() -> None:
-    (found,) = Sweep(runs_of("a_s1", "a_s2", "b_s3")).groupings
-    assert [g.name for g in found.groups] == ["a_s*", "b_s3"]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -14,12 +12,6 @@ from tests.builders import a_run
 def test_the_last_tenth_stands_for_where_a_run_got_to() -> None:
     series = a_run({"loss": [9.0] * 18 + [2.0, 4.0]}).series("loss")
     assert level_at_end(series) == 3.0
-
-
-def test_values_that_are_not_finite_do_not_count() -> None:
-    values = [1.0] * 18 + [2.0, math.nan]
-    assert level_at_end(a_run({"loss": values}).series("loss")) == 2.0
-    assert level_at_end(a_run({"loss": [1.0] * 9 + [math.inf]}).series("loss")) is None
 
 
 def test_groups_that_do_not_overlap_differ() -> None:

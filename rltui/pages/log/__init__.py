@@ -1,1 +1,0 @@
-"""The end of a run's console log."""

@@ -1,0 +1,113 @@
+"""What the session's process makes of the messages of a driver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.core.address import parse_logdir
+from rltui.core.batch import RunKey
+from rltui.core.errors import UsageError
+from rltui.remote import ReaderOptions, open_reader
+from rltui.remote.ray import reader
+from rltui.remote.ray.message import LogRoot, Node, NodeFacts, NodeTrouble, ToNode, Wanted
+from rltui.remote.ray.node_reader import NodeReader, expanded, root_at
+from rltui.remote.ray.roots import LogRoots, RootPaths
+from rltui.version import __version__
+
+WORKER = f"worker-{'ab12' * 14}-01000000-4711"
+
+
+def a_place(name: str = "/runs", *, inside: str = "", shared: bool = False) -> LogRoot:
+    return LogRoot(0, Path(name), f"host {name}", shared, inside)
+
+
+@pytest.mark.parametrize(
+    ("root", "label", "run", "name"),
+    [
+        (a_place(), "n1", "a/b", "n1/a/b"),
+        (a_place(), "n1", ".", "n1"),
+        (a_place(), "n1", ".#2", "n1#2"),
+        (a_place(shared=True), "", "a", "a"),
+        (a_place(shared=True), "", ".", "."),
+        (a_place(inside="/data/x"), "n1", ".", "n1/data/x"),
+        (a_place(), "n1", WORKER, "n1/worker-4711-ab12"),
+        (a_place(), "n\x1b[1m1", "a", "n�[1m1/a"),
+    ],
+    ids=["below", "itself", "second", "shared", "root", "held-open", "worker", "escape"],
+)
+def test_names_of_runs(root: LogRoot, label: str, run: str, name: str) -> None:
+    paths = RootPaths("auto", root, label)
+    assert paths.key(RunKey(0, run)).name.replace("\\x1b", "�") == name
+    there = Path("/runs/a/x.jsonl")
+    assert paths.there(paths.translated(there)) == there
+
+
+def places_of(*messages: object) -> LogRoots:
+    roots = LogRoots("auto", ReaderOptions(), lambda _: True)
+    for message in messages:
+        assert not list(roots.receive(message))
+    return roots
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "said"),
+    [
+        (70.0, 90.0, "the clock of n1 is 70 s ahead of the one here"),
+        (-400.0, -300.4, "the clock of n1 is 300 s behind the one here"),
+        (-5.0, 200.0, None),
+        (-200.0, 59.0, None),
+    ],
+    ids=["ahead", "behind", "slow-call", "nearly"],
+)
+def test_a_clock_that_certainly_differs_is_noted(
+    least: float, most: float, said: str | None
+) -> None:
+    roots = places_of(NodeFacts(Node("7", "n1"), 1, (least, most), 0))
+    assert [n.message for n in roots.notes] == ([said] if said else [])
+    roots.receive(NodeTrouble("n1", "has left the cluster"))
+    assert [n.message for n in roots.notes] == ["has left the cluster"]
+
+
+def test_without_ray_one_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "find_spec", lambda _: None)
+    with pytest.raises(UsageError, match=r"needs ray: .* 'ray\[client\]'"):
+        open_reader([parse_logdir("ray:///x")], ReaderOptions())
+
+
+# -- which directories on several nodes are the same -----------------------------------------
+
+
+def test_a_place_has_one_identity_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "link").symlink_to("a")
+    one, link, other = (root_at(0, tmp_path / n) for n in ("a", "link", "b"))
+    assert one.key == link.key
+    assert one.key != other.key
+    assert one.key != root_at(1, tmp_path / "a").key
+
+
+def test_variables_stand_for_what_they_are_on_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGS", "/scratch/7")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert expanded("/$LOGS/runs") == Path("/scratch/7/runs")
+    assert expanded("~/runs") == Path("/home/me/runs")
+    assert expanded("/data") == Path("/data")
+    assert expanded("/$UNKNOWN/x") == Path("/$UNKNOWN/x")
+
+
+def test_a_place_that_is_not_read_here_is_no_error() -> None:
+    reader = NodeReader(Wanted(("/none",), __version__))
+    assert reader.handle(ToNode(0, 3, b"garbage")) is None
+    assert not reader.fetch_news(0.0, looks=False).news
+
+
+def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to("round")
+    (tmp_path / "runs").mkdir()
+    paths = f"{tmp_path}/round", "/~nobody-has-this-name/runs", f"{tmp_path}/runs"
+    fetched = NodeReader(Wanted(paths, __version__)).fetch_news(0.0, looks=True)
+    assert fetched.roots is not None
+    assert [root.logdir for root in fetched.roots] == [2]
