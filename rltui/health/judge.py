@@ -180,8 +180,8 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
 def _is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
     """Whether an episode that is over was none."""
     inside = any(s.first <= span.last and s.last >= span.first for s in bad_spans)
-    level = Level.BAD if inside or Level.WATCH not in signals else Level.WATCH
-    return signals[level].forgotten
+    signal = signals[Level.BAD if inside or Level.WATCH not in signals else Level.WATCH]
+    return signal.forgotten is not None and bool(signal.forgotten[span.sure])
 
 
 def _worth_listing(found: list[Span]) -> list[Span]:

@@ -91,8 +91,6 @@ class Finding(NamedTuple):
     tag: str | None
     since_step: int | None
     """First step of the episode, not the step at which the rule became sure."""
-    certain_step: int | None
-    """Step at which it was certain: that it was found rests on rows up to there alone."""
     since_wall_time: float | None
     until_step: int | None
     evidence: Evidence
@@ -103,6 +101,8 @@ class Finding(NamedTuple):
     """The limit in units of the metric at the row of the evidence, to draw in its chart."""
     error: str | None = None
     """Set when the rule itself failed: the run may be fine."""
+    certain_step: int | None = None
+    """Step at which it was certain: that it was found rests on rows up to there alone."""
 
 
 class MutedFinding(NamedTuple):

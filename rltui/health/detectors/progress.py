@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.block import FloatArray, IntArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, after_exploring, constant
 from rltui.health.detectors.windows import latched, looks
@@ -46,7 +46,7 @@ def never_rose(
         threshold=constant(n, gain),
         name="gain in standard deviations",
         certain=True,
-        forgotten=True,
+        forgotten=np.ones(n, dtype=bool),
         whole=True,
         facts={"start": start, "late": late, "gain": size, "count": count},
         notes=(
@@ -99,7 +99,7 @@ def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @detector(anew=True, facts=("best", "least", "lost", "middle", "count"))
 def fell(
-    rows: Rows, *, lost: float, certainty: float, share: float, passes: bool = False
+    rows: Rows, *, lost: float, certainty: float, share: float
 ) -> Signal:
     """The mean of the newest rows has lost the share ``lost`` of the range that such means covered,
     counted from the best one before.
@@ -129,9 +129,6 @@ def fell(
     limit = best - lost * (best - least)
     beyond, origin = latched(found, -np.nan_to_num(short), -(limit + 0.5 * lost * (best - least)))
     best, least = best[origin], least[origin]
-    if beyond.any():
-        small = lost * float(np.ptp(short[_LEAST - 1 :]))
-        beyond &= ~_forgotten(beyond, origin, best - least, small)
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
     return Signal(
@@ -140,7 +137,7 @@ def fell(
         threshold=constant(n, lost),
         name="share of the range lost",
         certain=True,
-        forgotten=passes,
+        forgotten=best - least < lost * _span(short),
         low=np.where(beyond, limit[origin], np.nan),
         onset=_fell_since(rows.x, limit, size)[origin] if n else None,
         facts={"best": best, "least": least, "lost": part, "middle": np.where(found, mean, short),
@@ -148,11 +145,11 @@ def fell(
     )  # fmt: skip
 
 
-def _forgotten(beyond: BoolArray, origin: IntArray, depth: FloatArray, small: float) -> BoolArray:
-    """(n,) the rows of falls that are over and small beside the range that the run has covered
-    since: while it began, each step looked large."""
-    over = beyond & (origin != origin[-1]) if beyond[-1] else beyond
-    return np.asarray(over & (depth < small))
+def _span(mean: FloatArray) -> float:
+    """Distance of the highest and the lowest mean of all: what a fall looks large beside at the
+    beginning may be little in the end."""
+    known = mean[_LEAST - 1 :]
+    return float(np.ptp(known)) if len(known) else 0.0
 
 
 def _noise(x: FloatArray) -> FloatArray:

@@ -103,8 +103,9 @@ class Signal:
     """Each row beyond is certain by itself; otherwise rows add up, as far as they are beyond."""
     whole: bool = False
     """It holds for the whole run and has no onset."""
-    forgotten: bool = False
-    """An episode that is over is no finding: what rose later did rise."""
+    forgotten: BoolArray | None = None
+    """(n,) rows whose episode is no finding once it is over: what rose later did rise. May depend
+    on rows that follow."""
     silent: bool = False
     """The rows allow no verdict: the rule has not judged this tag."""
 
