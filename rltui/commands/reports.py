@@ -15,6 +15,7 @@ from rltui.commands.verbs import Exit
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
 from rltui.core.yaml_document import nearest
+from rltui.draw.theme import load_theme
 from rltui.files.disk import check_target, target_file
 from rltui.output.explain import explain_document, explain_text
 from rltui.output.json_document import dump, snapshot_document
@@ -45,7 +46,6 @@ def snapshot(options: argparse.Namespace) -> int:
     if options.json:
         emit(dump(snapshot_document(session)))
     elif readable and target is not None:
-        from rltui.draw.theme import load_theme  # for a picture only
         from rltui.pages.picture import snapshot_svg  # for a picture only
 
         with target_file(target) as file:

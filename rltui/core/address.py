@@ -48,7 +48,7 @@ class RemotePath(PosixPath):
         scheme, *rest = parts
         if scheme != f"{SSH}:":
             return f"{scheme}//{'/'.join(rest)}"
-        if _port_of(self.authority):
+        if re.sub(r".*\]|[^:]*", "", self.authority, count=1).lstrip(":"):  # a port
             return f"{SSH}://{'/'.join(rest)}"
         return f"{self.authority}:{self.place}"
 
@@ -161,7 +161,3 @@ def spelled_out(text: str) -> str:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     return _TUPLE.sub(address, text)
-
-
-def _port_of(authority: str) -> str:
-    return re.sub(r".*\]|[^:]*", "", authority, count=1).lstrip(":")

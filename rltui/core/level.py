@@ -68,14 +68,18 @@ def choose(word: str, names: Mapping[str, Value]) -> tuple[Value | None, str]:
     if len(begun) == 1:
         return names[begun[0]], ""
     if not begun:
-        import difflib  # loaded after a mistake only
-
-        close = difflib.get_close_matches(word, list(names), n=2, cutoff=0.5)
-        begun = _firsts({n: names[n] for n in close})
+        begun = _firsts({n: names[n] for n in similar(word, names, most=2, cutoff=0.5)})
     if not begun:
         return None, ""
     *others, last = begun[:4]
     return None, f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+
+
+def similar(word: str, options: Iterable[str], most: int, cutoff: float) -> list[str]:
+    """At most so many options that are like ``word``, the closest first; ``cutoff``: 0 to 1."""
+    from difflib import get_close_matches  # loaded after a mistake only
+
+    return get_close_matches(word, list(options), most, cutoff)
 
 
 def _firsts(names: Mapping[str, Value]) -> list[str]:

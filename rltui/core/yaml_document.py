@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from rltui.core.errors import DocumentError
 from rltui.core.installation import shipped
+from rltui.core.level import similar
 
 #: Longer documents are no documents; a pipe is waited for this long, seconds.
 _MOST_BYTES, _PATIENCE_S = 8 << 20, 2.0
@@ -185,10 +186,7 @@ def edited(edit: Edit) -> Iterator[None]:
 
 def nearest(word: str, options: Iterable[str]) -> str | None:
     """The option most similar to ``word``, or None when none is close."""
-    import difflib  # loaded after a mistake only
-
-    found = difflib.get_close_matches(word, list(options), n=1, cutoff=0.6)
-    return found[0] if found else None
+    return next(iter(similar(word, options, most=1, cutoff=0.6)), None)
 
 
 def shipped_table(*parts: str) -> Table:

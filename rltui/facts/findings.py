@@ -12,12 +12,12 @@ from rltui.facts.cache import per_version
 from rltui.facts.metrics import overview_sections
 from rltui.facts.x_axis import is_live
 from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Move, Suspect
-from rltui.health.projection import Projection, project
 from rltui.health.symptoms import SETTING_CHANGED, symptoms
 from rltui.session import RunView
 
 if TYPE_CHECKING:
     from rltui.health.crash import ExitStatus
+    from rltui.health.projection import Projection
 
 _NOTHING = Diagnosed()
 
@@ -305,6 +305,8 @@ def projection_of(run: RunView, tag: str) -> Projection | None:
     unlimited = judgement.low is None and judgement.high is None
     if not is_live(run) or unlimited or judgement.level >= Level.WATCH:
         return None
+    from rltui.health.projection import project  # not before the first paint
+
     found = project(run.series(tag), judgement)
     total = run.progress.total_steps if run.progress else None
     return None if found and total and found.earliest > total else found

@@ -212,7 +212,7 @@ def _sign_in(
             continue
         if by_worker and sign.weight >= _ERROR:
             continue
-        match = _first(sign.patterns, line)
+        match = next((m for p in sign.patterns if (m := p.search(line)) is not None), None)
         if match is not None:
             return sign, match
     return None
@@ -232,10 +232,6 @@ def _exit_status(cause: _Seen, line: str, after: tuple[str, ...], certain: bool)
         reason = reason.replace("{1}", match[1] or "")
     reason = _cut(reason.replace("{1}", "?"), MAX_REASON)
     return ExitStatus(sign.kind, reason, line, sign.advice, sign.source, certain, after)
-
-
-def _first(patterns: Sequence[re.Pattern[str]], line: str) -> re.Match[str] | None:
-    return next((m for p in patterns if (m := p.search(line)) is not None), None)
 
 
 def _cut(text: str, most: int) -> str:

@@ -73,7 +73,7 @@ def test_the_session_that_was_left_is_gone_before_the_next_choice(
 
     async def pick(pilot: Pilot[Any]) -> None:
         alive.append(sum(ref() is not None for ref in sessions))
-        while not pilot.app.screen.query_one("#suggestions", LineList).ids:
+        while not pilot.app.screen.query_one("#suggestions", LineList)._places:
             await pilot.pause(0.01)
         await pilot.press("q" if len(alive) > 2 else "enter")
 

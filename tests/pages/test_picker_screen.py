@@ -77,7 +77,7 @@ async def picking(*results: Suggestions, size: tuple[int, int] = (100, 30)) -> A
 async def test_enter_chooses_the_row_at_the_cursor() -> None:
     async with picking(some()) as hand:
         assert hand.here == "/home/me/proj/runs"
-        third = hand.picker.items.ids[2]
+        third = list(hand.picker.items._places)[2]
         await hand.press("j", "down", "enter")
     assert hand.app.return_value == third
     assert not hand.app.return_code

@@ -167,7 +167,7 @@ class BoundedSession:
             if target is None:
                 return Response(got, self.web, str(url))
             got.close()
-            strict = strict or self._is_public(at)
+            strict = strict or any(map(is_public, self._addresses(at)))
             try:
                 leads = at.join(URL(target)).with_user(None).with_fragment(None)
             except ValueError:
@@ -196,9 +196,6 @@ class BoundedSession:
         host = url.host or ""
         address = _literal(host)
         return self._known.get(host, set()) if address is None else {address}
-
-    def _is_public(self, url: URL) -> bool:
-        return any(map(is_public, self._addresses(url)))
 
 
 def _session(resolver: Resolver, options: dict[str, Any]) -> aiohttp.ClientSession:

@@ -13,7 +13,6 @@ import re
 from pathlib import Path
 
 from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal
-from rltui.formats.table.table_decoder import TableDecoder
 from rltui.formats.table.table_line import holds_log, refusal
 
 _SUFFIXES = (".csv", ".tsv")
@@ -74,4 +73,6 @@ class CsvTable(Format):
 
     def decoder(self, options: Options | None = None, path: Path | None = None) -> Decoder:
         """A fresh decoder for one file; a Monitor file has its environment in its name."""
+        from rltui.formats.table.table_decoder import TableDecoder  # not before the first paint
+
         return TableDecoder(options or Options(), path)

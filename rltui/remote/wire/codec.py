@@ -71,12 +71,18 @@ def dump(message: Any) -> bytes:
 
 def record_of(message: Any) -> dict[str, object]:
     """The fields of a message that differ from their defaults, as values of JSON."""
-    values = ((f, getattr(message, f.name)) for f in dataclasses.fields(message))
-    return {
-        f.name: plain(v)
-        for f, v in values
-        if v != (f.default if f.default_factory is dataclasses.MISSING else f.default_factory())
-    }
+    values = ((name, getattr(message, name), usual) for name, usual in _usual(message.__class__))
+    return {name: plain(value) for name, value, usual in values if value != usual}
+
+
+@cache
+def _usual(kind: type) -> tuple[tuple[str, object], ...]:
+    """Name and default of each field of a message."""
+    missing = dataclasses.MISSING
+    return tuple(
+        (f.name, f.default if f.default_factory is missing else f.default_factory())
+        for f in dataclasses.fields(kind)
+    )
 
 
 def plain(value: Any) -> object:
@@ -93,7 +99,7 @@ def plain(value: Any) -> object:
     if isinstance(value, frozenset):
         return sorted(value)
 
-    return [plain(getattr(value, f.name)) for f in dataclasses.fields(value)]
+    return [plain(getattr(value, name)) for name, _ in _usual(value.__class__)]
 
 
 def load(kind: type[T], data: bytes) -> T:
