@@ -1,19 +1,36 @@
-"""Benchmarks of a program that runs, at a tiny scale: live, many runs, for long."""
+"""Benchmarks of a program that runs, at a tiny scale: live, many runs, for long.
+
+The benchmark of verdicts: labels, score, limits chosen without a framework, a peer.
+The benchmarks run at a tiny scale: sets, readers and tables.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
+import stat
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks import live, many
+from benchmarks import data, live, many
 from benchmarks.data import NAME
+from benchmarks.read import cost_table, cpu_table, measure, ratio_table, report
 from benchmarks.soak import Sample, Soak, Training, points_in, slope
 from benchmarks.terminal import Program, Screen, quiet_home
+from benchmarks.verdicts.labels import Failure, Label, judged_rules, read_labels
+from benchmarks.verdicts.leave_out import FACTORS, Answers, choose
+from benchmarks.verdicts.noise import RESULT
+from benchmarks.verdicts.peer import score_peer
+from benchmarks.verdicts.replay import Judge, Said
+from benchmarks.verdicts.score import alarms_of, cuts, met_by, score
 from rltui.sources import Reader
 from rltui.sources.options import ReaderOptions
 from tests.clock import ManualClock
+from tests.formats import encode
 
 
 def test_screen_moves_writes_and_erases() -> None:
@@ -92,3 +109,139 @@ def test_accidents_lose_no_count(tmp_path: Path) -> None:
 def test_slope() -> None:
     samples = [Sample(1000 * n, 100 + 8 * 1000 * n / 2**20, 10, 3) for n in range(20)]
     assert slope(samples) == pytest.approx(8, rel=1e-6)
+
+
+LABELLED = Path(__file__).resolve().parents[1] / "fixtures" / "labelled"
+LABELS = read_labels(LABELLED)
+
+
+@pytest.fixture(scope="module")
+def judge() -> Judge:
+    return Judge()
+
+
+@pytest.mark.parametrize("label", LABELS, ids=[x.name for x in LABELS])
+def test_a_labelled_run_is_judged_as_labelled(label: Label, judge: Judge) -> None:
+    scored = score(label, judge, judged_rules(LABELS), quick=True)
+    assert not scored.unreadable
+    assert set(scored.hits) == {s.rule for s in label.failures}
+    assert scored.alarms == {}
+
+
+def a_label(*sick: Failure, healthy: bool = False, allowed: str = "") -> Label:
+    rules = {s.rule for s in sick} | set(allowed.split())
+    return Label(Path("x"), "x", "verl", 100, healthy, sick, frozenset(rules))
+
+
+def test_a_finding_long_before_the_failure_does_not_meet_it() -> None:
+    label = a_label(Failure("kl_blowup", 80, None))
+    early, right = Said("kl_blowup", True, 10), Said("kl_blowup", True, 75)
+    ((_, met),) = met_by(label, [early, right])
+    assert met == [right]
+
+
+def test_a_tolerated_rule_is_no_alarm() -> None:
+    label = a_label(healthy=True, allowed="critic_failing")
+    said = [Said("critic_failing", False, 1), Said("kl_blowup", True, 1)]
+    assert alarms_of(label, said, frozenset()) == {"kl_blowup": True}
+
+
+def test_the_prefixes_end_with_the_whole_run() -> None:
+    assert cuts(0.25) == (0.25, 0.5, 0.75, 1.0)
+    assert len(cuts(0.005)) == 200
+    assert cuts(0.3) == (0.3, 0.6, 1.0)
+
+
+def test_a_run_appears_later_by_prefixes(judge: Judge) -> None:
+    (label,) = [x for x in LABELS if x.name == "verl/grpo_lr_nan"]
+    scored = score(label, judge, judged_rules(LABELS))
+    assert 0.0 <= scored.delays["nan"] <= 0.2
+    assert "every 2nd row" in scored.form_hits
+
+
+def answers(found: Mapping[float, set[str]], alarms: Mapping[float, Mapping[str, bool]]) -> Answers:
+    return Answers(
+        a_label(),
+        {f: frozenset((r, r) for r in found.get(f, set())) for f in FACTORS},
+        {f: alarms.get(f, {}) for f in FACTORS},
+    )
+
+
+def test_the_factor_with_most_hits_less_alarms_is_chosen() -> None:
+    low = answers({0.5: {"a"}, 0.7: {"a"}}, {0.5: {"a": True}})
+    assert choose([low]) == {"a": 0.7}
+    assert choose([answers({f: {"a"} for f in FACTORS}, {})]) == {"a": 1.0}
+
+
+def test_a_peer_is_read_generously(tmp_path: Path) -> None:
+    said = [
+        {"detector": "kl_drift", "severity": "CRITICAL"},
+        {"detector": "plateau", "severity": "WARNING"},
+        {"detector": "entropy_collapse", "severity": "INFO"},
+    ]
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "log.jsonl").write_text("{}\n")
+    program = tmp_path / "doctor"
+    (tmp_path / "said").write_text(json.dumps({"findings": said}))
+    program.write_text(f"#!/bin/sh\ncat '{tmp_path}/said'\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    sick = Failure("kl_blowup", 1, None)
+    label = Label(tmp_path / "run", "run", "verl", 10, False, (sick,), frozenset({"kl_blowup"}))
+    scored = score_peer(label, program)
+    assert not scored.unreadable
+    assert scored.hits == {"kl_blowup": True}
+    assert scored.alarms == {"reward_flat_no_learning": False}
+
+
+def test_every_variant_was_measured_on_noise(judge: Judge) -> None:
+    """After a change of the rules: ``python -m benchmarks.verdicts.noise --write``."""
+    with RESULT.open(encoding="utf-8", newline="") as file:
+        measured = {row[0] for row in list(csv.reader(file))[1:]}
+    variants = [v for rule in judge.rules for v in rule.variants]
+    assert measured == {v.id for v in variants}
+
+
+@pytest.mark.parametrize("name", data.SHAPES)
+def test_every_set_holds_the_points_that_it_says(name: str, tmp_path: Path) -> None:
+    made = data.make(tmp_path, name, 0.002)
+    batches = list(Reader([made.root]).read_all())
+    assert sum(b.points for batch in batches for b in batch.blocks) == made.points
+    assert not any(b.notes for b in batches)
+    assert data.make(tmp_path, name, 0.002) == made
+
+
+@pytest.mark.parametrize("name", ["a", "c", "t", "m", "x", "y", "w"])
+def test_event_sets_have_right_checksums(name: str, tmp_path: Path) -> None:
+    made = data.make(tmp_path, name, 0.004)
+    batches = list(Reader([made.root], ReaderOptions(verify=True)).read_all())
+    assert sum(b.points for batch in batches for b in batch.blocks) == made.points
+
+
+def test_records_are_those_of_an_ordinary_writer() -> None:
+    kinds = [data.scalar("a/b"), data.tensor("t")]
+    steps = np.array([0, 5, 127, 128, 70_000])
+    walls, values = 1.78e9 + steps, np.array([1.5, -2.0, 0.25, np.inf, 3.0])
+    got = data.encode(kinds, np.array([0, 1, 0, 1, 0]), steps, walls, values)
+    content = encode.event(5, walls[1], encode.content_tensor(b"t", -2.0))
+    first = encode.event(0, walls[0], encode.simple(b"a/b", 1.5))
+    assert got.startswith(first)
+    found = encode.reference(got)
+    assert [p[0] for p in found["a/b"]] == [0, 127, 70_000]
+    assert [p[0] for p in found["t"]] == [5, 128]
+    assert encode.reference(content)["t"] == found["t"][:1]
+
+
+def test_rounds_and_tables(tmp_path: Path) -> None:
+    made = [data.make(tmp_path, name, 0.002) for name in ("c", "j20")]
+    chosen = ["rltui", "rltui, store", "orjson.loads", "read()"]
+    results = measure([(m, m) for m in made], 1, 1, None, chosen)
+    assert [set(r.cells) for r in results] == [
+        {"rltui", "rltui, store", "read()"},
+        set(chosen),
+    ]
+    for lines in (cpu_table(results), ratio_table(results), cost_table(results)):
+        assert len(lines) == 4
+        assert len({line.count("|") for line in lines}) == 1
+    text = report(results, None, "c j20")
+    assert "nan" not in text
+    assert "no C compiler" in text

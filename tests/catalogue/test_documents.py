@@ -1,7 +1,12 @@
-"""Shipped documents are valid; wrong ones are refused with line, column and the nearest word."""
+"""Shipped documents are valid; wrong ones are refused with line, column and the nearest word.
+
+Every name of the documents resolves to the right metric, with unit, direction and range.
+Names that are easily mistaken, each with its meaning and the reason to try it: meanings.csv.
+"""
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -9,6 +14,7 @@ import pytest
 from rltui.catalogue import Catalogue, load_catalogue
 from rltui.core.errors import DocumentError
 from rltui.core.text import cell_width
+from tests.test_documentation import load_script
 
 HEAD = "id: mine\nentries:\n  - source: me\n    tags:\n"
 
@@ -146,3 +152,48 @@ def test_an_empty_value_of_the_user_replaces_the_shipped_one(tmp_path: Path) -> 
     head = load_catalogue((tmp_path,)).dialects["torchtune"].head
     assert (head.prefixes, head.algorithms, head.scenarios) == ((), (), ())
     assert (head.title, head.fingerprint) == (shipped.title, shipped.fingerprint)
+
+
+#: Every tag that the five documents name, and what it must mean.
+with (Path(__file__).parent / "seeds.csv").open(encoding="utf-8", newline="") as file:
+    _, *NAMES = csv.reader(file)
+range_words = load_script("generate_docs").range_words
+
+
+@pytest.mark.parametrize("row", NAMES, ids=lambda r: f"{r[1]}:{r[2]}")
+def test_name(row: list[str], catalogue: Catalogue) -> None:
+    _, framework, tag, key, category, unit, direction, healthy = row
+    info = catalogue.resolver(framework).resolve(tag)
+    assert info.metric is not None
+    assert info.metric.key == key
+    assert info.category.value == category
+    assert info.unit == unit
+    assert info.direction.value == direction
+    assert range_words(info.healthy) == healthy
+    assert len(info.meaning) > 10
+    assert info.where
+    assert info.source
+
+
+@pytest.mark.parametrize("row", NAMES, ids=lambda r: f"{r[1]}:{r[2]}")
+def test_generic_never_misplaces_common_names(row: list[str], catalogue: Catalogue) -> None:
+    """In an unknown framework the names of the glossaries keep their category where known."""
+    info = catalogue.resolver("generic").resolve(row[2])
+    if info.metric is not None and row[1] == "verl":
+        assert info.category.value == row[4]
+
+
+with (Path(__file__).parent / "meanings.csv").open(encoding="utf-8", newline="") as file:
+    NAMES = list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("row", NAMES, ids=lambda r: f"{r['framework']}-{r['tag']}")
+def test_a_name_means_this_metric_or_none(row: dict[str, str], catalogue: Catalogue) -> None:
+    resolver = catalogue.resolver(
+        row["framework"], row["algorithm"] or None, row["scenario"] or None
+    )
+    info = resolver.resolve(row["tag"])
+    assert info.tag == row["tag"]
+    assert (info.metric.key if info.metric else "") == row["metric"], row["why"]
+    assert float(row["sign"] or info.sign) == info.sign
+    assert row["category"] in ("", info.category.value)

@@ -1,10 +1,22 @@
-"""Framework and algorithm from the names of tags."""
+"""Framework and algorithm from the names of tags.
+
+Names that mean different things in different frameworks.
+Recognition on logs that real frameworks wrote (skipped where they are absent).
+"""
 
 from __future__ import annotations
 
-import pytest
+import json
+from contextlib import suppress
+from pathlib import Path
 
-from rltui.catalogue import Catalogue
+import pytest
+from google.protobuf.message import DecodeError
+
+from rltui.catalogue import Catalogue, Category
+from tests.event_files import events
+from tests.ids import path_id
+from tests.places import DEV
 
 VERL = [
     "actor/pg_loss", "actor/ppo_kl", "actor/grad_norm", "actor/entropy_loss", "critic/score/mean",
@@ -93,3 +105,122 @@ def test_the_user_wins(catalogue: Catalogue) -> None:
 
 def test_an_algorithm_by_option_selects_the_scenario(catalogue: Catalogue) -> None:
     assert catalogue.recognise(["x"], algorithm="dpo").scenario.id == "preference"
+
+
+@pytest.mark.parametrize("tag", ["mean@8", "mean_8"])
+def test_tensorboardx_rewrites_validation_tags(tag: str, catalogue: Catalogue) -> None:
+    info = catalogue.resolver("verl").resolve(f"val-core/openai/gsm8k/acc/{tag}")
+    assert info.metric is not None
+    assert info.metric.key == "val.accuracy"
+    assert info.title == "val gsm8k"
+    assert info.unit == "mean@8"
+    assert info.labels == {"source": "openai/gsm8k", "n": "8"}
+
+
+def test_families(catalogue: Catalogue) -> None:
+    verl, trl = catalogue.resolver("verl"), catalogue.resolver("trl")
+    members = [verl.resolve(f"response_length/{s}") for s in ("mean", "max", "min")]
+    assert {m.family for m in members} == {"response_length/*"}
+    assert [m.stat for m in members] == ["mean", "max", "min"]
+    assert verl.resolve("response_length/clip_ratio").family is None
+    members = [trl.resolve(f"train/completions/{s}_length") for s in ("mean", "max", "min")]
+    assert {m.family for m in members} == {"train/completions/*_length"}
+    ended = trl.resolve("train/completions/mean_terminated_length")
+    assert ended.family == "train/completions/*_terminated_length"
+    assert trl.resolve("train/reward").family is None
+    assert trl.resolve("train/reward_std").stat is None
+    assert catalogue.resolver("sb3").resolve("train/std").family is None
+    unknown = catalogue.resolver("generic").resolve("robot/arm/max")
+    assert (unknown.family, unknown.stat) == ("robot/arm/*", "max")
+
+
+def test_learning_rate_shows_in_actor_too(catalogue: Catalogue) -> None:
+    for key in ("lr.actor", "kl.coef"):
+        metric = catalogue.metrics[key]
+        assert metric.category is Category.HYPER
+        assert metric.also is Category.ACTOR
+
+
+def test_scale(catalogue: Catalogue) -> None:
+    assert catalogue.resolver("verl").resolve("train/lr(1e-3)").scale == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "test/collect_time",
+        "test/collect_speed",
+        "test/lens_stat/std",
+        "test/n_collected_episodes",
+        "eval/time",
+        "eval/reward_std",
+        "eval/episodes_per_second",
+        "eval/accuracy_variance",
+        "val/processing_time",
+        "lens_stat/std",
+    ],
+)
+def test_a_time_or_a_spread_is_no_score(tag: str, catalogue: Catalogue) -> None:
+    for framework in catalogue.dialects:
+        metric = catalogue.resolver(framework).resolve(tag).metric
+        assert metric is None or metric.key not in ("val.score", "val.reward.mean", "reward.other")
+
+
+def test_a_wildcard_in_front_does_not_claim_whatever_ends_alike(catalogue: Catalogue) -> None:
+    assert catalogue.explain("foo/bar_kl").tags == ()
+    garage = catalogue.resolver("garage")
+    assert garage.resolve("TRPO/KL").metric is catalogue.metrics["kl.old_new"]
+
+
+FRAMEWORKS = {
+    "sb3": "sb3",
+    "cleanrl": "cleanrl",
+    "trl": "trl",
+    "trl_old_ppo": "trl-ppo-classic",
+    "verl": "verl",
+    "rllib": "rllib",
+    "writers": "generic",
+}
+ALGORITHMS = ("grpo", "dpo", "kto", "reward", "sft", "ppo", "dqn", "sac")
+#: RLOO writes exactly the tags of GRPO: names do not distinguish them.
+NAMED = {"reward": "RM"}
+
+
+def _logs() -> list[Path]:
+    if not DEV.is_dir():
+        return []
+    found = [*DEV.rglob("*tfevents*"), *DEV.rglob("*.jsonl"), *DEV.rglob("trainer_state.json")]
+    return sorted(p for p in found if p.relative_to(DEV).parts[0] in FRAMEWORKS)
+
+
+def _tags(path: Path) -> set[str]:
+    if path.name == "trainer_state.json":
+        return {k for row in json.loads(path.read_text())["log_history"] for k in row}
+    if path.suffix == ".jsonl":
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        return {k for row in rows for k in row.get("data", row)}
+    tags: set[str] = set()
+    with suppress(DecodeError):  # some are damaged on purpose
+        for event in events(path.read_bytes()):
+            tags.update(v.tag for v in event.summary.value)
+    return {t for t in tags if not t.startswith("_hparams_/")}
+
+
+@pytest.mark.skipif(not DEV.is_dir(), reason=f"no corpus at {DEV}")
+@pytest.mark.parametrize("path", _logs(), ids=lambda p: path_id(p.relative_to(DEV)))
+def test_log(path: Path, catalogue: Catalogue) -> None:
+    tags = _tags(path)
+    if not tags:
+        pytest.skip("no scalar tag in this file")
+    top, name = path.relative_to(DEV).parts[:2]
+    found = catalogue.recognise(tags)
+    assert found.framework == FRAMEWORKS[top]
+    kind = next(
+        (a for a in ALGORITHMS if name.startswith(a) or "__" + a + "__" in path.parts[-2]), None
+    )
+    if kind is not None and top != "writers":
+        assert found.algorithm == NAMED.get(kind, kind.upper())
+    resolver = catalogue.resolver(found.framework, found.algorithm)
+    unknown = [t for t in tags if resolver.resolve(t).metric is None]
+    if top not in ("writers", "rllib"):
+        assert unknown == []

@@ -1,10 +1,14 @@
-"""The command line as a whole: help, version, the short form, broken pipes, interrupts."""
+"""The command line as a whole: help, version, the short form, broken pipes, interrupts.
+
+The manual page.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from rltui.cli import main
+from rltui.cli.manual import manual_page
 from rltui.cli.program import build_parser
 from rltui.commands import check, watch
-from rltui.commands.verbs import VERBS, Verb
+from rltui.commands.verbs import EXIT_CODES, HELP_VERB, MAIN, VERBS, Verb
 from rltui.version import __version__
 from tests.places import ROOT
 
@@ -175,3 +180,29 @@ def test_watch_needs_a_terminal_and_names_the_other_way(
     assert out == ""
     assert "needs a terminal" in err
     assert "rltui snapshot" in err
+
+
+def test_the_page_names_everything() -> None:
+    page = manual_page().replace("\\-", "-").replace("\\e", "\\")
+    for command in (*VERBS, HELP_VERB):
+        _, found, section = page.partition(f".SS rltui {command.name}\n")
+        section = section.partition("\n.SS")[0]
+        assert found
+        common = {o.names for o in MAIN}
+        for option in command.options:
+            assert (option.help in section) is (option.names not in common), option
+    assert all(n in page for o in MAIN for n in o.names)
+    assert all(f"\\fB{code.value}\\fR\n{words}" in page for code, words in EXIT_CODES)
+
+
+@pytest.mark.parametrize("command", [["mandoc", "-T", "lint", "-W", "warning"], ["groff", "-ww"]])
+def test_readers_of_manual_pages_find_no_mistake(command: list[str]) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    if command[0] == "groff":
+        command = [*command, "-man", "-Tutf8", "-Wmac"]
+    done = subprocess.run(
+        command, input=manual_page(), capture_output=True, text=True, timeout=60, check=False
+    )
+    found = done.stderr if command[0] == "groff" else done.stdout
+    assert [x for x in found.splitlines() if "missing date" not in x] == []

@@ -1,4 +1,7 @@
-"""Text from logs: harmless on the way in, never wider than its place."""
+"""Text from logs: harmless on the way in, never wider than its place.
+
+Words that people type: whole, begun, ambiguous and misspelt names.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from wcwidth import wcwidth
 
 from rltui.core.errors import DocumentError, RltuiError
 from rltui.core.installation import shipped
+from rltui.core.level import choose
 from rltui.core.text import cell_width, clean, clean_bytes, fit, fit_middle, kept_clean, pad
 
 #: Any code point, lone surrogates included: JSON can carry them.
@@ -158,3 +162,25 @@ def test_shipped_finds_files_of_checkout_and_package() -> None:
     assert shipped("core", "text.py").is_file()
     with pytest.raises(RltuiError, match="no/such/file is missing"):
         shipped("no", "such", "file")
+
+
+LEAVE, ACTOR, MODEL, RUNS = "leave", "the actor", "the reward model", "the runs"
+NAMES = {"quit": LEAVE, "q": LEAVE, "actor": ACTOR, "act": ACTOR, "reward model": MODEL,
+         "rm": MODEL, "runs": RUNS}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("q", LEAVE), ("qu", LEAVE), ("a", ACTOR), ("ACTO", ACTOR), ("rew", MODEL), ("ru", RUNS)],
+)
+def test_a_beginning_is_enough(word: str, value: str) -> None:
+    assert choose(word, NAMES) == (value, "")
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("r", "; did you mean reward model or runs?"), ("actro", "; did you mean actor?"),
+     ("zzz", ""), ("", "")],
+)  # fmt: skip
+def test_what_is_not_clear_chooses_nothing(word: str, hint: str) -> None:
+    assert choose(word, NAMES) == (None, hint)

@@ -1,4 +1,4 @@
-"""Runs grouped by what they share."""
+"""Runs grouped by what they share. What screens keep of a run is dropped when the run changes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.groups import Sweep, folded_name
 from rltui.session import RunView
 from tests.builders import a_batch, steps
-from tests.fakes import a_session, grpo_tags
+from tests.fakes import FakeReader, a_session, grpo_tags
 
 
 def runs_of(*names: str, **parameters: list[object]) -> list[RunView]:
@@ -150,3 +151,26 @@ def test_a_sweep_holds_until_a_run_or_a_hyperparameter_is_another() -> None:
     runs[1].hyperparameters.add(replace(again, hparams={"lr": 1e-4}))
     assert not sweep.holds_for(runs)
     assert Sweep(runs).settings == []
+
+
+def test_values_are_kept_until_the_run_changes() -> None:
+    reader = FakeReader()
+    session = a_session(a_batch({"loss": [3, 2]}), reader=reader)
+    (run,) = session.runs()
+    made: list[str] = []
+
+    def get(key: str) -> int:
+        return kept(run, key, lambda: made.append(key) or len(made))  # type: ignore[func-returns-value]
+
+    assert [get("a"), get("b"), get("a")] == [1, 2, 1]
+    reader.feed(a_batch({"loss": [3, 2, 1]}, replaced=True))
+    session.drain()
+    assert [get("a"), get("a")] == [3, 3]
+
+
+def test_each_run_has_a_series_cache_of_its_own() -> None:
+    session = a_session(a_batch({"a": [1]}, run="x"), a_batch({"a": [1]}, run="y", source="e"))
+    kept_series: RunSeriesCache[str] = RunSeriesCache()
+    x, y = session.runs()
+    assert kept_series.of(x) is kept_series.of(x)
+    assert kept_series.of(x) is not kept_series.of(y)

@@ -1,10 +1,21 @@
-"""Grammars of consoles: counters, headings, boxes, bars, and trainers with words of their own."""
+"""Grammars of consoles: counters, headings, boxes, bars, and trainers with words of their own.
+
+A bar is an axis only where it moves with the rows; a wrapped row is one row.
+Nothing is dropped in silence: lines that look like metrics and became no rows are named.
+"""
 
 from __future__ import annotations
 
-import pytest
+import json
+from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.cli.program import run
 from rltui.formats.console import Console
+from rltui.formats.last_line import figure_lines
 from tests.formats import encode
 from tests.formats.consoles import goal, guessed, values
 
@@ -228,3 +239,117 @@ def test_the_bar_of_rich_has_the_planned_steps_where_it_counts_those_of_the_rows
     for part in encode.feed_all(Console().decoder(), log):
         found.update(part.hparams)
     assert found.get("total_steps") == total
+
+
+BEGIN = "  0%|          | 0/200 [00:00<?, ?it/s]\n"
+END = "100%|##########| 200/200 [10:00<00:00,  3.00s/it]\n"
+SUMMARY = (
+    "{'train_runtime': 600.0, 'train_steps_per_second': 0.33, 'train_loss': 1, 'epoch': 1.0}\n"
+)
+
+
+def row(n: int) -> str:
+    return (
+        f"{{'loss': {2 - n / 200:.3f}, 'grad_norm': 1.2, 'learning_rate': 1e-05, "
+        f"'epoch': {n / 200:.3f}}}\n"
+    )
+
+
+def rows(count: int, every: int = 1) -> str:
+    return "".join(row(n * every) for n in range(1, count + 1))
+
+
+def steps(text: str) -> list[int]:
+    return [step for step, _ in values(text)["train/loss"]]
+
+
+@pytest.mark.parametrize("end", ["", END, END + SUMMARY])
+@pytest.mark.parametrize("count", [2, 50, 200])
+def test_rows_behind_a_bar_that_stands_still_are_counted(count: int, end: str) -> None:
+    assert steps(BEGIN + rows(count) + end) == list(range(1, count + 1))
+
+
+def test_the_end_of_the_bar_is_no_plan_for_rows_that_were_counted() -> None:
+    assert goal(BEGIN + rows(20, every=10) + END) is None
+    assert goal(BEGIN + rows(200) + END) == 200
+
+
+def test_a_bar_that_moves_is_the_axis() -> None:
+    text = BEGIN + "".join(
+        f"{row(n * 10)} {n * 5}%|#  | {n * 10}/200 [00:{n:02}<01:00,  1.00s/it]\n"
+        for n in range(1, 11)
+    )
+    assert steps(text) == list(range(10, 101, 10))
+    assert goal(text) == 200
+
+
+def test_a_resumed_bar_that_stands_still() -> None:
+    text = " 50%|#####     | 100/200 [00:00<?, ?it/s]\n" + rows(20)
+    assert steps(text) == list(range(101, 121))
+
+
+@given(st.integers(12, 90), st.integers(1, 30))
+def test_a_wrapped_row_is_one_row(width: int, count: int) -> None:
+    text = "".join(
+        "".join(f"{line[i : i + width]}\n" for i in range(0, len(line), width))
+        for line in rows(count).splitlines()
+    )
+    assert values(text) == values(rows(count))
+
+
+_ROWS = range(100)
+_KNOWN = "".join(f"step {i}: loss 0.{i:02d}\n" for i in range(5))
+_SENTENCES = "".join(f"[{i}] begins\nthe reward was {i / 10:.3f}\n" for i in _ROWS)
+_ARROWS = "".join(f"done; reward -> {i / 10:.3f}; kl -> {1 / (i + 1):.4f}\n" for i in _ROWS)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("train.log", _SENTENCES, "100 lines look like metrics and became no rows"),
+        ("train.log", _SENTENCES, "first line 2: the reward was 0.000"),
+        ("train.log", _KNOWN + _ARROWS, "100 lines look like metrics and became no rows"),
+        (
+            "progress.csv",
+            "step,reward,loss\n" + "".join(f"{i},{i / 10}\n" for i in _ROWS),
+            "line 2 has 2 cells, the header 3 names",
+        ),
+        (
+            "metrics.jsonl",
+            "".join(json.dumps({"step": i, "loss": 0.1}) + "\n" for i in range(5))
+            + "".join(json.dumps({"reward": i, "loss": 0.1}) + "\n" for i in _ROWS),
+            "rows so far have figures and no step",
+        ),
+    ],
+)
+@pytest.mark.parametrize("verb", ["check", "doctor"])
+def test_lines_that_became_no_rows_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str, name: str, text: str, said: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    beside = tmp_path / "well" / "metrics.jsonl"
+    beside.parent.mkdir()
+    beside.write_text("".join(json.dumps({"step": i, "loss": 0.1}) + "\n" for i in range(9)))
+    run([verb, str(tmp_path)])
+    captured = capsys.readouterr()
+    whole = " ".join((captured.out + captured.err).split())
+    assert said in whole
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"step 0 reward 0.094 kl 0.000\n" * 50,
+        b"epoch 3 took 4.5 s\nloaded 4 shards\n" * 50,
+        "│ kl │ 0.1 │\n".encode() * 50,
+    ],
+)
+def test_lines_whose_names_have_rows_are_none(text: bytes) -> None:
+    assert figure_lines(text, ["actor/kl", "reward"]) is None
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes(text: bytes) -> None:
+    found = figure_lines(text * 3)
+    assert found is None or (found.lines > 0 and found.text.isprintable())

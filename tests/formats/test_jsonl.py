@@ -1,4 +1,7 @@
-"""JSON lines: verl's file logger and flat or nested rows."""
+"""JSON lines: verl's file logger and flat or nested rows.
+
+Durations, shares, fractions and dates as logs write them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from rltui.core.batch import Restart
 from rltui.formats import Decoded, Options
 from rltui.formats.base import clean_tag
-from rltui.formats.json_value import TIME_KEYS
+from rltui.formats.json_value import TIME_KEYS, seconds_of, wall_of
 from rltui.formats.jsonl import JsonLines
 from tests.formats import encode
 
@@ -188,3 +191,45 @@ def test_arbitrary_rows_in_arbitrary_pieces(
                 (step, number)
             )
     assert repr(sorted(encode.values_of(decode(data)).items())) == repr(sorted(expected.items()))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0:01:03", 63.0),
+        ("3 days, 17:51:32", 323492.0),
+        ("1 day, 0:00:01", 86401.0),
+        ("0:00:01.500000", 1.5),
+        ("6s", 6.0),
+        ("46m 13s", 2773.0),
+        ("1h 2m 3s", 3723.0),
+        ("2d 1h", 176400.0),
+        ("0.5s", 0.5),
+        ("", None),
+        ("s", None),
+        ("12:30", None),
+        ("soon", None),
+    ],
+)
+def test_durations(text: str, seconds: float | None) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "wall"),
+    [
+        (1.78e9, 1.78e9),
+        (1780000000500, 1780000000.5),
+        ("2026-05-28T20:26:40Z", 1.78e9),
+        ("2026-05-28 20:26:40.500+00:00", 1780000000.5),
+        (12.5, None),
+        (-1.78e9, None),
+        (float("nan"), None),
+        (True, None),
+        ("2026-13-99 99:99:99", None),
+        ("yesterday", None),
+        (None, None),
+    ],
+)
+def test_wall_times(value: object, wall: float | None) -> None:
+    assert wall_of(value) == wall

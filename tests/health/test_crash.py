@@ -1,7 +1,11 @@
-"""How runs ended: cases in ``endings.yaml``, bounds, and the document itself."""
+"""How runs ended: cases in ``endings.yaml``, bounds, and the document itself.
+
+Which logs without rows are those of jobs that died.
+"""
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ from rltui.core.errors import DocumentError
 from rltui.core.installation import shipped
 from rltui.core.level import ExitKind
 from rltui.health.crash import bare, exit_status, read_exit_signs
+from rltui.health.job_log import JobLogs
 
 CASES = yaml.safe_load((Path(__file__).parent / "endings.yaml").read_text(encoding="utf-8"))
 
@@ -121,3 +126,141 @@ def test_a_wrong_document_says_where(tmp_path: Path) -> None:
     path.write_text("schema: 1\nendings:\n- {id: x, kind: crushed}\nexit_codes: {}\n")
     with pytest.raises(DocumentError, match="did you mean 'crashed'"):
         read_exit_signs(path)
+
+
+TRACEBACK = """loading the model
+Traceback (most recent call last):
+  File "/w/train.py", line 12, in <module>
+    main()
+  File "/w/train.py", line 9, in main
+    import gymnasium
+ModuleNotFoundError: No module named 'gymnasium'
+"""
+OOM = TRACEBACK.replace(
+    "ModuleNotFoundError: No module named 'gymnasium'",
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+)
+TIME = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***\n"
+ELASTIC = """[rank1]: Traceback (most recent call last):
+[rank1]:   File "/w/train.py", line 3, in <module>
+[rank1]: ValueError: batch of 7 on 2 ranks
+E0101 10:00:02.0 100 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: 1) rank
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+"""
+NCCL = (
+    "[rank0]:[E101 10:00:00.0 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE) ran for 600000 milliseconds before "
+    "timing out.\n"
+)
+RAY = """(TaskRunner pid=44) loading
+Traceback (most recent call last):
+  File "/w/main_ppo.py", line 1, in main
+ray.exceptions.RayTaskError(ValueError): ray::TaskRunner.run() (pid=44, ip=10.0.0.1)
+ValueError: no such file
+"""
+DEEPSPEED = """[2026-01-01 10:00:01,000] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 1
+[2026-01-01 10:00:01,000] [ERROR] [launch.py:325:sigkill_handler] x exits with return code = 1
+"""
+
+
+def shows(name: str, text: str, *, named: bool = False) -> bool:
+    """As discovery asks: the cheap test first, but for a file that the user has named."""
+    jobs, lines = JobLogs(), tuple(text.splitlines())
+    if not (named or jobs.may_show(name, text.encode())):
+        return False
+    return jobs.show(name, LogTail(lines, len(lines)), named=named)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("slurm-4711.out", OOM + TIME),
+        ("slurm-4711.out", "loading\nKilled\n"),
+        ("slurm-12_3.err", TRACEBACK),
+        ("alien-s3_8525499.out", TIME),
+        ("ppo.4711.out", "Segmentation fault (core dumped)\n"),
+        ("train.o4711", "bash: line 3: 77 Killed                  python train.py\n"),
+        ("train.err", "loading\nKilled\n"),
+        ("ppo_train.stderr", "Segmentation fault (core dumped)\n"),
+        ("job.e4711", "Killed\n"),
+        ("stderr.log", "Killed\n"),
+        ("train.log", TRACEBACK),
+        ("train.log", "0: " + TRACEBACK.replace("\n", "\n0: ").rstrip("0: ")),
+        ("output.log", ELASTIC),
+        ("run.log", TRACEBACK + "wandb: You can sync this run later\n"),
+        ("run.log", DEEPSPEED),
+        ("run.log", RAY),
+        ("run.log", "srun: error: node1: task 0: Killed\n"),
+        ("run.log", "step 0 starts\n" + TIME),
+    ],
+)
+def test_jobs_that_died(name: str, text: str) -> None:
+    assert shows(name, text)
+    assert shows(name, text, named=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Killed\n",
+        NCCL,
+        "RuntimeError: CUDA error: an illegal memory access was encountered\n",
+        "tee: train.log: No space left on device\n",
+        "train.py: error: unrecognized arguments: --lrr 3\n",
+        'Traceback (most recent call last):\n  File "t.py", line 1\nKeyboardInterrupt\n',
+        "[12.5] Out of memory: Killed process 77 (python)\n",
+    ],
+)
+def test_a_log_that_the_user_names_counts_for_any_ending(text: str) -> None:
+    assert shows("whatever.txt", text, named=True)
+    assert shows("slurm-1.out", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("notes.log", "Killed\n"),
+        ("notes.log", "the job ended with CUDA out of memory\n"),
+        ("dmesg.log", "[1234.567890] Out of memory: Killed process 77 (python) total-vm:1kB\n"),
+        ("kern.log", "Jan 1 00:00:00 n1 kernel: oom-kill:constraint=CONSTRAINT_MEMCG\n"),
+        ("pip.log", "2026-01-01T10:00:00,123 " + TRACEBACK),
+        ("pip-install.log", TRACEBACK + "ERROR: Failed building wheel for flash-attn\n"),
+        ("wheel.log", "error: subprocess-exited-with-error\n" + TRACEBACK),
+        ("debug.log", TRACEBACK),
+        ("app.log", TRACEBACK + '10.0.0.1 - - "GET / HTTP/1.1" 500 -\n'),
+        ("web.log", "[2026-01-01 10:00:00 +0000] [7] [INFO] Starting gunicorn 21.2\n" + TRACEBACK),
+        ("serve.log", "ERROR:    Exception in ASGI application\n" + TRACEBACK),
+        ("lab.log", "[I 2026-01-01 10:00:00.000 ServerApp] running\n" + TRACEBACK),
+        ("tests.log", TRACEBACK + "=== 1 failed, 3 passed in 2.00s ===\n"),
+        ("worker.log", "2026-01-01 10:00:00 ERROR job 7 failed\n" + TRACEBACK.partition("\n")[2]),
+        ("train.log", TRACEBACK + "".join(f"going on with sample {n}\n" for n in range(20))),
+        ("train.log", "loading the model\nfilling the buffer\n"),
+        ("slurm-1.out", "loading the model\nfilling the buffer\n"),
+        ("slurm-1.out", "training finished\n"),
+    ],
+)
+def test_other_logs_below_a_directory_do_not_count(name: str, text: str) -> None:
+    assert not shows(name, text)
+
+
+def test_a_log_that_ends_in_nothing_of_the_kind_is_no_job_that_died() -> None:
+    for text in ("", "hello\n", "training finished\n", "Training completed.\n"):
+        assert not shows("x.log", text, named=True)
+
+
+def test_to_rule_out_a_log_is_cheap() -> None:
+    """A hundred ends of 64 KiB take well under the time of decoding them."""
+    jobs, end = JobLogs(), b"some line of a log that is no training\n" * 1700
+    jobs.may_show("a.log", end)
+    began = time.process_time()
+    for number in range(100):
+        assert not jobs.may_show(f"{number}.log", end)
+    assert time.process_time() - began < 0.5
+
+
+def test_every_name_and_line_compiles_and_has_a_source() -> None:
+    path: Path = shipped("health", "data", "job_logs.yaml")
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for entry in (*document["jobs"], *document["launchers"]):
+        re.compile(entry["pattern"])
+        assert entry["source"]

@@ -7,7 +7,7 @@ from rltui.draw.view import View
 from rltui.pages.run.metrics_pane import top_lines
 from rltui.session import RunView
 from tests.builders import a_batch, a_block
-from tests.facts.test_balance import AFTER, BEFORE, STEP
+from tests.facts.test_timeline import AFTER, BEFORE, STEP
 from tests.fakes import a_session
 
 

@@ -1,18 +1,23 @@
-"""The list of runs."""
+"""The list of runs. What the list of runs knows of them, found again for those that changed."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rltui.core.address import parse_logdir
 from rltui.core.batch import Note
 from rltui.core.level import Level
+from rltui.draw.view import View
+from rltui.facts.runs import ListedRuns, runs_matching
 from rltui.pages.app import RltuiApp
+from rltui.pages.runs.lines import RunRows
 from rltui.session import Session
 from rltui.session.session import Choice
 from tests.builders import LOGDIR, a_batch, a_block
@@ -260,3 +265,42 @@ async def test_under_a_short_list_is_what_is_known_of_the_run_at_the_cursor() ->
         assert "nothing to report" in hand.text
         await hand.press("slash", *"zzz")
         assert "Enter opens it" not in hand.text, "no run is left"
+
+
+VIEW = View()
+
+
+@pytest.fixture
+def session() -> Session:
+    return a_session(
+        grpo_batch(60, run="bad/run"),
+        grpo_batch(30, run="calm", collapse=None),
+        grpo_batch(20, run="young", collapse=None),
+        clock=grpo_clock(),
+    )
+
+
+def test_runs_are_found_by_their_host() -> None:
+    near, far = grpo_batch(20, run="near"), grpo_batch(20, run="far")
+    far = replace(far, run_path=parse_logdir("node8:/runs/far"))
+    runs = a_session(near, far, clock=grpo_clock()).runs()
+    assert [run.name for run in runs_matching(runs, "node8")] == ["far"]
+
+
+def test_an_order_is_kept_until_a_run_changes(session: Session) -> None:
+    listed, runs = ListedRuns(session.runs()), session.runs()
+    assert next(x.name for x in listed.shown("verdict", "")) == "bad"
+    assert runs[0].full_report is not None
+    runs[0].full_report = replace(runs[0].full_report, findings=(), level=Level.UNKNOWN)
+    runs[0].version += 1
+    listed.refresh(runs)
+    assert [x.name for x in listed.shown("verdict", "")][-1] == "bad"
+
+
+def test_names_and_columns_stay_while_a_filter_is_typed(session: Session) -> None:
+    listed = ListedRuns(session.runs())
+    heads = [
+        RunRows(listed.shown("name", text), VIEW, 60, None, None, listed.names).head()
+        for text in ("", "calm")
+    ]
+    assert heads[0] == heads[1]

@@ -1,4 +1,7 @@
-"""The store: nothing lost, restarts supersede, pieces do not matter."""
+"""The store: nothing lost, restarts supersede, pieces do not matter.
+
+What the points of a live run cost, however its log was written.
+"""
 
 from __future__ import annotations
 
@@ -246,3 +249,27 @@ def test_a_derived_ratio_leaves_out_what_is_divided_by_zero() -> None:
     run.table.derive(Derived("ratio", "a", "b"))
     assert run.series("a / b").steps.tolist() == [2]
     assert run.series("a / b").values.tolist() == [3.5]
+
+
+TAGS = [f"t{n}" for n in range(20)]
+ROWS = 300
+#: Bytes of a value, and its share of the step and time of its row.
+POINT = 8 + 16 / len(TAGS)
+#: For spare room.
+ROOM = 1.15
+
+
+def write(run: RunData, file: int, first: int, rows: int = ROWS) -> None:
+    """Append a file row by row; somebody reads every tag after each row."""
+    for step in range(first, first + rows):
+        row = steps(step, {tag: [step / 7] for tag in TAGS})
+        run.apply(a_batch(row, source=f"events.{file}", order=file))
+        assert {run.series(tag).last for tag in run.tags} == {(step, START + step, step / 7)}
+
+
+def test_a_superseded_point_costs_no_more_than_another() -> None:
+    run = a_run()
+    for file in range(3):
+        write(run, file, 1)
+    assert (run.series("t0").count, run.series("t0").old_count) == (ROWS, 2 * ROWS)
+    assert run.table.nbytes < ROOM * POINT * 3 * ROWS * len(TAGS)

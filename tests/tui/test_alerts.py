@@ -1,4 +1,4 @@
-"""What someone hears who does not look at the screen."""
+"""What someone hears who does not look at the screen. M on a finding."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from rltui.config import HooksConfig
+from rltui.core.level import Level
+from rltui.pages.findings.findings_pane import row_of
 from rltui.tui.alerts import Alerts, notification
 from tests.clock import ManualClock
-from tests.fakes import FakeReader, a_session
+from tests.fakes import FakeReader, a_session, grpo_batch
 from tests.session.test_event import rows
+from tests.tui.hand import open_app
 
 
 class Ears:
@@ -108,3 +111,35 @@ def test_text_of_a_log_ends_no_sequence() -> None:
     assert text.count("\x1b") == 2
     assert "\n" not in text
     assert len(text) < 600
+
+
+async def test_m_mutes_the_finding_at_the_cursor_and_takes_it_back() -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        before = hand.lines[0]
+        await hand.press("exclamation_mark")
+        row = row_of(hand.run.run, hand.cursor)
+        assert row is not None
+        title = row.finding.title
+        await hand.press("M")
+        assert f"{title}: muted in all runs here" in hand.notices
+        assert "muted 1" in hand.lines[0]
+        assert "Muted" in hand.text
+        report = hand.run.run.report
+        assert report is not None
+        assert title not in {f.title for f in report.findings}
+        hand.run.findings.findings.put(hand.ids[[str(i) for i in hand.ids].index(
+            next(str(i) for i in hand.ids if title in str(i)))])  # fmt: skip
+        await hand.settle()
+        await hand.press("M")
+        assert hand.lines[0] == before
+
+
+async def test_all_muted_is_a_quiet_run() -> None:
+    async with open_app(grpo_batch(60)) as hand:
+        for _ in range(20):
+            await hand.press("exclamation_mark")
+            if "no findings" in hand.notices:
+                break
+            await hand.press("M")
+        assert hand.run.run.verdict.level is Level.OK
+        assert "ok" in hand.lines[0]

@@ -1,15 +1,23 @@
-"""Every key of the table on every screen: it does something, or one line says why not."""
+"""Every key of the table on every screen: it does something, or one line says why not.
+
+No widget redefines a private method of Textual by accident: at the lowest version, too.
+"""
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
-from collections.abc import AsyncIterator
+import pkgutil
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.message_pump import MessagePump
 
+import rltui.tui
 from rltui.config import Config
 from rltui.tui.keys import (
     COMPARISON,
@@ -167,3 +175,26 @@ def test_the_way_names_the_keys_of_the_user() -> None:
     assert words == "t (tail of the console log) works once this is closed: press f10 first"
     table = keys_of(replace(Config(), keys={"close": ()}))
     assert elsewhere("v", LOG, table).endswith(" works once this is closed")
+
+
+#: What is replaced on purpose: writing differences, searching commands, painting once.
+ON_PURPOSE = {("CellDiffApp", "_display"), ("CommandSearch", "_refresh_command_list")}
+ONCE = {("OnceScreen", "_compositor_refresh"), ("OnceScreen", "_refresh_layout")}
+
+
+def classes() -> Iterator[type]:
+    for module in pkgutil.walk_packages(rltui.tui.__path__, "rltui.tui."):
+        found = inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
+        yield from (c for _, c in found if c.__module__ == module.name)
+
+
+def test_no_private_method_of_textual_is_redefined() -> None:
+    found = {
+        (ours.__name__, name)
+        for ours in filter(lambda c: issubclass(c, MessagePump), classes())
+        for name, member in vars(ours).items()
+        if name.startswith("_") and not name.startswith("__") and inspect.isfunction(member)
+        for base in ours.__mro__[1:]
+        if base.__module__.startswith("textual.") and name in vars(base)
+    }
+    assert found == ON_PURPOSE | ONCE

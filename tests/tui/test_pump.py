@@ -1,13 +1,22 @@
-"""When news are painted: at once after a quiet spell, a stream about once a second."""
+"""When news are painted: at once after a quiet spell, a stream about once a second.
+
+Verdicts and the garbage collector wait while keys come.
+"""
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
 
-from rltui.tui.pump import PaintLimiter
+from rltui.pages.app import RltuiApp
+from rltui.store import Changes
+from rltui.tui.pump import Collector, InputTimes, PaintLimiter
 from rltui.tui.widgets.lines import Lines
+from tests.clock import ManualClock
 from tests.fakes import grpo_batch
 from tests.tui.hand import open_app
 
@@ -66,3 +75,102 @@ async def test_news_while_the_app_exits_is_not_shown(
     async with open_app(grpo_batch(20)) as hand:
         await hand.press(*keys)
     assert news
+
+
+class Loop:
+    """Garbage that only the collector finds."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def times(clock: ManualClock) -> InputTimes:
+    return InputTimes(clock)
+
+
+@pytest.fixture
+def collecting(times: InputTimes, clock: ManualClock) -> Iterator[Collector]:
+    gc.collect()
+    found = Collector(times, clock)
+    gc.disable()
+    yield found
+    gc.enable()
+
+
+class Work:
+    """Makes garbage, and objects that stay."""
+
+    def __init__(self) -> None:
+        self._kept: list[list[None]] = []
+
+    def do(self, objects: int = 3_000) -> weakref.ref[Loop]:
+        lost = weakref.ref(Loop())
+        self._kept += [[] for _ in range(objects)]
+        return lost
+
+
+def test_nothing_is_collected_while_keys_come(
+    collecting: Collector, times: InputTimes, clock: ManualClock
+) -> None:
+    times.note()
+    work = Work()
+    lost = work.do()
+    collecting.collect_if_due()
+    assert lost() is not None
+    clock.advance(0.5)
+    collecting.collect_if_due()
+    assert lost() is None
+
+
+def test_a_lot_of_new_objects_does_not_wait(collecting: Collector, times: InputTimes) -> None:
+    times.note()
+    work = Work()
+    lost = work.do(150_000)
+    collecting.collect_if_due()
+    assert lost() is None
+
+
+def test_few_new_objects_are_left_alone(collecting: Collector) -> None:
+    lost = weakref.ref(Loop())
+    collecting.collect_if_due()
+    assert lost() is not None
+
+
+async def test_garbage_goes_without_a_timer_of_its_own() -> None:
+    async with open_app(grpo_batch(20)) as hand:
+        app = hand.app
+        assert isinstance(app, RltuiApp)
+        clock = app.session.clock
+        assert isinstance(clock, ManualClock)
+        work = Work()
+        for happens in (app.pump.pull, app.pump.age):
+            lost = work.do()
+            clock.advance(1.0)
+            happens()
+            assert lost() is None, happens.__name__
+
+
+async def test_while_keys_come_slices_of_verdicts_are_put_off_but_not_for_ever() -> None:
+    async with open_app(grpo_batch(20)) as hand:
+        app = hand.app
+        assert isinstance(app, RltuiApp)
+        session = app.session
+        slices = []
+        session.drain = lambda **_: slices.append(1) or Changes()  # type: ignore[method-assign]
+        session.judge.unfinished = True
+        await hand.press("down")
+        slices.clear()
+        for _ in range(40):
+            app.pump.pull()
+        assert not slices
+        app.pump.pull()
+        assert slices == [1]
+        session.judge.unfinished = False
+        app.pump.pull()
+        assert slices == [1, 1], "news are taken in"

@@ -1,19 +1,33 @@
-"""What the session's process makes of the messages of a driver."""
+"""What the session's process makes of the messages of a driver.
+
+Tasks on a cluster; Ray is simulated.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rltui.core.address import parse_logdir
 from rltui.core.batch import RunKey
-from rltui.core.errors import UsageError
+from rltui.core.errors import SourceError, UsageError
 from rltui.remote import ReaderOptions, open_reader
 from rltui.remote.ray import reader
-from rltui.remote.ray.message import LogRoot, Node, NodeFacts, NodeTrouble, ToNode, Wanted
+from rltui.remote.ray.message import (
+    CodeMissingError,
+    LogRoot,
+    Node,
+    NodeFacts,
+    NodeTrouble,
+    ToNode,
+    Wanted,
+)
 from rltui.remote.ray.node_reader import NodeReader, expanded, root_at
 from rltui.remote.ray.roots import LogRoots, RootPaths
+from rltui.remote.ray.survey import TaskCluster
 from rltui.version import __version__
 
 WORKER = f"worker-{'ab12' * 14}-01000000-4711"
@@ -111,3 +125,54 @@ def test_a_path_that_leads_nowhere_does_not_hide_the_others(tmp_path: Path) -> N
     fetched = NodeReader(Wanted(paths, __version__)).fetch_news(0.0, looks=True)
     assert fetched.roots is not None
     assert [root.logdir for root in fetched.roots] == [2]
+
+
+class MixedCluster:
+    """Every second task runs on a node without rltui, until that is shipped."""
+
+    def __init__(self, *, can_ship: bool = True) -> None:
+        self._can_ship = can_ship
+        self._has_code = False
+        self.calls: list[Callable[[], Any]] = []
+
+    def function(self, function: Callable[..., Any]) -> MixedCluster:
+        self._function = function
+        return self
+
+    def remote(self, *arguments: Any) -> Callable[[], Any]:
+        def call() -> Any:
+            return self._function(*arguments)
+
+        self.calls.append(call)
+        return call
+
+    def wait(self, calls: Sequence[Any], _timeout_s: float) -> list[Any]:
+        return list(calls[:1])
+
+    def result(self, call: Callable[[], Any]) -> Any:
+        if not self._has_code and self.calls.index(call) % 2:
+            raise CodeMissingError("rltui cannot run there")
+        return call()
+
+    def ship_code(self) -> bool:
+        self._has_code = self._can_ship
+        return self._can_ship
+
+
+def tasks_on(cluster: MixedCluster) -> TaskCluster:
+    tasks = object.__new__(TaskCluster)
+    tasks._cluster = cluster  # type: ignore[assignment]
+    return tasks
+
+
+def test_no_result_comes_twice_where_some_nodes_lack_rltui() -> None:
+    cluster = MixedCluster()
+    assert list(tasks_on(cluster).map(str.upper, ["a", "b", "c"])) == ["A", "B", "C"]
+    assert len(cluster.calls) == 3 + 2  # the second one failed, the third was not waited for
+
+
+def test_where_rltui_cannot_be_shipped_one_line_says_so() -> None:
+    found = tasks_on(MixedCluster(can_ship=False)).map(str.upper, ["a", "b", "c"])
+    assert next(found) == "A"
+    with pytest.raises(SourceError, match="--ray: rltui cannot run there"):
+        next(found)

@@ -1,14 +1,27 @@
-"""Which files below a logdir are one training, by where they lie."""
+"""Which files below a logdir are one training, by where they lie.
+
+What a directory with thousands of files that are no logs costs: files opened, bytes read.
+Console logs whose names say nothing, among all the other texts that lie about.
+"""
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rltui.core.batch import Joined
+from rltui.health.job_log import JobLogs
 from rltui.sources import discover
+from rltui.sources.discovery import log_head
+from rltui.sources.discovery import walk as strangers
 from rltui.sources.discovery.logdir import RunFinder
+from rltui.sources.discovery.walk import MOST_ALIKE_STRANGERS as MOST_ALIKE
+from rltui.sources.discovery.walk import Walk
+from tests.places import FIXTURES
 from tests.sources.discovery.test_logdir import JSONL, events
 
 
@@ -162,3 +175,132 @@ def test_a_log_that_could_go_on_from_two_may_be_of_the_last_or_of_its_name(tmp_p
         "train_a": [("train_a.jsonl", own), ("train_a_more.jsonl", maybe)],
         "train_b": [("train_b.jsonl", own), ("train_c.jsonl", maybe)],
     }
+
+
+FILES = 3_000
+TEXT = b"a prompt, its answer, and what a judge said of it\n" * 4
+ROW = "step:{0} - actor/entropy_loss:0.5 - critic/score/mean:0.25\n"
+
+
+class Reads:
+    """Files below a directory that were opened, and bytes of them: small ones are read whole."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = str(root)
+        self.opens: Counter[str] = Counter()
+        self.bytes_read = 0
+
+    def opened(self, descriptor: int, path: Any, flags: int) -> int:
+        """Count a file that was opened to be read."""
+        if str(path).startswith(self._root) and not flags & os.O_WRONLY:
+            self.opens[Path(path).name] += 1
+            self.bytes_read += os.fstat(descriptor).st_size
+        return descriptor
+
+    def clear(self) -> None:
+        self.opens.clear()
+        self.bytes_read = 0
+
+
+@pytest.fixture
+def reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reads:
+    found, real = Reads(tmp_path), os.open
+    monkeypatch.setattr(os, "open", lambda p, f, *a: found.opened(real(p, f, *a), p, f))
+    return found
+
+
+def crowd(root: Path, name: str, files: int = FILES) -> None:
+    for number in range(files):
+        descriptor = os.open(root / name.format(number), os.O_WRONLY | os.O_CREAT)
+        os.write(descriptor, TEXT)
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("sample_{:05}.txt", MOST_ALIKE),
+        ("train_{:05}.txt", Walk.most_alike),
+        ("{:05}.log", Walk.most_alike),
+        ("sample-{:05}.out", Walk.most_alike),
+    ],
+)
+def test_of_files_that_are_no_logs_a_few_are_opened_once(
+    tmp_path: Path, reads: Reads, name: str, most: int
+) -> None:
+    crowd(tmp_path, name)
+    finder = RunFinder([tmp_path], ends=JobLogs())
+    found = finder.find()
+    assert not found.runs
+    assert sum(reads.opens.values()) == most
+    assert reads.bytes_read == most * len(TEXT)
+    reads.clear()
+    finder.find()
+    assert not reads.opens, "what is known is not read again"
+    with (tmp_path / name.format(FILES - 1)).open("ab") as file:
+        file.write(TEXT)
+    reads.clear()
+    finder.find()
+    assert sum(reads.opens.values()) <= 2
+
+
+CONSOLES = sorted((FIXTURES / "console").iterdir())
+LOG = "".join(f"step {n}: loss={1 / n:.4f} reward={n}\n" for n in range(1, 30))
+
+
+def found_in(logdir: Path) -> list[str]:
+    return [file.path.name for run in discover([logdir]).runs for file in run.files]
+
+
+@pytest.mark.parametrize("suffix", ["", ".md"])
+@pytest.mark.parametrize("console", CONSOLES, ids=lambda path: path.stem)
+def test_a_console_log_of_any_name_is_found(console: Path, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"monday{suffix}"
+    path.write_bytes(console.read_bytes())
+    assert found_in(tmp_path) == found_in(path) == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("README.md", LOG),
+        ("readme", LOG),
+        ("requirements.txt", LOG),
+        (".history", LOG),
+        ("diary.md", "# Monday\n" + LOG),
+        ("diary.txt", "It went like this:\n```\n" + LOG + "```\n"),
+        ("links.md", "See [the paper](https://example.org).\n" + LOG),
+        ("run_me", "#!/usr/bin/env python\n" + LOG),
+        ("sketch.txt", "import torch\n" + LOG),
+        ("pickle", "\0" + LOG),
+        ("notes.txt", "best: step 5 loss=0.1 reward=3\n"),
+        ("notes2.txt", "step 5 loss=0.1\n" * 9),
+        ("prompts.txt", "why is the sky blue, and what is 3 + 4?\n" * 50),
+        ("program.py", LOG),
+        ("settings.yaml", LOG),
+    ],
+)
+def test_what_is_no_log_makes_no_run_and_no_word(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    found = discover([tmp_path])
+    assert (found.runs, found.refused, found.notes) == ((), (), ())
+
+
+def test_few_of_many_texts_are_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in range(20):
+        (tmp_path / f"shard{folder}").mkdir()
+        for number in range(60):
+            (tmp_path / f"shard{folder}" / f"{number}.txt").write_text("a text of a data set\n")
+    opened: list[Path] = []
+    monkeypatch.setattr(log_head, "read_head", lambda path: opened.append(path) or b"a text")
+    assert found_in(tmp_path) == []
+    assert len(opened) == strangers.MOST_STRANGERS
+    assert max(sum(p.parent == path.parent for p in opened) for path in opened) == 40
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_text_that_cannot_be_read_is_no_trouble(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text(LOG)
+    (tmp_path / "secret.txt").chmod(0)
+    found = discover([tmp_path])
+    assert (found.runs, found.notes) == ((), ())
