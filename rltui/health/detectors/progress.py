@@ -38,7 +38,7 @@ def never_rose(
     found = rows.once(("gain", begin, gain, certainty), lambda: _gains(rows.x[begin:], gain, certainty))
     start, late, size, error, rose = (_after(begin, column) for column in found)
     with np.errstate(invalid="ignore"):
-        beyond = (size + certainty * error <= gain) & (rose == 0)
+        beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
     count = np.arange(1, n + 1, dtype=np.float64) - begin
     return Signal(
         beyond=beyond,

@@ -31,6 +31,7 @@ def broke_off(rows: Rows, *, gaps: int = 2) -> Signal:
 
     return Signal(
         beyond=wrong & (np.cumsum(back) < gaps),
+        certain=True,
         statistic=rows.x,
         threshold=constant(n, np.nan),
         name="non-finite values",
@@ -48,6 +49,7 @@ def never_above(rows: Rows, *, least_rows: int, limit: float = 0.0) -> Signal:
 
     return Signal(
         beyond=(top <= limit) & (count >= least_rows),
+        certain=True,
         statistic=np.where(top <= limit, count, np.nan),
         threshold=constant(n, least_rows),
         name="rows at or below the limit",
