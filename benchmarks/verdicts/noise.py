@@ -24,7 +24,7 @@ from benchmarks.machine import table
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.detectors.signal import Rows
-from rltui.health.judge import spans
+from rltui.health.judge import episodes
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules
 
@@ -47,14 +47,8 @@ def noise(random: np.random.Generator, rows: int, memory: float) -> FloatArray:
 
 def speaks(variant: Variant, rows: Rows) -> bool:
     """Whether the variant reports anything, at any time."""
-    beyond = {
-        level: variant.detector.run(rows, **parameters).beyond
-        for level, parameters in variant.levels.items()
-    }
-    either = np.logical_or.reduce(list(beyond.values()))
-    either[: variant.min_points - 1] = False
-    far = beyond.get(Level.BAD) if Level.WATCH in beyond else None
-    return bool(spans(either, variant.hold, variant.release, far))
+    found = {level: variant.detector.run(rows, **given) for level, given in variant.levels.items()}
+    return bool(episodes(found)[0])
 
 
 def share(variant: Variant, rows: int, memory: float, series: int) -> float:

@@ -157,9 +157,7 @@ def why_skipped(skipped: Skipped, missing: str) -> str:
         return "the rule broke"
     if missing:
         return f"no {missing}"
-    if skipped.rows >= skipped.needed:
-        return f"{skipped.rows} rows, none of them usable"
-    return f"{skipped.rows} of {skipped.needed} rows"
+    return f"{skipped.rows} rows, none of them usable"
 
 
 def _filled(

@@ -234,9 +234,8 @@ def _work(memory: _Memory, now: float) -> tuple[list[_Item], list[_Item]]:
 
 def _is_quiet(run: RunData, task: Task, tag: str) -> bool:
     """Whether there can be nothing to find, and no badge to give."""
-    variant = task.variant
-    quiet = variant.detector.finite_is_quiet and not variant.badge_ok
-    return quiet and variant.min_points == 1 and run.table.is_finite(tag)
+    quiet = task.variant.detector.finite_is_quiet and not task.variant.badge_ok
+    return quiet and run.table.is_finite(tag)
 
 
 def _answer(memory: _Memory, task: Task, tag: str) -> Answer:

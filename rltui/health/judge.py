@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
-from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.extent import Window, extent
+from rltui.health.detectors.extent import extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
@@ -23,8 +23,8 @@ from rltui.store.series import Series
 
 #: Most episodes of one tag that become findings; the report lists even fewer.
 _MOST_SPANS = 40
-#: Evidence that makes a level certain, in rows that are barely beyond their limit; and the most that
-#: a single row adds for being far beyond.
+#: Evidence that makes a level certain, in rows that are barely beyond their limit; and the most
+#: that a single row adds for being far beyond.
 CERTAIN = {Level.WATCH: 3.0, Level.BAD: 5.0}
 MOST_FAR = 4.0
 
@@ -35,12 +35,11 @@ class Span(NamedTuple):
     first: int
     """First row beyond the limit."""
     sure: int
-    """Row at which the rule fired: the last of the first ``hold`` consecutive rows beyond the
-    limit."""
+    """Row at which the evidence sufficed, and the rule fired."""
     last: int
     """Last row beyond the limit."""
     open: bool
-    """Not over: fewer than ``release`` rows have been inside since."""
+    """Not over: the rows inside since do not outweigh those beyond."""
 
     @property
     def rows(self) -> int:
@@ -84,6 +83,18 @@ def spans(weight: FloatArray, certainty: float) -> list[Span]:
     return out
 
 
+def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
+    """Episodes by the answers for each level: those of either level, and those of BAD alone."""
+    bad, watch = signals.get(Level.BAD), signals.get(Level.WATCH)
+    bad_spans = spans(_weight(bad), CERTAIN[Level.BAD]) if bad else []
+    if watch is None:
+        return bad_spans, bad_spans
+    weight = _weight(watch)
+    if bad:
+        weight = np.where(bad.beyond, np.maximum(weight, _weight(bad)), weight)
+    return spans(weight, CERTAIN[Level.WATCH]), bad_spans
+
+
 def _weight(signal: Signal) -> FloatArray:
     """What each row is worth as evidence: one, and one more for each time that its statistic is
     twice as far from zero as its limit or half as far; minus that inside."""
@@ -91,8 +102,8 @@ def _weight(signal: Signal) -> FloatArray:
         return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
-    far = np.clip(np.nan_to_num(far, nan=0.0, posinf=MOST_FAR), 0.0, MOST_FAR)
-    return np.where(signal.beyond, 1.0 + far, -1.0 - far)
+    far = 1.0 + np.clip(np.nan_to_num(far, nan=0.0, posinf=MOST_FAR), 0.0, MOST_FAR)
+    return np.where(signal.beyond, far, -far)
 
 
 _UNJUDGED = Judgement(Level.UNKNOWN)
@@ -144,15 +155,7 @@ def judge(
     if all(signal.silent for signal in signals.values()):
         return Outcome(False, (), _UNJUDGED, rows.count)
     case = Evaluation(rule, variant, info, rows, walls, signals)
-    bad = signals.get(Level.BAD)
-    watch = signals.get(Level.WATCH)
-    bad_spans = spans(_weight(bad), CERTAIN[Level.BAD]) if bad else []
-    all_spans = bad_spans
-    if watch is not None:
-        weight = _weight(watch)
-        if bad:
-            weight = np.where(bad.beyond, np.maximum(weight, _weight(bad)), weight)
-        all_spans = spans(weight, CERTAIN[Level.WATCH])
+    all_spans, bad_spans = episodes(signals)
     all_spans = [s for s in all_spans if s.open or not _is_forgotten(signals, s, bad_spans)]
     findings = tuple(_finding(case, span, bad_spans) for span in _worth_listing(all_spans))
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None

@@ -279,8 +279,7 @@ class Skipped(NamedTuple):
     missing: tuple[str, ...] = ()
     """Metric keys, any of which would do; empty when the reason is another one."""
     rows: int = 0
-    needed: int = 0
-    """Rows that there are, and that the rule needs."""
+    """Rows that there are, none of which the rule can use."""
     broke: bool = False
     """Whether the rule raised an error."""
 

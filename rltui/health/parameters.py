@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rltui.core.yaml_document import Node, nearest
+from rltui.core.yaml_document import Node, Table, nearest
 from rltui.health.detectors.extent import Extent
 from rltui.health.detectors.registry import Detector, Parameter
 from rltui.health.rule import Number
 
+#: Keys of earlier versions, which counted consecutive rows.
 _COUNTS = ("hold", "release", "min_points")
 _GROUPS = ("parameters", "watch", "bad")
+
+
+def refuse_counts(table: Table) -> None:
+    """Raise DocumentError for a key that counts rows; the message says what to write instead."""
+    for key in table:
+        if key in _COUNTS:
+            table.key_node(key).fail(
+                f"{key!r} is gone: rows add up as evidence instead of being counted; remove it, "
+                "and set a stricter limit or mute the rule if it speaks too soon"
+            )
 
 
 def read_parameters(node: Node | None, detector: Detector) -> dict[str, Number]:
@@ -55,18 +66,15 @@ def read_extent(node: Node) -> Extent:
 class Override:
     """What a configuration changes in one rule or variant.
 
-    ``{share: 0.2, hold: 3}`` holds for both levels, ``{watch: {share: 0.2}}`` for one. A rule's
+    ``{share: 0.2, window: 9}`` holds for both levels, ``{watch: {share: 0.2}}`` for one. A rule's
     change reaches those of its variants whose detector has the parameter.
     """
 
     def __init__(self, node: Node) -> None:
-        """Raises DocumentError when it is no mapping."""
+        """Raises DocumentError when it is no mapping, or counts rows."""
         self._table = node.table()
+        refuse_counts(self._table)
         self._readers: list[Detector] = []
-
-    def count(self, key: str) -> Node | None:
-        """The changed ``hold``, ``release`` or ``min_points``."""
-        return self._table.get(key)
 
     def parameters(self, level: str, detector: Detector) -> dict[str, Number]:
         """The parameters of ``detector`` that change for ``level``, those for both first."""
@@ -85,7 +93,7 @@ class Override:
         for group, name, key, _ in self._entries():
             if name in known:
                 continue
-            words = known if group else {*known, *_COUNTS, *_GROUPS}
+            words = known if group else {*known, *_GROUPS}
             hint = nearest(name, sorted(words))
             if group:
                 key.fail(f"detector {detectors} has no parameter {name!r}", hint=hint)
@@ -94,7 +102,7 @@ class Override:
     def _entries(self) -> Iterator[tuple[str, str, Node, Node]]:
         """(group or "", name, key, value) of every parameter."""
         for name, node in self._table.pairs():
-            if name not in (*_COUNTS, *_GROUPS):
+            if name not in _GROUPS:
                 yield "", name, self._table.key_node(name), node
         for group in _GROUPS:
             part = self._table.get(group)

@@ -289,9 +289,7 @@ def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skippe
         if any(a.error is not None for a in said):
             skipped.append(Skipped(rule_id, rule.title, broke=True))
         elif said:
-            known = [(a.rows, t.variant.min_points) for t, each in parts for a in each]
-            rows, need = max(known, key=lambda k: k[0] / k[1])
-            skipped.append(Skipped(rule_id, rule.title, rows=rows, needed=need))
+            skipped.append(Skipped(rule_id, rule.title, rows=max(a.rows for a in said)))
         else:
             missing = dict.fromkeys(k for t, _ in parts for k in t.variant.metrics)
             skipped.append(_lacking(rule_id, rule.title, tuple(missing)))

@@ -94,12 +94,6 @@ class Variant(NamedTuple):
     detector: Detector
     levels: Mapping[Level, Mapping[str, Number]]
     """WATCH and BAD -> all parameters of the detector for that level."""
-    hold: Extent
-    """Consecutive logged rows beyond the limit before the rule fires."""
-    release: int
-    """Consecutive logged rows inside again before the finding is resolved."""
-    min_points: int
-    """Rows needed before the rule judges."""
     all_metrics: bool
     """Judge every metric of ``metrics`` rather than only the first that the run logs."""
     remaining: bool

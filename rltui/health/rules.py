@@ -25,10 +25,9 @@ from rltui.health.detectors import (  # noqa: F401
     stillness,
     trend,
 )
-from rltui.health.detectors.extent import Extent
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
-from rltui.health.parameters import Override, read_extent, read_parameters
+from rltui.health.parameters import Override, read_parameters, refuse_counts
 from rltui.health.rule import Case, Number, Rule, Variant, When
 
 #: Fields that every template may name, besides the facts of its detector.
@@ -40,10 +39,6 @@ STANDARD_FIELDS = (
 
 #: What may follow the colon of a field: as percent, as a whole number.
 FORMATS = ("%", "d")
-
-#: A plain ``hold`` is at most this share of the rows so far: what takes three rows in a long log
-#: may be a single one where every tenth step is logged.
-HOLD_SHARE = 0.04
 
 _Find = Callable[[str], "Node | None"]
 
@@ -131,6 +126,7 @@ def read_rules(
 
 def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str]) -> Rule:
     table = node.table()
+    refuse_counts(table)
     rule_id = table.need("id").text()
     title = table.need("title").text()
     category = Category(table.need("category").choice(c.value for c in Category))
@@ -140,6 +136,7 @@ def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str
     variants: list[Variant] = []
     for part in nodes:
         own = part.table() if variants_node else table
+        refuse_counts(own)
         name = own.need("name").text() if variants_node else ""
         variant_id = f"{rule_id}.{name}" if name else rule_id
         if any(v.id == variant_id for v in variants):
@@ -170,17 +167,6 @@ def _read_variant(
     def need(key: str) -> Node:
         return find(key) or own.need(key)
 
-    def setting(key: str) -> Node | None:
-        own_node = find(key)  # also when it is changed: the key is known
-        return next((n for c in changes if (n := c.count(key))), own_node)
-
-    def count(key: str, default: int) -> int:
-        node = setting(key)
-        value = node.integer() if node else default
-        if node and value < 1:
-            node.fail(f"{key} must be at least 1")
-        return value
-
     def flag(key: str, *, default: bool) -> bool:
         node = find(key)
         return node.boolean() if node else default
@@ -196,9 +182,6 @@ def _read_variant(
         when=_read_when(rule.get("when"), own.get("when") if own is not rule else None),
         detector=detector,
         levels=_read_levels(need("detector"), find, detector, changes),
-        hold=_read_hold(setting("hold")),
-        release=count("release", 5),
-        min_points=count("min_points", 1),
         all_metrics=flag("all_metrics", default=False),
         remaining=flag("remaining", default=False),
         badge_ok=flag("badge_ok", default=True),
@@ -230,15 +213,6 @@ def _read_levels(
         where.fail("a rule needs 'watch' or 'bad', or both")
 
     return out
-
-
-def _read_hold(node: Node | None) -> Extent:
-    if node is not None and isinstance(node.value, Mapping):
-        return read_extent(node)
-    most = node.integer() if node else 1
-    if node is not None and most < 1:
-        node.fail("hold must be at least 1")
-    return Extent(most, HOLD_SHARE, 1)
 
 
 def _metric_keys(node: Node, known: frozenset[str]) -> tuple[str, ...]:
@@ -310,10 +284,11 @@ def _read_sources(node: Node | None, detector: Detector) -> dict[str, str]:
     if isinstance(node.value, str):
         return {"": node.value}
     table = node.table()
-    words = (*detector.parameters, "hold", "release", "min_points")
+    refuse_counts(table)
     for name, _ in table.pairs():
-        if name not in words:
-            table.key_node(name).fail(f"unknown parameter {name!r}", hint=nearest(name, words))
+        if name not in detector.parameters:
+            hint = nearest(name, detector.parameters)
+            table.key_node(name).fail(f"unknown parameter {name!r}", hint=hint)
     return {name: value.text() for name, value in table.pairs()}
 
 

@@ -36,7 +36,7 @@ _TAG = (
 )
 _VARIANT = (
     *("id", "title", "metrics", "applies", "healthy", "limits", "detector", "watch", "bad"),
-    *("hold", "release", "min_points", "advice", "sources"),
+    *("advice", "sources"),
 )
 
 
@@ -182,7 +182,6 @@ def _variant(variant: Variant) -> Json:
         detector=variant.detector.name,
         watch=set_for.get("watch", {}),
         bad=set_for.get("bad", {}),
-        hold=variant.hold.plain(),
         sources=dict(variant.sources),
     )
 
@@ -356,7 +355,6 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         lines += _facts(facts)
         if not reasons:
             continue
-        lines += _facts([("fires", _when(variant))])
         for word in ("watch", "bad"):
             values = ", ".join(f"{k} {_rows(v)}" for k, v in variant[word].items())
             lines += _facts([(word, values)])
@@ -369,14 +367,6 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         lines += ["", *_facts([("check", rule["variants"][0]["advice"])], 0)]
     hint = "" if reasons else "; --reasons shows them"
     return [*lines, "", f"rules.override changes the parameters{hint}"]
-
-
-def _when(variant: Json) -> str:
-    """After how many rows a variant speaks, and is silent again."""
-    hold, least = variant["hold"], variant["min_points"]
-    fires = "at once" if hold == 1 else f"after {_rows(hold)} rows in a row"
-    fires += f", from row {least} on" if least > 1 else ""
-    return f"{fires}; resolved after {variant['release']} rows inside the limit"
 
 
 def _rows(value: Any) -> str:

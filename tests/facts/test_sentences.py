@@ -188,11 +188,10 @@ def test_what_no_rule_found_has_a_sentence_too() -> None:
     ("skipped", "missing", "text"),
     [
         (Skipped("r", "R", ("entropy",)), "entropy", "no entropy"),
-        (Skipped("r", "R", rows=6, needed=20), "", "6 of 20 rows"),
-        (Skipped("r", "R", rows=150, needed=30), "", "150 rows, none of them usable"),
+        (Skipped("r", "R", rows=150), "", "150 rows, none of them usable"),
         (Skipped("r", "R", broke=True), "", "the rule broke"),
     ],
-    ids=["missing", "rows", "silent", "broke"],
+    ids=["missing", "silent", "broke"],
 )
 def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -> None:
     assert why_skipped(skipped, missing) == text

@@ -65,7 +65,9 @@ def test_good(tmp_path: Path) -> None:
         ("kl.coef: '1x9", "kl.cof: '1x9", 14, 5, "no variant of the rule reads", None),
         ("  detector: outside\n", "  detector: grown\n", 7, 16, "", None),
         ("  watch: {high: 2}\n", "", 6, 13, "needs 'watch' or 'bad'", None),
-        ("  advice: none\n", "  advice: none\n  hold: 0\n", 13, 9, "at least 1", None),
+        ("  advice: none\n", "  advice: none\n  hold: 3\n", 13, 3, "'hold' is gone", None),
+        ("  watch:", "  min_points: 9\n  watch:", 8, 3, "'min_points' is gone", None),
+        ("  advice: none\n", "  advice: none\n  source: {release: x}\n", 13, 12, "stricter", None),
         ("  advice: none\n", "  advice: x\n  when: {framwork: x}\n", 13, 10, "framw", "framework"),
         ("  advice: none\n", "  advice: x\n  with: {lenth: [x]}\n", 13, 10, "no role", "length"),
         ("  advice: none\n", "  advice: none\n  source: {hihg: x}\n", 13, 12, "hihg", "high"),
@@ -110,13 +112,13 @@ def test_mute() -> None:
 
 
 def test_overrides_reach_the_variant() -> None:
-    rules = load_rules(overrides={"kl_blowup.update": {"watch": {"high": 0.5}, "hold": 4}})
+    rules = load_rules(overrides={"kl_blowup.update": {"watch": {"high": 0.5}, "window": 4}})
     (rule,) = [r for r in rules if r.id == "kl_blowup"]
     by_id = {v.id: v for v in rule.variants}
     assert by_id["kl_blowup.update"].levels[Level.WATCH]["high"] == 0.5
     assert by_id["kl_blowup.update"].levels[Level.BAD]["high"] == 0.2
-    assert by_id["kl_blowup.update"].hold.most == 4
-    assert by_id["kl_blowup.spike"].hold.most == 1
+    assert by_id["kl_blowup.update"].levels[Level.BAD]["window"] == 4
+    assert by_id["kl_blowup.spike"].levels[Level.BAD].get("window") != 4
 
 
 def test_an_override_without_a_level_holds_for_both() -> None:
@@ -139,7 +141,8 @@ def test_an_override_reaches_the_variants_whose_detector_has_the_parameter() -> 
     ("text", "message"),
     [
         ("{shar: 1}", r"config\.yaml:1:21: unknown key 'shar'.*'share'"),
-        ("{hodl: 2}", r"config\.yaml:1:21: unknown key 'hodl'.*'hold'"),
+        ("{share: 0.3, hold: 2}", r"config\.yaml:1:33: 'hold' is gone: .* mute the rule"),
+        ("{release: 2}", r"config\.yaml:1:21: 'release' is gone: .* stricter limit"),
         ("{share: much}", r"config\.yaml:1:28: expected a number"),
         ("{bad: {high: 1}}", r"config\.yaml:1:27: detector below_start has no parameter 'high'"),
     ],
@@ -160,13 +163,13 @@ def test_the_example_of_the_configuration_works(tmp_path: Path) -> None:
     config = load_config(path, {}, {})
     rules = {v.id: v for r in load_rules(overrides=config.rules.override) for v in r.variants}
     assert rules["entropy_collapse.token"].levels[Level.BAD]["share"] == 0.2
-    assert rules["entropy_collapse.token"].hold.most == 5
+    assert rules["entropy_collapse.token"].levels[Level.BAD]["window"] == 9
     assert rules["kl_blowup.update"].levels[Level.WATCH]["high"] == 0.1
 
 
 def test_override_of_an_unknown_rule() -> None:
     with pytest.raises(DocumentError, match=r"unknown rule 'entropy_colapse'.*'entropy_collapse'"):
-        load_rules(overrides={"entropy_colapse": {"hold": 2}})
+        load_rules(overrides={"entropy_colapse": {"share": 0.2}})
 
 
 @pytest.mark.parametrize("text", ["1y9", "x9", "1..x3", "one"])

@@ -1,4 +1,4 @@
-"""How many rows a rule reads or waits for: a number that grows with the log.
+"""How many rows a rule reads: a number that grows with the log.
 
 Logs of the same run hold ten rows or ten thousand, so a count alone is a different judge for each.
 """
