@@ -102,8 +102,8 @@ def _weight(signal: Signal) -> FloatArray:
         return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
-    far = 1.0 + np.clip(np.nan_to_num(far, nan=0.0, posinf=MOST_FAR), 0.0, MOST_FAR)
-    return np.where(signal.beyond, far, -far)
+    size: FloatArray = 1.0 + np.clip(np.nan_to_num(far, posinf=MOST_FAR), 0.0, MOST_FAR)
+    return np.where(signal.beyond, size, -size)
 
 
 _UNJUDGED = Judgement(Level.UNKNOWN)

@@ -206,6 +206,15 @@ def test_every_error_of_a_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert any(f"did you mean '{word}'?" in line for line in said), word
 
 
+def test_every_key_that_counts_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counts = "rules: {override: {nan: {hold: 2, release: 3}, kl_blowup: {min_points: 9}}}"
+    path = document(tmp_path, counts, "config.yaml")
+    _, lines = lint(capsys, path)
+    assert [x.partition(" is gone: rows add up")[0] for x in lines[:-1]] == [
+        f"{path}:1:26: 'hold'", f"{path}:1:35: 'release'", f"{path}:1:60: 'min_points'",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("expect", "code"), [("watch", 0), ("ok", 2)])
 def test_the_cases_of_rules(
     tmp_path: Path, expect: str, code: int, capsys: pytest.CaptureFixture[str]

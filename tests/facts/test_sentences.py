@@ -53,7 +53,7 @@ def test_while_it_fires_the_newest_row_that_is_beyond_speaks() -> None:
 
 
 def test_when_the_newest_rows_are_inside_again_no_now_is_said() -> None:
-    (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.01x4")
+    (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.01x3")
     assert finding.state is FindingState.FIRING
     assert "now" not in summary(finding)
     assert f"at step {finding.evidence.step_last}" in summary(finding)
@@ -78,9 +78,9 @@ def test_a_cliff_is_said_in_words_and_its_limit_fits() -> None:
 
 
 def test_a_spike_names_its_peak_and_what_it_is_now() -> None:
-    (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x1 1x3")
+    (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x2 1x1")
     assert "1 → 300 at step 41, 300 times the usual; bad limit 50 times, now 1" in summary(finding)
-    (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x1 1x40")
+    (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x2 1x40")
     assert "now" not in summary(finding)
 
 
