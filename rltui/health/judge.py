@@ -97,13 +97,14 @@ def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
 
 def _weight(signal: Signal) -> FloatArray:
     """What each row is worth as evidence: one, and one more for each time that its statistic is
-    twice as far from zero as its limit or half as far; minus that inside."""
+    twice as far from its zero as its limit or half as far; minus that inside."""
     if signal.certain:
         return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
     with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
+        distance = np.abs(signal.statistic - signal.zero)
+        far = np.abs(np.log2(distance / np.abs(signal.threshold - signal.zero)))
     size: FloatArray = 1.0 + np.clip(np.nan_to_num(far, posinf=MOST_FAR), 0.0, MOST_FAR)
-    return np.where(signal.beyond, size, -size)
+    return signal.worth * np.where(signal.beyond, size, -size)
 
 
 _UNJUDGED = Judgement(Level.UNKNOWN)

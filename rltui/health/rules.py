@@ -23,7 +23,6 @@ from rltui.health.detectors import (  # noqa: F401
     progress,
     sequential,
     stillness,
-    trend,
 )
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words

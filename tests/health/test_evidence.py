@@ -25,8 +25,7 @@ from tests.health.drawn import READ, RULES, Logged, logged
 
 #: Detectors whose statistic is wrong when it is low; that of all others when it is high.
 LOW = {
-    "below_start", "faded", "lost_gain", "motionless", "never_rose", "no_gain", "stuck_score",
-    "under_usual",
+    "below_start", "faded", "lost_gain", "motionless", "never_rose", "stuck_score", "under_usual",
 }  # fmt: skip
 SCENARIOS = ["llm-rl", "classic-rl", "sft", "preference", "reward-model", "generic"]
 _MEDIAN = re.compile(r"(\d+-row|rolling) median( without sign)?$")

@@ -11,7 +11,6 @@ from rltui.core.batch import Batch, RunKey, SourceInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.health.cases import case_run, parse_series
-from rltui.health.detectors.signal import Rows
 from rltui.health.engine import Engine
 from rltui.health.model import Report
 from rltui.store import RunData, Store
@@ -154,18 +153,3 @@ def test_a_second_log_of_the_same_run_changes_nothing(values: Logged, part: int)
         reports.append(Engine(RULES).evaluate(run, infos, recognition, 0.0))
     assert len(run.files.sources) == 2
     assert repr(reports[0]) == repr(reports[1])
-
-
-def test_rows_without_a_trend_are_seldom_called_falling() -> None:
-    variants = [v for r in RULES for v in r.variants if v.detector.name in ("fallen", "declining")]
-    rng = np.random.default_rng(3)
-    for variant in variants:
-        wrong = sum(
-            bool(
-                variant.detector.run(
-                    Rows(rng.standard_normal(120), np.arange(120)), **variant.levels[Level.WATCH]
-                ).beyond.any()
-            )
-            for _ in range(50)
-        )
-        assert wrong <= 3, variant.id

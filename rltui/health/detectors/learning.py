@@ -11,7 +11,7 @@ from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.decline import at_its_best
 from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import Rows, Signal, after_exploring, constant
+from rltui.health.detectors.signal import HELD_OUT, Rows, Signal, after_exploring, constant
 from rltui.health.detectors.windows import (
     last_run_start,
     rolling_count,
@@ -216,6 +216,7 @@ def motionless(
         moved = np.abs(rolling_median(known, 5) - start) > wide
         beyond &= ~np.maximum.accumulate(moved)
     return Signal(
+        certain=True,
         beyond=beyond,
         statistic=top,
         threshold=constant(n, limit),
@@ -255,6 +256,8 @@ def worse_than_best(
     at_best = np.where(rows.x <= best, np.arange(n), 0)
     since = np.maximum.accumulate(at_best) + 1 if n else at_best
     return Signal(
+        zero=1.0,
+        worth=HELD_OUT,
         beyond=beyond,
         statistic=times,
         threshold=constant(n, factor),

@@ -219,6 +219,7 @@ def spike(
     first = first_true_within(hit, within)
 
     return Signal(
+        worth=times,
         beyond=held,
         statistic=_ratio(x, base),
         threshold=_ratio(limit[origin], base),

@@ -13,7 +13,7 @@ from rltui.core.block import FloatArray
 from rltui.core.medians import median
 from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.signal import HELD_OUT, Rows, Signal, constant
 from rltui.health.detectors.windows import (
     last_run_start,
     rolling_count,
@@ -87,6 +87,7 @@ def tied_to_length(
         beyond = moved & (np.abs(tied) >= correlation) & (gained >= gain)
 
     return Signal(
+        certain=True,
         beyond=beyond,
         statistic=np.abs(tied),
         threshold=constant(n, correlation),
@@ -177,6 +178,7 @@ def stuck_score(
     beyond = (best - first < gain) & (best < ceiling) & (np.arange(1, n + 1) >= need)
 
     return Signal(
+        certain=True,
         beyond=beyond,
         statistic=best - first,
         threshold=constant(n, gain),
@@ -197,6 +199,7 @@ def under_best(rows: Rows, *, drop: float, window: Window = 2, noise: float = 0.
     down = best - middle
 
     return Signal(
+        worth=HELD_OUT,
         beyond=(down >= drop)
         & (down >= noise * rows.once("usual step", lambda: usual_step(rows.x))),
         statistic=best - middle,

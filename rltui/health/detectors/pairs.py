@@ -10,7 +10,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.medians import median
 from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.signal import HELD_OUT, Rows, Signal, constant
 from rltui.health.detectors.windows import last_run_start, rolling_median, start_median, usual_step
 
 #: Rows whose median is compared, of the run and of the reference alike.
@@ -68,6 +68,7 @@ def left_behind(
     if run_share > 0:
         beyond &= _mostly(beyond, run_share)
     return Signal(
+        worth=HELD_OUT,
         beyond=beyond,
         statistic=part,
         threshold=constant(n, lost),
@@ -98,6 +99,7 @@ def flat_beside(
     beyond = (best - start <= noise * step) & (step > 0) & (best < ceiling)
     beyond &= (gained >= rise) & (np.arange(n) >= least_rows - 1)
     return Signal(
+        certain=True,
         beyond=beyond,
         statistic=best - start,
         threshold=noise * step,
@@ -129,6 +131,7 @@ def overtaken(
         beyond &= rows.x - best >= noise * rows.once("usual step", lambda: usual_step(rows.x))
 
     return Signal(
+        certain=True,
         beyond=beyond,
         statistic=times,
         threshold=constant(n, factor),
@@ -222,6 +225,7 @@ def pinned(rows: Rows, *, share: float, window: int = 10, below: float = 0.8) ->
     held = _run_length(at_limit) >= window
 
     return Signal(
+        certain=True,
         beyond=held & was_below,
         statistic=least,
         threshold=constant(n, share),

@@ -18,12 +18,12 @@ from rltui.health.detectors.windows import latched, looks
 _EQUAL = 1e-9
 #: Fewest rows of a mean, and by how much a log grows before its usual falls are measured anew.
 _LEAST, _GROWTH = 4, 1.15
+#: A mean of more than this part of the rows would level the range that was covered.
+_PARTS = 8
 
 
-@detector(anew=True, roles=("exploration",), facts=("start", "late", "gain", "count"))
-def never_rose(
-    rows: Rows, *, gain: float, certainty: float, explores: float = 1.0
-) -> Signal:
+@detector(anew=True, roles=("exploration", "spread"), facts=("start", "late", "gain", "count"))
+def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1.0) -> Signal:
     """The last third is no better than the first: with ``certainty`` standard errors, higher by
     less than ``gain`` standard deviations of all rows.
 
@@ -31,14 +31,21 @@ def never_rose(
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
     that is certainly above its first ninth or twenty-seventh rose, however early. Rows up to the
     last one with an ``exploration`` rate above ``explores`` do not count: what acts at random
-    gains nothing.
+    gains nothing. Rows that are all equal although a ``spread`` is not zero are no measure: they
+    were normalised.
     """
     n = rows.count
     begin = int(after_exploring(rows, explores)[-1]) if n else 0
-    found = rows.once(("gain", begin, gain, certainty), lambda: _gains(rows.x[begin:], gain, certainty))
+    found = rows.once(
+        ("gain", begin, gain, certainty), lambda: _gains(rows.x[begin:], gain, certainty)
+    )
     start, late, size, error, rose = (_after(begin, column) for column in found)
     with np.errstate(invalid="ignore"):
         beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
+    spread = rows.others.get("spread")
+    if spread is not None and n:
+        differs = np.maximum.accumulate(np.nan_to_num(np.abs(spread)) > 0)
+        beyond &= ~(differs & (np.maximum.accumulate(np.abs(rows.x - rows.x[0])) == 0))
     count = np.arange(1, n + 1, dtype=np.float64) - begin
     return Signal(
         beyond=beyond,
@@ -76,7 +83,8 @@ def _gains(x: FloatArray, gain: float, certainty: float) -> FloatArray:
         early = total[size] / size
         with np.errstate(divide="ignore", invalid="ignore"):
             change = np.where(spread > 0, (late - early) / spread, 0.0)
-            error = np.sqrt((1 / size + 1 / third) / share)
+            early_error = np.where(spread > 0, 1 / size, 0.0)  # equal rows leave no doubt of it
+            error = np.sqrt((early_error + 1 / third) / share)
         out[4] += (change >= gain) & (change >= certainty * error)
     out[:4] = early + x[:1], late + x[:1], change, error
     return out
@@ -98,9 +106,7 @@ def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 @detector(anew=True, facts=("best", "least", "lost", "middle", "count"))
-def fell(
-    rows: Rows, *, lost: float, certainty: float, share: float
-) -> Signal:
+def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
     """The mean of the newest rows has lost the share ``lost`` of the range that such means covered,
     counted from the best one before.
 
@@ -119,6 +125,7 @@ def fell(
             part = (best - mean) / (best - least)
             luck = np.sqrt(2 * np.log(np.maximum(count / window, 1.0)))
             sure = (part >= lost) & (best - mean >= (certainty + luck) * chance)
+            sure &= (count >= _PARTS * window) | (window == _LEAST)
             sure &= (window >= share * count) & (best - mean > _EQUAL * np.abs(best))
             better = sure & ~(part <= out[0])
         out[:, better] = np.stack([part, best, least, mean, np.full(n, window)])[:, better]
@@ -172,7 +179,8 @@ def _falls(x: FloatArray, window: int) -> FloatArray:
     usual[:] = 0.0
     for look, following in looks(2 * window + 1, n, _GROWTH):
         known = falls[: look - 2 * window + 1 : max(1, window // 4)]
-        usual[look - 1 : following - 1] = np.partition(known, (3 * len(known)) // 4)[(3 * len(known)) // 4]
+        quartile = (3 * len(known)) // 4
+        usual[look - 1 : following - 1] = np.partition(known, quartile)[quartile]
     return out
 
 

@@ -11,6 +11,9 @@ from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.extent import Window
 from rltui.health.detectors.windows import rolling_median
 
+#: :attr:`Signal.worth` of scores on held-out data.
+HELD_OUT = 2.0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
@@ -101,6 +104,10 @@ class Signal:
     """The evidence is the worst row of an episode, even while it lasts."""
     certain: bool = False
     """Each row beyond is certain by itself; otherwise rows add up, as far as they are beyond."""
+    zero: float = 0.0
+    """The statistic of a row without any sign of it, from which distances are measured."""
+    worth: float = 1.0
+    """How many rows a row counts for: a mean over a held-out set is no single batch."""
     whole: bool = False
     """It holds for the whole run and has no onset."""
     forgotten: BoolArray | None = None

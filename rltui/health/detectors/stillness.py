@@ -88,6 +88,7 @@ def unchanged(
     since = run_start(still)
     count = np.arange(n) - since + window
     return Signal(
+        certain=True,
         beyond=still,
         statistic=np.where(still, count, np.nan),
         threshold=constant(n, window),
@@ -195,31 +196,4 @@ def lost_gain(
         window=window,
         facts={"best": np.where(best > 0, best, np.nan), "middle": middle, "share": part},
         silent=not (best > 0).any(),
-    )
-
-
-@detector(roles=("spread",), facts=("count",), higher=("least_rows",))
-def constant_so_far(
-    rows: Rows, *, least_rows: int, tiny: float = 1e-6, most: float = np.inf
-) -> Signal:
-    """The same value, to within ``tiny``, in all of ``least_rows`` rows or more since the first,
-    and at most ``most``. With a ``spread`` metric: and that has been zero all the time, too."""
-    x, n = rows.x, rows.count
-    if not n:
-        return Signal(np.zeros(0, dtype=bool), x, x, "rows of one value", facts={"count": x})
-    count = np.arange(1, n + 1, dtype=np.float64)
-    size = np.maximum.accumulate(x) - np.minimum.accumulate(x)
-    beyond = (size <= tiny) & (count >= least_rows) & (x <= most)
-    spread = rows.others.get("spread")
-    if spread is not None:
-        known = np.where(np.isfinite(spread), np.abs(spread), 0.0)
-        beyond &= np.maximum.accumulate(known) <= tiny
-
-    return Signal(
-        beyond=beyond,
-        statistic=np.where(size <= tiny, count, np.nan),
-        threshold=constant(n, least_rows),
-        name="rows of one value",
-        onset=np.zeros(n, dtype=np.int64),
-        facts={"count": count},
     )

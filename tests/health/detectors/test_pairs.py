@@ -8,13 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.core.medians import median
 from rltui.health.cases import case_info, case_run
 from rltui.health.columns import Columns, judged_rows
 from rltui.health.detectors.outcome import rank_correlation
 from rltui.health.detectors.pairs import flat_beside
 from rltui.health.detectors.signal import Rows
-from rltui.health.detectors.trend import best_block
 from rltui.health.rules import load_rules
 from tests.builders import a_batch, steps
 
@@ -46,13 +44,6 @@ def test_values_beside_other_steps_are_not_mixed_up() -> None:
         for tag, seen in (("a", reward), ("b", reward[:12]), ("c", reward[8:])):
             rows, _walls = judged_rows(variant, infos[tag], run.series(tag), others, columns)
             assert rows.others["reward"].tolist() == seen.tolist()
-
-
-@pytest.mark.parametrize("count", [1, 4, 5, 7, 10, 19, 49, 50, 53, 99, 100, 101, 1_234])
-def test_the_best_of_ten_blocks(count: int) -> None:
-    x = np.random.default_rng(count).normal(0, 1e3, count)
-    blocks = np.array_split(x, min(10, max(1, count // 5)))
-    assert best_block(x) == max(map(median, blocks))
 
 
 def ranks(x: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray:  # type: ignore[type-arg]
