@@ -42,11 +42,11 @@ def _value(parameter: Parameter, node: Node) -> Number:
     if parameter.kind is bool:
         return node.boolean()
     if parameter.kind is Extent:
-        return node.integer() if not isinstance(node.value, Mapping) else read_extent(node)
+        return node.integer() if not isinstance(node.value, Mapping) else _read_extent(node)
     return node.integer() if parameter.kind is int else node.number()
 
 
-def read_extent(node: Node) -> Extent:
+def _read_extent(node: Node) -> Extent:
     """``{least: 5, share: 0.2, most: 20}``: at most 20 rows, in short logs 20 % of the rows so
     far, but at least 5. Raises DocumentError."""
     table = node.table()
