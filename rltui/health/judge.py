@@ -93,7 +93,7 @@ def _weight(signal: Signal) -> FloatArray:
         distance = np.abs(signal.statistic - signal.zero)
         far = np.abs(np.log2(distance / np.abs(signal.threshold - signal.zero)))
     far = np.clip(np.nan_to_num(far, nan=0.0, posinf=MOST_FAR), 0.0, MOST_FAR)
-    return signal.worth * np.where(signal.beyond, 1.0 + far, -1.0 - far)
+    return np.asarray(signal.worth * np.where(signal.beyond, 1.0 + far, -1.0 - far))
 
 
 _UNJUDGED = Judgement(Level.UNKNOWN)

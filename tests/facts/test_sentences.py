@@ -79,7 +79,7 @@ def test_a_cliff_is_said_in_words_and_its_limit_fits() -> None:
 
 def test_a_spike_names_its_peak_and_what_it_is_now() -> None:
     (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x1 1x3")
-    assert "1 → 300 at step 41, 300 times the usual; bad limit 50 times, now 1" in summary(finding)
+    assert "1 → 300 at step 41, 300 times the usual; watch limit 25 times" in summary(finding)
     (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x1 1x40")
     assert "now" not in summary(finding)
 
@@ -132,9 +132,9 @@ def test_fields_are_filled_by_their_form() -> None:
     assert (summary(found), short(found)) == ("0.12 12 % 3 x – 16,384", "3")
 
 
-def test_no_gain_says_what_it_is_measured_by() -> None:
+def test_a_missing_gain_says_what_it_is_measured_by() -> None:
     (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x450")
-    assert "times the spread of single rows, a gain needs 0.3" in summary(finding)
+    assert "standard deviations, a gain needs 0.7" in summary(finding)
     (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x225 0.3~0.1x225")
     assert summary(finding).endswith("of 450 rows: it fell")
 

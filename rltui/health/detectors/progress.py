@@ -7,6 +7,8 @@ not matter, and a log with fewer rows says the same later.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
@@ -20,6 +22,9 @@ _EQUAL = 1e-9
 _LEAST, _GROWTH = 4, 1.15
 #: A mean of more than this part of the rows would level the range that was covered.
 _PARTS = 8
+
+#: What :func:`never_rose` says of a gain that is smaller than its limit.
+_TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
 
 
 @detector(anew=True, roles=("exploration", "spread"), facts=("start", "late", "gain", "count"))
@@ -35,18 +40,21 @@ def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1
     were normalised.
     """
     n = rows.count
-    begin = int(after_exploring(rows, explores)[-1]) if n else 0
-    found = rows.once(
-        ("gain", begin, gain, certainty), lambda: _gains(rows.x[begin:], gain, certainty)
-    )
-    start, late, size, error, rose = (_after(begin, column) for column in found)
+    begins, found = after_exploring(rows, explores), np.full((5, n), np.nan)
+    for begin in np.unique(begins[begins <= np.arange(n)]).tolist():
+        end = int(np.searchsorted(begins, begin, "right"))
+        found[:, begin:end] = rows.once(
+            ("gain", begin, end, gain, certainty),
+            partial(_gains, rows.x[begin:end], gain, certainty),
+        )
+    start, late, size, error, rose = found
     with np.errstate(invalid="ignore"):
         beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
     spread = rows.others.get("spread")
     if spread is not None and n:
         differs = np.maximum.accumulate(np.nan_to_num(np.abs(spread)) > 0)
         beyond &= ~(differs & (np.maximum.accumulate(np.abs(rows.x - rows.x[0])) == 0))
-    count = np.arange(1, n + 1, dtype=np.float64) - begin
+    count = np.arange(1.0, n + 1) - begins
     return Signal(
         beyond=beyond,
         statistic=size,
@@ -58,14 +66,10 @@ def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1
         facts={"start": start, "late": late, "gain": size, "count": count},
         notes=(
             (start == late, "no change at all"),
-            (late < start, "it fell"),
-            (late > start, "too little for a gain"),
+            (size <= -gain, "it fell"),
+            ((size > -gain) & (start != late), _TOO_LITTLE),
         ),
     )
-
-
-def _after(begin: int, column: FloatArray) -> FloatArray:
-    return np.concatenate([np.full(begin, np.nan), column])
 
 
 def _gains(x: FloatArray, gain: float, certainty: float) -> FloatArray:
@@ -119,7 +123,7 @@ def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
     window, count = _LEAST, np.arange(1, n + 1)
     noise = rows.once("noise", lambda: _noise(rows.x))
     while 2 * window <= n:
-        mean, best, least, usual = rows.once(("falls", window), lambda w=window: _falls(rows.x, w))
+        mean, best, least, usual = rows.once(("falls", window), partial(_falls, rows.x, window))
         chance = np.maximum(noise * np.sqrt(2 / window), usual)
         with np.errstate(invalid="ignore", divide="ignore"):
             part = (best - mean) / (best - least)
