@@ -28,7 +28,9 @@ _TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
 
 
 @detector(anew=True, roles=("exploration", "spread"), facts=("start", "late", "gain", "count"))
-def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1.0) -> Signal:
+def never_rose(
+    rows: Rows, *, gain: float, certainty: float, explores: float = 1.0, equal: bool = False
+) -> Signal:
     """The last third is no better than the first: with ``certainty`` standard errors, higher by
     less than ``gain`` standard deviations of all rows.
 
@@ -36,7 +38,8 @@ def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
     that is certainly above its first ninth or twenty-seventh rose, however early. Rows up to the
     last one with an ``exploration`` rate above ``explores`` do not count: what acts at random
-    gains nothing. Rows that are all equal although a ``spread`` is not zero are no measure: they
+    gains nothing. With ``equal`` only runs of which all rows are the same are judged, without it
+    only others. Rows that are all equal although a ``spread`` is not zero are no measure: they
     were normalised.
     """
     n = rows.count
@@ -50,10 +53,10 @@ def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1
     start, late, size, error, rose = found
     with np.errstate(invalid="ignore"):
         beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
+    beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     spread = rows.others.get("spread")
-    if spread is not None and n:
-        differs = np.maximum.accumulate(np.nan_to_num(np.abs(spread)) > 0)
-        beyond &= ~(differs & (np.maximum.accumulate(np.abs(rows.x - rows.x[0])) == 0))
+    if spread is not None and equal:
+        beyond &= np.cumsum(np.nan_to_num(np.abs(spread)) > 0) == 0
     count = np.arange(1.0, n + 1) - begins
     return Signal(
         beyond=beyond,
@@ -128,7 +131,9 @@ def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
         with np.errstate(invalid="ignore", divide="ignore"):
             part = (best - mean) / (best - least)
             luck = np.sqrt(2 * np.log(np.maximum(count / window, 1.0)))
-            sure = (part >= lost) & (best - mean >= (certainty + luck) * chance)
+            errors = certainty + luck
+            errors *= 1 + (errors**2 + 1) / (4 * count)  # Student's t: the noise is an estimate
+            sure = (part >= lost) & (best - mean >= errors * chance)
             sure &= (count >= _PARTS * window) | (window == _LEAST)
             sure &= (window >= share * count) & (best - mean > _EQUAL * np.abs(best))
             better = sure & ~(part <= out[0])
@@ -181,8 +186,8 @@ def _falls(x: FloatArray, window: int) -> FloatArray:
     least[window - 1 :] = np.minimum.accumulate(mean[window - 1 :])
     falls = np.maximum(mean[window - 1 : n - window] - mean[2 * window - 1 :], 0.0)
     usual[:] = 0.0
-    for look, following in looks(2 * window + 1, n, _GROWTH):
-        known = falls[: look - 2 * window + 1 : max(1, window // 4)]
+    for look, following in looks(4 * window, n, _GROWTH):
+        known = falls[: look - 4 * window + 1 : max(1, window // 4)]
         quartile = (3 * len(known)) // 4
         usual[look - 1 : following - 1] = np.partition(known, quartile)[quartile]
     return out
