@@ -32,11 +32,11 @@ beyond a threshold. A rule names one and sets its parameters. Where a number of 
 a rule may also write `{least: 5, share: 0.1, most: 20}`: a tenth of the rows so far, at least 5 and
 at most 20. Rows beyond the threshold add up as evidence, farther ones more, and rows inside take it
 away (Page's CUSUM): a rule speaks once there is enough, and is silent when none is left. numpy is
-the only library: what is needed of scipy, Mann-Kendall's trend and Page's CUSUM, takes a few lines.
+the only library: what is needed of scipy, von Neumann's ratio and Page's CUSUM, takes a few lines.
 
 The tables give the share of simulated series, in percent, in which a rule reports anything at any
 time: AR(1) noise without trend or change, with a memory of 0, 0.5 and 0.9 from row to row, of 50,
-300 and 2,000 rows. What stays flat is what `no_gain` reports, so there the figures are its power.
+300 and 2,000 rows. What stays flat is what `never_rose` reports, so there the figures are its power.
 Measured by `python -m benchmarks.verdicts.noise`.
 """
 _FRAMEWORKS_INTRO = """

@@ -132,9 +132,9 @@ def test_fields_are_filled_by_their_form() -> None:
     assert (summary(found), short(found)) == ("0.12 12 % 3 x – 16,384", "3")
 
 
-def test_no_gain_says_what_it_is_measured_by() -> None:
+def test_a_missing_gain_says_what_it_is_measured_by() -> None:
     (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x450")
-    assert "times the spread of single rows, a gain needs 0.3" in summary(finding)
+    assert "standard deviations, a gain needs 0.7" in summary(finding)
     (finding,) = findings("reward_flat_no_learning", reward__mean="0.5~0.1x225 0.3~0.1x225")
     assert summary(finding).endswith("of 450 rows: it fell")
 

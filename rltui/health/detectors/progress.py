@@ -7,6 +7,8 @@ not matter, and a log with fewer rows says the same later.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
@@ -21,9 +23,14 @@ _LEAST, _GROWTH = 4, 1.15
 #: A mean of more than this part of the rows would level the range that was covered.
 _PARTS = 8
 
+#: What :func:`never_rose` says of a gain that is smaller than its limit.
+_TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
+
 
 @detector(anew=True, roles=("exploration", "spread"), facts=("start", "late", "gain", "count"))
-def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1.0) -> Signal:
+def never_rose(
+    rows: Rows, *, gain: float, certainty: float, explores: float = 1.0, equal: bool = False
+) -> Signal:
     """The last third is no better than the first: with ``certainty`` standard errors, higher by
     less than ``gain`` standard deviations of all rows.
 
@@ -31,22 +38,26 @@ def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
     that is certainly above its first ninth or twenty-seventh rose, however early. Rows up to the
     last one with an ``exploration`` rate above ``explores`` do not count: what acts at random
-    gains nothing. Rows that are all equal although a ``spread`` is not zero are no measure: they
+    gains nothing. With ``equal`` only runs of which all rows are the same are judged, without it
+    only others. Rows that are all equal although a ``spread`` is not zero are no measure: they
     were normalised.
     """
     n = rows.count
-    begin = int(after_exploring(rows, explores)[-1]) if n else 0
-    found = rows.once(
-        ("gain", begin, gain, certainty), lambda: _gains(rows.x[begin:], gain, certainty)
-    )
-    start, late, size, error, rose = (_after(begin, column) for column in found)
+    begins, found = after_exploring(rows, explores), np.full((5, n), np.nan)
+    for begin in np.unique(begins[begins <= np.arange(n)]).tolist():
+        end = int(np.searchsorted(begins, begin, "right"))
+        found[:, begin:end] = rows.once(
+            ("gain", begin, end, gain, certainty),
+            partial(_gains, rows.x[begin:end], gain, certainty),
+        )
+    start, late, size, error, rose = found
     with np.errstate(invalid="ignore"):
         beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
+    beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     spread = rows.others.get("spread")
-    if spread is not None and n:
-        differs = np.maximum.accumulate(np.nan_to_num(np.abs(spread)) > 0)
-        beyond &= ~(differs & (np.maximum.accumulate(np.abs(rows.x - rows.x[0])) == 0))
-    count = np.arange(1, n + 1, dtype=np.float64) - begin
+    if spread is not None and equal:
+        beyond &= np.cumsum(np.nan_to_num(np.abs(spread)) > 0) == 0
+    count = np.arange(1.0, n + 1) - begins
     return Signal(
         beyond=beyond,
         statistic=size,
@@ -58,14 +69,10 @@ def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1
         facts={"start": start, "late": late, "gain": size, "count": count},
         notes=(
             (start == late, "no change at all"),
-            (late < start, "it fell"),
-            (late > start, "too little for a gain"),
+            (size <= -gain, "it fell"),
+            ((size > -gain) & (start != late), _TOO_LITTLE),
         ),
     )
-
-
-def _after(begin: int, column: FloatArray) -> FloatArray:
-    return np.concatenate([np.full(begin, np.nan), column])
 
 
 def _gains(x: FloatArray, gain: float, certainty: float) -> FloatArray:
@@ -119,12 +126,14 @@ def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
     window, count = _LEAST, np.arange(1, n + 1)
     noise = rows.once("noise", lambda: _noise(rows.x))
     while 2 * window <= n:
-        mean, best, least, usual = rows.once(("falls", window), lambda w=window: _falls(rows.x, w))
+        mean, best, least, usual = rows.once(("falls", window), partial(_falls, rows.x, window))
         chance = np.maximum(noise * np.sqrt(2 / window), usual)
         with np.errstate(invalid="ignore", divide="ignore"):
             part = (best - mean) / (best - least)
             luck = np.sqrt(2 * np.log(np.maximum(count / window, 1.0)))
-            sure = (part >= lost) & (best - mean >= (certainty + luck) * chance)
+            errors = certainty + luck
+            errors *= 1 + (errors**2 + 1) / (4 * count)  # Student's t: the noise is an estimate
+            sure = (part >= lost) & (best - mean >= errors * chance)
             sure &= (count >= _PARTS * window) | (window == _LEAST)
             sure &= (window >= share * count) & (best - mean > _EQUAL * np.abs(best))
             better = sure & ~(part <= out[0])
@@ -177,8 +186,8 @@ def _falls(x: FloatArray, window: int) -> FloatArray:
     least[window - 1 :] = np.minimum.accumulate(mean[window - 1 :])
     falls = np.maximum(mean[window - 1 : n - window] - mean[2 * window - 1 :], 0.0)
     usual[:] = 0.0
-    for look, following in looks(2 * window + 1, n, _GROWTH):
-        known = falls[: look - 2 * window + 1 : max(1, window // 4)]
+    for look, following in looks(4 * window, n, _GROWTH):
+        known = falls[: look - 4 * window + 1 : max(1, window // 4)]
         quartile = (3 * len(known)) // 4
         usual[look - 1 : following - 1] = np.partition(known, quartile)[quartile]
     return out

@@ -1,0 +1,133 @@
+"""What measures success never rose, or fell: power, false alarms, and what must not matter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rltui.core.block import FloatArray
+from rltui.core.level import Level
+from rltui.health.detectors.signal import Rows, Signal
+from rltui.health.rule import Variant
+from rltui.health.rules import load_rules
+
+VARIANTS = {v.detector.name: v for r in load_rules() for v in r.variants}
+FELL, NEVER_ROSE = VARIANTS["fell"], VARIANTS["never_rose"]
+CONSTANT = next(v for r in load_rules() for v in r.variants if v.id.endswith(".constant"))
+BOTH = pytest.mark.parametrize("variant", [FELL, NEVER_ROSE], ids=["fell", "never_rose"])
+
+
+def judged(
+    variant: Variant, x: FloatArray, level: Level = Level.WATCH, **others: FloatArray
+) -> Signal:
+    return variant.detector.run(Rows(x, np.arange(len(x)), others), **variant.levels[level])
+
+
+def found(
+    variant: Variant, x: FloatArray, level: Level = Level.WATCH, **others: FloatArray
+) -> bool:
+    return bool(judged(variant, x, level, **others).beyond[-1])
+
+
+def noise(seed: int, rows: int) -> FloatArray:
+    return np.random.default_rng(seed).standard_normal(rows)
+
+
+def courses(rows: int, seed: int = 0) -> list[FloatArray]:
+    """Flat; rises; rises and falls; rises, dips and recovers."""
+    place = np.linspace(0.0, 1.0, rows)
+    knots = [[0, 0, 0, 0, 0], [0, 3, 6, 8, 8], [0, 4, 8, 0, 0], [0, 4, 8, 2, 8]]
+    line = [np.interp(place, np.linspace(0, 1, 5), k) for k in knots]
+    return [x + noise(4 * seed + i, rows) for i, x in enumerate(line)]
+
+
+@BOTH
+@pytest.mark.parametrize("level", [Level.WATCH, Level.BAD])
+@pytest.mark.parametrize(("scale", "shift"), [(0.25, 0.0), (1024.0, 0.0), (8.0, -4096.0)])
+def test_scale_and_shift_change_nothing(
+    variant: Variant, level: Level, scale: float, shift: float
+) -> None:
+    for x in courses(400):
+        own, other = judged(variant, x, level), judged(variant, scale * x + shift, level)
+        np.testing.assert_array_equal(own.beyond, other.beyond)
+
+
+@BOTH
+@pytest.mark.parametrize("level", [Level.WATCH, Level.BAD])
+@pytest.mark.parametrize("rows", [1, 7, 40, 137, 260])
+def test_no_later_row_changes_a_verdict(variant: Variant, level: Level, rows: int) -> None:
+    for x in (*courses(300), np.zeros(300), np.repeat([0.0, 5.0, 1.0], 100)):
+        own, whole = judged(variant, x[:rows], level), judged(variant, x, level)
+        np.testing.assert_array_equal(own.beyond, whole.beyond[:rows])
+
+
+@BOTH
+@pytest.mark.parametrize("level", [Level.WATCH, Level.BAD])
+def test_a_third_of_the_rows_says_the_same(variant: Variant, level: Level) -> None:
+    long = [x for seed in range(10) for x in courses(6_000, seed)]
+    differ = sum(found(variant, x[::3], level) is not found(variant, x, level) for x in long)
+    assert differ <= 2
+
+
+@pytest.mark.parametrize(("level", "most"), [(Level.WATCH, 10), (Level.BAD, 2)])
+def test_noise_seldom_falls(level: Level, most: int) -> None:
+    wrong = sum(bool(judged(FELL, noise(s, 300), level).beyond.any()) for s in range(200))
+    assert wrong <= most
+
+
+@pytest.mark.parametrize("rows", [64, 160, 800])
+def test_a_loss_of_the_whole_gain_is_found_within_an_eighth_of_the_rows(rows: int) -> None:
+    for seed in range(10):
+        rose = np.linspace(0.0, 10.0, rows)
+        x = np.concatenate([rose, np.zeros(rows // 7)]) + 0.5 * noise(seed, rows + rows // 7)
+        signal = judged(FELL, x, Level.BAD)
+        assert signal.beyond[-1]
+        assert not signal.beyond[:rows].any()
+        assert signal.onset is not None
+        assert abs(int(signal.onset[-1]) - rows) <= 2
+
+
+def test_a_dip_is_forgotten_once_it_is_small_beside_the_range() -> None:
+    dip = np.concatenate([np.linspace(0.0, 1.0, 40), np.zeros(20), np.linspace(0.0, 1.0, 20)])
+    dip += 0.02 * noise(1, len(dip))
+    row = int(np.argmax(judged(FELL, dip).beyond))
+    assert row >= 40
+    for top, forgotten in ((1.2, False), (20.0, True)):
+        signal = judged(FELL, np.concatenate([dip, np.linspace(1.0, top, 100)]))
+        assert signal.beyond[row]
+        assert not signal.beyond[-1]
+        assert signal.forgotten is not None
+        assert bool(signal.forgotten[row]) is forgotten
+
+
+def test_rows_without_a_gain_are_found_and_a_rise_is_not() -> None:
+    rise = np.linspace(0.0, 2.0, 100)
+    assert sum(found(NEVER_ROSE, noise(s, 100)) for s in range(50)) >= 25
+    assert sum(found(NEVER_ROSE, noise(s, 300)) for s in range(50)) >= 45
+    assert not any(found(NEVER_ROSE, rise + noise(s, 100)) for s in range(50))
+    assert not any(found(NEVER_ROSE, noise(s, 12)) for s in range(50))
+
+
+def test_what_rose_early_and_stays_did_rise() -> None:
+    early = np.minimum(np.arange(600) / 60, 1.0)
+    assert not any(found(NEVER_ROSE, 4 * early + noise(s, 600)) for s in range(50))
+
+
+def test_rows_that_act_at_random_gain_nothing() -> None:
+    rate = np.where(np.arange(600) < 580, 1.0, 0.05)
+    assert not found(NEVER_ROSE, noise(4, 600), exploration=rate)
+    assert found(NEVER_ROSE, noise(4, 600))
+
+
+def test_equal_rows_are_certain_unless_they_were_normalised() -> None:
+    x = np.zeros(320)
+    assert found(CONSTANT, x, Level.BAD)
+    assert not found(CONSTANT, x[:12])
+    assert not found(CONSTANT, x, spread=np.ones(320))
+    assert found(CONSTANT, x, spread=np.zeros(320))
+    assert not found(NEVER_ROSE, x)
+
+
+@BOTH
+def test_no_rows_are_judged(variant: Variant) -> None:
+    assert not len(judged(variant, np.empty(0)).beyond)
