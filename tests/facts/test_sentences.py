@@ -53,7 +53,7 @@ def test_while_it_fires_the_newest_row_that_is_beyond_speaks() -> None:
 
 
 def test_when_the_newest_rows_are_inside_again_no_now_is_said() -> None:
-    (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.01x4")
+    (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.01x3")
     assert finding.state is FindingState.FIRING
     assert "now" not in summary(finding)
     assert f"at step {finding.evidence.step_last}" in summary(finding)
