@@ -36,8 +36,8 @@ the only library: what is needed of scipy, von Neumann's ratio and Page's CUSUM,
 
 The tables give the share of simulated series, in percent, in which a rule reports anything at any
 time: AR(1) noise without trend or change, with a memory of 0, 0.5 and 0.9 from row to row, of 50,
-300 and 2,000 rows. What stays flat is what `never_rose` reports: there the figures are its power.
-Measured by `python -m benchmarks.verdicts.noise`.
+300 and 2,000 rows. What stays flat is what `never_rose` reports, so there the figures are its
+power. Measured by `python -m benchmarks.verdicts.noise`.
 """
 _FRAMEWORKS_INTRO = """
 The framework is recognised from the set of tags; `--framework` overrides. Tags that it does not

@@ -69,9 +69,9 @@ class TestLife:
         assert finding.until_step is None
         assert finding.since_wall_time == 31.0
 
-    def test_is_over_when_no_evidence_is_left(self) -> None:
+    def test_is_over_after_rows_inside(self) -> None:
         text = "3.8x30 0.1x10 3.8x"
-        assert sole(judge(only("entropy_collapse"), entropy=text + "1")).until_step is None
+        assert sole(judge(only("entropy_collapse"), entropy=text + "3")).until_step is None
         over = sole(judge(only("entropy_collapse"), entropy=text + "12"))
         assert over.state is FindingState.RESOLVED
         assert over.until_step is not None
@@ -85,7 +85,7 @@ class TestLife:
         assert finding.evidence.worst is Level.BAD
 
     def test_evidence(self) -> None:
-        finding = sole(judge(only("kl_blowup"), kl__old_new="0.01x30 5.6x2 0.001x2"))
+        finding = sole(judge(only("kl_blowup"), kl__old_new="0.01x30 5.6x3"))
         assert finding.evidence.value == pytest.approx(5.6)
         assert finding.evidence.threshold == 0.2
         assert (finding.evidence.step_first, finding.evidence.step_last) == (31, 33)

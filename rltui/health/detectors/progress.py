@@ -156,6 +156,7 @@ def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
         forgotten=best - least < lost * _span(short),
         low=np.where(beyond, limit[origin], np.nan),
         onset=_fell_since(rows.x, limit, size)[origin] if n else None,
+        held=~found,
         facts={"best": best, "least": least, "lost": part, "middle": np.where(found, mean, short),
                "count": np.where(found, size, _LEAST)},
     )  # fmt: skip
