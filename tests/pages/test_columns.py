@@ -180,7 +180,7 @@ def test_the_header_the_list_and_the_chart_name_what_is_counted(counted: bool, w
 def test_what_a_finding_counts_from_is_named(counted: bool, since: str) -> None:
     source = a_source("progress.csv", format="csv", steps_are_row_numbers=counted)
     session = a_session(a_batch(grpo_tags(60, collapse=31), source=source))
-    assert f"entropy collapse, since {since}: " in check_text(session)
+    assert f"entropy collapse, since {since}, certain at 40: " in check_text(session)
     assert f"(bad since {since})" in verdict_line(session)
     (run,) = session.runs()
     assert run.report is not None
