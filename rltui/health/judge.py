@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.catalogue.model import TagInfo
-from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.extent import Window, extent
+from rltui.health.detectors.extent import extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
@@ -23,8 +23,8 @@ from rltui.store.series import Series
 
 #: Most episodes of one tag that become findings; the report lists even fewer.
 _MOST_SPANS = 40
-#: Evidence that makes a level certain, in rows that are barely beyond their limit; and the most that
-#: a single row adds for being far beyond.
+#: Evidence that makes a level certain, in rows that are barely beyond their limit; and the most
+#: that a single row adds for being far beyond.
 CERTAIN = {Level.WATCH: 3.0, Level.BAD: 5.0}
 MOST_FAR = 4.0
 
@@ -92,7 +92,8 @@ def _weight(signal: Signal) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
     far = np.clip(np.nan_to_num(far, nan=0.0, posinf=MOST_FAR), 0.0, MOST_FAR)
-    return np.where(signal.beyond, 1.0 + far, -1.0 - far)
+    worth: FloatArray = np.where(signal.beyond, 1.0 + far, -1.0 - far)
+    return worth
 
 
 _UNJUDGED = Judgement(Level.UNKNOWN)

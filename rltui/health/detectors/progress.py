@@ -7,6 +7,8 @@ not matter, and a log with fewer rows says the same later.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from rltui.core.block import FloatArray, IntArray
@@ -21,9 +23,7 @@ _LEAST, _GROWTH = 4, 1.15
 
 
 @detector(anew=True, roles=("exploration",), facts=("start", "late", "gain", "count"))
-def never_rose(
-    rows: Rows, *, gain: float, certainty: float, explores: float = 1.0
-) -> Signal:
+def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1.0) -> Signal:
     """The last third is no better than the first: with ``certainty`` standard errors, higher by
     less than ``gain`` standard deviations of all rows.
 
@@ -35,7 +35,9 @@ def never_rose(
     """
     n = rows.count
     begin = int(after_exploring(rows, explores)[-1]) if n else 0
-    found = rows.once(("gain", begin, gain, certainty), lambda: _gains(rows.x[begin:], gain, certainty))
+    found = rows.once(
+        ("gain", begin, gain, certainty), lambda: _gains(rows.x[begin:], gain, certainty)
+    )
     start, late, size, error, rose = (_after(begin, column) for column in found)
     with np.errstate(invalid="ignore"):
         beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
@@ -98,9 +100,7 @@ def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 @detector(anew=True, facts=("best", "least", "lost", "middle", "count"))
-def fell(
-    rows: Rows, *, lost: float, certainty: float, share: float
-) -> Signal:
+def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
     """The mean of the newest rows has lost the share ``lost`` of the range that such means covered,
     counted from the best one before.
 
@@ -113,7 +113,7 @@ def fell(
     window, count = _LEAST, np.arange(1, n + 1)
     noise = rows.once("noise", lambda: _noise(rows.x))
     while 2 * window <= n:
-        mean, best, least, usual = rows.once(("falls", window), lambda w=window: _falls(rows.x, w))
+        mean, best, least, usual = rows.once(("falls", window), partial(_falls, rows.x, window))
         chance = np.maximum(noise * np.sqrt(2 / window), usual)
         with np.errstate(invalid="ignore", divide="ignore"):
             part = (best - mean) / (best - least)
@@ -172,7 +172,8 @@ def _falls(x: FloatArray, window: int) -> FloatArray:
     usual[:] = 0.0
     for look, following in looks(2 * window + 1, n, _GROWTH):
         known = falls[: look - 2 * window + 1 : max(1, window // 4)]
-        usual[look - 1 : following - 1] = np.partition(known, (3 * len(known)) // 4)[(3 * len(known)) // 4]
+        quarter = (3 * len(known)) // 4
+        usual[look - 1 : following - 1] = np.partition(known, quarter)[quarter]
     return out
 
 
