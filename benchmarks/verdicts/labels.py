@@ -60,6 +60,12 @@ class Label:
     failures: tuple[Failure, ...]
     allowed: frozenset[str]
     """Rules that may speak: demanded, tolerated, and those that say the same."""
+    corpus: str = ""
+    """Name of the directory of the file."""
+    full_framework: str = ""
+    """The label's framework as written."""
+    made: str = ""
+    """How the logs were made, or "owner/repository: ..." for published ones."""
 
 
 def read_labels(file: Path) -> list[Label]:
@@ -95,4 +101,7 @@ def _label(root: Path, entry: dict[str, object]) -> Label:
             for s in sick
         ),
         allowed=frozenset(named | also),
+        corpus=root.resolve().name,
+        full_framework=str(entry.get("framework") or "unknown"),
+        made=str(entry.get("made") or ""),
     )

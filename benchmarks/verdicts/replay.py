@@ -121,11 +121,8 @@ class Judge:
 
 
 def _said(finding: Finding) -> Said:
-    return Said(
-        finding.rule,
-        finding.level is Level.BAD,
-        None if finding.since_step is None else finding.certain_step,
-    )
+    certain = None if finding.since_step is None else finding.certain_step
+    return Said(finding.rule, finding.level is Level.BAD, certain)
 
 
 def _logged(run: RunView) -> Logged:

@@ -224,6 +224,19 @@ def since_step(run: RunView, finding: Finding) -> str:
     return f"{word}{numbers.step(finding.since_step)}"
 
 
+def since_words(run: RunView, finding: Finding) -> str:
+    """ "since 80"; "the whole run" for a finding without an onset."""
+    return "the whole run" if finding.since_step is None else f"since {since_step(run, finding)}"
+
+
+def certain_words(finding: Finding) -> str:
+    """ ", certain at 127"; "" for a finding without an onset, or certain at its onset."""
+    onset, certain = finding.since_step, finding.certain_step
+    if onset is None or certain is None or certain <= onset:
+        return ""
+    return f", certain at {numbers.step(certain)}"
+
+
 def age_words(run: RunView) -> str:
     """How long ago the newest write was, behind the word of the state: "2 d ago"; of a state that
     goes on just how long: "1 h"; of a host out of reach since when. Empty where that says

@@ -101,10 +101,10 @@ def _weight(signal: Signal) -> FloatArray:
     if signal.certain:
         return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
     with np.errstate(divide="ignore", invalid="ignore"):
-        distance = np.abs(signal.statistic - signal.zero)
-        far = np.abs(np.log2(distance / np.abs(signal.threshold - signal.zero)))
-    size: FloatArray = 1.0 + np.clip(np.nan_to_num(far, posinf=MOST_FAR), 0.0, MOST_FAR)
-    return signal.worth * np.where(signal.beyond, size, -size)
+        far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
+    far = np.clip(np.nan_to_num(far, nan=0.0, posinf=MOST_FAR), 0.0, MOST_FAR)
+    worth: FloatArray = np.where(signal.beyond, 1.0 + far, -1.0 - far)
+    return worth
 
 
 _UNJUDGED = Judgement(Level.UNKNOWN)

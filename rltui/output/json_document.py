@@ -67,6 +67,9 @@ class FindingDocument(TypedDict):
     metric: str | None
     tag: str | None
     since_step: int | None
+    """Onset; None for a finding that holds for the whole run."""
+    certain_step: int | None
+    """Step at which it was certain."""
     since_wall_time: float | None
     until_step: int | None
     evidence: dict[str, Any]

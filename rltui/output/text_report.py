@@ -20,9 +20,10 @@ from rltui.facts.checks import check_facts
 from rltui.facts.metrics import fold
 from rltui.facts.runs import (
     by_verdict,
+    certain_words,
     exit_words,
     last_lines,
-    since_step,
+    since_words,
     state_words,
     why_unknown,
 )
@@ -68,7 +69,7 @@ def _run_verdict(run: RunView) -> str:
     """Badge, name, progress and firing findings, in one line."""
     firing = run.report.firing() if run.report else ()
     shown = run.report.worst(min(4, len(firing))) if run.report else ()
-    what = ", ".join(f"{f.title} ({f.level.word} since {since_step(run, f)})" for f in shown)
+    what = ", ".join(f"{f.title} ({f.level.word} {since_words(run, f)})" for f in shown)
     if len(firing) > 4:
         what += f", and {len(firing) - 4} more"
     if (cause := findings.cause_of(run)) is not None:
@@ -270,12 +271,10 @@ def _row_of_finding(run: RunView, row: findings.FindingRow) -> str:
 
 def _when(run: RunView, finding: Finding) -> str:
     """The steps at which a finding held, in words."""
-    if finding.since_step is None:
-        return "whole run"
-    if finding.state is not FindingState.FIRING:
+    if finding.since_step is not None and finding.state is not FindingState.FIRING:
         span = numbers.step_range(finding.since_step, finding.until_step)
         return f"{span}, {finding.state.value}"
-    return f"since {since_step(run, finding)}"
+    return since_words(run, finding) + certain_words(finding)
 
 
 def _further_lines(run: RunView) -> list[str]:

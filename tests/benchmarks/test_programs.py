@@ -21,12 +21,13 @@ from benchmarks.data import NAME
 from benchmarks.read import cost_table, cpu_table, measure, ratio_table, report
 from benchmarks.soak import Sample, Soak, Training, points_in, slope
 from benchmarks.terminal import Program, Screen, quiet_home
+from benchmarks.verdicts.across import by_origin, figures, is_sealed, origin
 from benchmarks.verdicts.labels import Failure, Label, judged_rules, read_labels
 from benchmarks.verdicts.leave_out import FACTORS, Answers, choose
 from benchmarks.verdicts.noise import RESULT
 from benchmarks.verdicts.peer import score_peer
 from benchmarks.verdicts.replay import Judge, Said
-from benchmarks.verdicts.score import alarms_of, cuts, met_by, score
+from benchmarks.verdicts.score import Scored, alarms_of, cuts, met_by, score
 from rltui.sources import Reader
 from rltui.sources.options import ReaderOptions
 from tests.clock import ManualClock
@@ -245,3 +246,33 @@ def test_rounds_and_tables(tmp_path: Path) -> None:
     text = report(results, None, "c j20")
     assert "nan" not in text
     assert "no C compiler" in text
+
+
+def test_origins_and_which_are_sealed(tmp_path: Path) -> None:
+    made = "https://github.com/Owner/repository: a run"
+    assert origin("public2", "verl 0.7.1", made) == "verl owner"
+    assert origin("public", "TRL, own loop", "by hand") == "trl public"
+    assert origin("dev", "sb3/PPO", made) == "sb3 dev"
+    names = [f"framework {number}" for number in range(300)]
+    assert 70 < sum(map(is_sealed, names)) < 130
+    assert is_sealed("sb3 dev") == is_sealed("sb3 dev")
+
+    folder = tmp_path / "dev"
+    folder.mkdir()
+    (folder / "labels.yaml").write_text(
+        "\n".join(f"- {{path: r{n}, framework: f{n}, steps: 9, healthy: true}}" for n in range(30)),
+        encoding="utf-8",
+    )
+    kept, aside = by_origin([folder], sealed=False), by_origin([folder], sealed=True)
+    assert len(kept) + len(aside) == 30
+    assert all(map(is_sealed, aside))
+    assert not any(map(is_sealed, kept))
+
+
+def test_figures_of_an_origin() -> None:
+    failure = Failure("nan", 5, None)
+    sick = Label(Path("a"), "a", "f", 9, False, (failure,), frozenset({"nan"}))
+    well = Label(Path("b"), "b", "f", 9, True, (), frozenset())
+    scored = [Scored(sick, hits={"nan": True}), Scored(well, alarms={"kl_blowup": False})]
+    expected = ("x", "2", "100 % (1 of 1)", "100 % (1 of 1)", "50 % (1 of 2)", "1", "1", "0")
+    assert figures("x", scored) == expected

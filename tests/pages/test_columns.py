@@ -23,7 +23,7 @@ from rltui.health.model import Judgement
 from rltui.output.json_document import check_document
 from rltui.output.text_report import check_text, verdict_line
 from rltui.pages.findings.findings_pane import findings_pane
-from rltui.pages.findings.lines import since_words
+from rltui.pages.findings.lines import onset_words
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.metric.metric_chart import chart_lines, chart_of
 from rltui.pages.run.header import run_header, verdict_spans
@@ -180,13 +180,13 @@ def test_the_header_the_list_and_the_chart_name_what_is_counted(counted: bool, w
 def test_what_a_finding_counts_from_is_named(counted: bool, since: str) -> None:
     source = a_source("progress.csv", format="csv", steps_are_row_numbers=counted)
     session = a_session(a_batch(grpo_tags(60, collapse=31), source=source))
-    assert f"entropy collapse, since {since}: " in check_text(session)
+    assert f"entropy collapse, since {since}, certain at 40: " in check_text(session)
     assert f"(bad since {since})" in verdict_line(session)
     (run,) = session.runs()
     assert run.report is not None
     found = next(f for f in run.report.findings if f.rule == "entropy_collapse")
     word = "row" if counted else "step"
-    assert since_words(run, found) == f"{word} 38, 22 {word}s ago"
+    assert onset_words(run, found) == f"{word} 38, certain at 40, 22 {word}s ago"
 
 
 def text_of_list(session: Session) -> str:

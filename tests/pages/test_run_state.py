@@ -155,8 +155,9 @@ def test_episodes_of_one_fact_are_one_row() -> None:
     assert "(3 times)" in plain(finding_line(run, row, 60, View()))
     detail = [plain(x) for x in detail_lines(run, row.id, View(), 80, 30)]
     assert any(x.startswith("before") and "10 to 12" in x for x in detail)
-    since = row.finding.since_step
-    assert f"entropy collapse, 3 times: since {since}, and 10 to 12, 3 to 5" in run_text(run)
+    since, certain = row.finding.since_step, row.finding.certain_step
+    when = f"since {since}, certain at {certain}"
+    assert f"entropy collapse, 3 times: {when}, and 10 to 12, 3 to 5" in run_text(run)
 
 
 def test_what_is_excused_is_not_called_resolved() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.test_documentation import load_script
 
+chosen = load_script("chosen_numbers")  # first: house imports it
 house = load_script("house")
 House, above, lowered = house.House, house.above, house.lowered
 
@@ -103,3 +105,19 @@ def test_lowering_never_raises_and_keeps_reasons() -> None:
     without = TEXT.replace("    b.py:B: 22\n", "")
     assert lowered(small(lines=90), TEXT) == without.replace("100", "90").replace("30", "25")
     assert lowered(small(lines=110), TEXT) == without.replace("30", "25")
+
+
+def test_chosen_numbers_are_those_of_rules_defaults_and_constants(tmp_path: Path) -> None:
+    rules = tmp_path / "rltui" / "health" / "data" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "a.yaml").write_text(
+        "rules: [{variants: [{parameters: {a: 1, b: {least: 5, share: 0.1}}, watch: {x: 0},"
+        " bad: {x: [-1, -2]}, hold: 3}], cases: [{watch: {x: 9}}]}]",
+        encoding="utf-8",
+    )
+    (tmp_path / "rltui" / "health" / "a.py").write_text(
+        "A = 2 * 3 + 1\ndef f(x=4, *, y=0.5, z=True):\n    return x + 7\n"
+        "class C:\n    field: int = 8\n",
+        encoding="utf-8",
+    )
+    assert set(chosen.chosen_numbers(tmp_path).values()) == {3, 5}

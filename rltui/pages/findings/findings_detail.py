@@ -33,7 +33,7 @@ from rltui.pages.findings.findings_pane import (
     row_of,
     why_skipped,
 )
-from rltui.pages.findings.lines import badge_of, first_mover_lines, heading, since_words, span_words
+from rltui.pages.findings.lines import badge_of, first_mover_lines, heading, onset_words, span_words
 from rltui.pages.metric.metric_chart import chart_lines
 from rltui.pages.run.metric_table import columns_for, row_line, section_line, spark_line
 from rltui.session import RunView
@@ -189,7 +189,7 @@ class _Detail:
         lines += (
             [] if finding.error else next_step_lines(findings.advice_of(run, finding), view, width)
         )
-        facts = [("since", since_words(run, finding)), ("because", _because(run, diagnosis))]
+        facts = [("since", onset_words(run, finding)), ("because", _because(run, diagnosis))]
         facts += [("before", f"{span_words(run, f)}: {sentences.short(f)}") for f in row.earlier]
         facts += [("also", f"{f.tag}: {sentences.short(f)}") for f in row.findings[1:]]
         lines += fact_table([(name, self._words(text)) for name, text in facts], width, 10)

@@ -26,7 +26,15 @@ from rltui.draw.prose import fact_table, paragraph, whole_clauses, wrap
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.checks import check_facts, next_step
-from rltui.facts.runs import exit_words, last_lines, newest_log, since_step, why_unknown
+from rltui.facts.runs import (
+    certain_words,
+    exit_words,
+    last_lines,
+    newest_log,
+    since_step,
+    since_words,
+    why_unknown,
+)
 from rltui.health.model import Finding, FindingState
 from rltui.session import RunView
 from rltui.tui import later
@@ -79,12 +87,14 @@ def badge_of(finding: Finding, view: View) -> tuple[str, Token, bool]:
 
 
 def span_words(run: RunView, finding: Finding, *, now: bool = False) -> str:
-    """ "since 31", "since row 31", "30 to 31, resolved"; with ``now``: "31 to now"."""
+    """ "since 31", "since row 31", "30 to 31, resolved"; with ``now``: "31 to now". "the whole run"
+    for a finding without an onset."""
+    if finding.since_step is None:
+        return since_words(run, finding)
     if finding.state is not FindingState.FIRING:
         tail = "" if now else f", {finding.state.value}"
         return f"{numbers.step_range(finding.since_step, finding.until_step)}{tail}"
-    since = since_step(run, finding)
-    return f"{since} to now" if now else f"since {since}"
+    return f"{since_step(run, finding)} to now" if now else since_words(run, finding)
 
 
 def cause_line(run: RunView, view: View, width: int) -> Line:
@@ -200,7 +210,7 @@ def finding_block(run: RunView, finding: Finding, view: View, width: int, limit:
 def evidence_lines(run: RunView, finding: Finding, view: View, width: int) -> list[Line]:
     """Since when, what was compared with which limits, and the tag."""
     evidence = finding.evidence
-    facts = [("since", since_words(run, finding))]
+    facts = [("since", onset_words(run, finding))]
     if evidence.value is not None:
         known = {word: evidence.facts.get(word) for word in ("watch", "bad")}
         limits = [f"{k} {numbers.value(x)}" for k, x in known.items() if isinstance(x, float)]
@@ -213,11 +223,11 @@ def evidence_lines(run: RunView, finding: Finding, view: View, width: int) -> li
     return fact_table([(name, view.glyphs.text(text)) for name, text in facts], width, 10)
 
 
-def since_words(run: RunView, finding: Finding) -> str:
-    """ "step 31, 59 steps ago"; when it is resolved, its last step instead."""
+def onset_words(run: RunView, finding: Finding) -> str:
+    """ "step 31, certain at 40, 59 steps ago"; when it is resolved, its last step instead."""
     if finding.since_step is None:
-        return ""
-    text = f"{run.step_word} {numbers.step(finding.since_step)}"
+        return since_words(run, finding)
+    text = f"{run.step_word} {numbers.step(finding.since_step)}{certain_words(finding)}"
     if finding.state is not FindingState.FIRING:
         return f"{text}, {finding.state.value} at {numbers.step(finding.until_step)}"
     last = run.data.last_step
