@@ -104,7 +104,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         self._follow_marks()
         self._report_replaced()
         for screen in reversed(self.screen_stack):
-            if isinstance(screen, ShellScreen):
+            if isinstance(screen, ShellScreen) and screen.is_mounted:  # else it shows them then
                 screen.on_news()
             if not screen.is_modal:
                 break

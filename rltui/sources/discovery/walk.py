@@ -226,6 +226,9 @@ class Walk:
         """Whether to stop early."""
         return False
 
+    def _entries(self, path: Path) -> list[Entry]:
+        return sorted(listing(path), key=lambda e: e.name)
+
     def _in_order(self, entries: list[Entry]) -> Iterable[Entry]:
         """Of many files of one kind the newest first: some of them are opened, not all."""
         kinds: dict[str, list[Entry]] = {}
@@ -290,7 +293,7 @@ class Walk:
             self._note_seen(status)
             if within and self._is_kernel(path, status.st_dev):
                 return None
-            entries = sorted(listing(path), key=lambda e: e.name)
+            entries = self._entries(path)
         except OSError as error:
             if not within:
                 raise LogdirError(path, why(error)) from error
