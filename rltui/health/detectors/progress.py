@@ -27,8 +27,10 @@ _PARTS = 8
 _TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
 
 
-@detector(anew=True, roles=("exploration",), facts=("start", "late", "gain", "count"))
-def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1.0) -> Signal:
+@detector(anew=True, roles=("exploration", "spread"), facts=("start", "late", "gain", "count"))
+def never_rose(
+    rows: Rows, *, gain: float, certainty: float, explores: float = 1.0, equal: bool = False
+) -> Signal:
     """The last third is no better than the first: with ``certainty`` standard errors, higher by
     less than ``gain`` standard deviations of all rows.
 
@@ -41,11 +43,14 @@ def never_rose(rows: Rows, *, gain: float, certainty: float, explores: float = 1
     were normalised.
     """
     n = rows.count
-    begin = int(after_exploring(rows, explores)[-1]) if n else 0
-    found = rows.once(
-        ("gain", begin, gain, certainty), lambda: _gains(rows.x[begin:], gain, certainty)
-    )
-    start, late, size, error, rose = (_after(begin, column) for column in found)
+    begins, found = after_exploring(rows, explores), np.full((5, n), np.nan)
+    for begin in np.unique(begins[begins <= np.arange(n)]).tolist():
+        end = int(np.searchsorted(begins, begin, "right"))
+        found[:, begin:end] = rows.once(
+            ("gain", begin, end, gain, certainty),
+            partial(_gains, rows.x[begin:end], gain, certainty),
+        )
+    start, late, size, error, rose = found
     with np.errstate(invalid="ignore"):
         beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
@@ -182,10 +187,10 @@ def _falls(x: FloatArray, window: int) -> FloatArray:
     least[window - 1 :] = np.minimum.accumulate(mean[window - 1 :])
     falls = np.maximum(mean[window - 1 : n - window] - mean[2 * window - 1 :], 0.0)
     usual[:] = 0.0
-    for look, following in looks(2 * window + 1, n, _GROWTH):
-        known = falls[: look - 2 * window + 1 : max(1, window // 4)]
-        quarter = (3 * len(known)) // 4
-        usual[look - 1 : following - 1] = np.partition(known, quarter)[quarter]
+    for look, following in looks(4 * window, n, _GROWTH):
+        known = falls[: look - 4 * window + 1 : max(1, window // 4)]
+        quartile = (3 * len(known)) // 4
+        usual[look - 1 : following - 1] = np.partition(known, quartile)[quartile]
     return out
 
 
