@@ -14,7 +14,6 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.extent import extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
@@ -23,10 +22,12 @@ from rltui.store.series import Series
 
 #: Most episodes of one tag that become findings; the report lists even fewer.
 _MOST_SPANS = 40
-#: Evidence that makes a level certain, in rows that are barely beyond their limit; and the most
-#: that a single row adds for being far beyond.
+#: Evidence that makes a level certain, in rows that are barely beyond their limit; and as a share
+#: of the rows so far: an episode that is short beside the run is none.
 CERTAIN = {Level.WATCH: 3.0, Level.BAD: 5.0}
-MOST_FAR = 4.0
+SHARE = {Level.WATCH: 0.02, Level.BAD: 0.03}
+#: The most that a row adds for being far beyond: an estimate, or an event that speaks for itself.
+_FAR, _FAR_EVENT = 1.0, 4.0
 
 
 class Span(NamedTuple):
@@ -47,20 +48,21 @@ class Span(NamedTuple):
         return self.last - self.first + 1
 
 
-def spans(weight: FloatArray, certainty: float) -> list[Span]:
+def spans(weight: FloatArray, certainty: float, share: float = 0.0) -> list[Span]:
     """Episodes in the rows so far, oldest first.
 
     Page's cumulative sum of ``weight`` (n,), which is positive where a row is beyond the limit: an
-    episode is certain at the row at which the sum reaches ``certainty``, began where it left zero,
-    and is over when it is back there. It never exceeds twice the certainty: what has lasted long
-    ends no later than what has just become certain.
+    episode is certain at the row at which the sum reaches ``certainty`` and ``share`` of the rows
+    so far, began where it left zero, and is over when it is back there. It never exceeds twice what
+    is certain: what has lasted long ends no later than what has just become certain.
     """
     n = len(weight)
     if not (weight > 0).any():
         return []
+    need = np.maximum(certainty, share * np.arange(1, n + 1))
     edges = np.flatnonzero(np.diff(weight > 0)) + 1
     bounds = np.concatenate([[0], edges, [n]])
-    total = np.concatenate([[0.0], np.cumsum(np.minimum(weight, 2 * certainty))])
+    total = np.concatenate([[0.0], np.cumsum(np.clip(weight, -2 * need[-1], 2 * need[-1]))])
     out: list[Span] = []
     level, first, sure, last = 0.0, 0, -1, -1
     for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -69,9 +71,10 @@ def spans(weight: FloatArray, certainty: float) -> list[Span]:
             if level <= 0.0:
                 first, sure = begin, -1
             reached = level + total[begin + 1 : end + 1] - total[begin]
-            if sure < 0 and reached[-1] >= certainty:
-                sure = begin + int(np.argmax(reached >= certainty))
-            level, last = min(float(reached[-1]), 2 * certainty), end - 1
+            enough = reached >= need[begin:end]
+            if sure < 0 and enough.any():
+                sure = begin + int(np.argmax(enough))
+            level, last = min(float(reached[-1]), 2 * float(need[end - 1])), end - 1
         elif level > 0.0:
             level += float(total[end] - total[begin])
             if level <= 0.0:
@@ -86,23 +89,31 @@ def spans(weight: FloatArray, certainty: float) -> list[Span]:
 def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     """Episodes by the answers for each level: those of either level, and those of BAD alone."""
     bad, watch = signals.get(Level.BAD), signals.get(Level.WATCH)
-    bad_spans = spans(_weight(bad), CERTAIN[Level.BAD]) if bad else []
+    bad_spans = _spans_of(Level.BAD, bad, _weight(bad)) if bad else []
     if watch is None:
         return bad_spans, bad_spans
     weight = _weight(watch)
     if bad:
         weight = np.where(bad.beyond, np.maximum(weight, _weight(bad)), weight)
-    return spans(weight, CERTAIN[Level.WATCH]), bad_spans
+    return _spans_of(Level.WATCH, watch, weight), bad_spans
+
+
+def _spans_of(level: Level, signal: Signal, weight: FloatArray) -> list[Span]:
+    single = signal.certain or signal.event
+    return spans(weight, CERTAIN[level], 0.0 if single else SHARE[level])
 
 
 def _weight(signal: Signal) -> FloatArray:
-    """What each row is worth as evidence: one, and one more for each time that its statistic is
-    twice as far from its zero as its limit or half as far; minus that inside."""
+    """What each row is worth as evidence: one, and up to one more the farther its statistic is
+    beyond the limit, in powers of two; minus that inside."""
     if signal.certain:
         return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
+    if signal.evidence is not None:
+        return signal.evidence
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
-    far = np.clip(np.nan_to_num(far, nan=0.0, posinf=MOST_FAR), 0.0, MOST_FAR)
+    most = _FAR_EVENT if signal.event else _FAR
+    far = np.clip(np.nan_to_num(far, nan=0.0, posinf=most), 0.0, most)
     worth: FloatArray = np.where(signal.beyond, 1.0 + far, -1.0 - far)
     return worth
 
@@ -226,17 +237,12 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
 
 
 def _state(case: Evaluation, span: Span) -> FindingState:
-    if span.open:
-        return FindingState.FIRING
-    for signal in case.signals.values():
-        if signal.excused is not None and signal.excused[span.last + 1 :].all():
-            return FindingState.EXCUSED
-    return FindingState.RESOLVED
+    return FindingState.FIRING if span.open else FindingState.RESOLVED
 
 
 def _is_again(case: Evaluation, signal: Signal, span: Span) -> bool:
     """Whether the newest row is beyond the limit of an episode that is over."""
-    if span.open or (signal.excused is not None and signal.excused[-1]):
+    if span.open:
         return False
     limits = [None if x is None else finite(x[-1]) for x in (signal.low, signal.high)]
     return is_pending(case, *limits)
@@ -316,7 +322,7 @@ def _evidence(
         statistic=signal.name,
         value=finite(signal.statistic[row]),
         threshold=finite(signal.threshold[row]),
-        step_first=int(steps[max(0, row - extent(signal.window).at(row + 1) + 1)]),
+        step_first=int(steps[max(0, row - signal.window + 1)]),
         step_last=int(steps[row]),
         facts=_facts(case, signal, row, row_numbers),
         row=row_numbers,

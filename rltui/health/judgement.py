@@ -11,7 +11,6 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
 from rltui.core.yaml_document import parts_of
-from rltui.health.detectors.extent import Extent
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.model import Judgement
 from rltui.health.rule import Rule, Variant
@@ -76,8 +75,7 @@ def numbers(variant: Variant, level: Level, row: int, names: Set[str]) -> dict[s
     given, known = variant.levels[level], variant.detector.parameters
     values = {n: given.get(n, known[n].default) for n in known if n in names}
     return {
-        name: float(value.at(row + 1) if isinstance(value, Extent) else value or 0.0)
-        for name, value in values.items()
+        name: float(value or 0.0) for name, value in values.items()
     }
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rltui.core.yaml_document import Node, Table, nearest
-from rltui.health.detectors.extent import Extent
 from rltui.health.detectors.registry import Detector, Parameter
 from rltui.health.rule import Number
 
 #: Keys of earlier versions, which counted consecutive rows.
-_COUNTS = ("hold", "release", "min_points")
+_COUNTS = ("hold", "release", "min_points", "window")
 _GROUPS = ("parameters", "watch", "bad")
 
 
@@ -41,26 +40,7 @@ def read_parameters(node: Node | None, detector: Detector) -> dict[str, Number]:
 def _value(parameter: Parameter, node: Node) -> Number:
     if parameter.kind is bool:
         return node.boolean()
-    if parameter.kind is Extent:
-        return node.integer() if not isinstance(node.value, Mapping) else _read_extent(node)
     return node.integer() if parameter.kind is int else node.number()
-
-
-def _read_extent(node: Node) -> Extent:
-    """``{least: 5, share: 0.2, most: 20}``: at most 20 rows, in short logs 20 % of the rows so
-    far, but at least 5. Raises DocumentError."""
-    table = node.table()
-    most = table.need("most").integer()
-    found = Extent(
-        most,
-        table.read("share", Node.number) or 1.0,
-        table.read("least", Node.integer) or most,
-    )
-    if not 1 <= found.least <= found.most or not 0 < found.share <= 1:
-        node.fail("least must be 1 or more and most not less, share above 0 and at most 1")
-    table.finish()
-
-    return found
 
 
 class Override:

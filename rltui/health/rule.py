@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.catalogue.model import Category, Recognition, TagInfo
 from rltui.core.level import Level
-from rltui.health.detectors.extent import Extent
 from rltui.health.model import Words
 
 if TYPE_CHECKING:
     from rltui.health.detectors.registry import Detector
 
-Number = float | int | bool | Extent
+Number = float | int | bool
 
 
 class When(NamedTuple):

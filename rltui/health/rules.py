@@ -14,14 +14,9 @@ from rltui.core.level import Level
 from rltui.core.yaml_document import Node, Table, nearest, read_document, read_template
 from rltui.core.yaml_record import shipped_record
 from rltui.health.detectors import (  # noqa: F401
-    decline,
-    learning,
     levels,
-    outcome,
-    pace,
     pairs,
     progress,
-    sequential,
     stillness,
 )
 from rltui.health.detectors.registry import DETECTORS, Detector

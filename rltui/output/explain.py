@@ -16,7 +16,6 @@ from rltui.core.text import clean
 from rltui.core.yaml_document import nearest, parts_of
 from rltui.draw.prose import wrap
 from rltui.facts import sentences
-from rltui.health.detectors.extent import Extent
 from rltui.health.model import Judgement
 from rltui.health.rule import Number, Rule, Variant, When
 from rltui.health.rules import why_unread
@@ -170,7 +169,7 @@ def _readers(
 def _variant(variant: Variant) -> Json:
     """The conditions and parameters of one variant of a rule."""
     set_for = {
-        level.word: {k: v.plain() if isinstance(v, Extent) else v for k, v in values.items()}
+        level.word: dict(values)
         for level, values in variant.levels.items()
     }
     return fields_of(
@@ -208,7 +207,7 @@ def _limit(variant: Variant, level: Level) -> str:
     }
     given.update(variant.levels[level])
     values = {
-        name: None if v is None else float(v.most if isinstance(v, Extent) else v)
+        name: None if v is None else float(v)
         for name, v in given.items()
     }
     template = variant.words.healthy
@@ -371,7 +370,7 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
 
 def _rows(value: Any) -> str:
     """A number, or how many rows: "5 to 20 (10 % of the rows so far)"."""
-    return str(Extent(**value)) if isinstance(value, dict) else str(value)
+    return str(value)
 
 
 def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:

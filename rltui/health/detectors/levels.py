@@ -1,8 +1,9 @@
-"""Detectors of levels, rises and spikes: pure functions of the rows so far.
+"""Detectors of values that are too high or too low: by a limit, or by what the run itself had before.
 
 No metric and no limit is named here. A detector answers for one level; a rule calls it once with
 its ``watch`` and once with its ``bad`` parameters. The keyword parameters are what a rule may set.
-Row i of every answer depends on rows up to i only.
+Row i of every answer depends on rows up to i only. Rows add up as evidence (``rltui.health.judge``):
+there is no window and no number of rows to wait for.
 """
 
 from __future__ import annotations
@@ -12,39 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from rltui.core.block import FloatArray, IntArray
-from rltui.health.detectors.extent import Window, extent
+from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import (
-    first_true_within,
-    last_run_start,
-    latched,
-    rolling_count,
-    rolling_extreme,
-    rolling_median,
-    start_median,
-    start_quartile,
-)
+from rltui.health.detectors.windows import looks, rolling_median, start_median
 
-
-@detector(all_rows=True, finite_is_quiet=True, facts=("count",))
-def non_finite(rows: Rows, *, after_finite: bool = False) -> Signal:
-    """NaN or infinite. ``after_finite``: only after a finite value was seen; silent until then."""
-    wrong = ~np.isfinite(rows.x)
-    never = bool(wrong.all())
-    if after_finite:
-        wrong &= np.maximum.accumulate(~wrong) if len(wrong) else wrong
-
-    return Signal(
-        certain=True,
-        beyond=wrong,
-        statistic=rows.x,
-        threshold=constant(rows.count, np.nan),
-        name="non-finite values",
-        facts={"count": np.cumsum(wrong).astype(np.float64)},
-        silent=after_finite and never,
-    )
+#: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
+#: row.
+EARLY, _FEW = 5, 3
+#: By how much a log grows before what is usual in it is measured anew.
+_GROWTH = 1.1
+#: Standard deviations of single rows between base and limit from which on a row is worth a row.
+_APART = 3.0
+#: Sizes are compared in powers of two, at most so many: beyond, all are alike.
+_MOST_TWOS = 8.0
+#: Share of the largest value so far below which a row carries no signal and is no base.
+_SIGNAL = 0.01
 
 
 def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
@@ -57,7 +41,7 @@ def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
 @detector(
     roles=("length",),
     facts=("middle",),
-    higher=("high", "after"),
+    higher=("high",),
     lower=("low",),
     possible=_may_be_outside,
 )
@@ -66,40 +50,111 @@ def outside(
     *,
     low: float = -np.inf,
     high: float = np.inf,
-    window: Window = 3,
     absolute: bool = False,
-    after: int = 0,
+    event: bool = False,
+    unexplained: bool = False,
     per_unit: float = 0.0,
 ) -> Signal:
-    """The median of ``window`` rows is outside ``low`` .. ``high``.
+    """The value is outside ``low`` .. ``high``.
 
-    ``absolute`` drops the sign first; ``after`` leaves out this many rows at the beginning of the
-    run; ``per_unit``: with a ``length``, the median must also exceed this much per unit of length.
+    ``absolute`` drops the sign first; ``event``: one row far beyond the limit is enough, as for an
+    update that cannot be taken back; ``unexplained``: distances count as those of 1 - x, for a
+    share of a variance that is explained; ``per_unit``: with a ``length``, the value must also
+    exceed this much per unit of length.
     """
-    x = np.abs(rows.x) if absolute else rows.x
-    middle = rows.median(window, absolute=absolute)
-    above, below = middle >= high, middle <= low
+    x, n = np.abs(rows.x) if absolute else rows.x, rows.count
+    above, below = x >= high, x <= low
     beyond = above | below
     length = rows.others.get("length")
     if per_unit > 0 and length is not None:
         with np.errstate(invalid="ignore", divide="ignore"):
-            small = np.abs(middle) / length < per_unit
-        beyond &= ~small
-    beyond[: max(0, after)] = False
-    raw = np.where(below, x <= low, x >= high)
-    n = rows.count
-
+            beyond &= ~(np.abs(x) / length < per_unit)
+    threshold = np.where(below | ~np.isfinite(high), low, high)
+    evidence: FloatArray | None = None
+    if unexplained:
+        evidence = _by_distance(beyond, 1.0 - x, 1.0 - threshold)
     return Signal(
         beyond=beyond,
-        statistic=middle,
-        threshold=np.where(below | ~np.isfinite(high), low, high),
-        name=_median_name(window),
+        statistic=x,
+        threshold=threshold,
+        name="value",
         low=constant(n, -high if absolute else low),
         high=constant(n, high),
-        onset=last_run_start(raw, window),
-        window=window,
-        facts={"middle": middle},
+        facts={"middle": x},
+        event=event,
+        evidence=evidence,
     )
+
+
+def _by_distance(beyond: BoolArray, size: FloatArray, limit: FloatArray) -> FloatArray:
+    """(n,) 1 to 2 for a row beyond, by how far; minus that for one inside."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.clip(np.abs(np.log2(np.maximum(size, 0.0) / limit)), 0.0, 1.0)
+    return np.where(beyond, 1.0, -1.0) * (1.0 + np.nan_to_num(far))
+
+
+@detector(
+    roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",)
+)
+def quotient(rows: Rows, *, high: float) -> Signal:
+    """The value is ``high`` times an ``other`` one, signs dropped; where its ``spread`` is larger
+    than that other one, times the spread. Never without an ``other``."""
+    n = rows.count
+    size = constant(n, np.nan)
+    if "other" in rows.others:
+        known = [np.abs(rows.others[r]) for r in ("other", "spread") if r in rows.others]
+        size = np.fmax.reduce(known)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(size > 0, np.abs(rows.x) / size, np.nan)
+        beyond = part >= high
+    return Signal(
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, high),
+        name="quotient",
+        low=-high * size if rows.extremes()[0] < 0 else None,
+        high=high * size,
+        facts={"middle": rows.x, "size": size, "share": part},
+    )
+
+
+@detector(facts=("share",), lower=())
+def often(rows: Rows, *, share: float, most: float = 0.0) -> Signal:
+    """The value is at most ``most`` in more than ``share`` of the rows: each such row counts, and
+    each other one takes away as much as makes that share break even."""
+    n = rows.count
+    hit = rows.x <= most
+    part = np.cumsum(hit) / np.arange(1, n + 1)
+    return Signal(
+        beyond=hit,
+        statistic=part,
+        threshold=constant(n, share),
+        name="share of the rows",
+        facts={"share": part},
+        evidence=np.where(hit, 1.0, -share / (1.0 - share)),
+    )
+
+
+def _relative(
+    x: FloatArray, base: FloatArray, factor: float, beyond: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """x / base, and what each row is worth as evidence that it is ``factor`` times the base.
+
+    A row is worth as much as it can tell one from the other: where single rows scatter as widely
+    as both are apart, it takes many.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(base > 0, x / base, np.nan)
+        twos = np.clip(np.log2(np.maximum(part, 0.0)), -_MOST_TWOS, _MOST_TWOS)
+    twos = np.nan_to_num(twos)
+    steps = np.cumsum(np.diff(twos, prepend=twos[:1]) ** 2)
+    noise = np.sqrt(steps / np.maximum(2 * np.arange(len(x)), 1))
+    distance = abs(np.log2(factor))
+    with np.errstate(divide="ignore"):
+        worth = np.minimum(1.0, (distance / (_APART * noise)) ** 2)
+    far = np.clip(np.abs(twos - np.log2(factor)), 0.0, 1.0)
+    known = np.isfinite(part)
+    return part, np.where(known, worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
 
 
 @detector(
@@ -111,155 +166,175 @@ def grown(
     rows: Rows,
     *,
     factor: float,
-    floor: float,
-    early: int = 10,
-    window: Window = 3,
+    floor: float = 0.0,
     absolute: bool = True,
     least_second: float = 0.0,
     headroom: float = 0.0,
 ) -> Signal:
-    """The median of ``window`` rows is ``factor`` times that of the start, and above ``floor``.
+    """The value is ``factor`` times that of the start, and above ``floor``.
 
-    The start is the median of the first ``early`` rows. With ``least_second``: only while a
-    ``second`` metric is at least that (median of as many rows), and never without it. With
-    ``headroom`` and a ``ceiling`` (the highest that this metric has been): or the median has
-    covered that share of the way from the start to it, as ``factor`` may be beyond the ceiling.
+    The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
+    is at least that, and never without it. With ``headroom`` and a ``ceiling`` (the highest that
+    this metric has been): or the value has covered that share of the way from the start to it, as
+    ``factor`` may be beyond the ceiling.
     """
-    x = np.abs(rows.x) if absolute else rows.x
-    middle, start = rows.median(window, absolute=absolute), start_median(x, early)
+    x, n = np.abs(rows.x) if absolute else rows.x, rows.count
+    start = start_median(x, EARLY)
     limit = np.maximum(floor, factor * start)
     ceiling = rows.others.get("ceiling")
-    if headroom > 0 and ceiling is not None and rows.count:
+    if headroom > 0 and ceiling is not None and n:
         top = np.maximum.accumulate(np.where(np.isfinite(ceiling), ceiling, -np.inf))
         way = np.where(top > start, start + headroom * (top - start), np.inf)
         limit = np.minimum(limit, np.maximum(floor, way))
-    beyond = middle >= limit
+    beyond = x >= limit
     if least_second > 0:
-        second = rows.others.get("second", constant(rows.count, np.nan))
-        known = np.where(np.isfinite(second), second, 0.0)
-        beyond &= rolling_median(known, window) >= least_second
-
+        second = rows.others.get("second", constant(n, np.nan))
+        beyond &= np.nan_to_num(second) >= least_second
+    base = np.minimum(limit / factor, np.maximum(start, floor / factor))
+    _, evidence = _relative(x, base, factor, beyond)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        change = np.where(start > 0, x / start, np.nan)
     return Signal(
         beyond=beyond,
-        statistic=middle,
+        statistic=x,
         threshold=limit,
-        name=_median_name(window),
+        name="value",
         low=-limit if absolute else None,
         high=limit,
-        onset=last_run_start(x >= limit, window),
-        window=window,
-        facts={"start": start, "change": _ratio(middle, start), "middle": middle},
+        facts={"start": start, "change": change, "middle": x},
+        evidence=evidence,
     )
 
 
-@detector(facts=("base", "rise", "middle"), higher=("amount",))
-def rise(rows: Rows, *, amount: float, within: int = 10, window: int = 3) -> Signal:
-    """The median of ``window`` rows rose by ``amount`` within ``within`` rows, and stays there.
+@detector(roles=("second",), facts=("start", "share", "middle"), lower=("share",))
+def below_start(rows: Rows, *, share: float, unit: float = 0.0, second_share: float = 0.0) -> Signal:
+    """The value is under ``share`` of its start: the highest median of three among the first rows,
+    so that a collapse within them is measured by what was before.
 
-    It ends when the median falls below its level before the rise plus half of ``amount``.
-    """
-    middle = rows.median(window)
-    base = rolling_extreme(middle, within + 1, least=True)
-    climb = middle - base
-    held, origin = latched(climb >= amount, middle, base + 0.5 * amount)
-    came_from = base[origin]
-    quick = last_run_start(rows.x - base >= 0.75 * amount, within)
-
-    return Signal(
-        beyond=held,
-        statistic=np.where(held, middle - came_from, climb),
-        threshold=constant(rows.count, amount),
-        name=f"rise of the {_median_name(window)}",
-        high=came_from + amount,
-        onset=quick[origin] if rows.count else None,
-        window=within + window,
-        facts={"base": came_from, "rise": middle - came_from, "middle": middle},
-        held=middle - came_from < amount,
-        peaked=True,
-    )
-
-
-def _may_be_spike(rows: Rows, given: Mapping[str, Any]) -> bool:
-    low, high = rows.extremes()
-    return high >= given["above"] and (low <= 0 or high >= given["factor"] * low)
-
-
-@detector(facts=("usual", "factor"), higher=("factor", "times", "above"), possible=_may_be_spike)
-def spike(
-    rows: Rows,
-    *,
-    factor: float,
-    times: int = 1,
-    within: Window = 10,
-    before: Window = 20,
-    early: int = 5,
-    start_share: float = 1.0,
-    signal_share: float = 0.01,
-    above: float = 0.0,
-) -> Signal:
-    """A row is ``factor`` times the usual, ``times`` within ``within`` rows, and above ``above``.
-
-    The usual is the median of the ``before`` rows before it, but never less than ``start_share`` of
-    the lower quartile of the first ``early`` rows: a value that decayed to nothing is no usable
-    baseline, nor is one that had begun to rise. Rows under ``signal_share`` of the highest so far
-    carry no signal and count for neither. A spike keeps its baseline until the value has fallen
-    below half of the limit again.
+    Not judged: a start at or below zero, and one that is a multiple of ``unit``: the entropy of a
+    Gaussian has no natural zero. With ``second_share``: only while the ``second`` metric is under
+    that share of its own start, and never without it.
     """
     x, n = rows.x, rows.count
-    usual = rows.once(
-        ("usual", before, early, start_share, signal_share),
-        lambda: _usual(x, before, early, start_share, signal_share),
-    )
-    limit = np.maximum(factor * usual, above)
+    start = rows.once("start", lambda: _start(x))
+    judged = start > 0
+    if unit > 0:
+        multiple = np.maximum(1.0, np.round(start / unit)) * unit
+        judged &= np.abs(start - multiple) > _SIGNAL * multiple
+    base = np.where(judged, start, np.nan)
     with np.errstate(invalid="ignore"):
-        hit = (x >= limit) & (usual > 0)
-    enough = hit & (rolling_count(hit, within) >= times)
-    held, origin = latched(enough, rows.median(3), 0.5 * limit)
-    base = usual[origin]
-    first = first_true_within(hit, within)
-
+        beyond = x <= share * base
+        if second_share > 0:
+            second = np.nan_to_num(rows.others.get("second", constant(n, np.inf)), nan=np.inf)
+            beyond &= second <= second_share * _start(second)
+    part, evidence = _relative(x, base, share, beyond)
     return Signal(
-        worth=times,
-        beyond=held,
-        statistic=_ratio(x, base),
-        threshold=_ratio(limit[origin], base),
+        beyond=beyond,
+        statistic=part,
+        threshold=np.where(judged, share, np.nan),
+        name="share of start",
+        low=share * base,
+        facts={"start": start, "share": part, "middle": x},
+        evidence=evidence,
+    )
+
+
+def _start(x: FloatArray) -> FloatArray:
+    """Highest median of three of the first rows, of those seen so far."""
+    middle: FloatArray = rolling_median(x, _FEW)
+    top: FloatArray = middle.copy()
+    top[_FEW - 1 :] = np.maximum.accumulate(middle[_FEW - 1 :])
+    top[EARLY:] = top[EARLY - 1 : EARLY]
+    return top
+
+
+@detector(roles=("second", "length"), facts=("best", "factor", "growth", "middle"))
+def off_best(rows: Rows, *, factor: float, least_second: float = 0.0) -> Signal:
+    """The value is ``factor`` times its best so far: the lowest median of the rows so far if
+    ``factor`` is above 1, else the highest. Values at or below zero are no measure.
+
+    With a ``length``, longer answers may take proportionally longer; with ``least_second``: only
+    while a ``second`` metric is at least that, and never without it.
+    """
+    x, n = rows.x, rows.count
+    upwards = factor > 1
+    best = rows.once(("best", upwards), lambda: _best(x, upwards=upwards))
+    base = np.where(best > 0, best, np.nan)
+    growth = np.ones(n)
+    length = rows.others.get("length")
+    if length is not None and n:
+        known = np.nan_to_num(length)
+        usual = rows.once_of("length", "usual", lambda: _best(known, upwards=True))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            growth = np.where(usual > 0, np.maximum(1.0, known / usual), 1.0)
+    with np.errstate(invalid="ignore"):
+        limit = factor * base * growth
+        beyond = x >= limit if upwards else x <= limit
+    if least_second > 0:
+        beyond &= np.nan_to_num(rows.others.get("second", constant(n, np.nan))) >= least_second
+    part, evidence = _relative(x / growth, base, factor, beyond)
+    return Signal(
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, factor),
+        name="multiple of the best",
+        low=None if upwards else limit,
+        high=limit if upwards else None,
+        facts={"best": base, "factor": part, "growth": growth, "middle": x},
+        notes=((growth > 1 + _SIGNAL, ", though answers are {growth} times as long"),),
+        evidence=evidence,
+        silent=not (best > 0).any(),
+    )
+
+
+def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
+    """(n,) lowest (``upwards``) or highest of the medians of the first 1, 2, 3 ... rows and of the
+    newest half of them, measured each time they have grown by a tenth."""
+    out, best = np.full(len(x), np.nan), np.inf if upwards else -np.inf
+    pick = min if upwards else max
+    for look, following in looks(1, len(x), _GROWTH):
+        own = (float(np.median(x[:look])), float(np.median(x[look // 2 : look])))
+        if look >= _FEW:
+            best = pick(best, *own)
+        out[look - 1 : following - 1] = best if np.isfinite(best) else own[0]
+    return out
+
+
+@detector(facts=("usual", "factor"), higher=("factor", "above"))
+def spike(rows: Rows, *, factor: float, above: float = 0.0) -> Signal:
+    """A row is ``factor`` times the usual, and above ``above``: the median of the rows before it.
+
+    It is never less than the lower quartile of the first rows: a value that decayed to nothing is no
+    measure. Rows that are next to nothing beside the highest so far carry no signal.
+    """
+    x = rows.x
+    usual = rows.once("usual", lambda: _usual(x))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(usual > 0, x / usual, np.nan)
+        limit = np.maximum(factor * usual, above)
+        beyond = x >= limit
+    return Signal(
+        beyond=beyond,
+        statistic=np.where(np.isfinite(part), part, np.nan),
+        threshold=limit / np.where(usual > 0, usual, np.nan),
         name="multiple of the median of the rows before",
-        high=limit[origin],
-        onset=first[origin] if n else None,
-        window=within,
-        facts={"usual": base, "factor": _ratio(x, base)},
-        held=x < limit[origin],
+        high=limit,
+        facts={"usual": usual, "factor": part},
+        event=True,
         peaked=True,
     )
 
 
-def _usual(
-    x: FloatArray, before: Window, early: int, start_share: float, signal_share: float
-) -> FloatArray:
-    """Median of the rows with signal before each row, at least ``start_share`` of the start;
-    NaN while there are fewer than ``early``."""
+def _usual(x: FloatArray) -> FloatArray:
+    """(n,) median of the rows with signal before each row, at least the lower quartile of the first
+    ones; NaN while there are too few. Measured each time these have grown by a tenth."""
     usual = np.full(len(x), np.nan)
-    if not len(x):
-        return usual
-    signal = (x > 0) & (x >= signal_share * np.maximum.accumulate(x))
+    signal = (x > 0) & (x >= _SIGNAL * np.maximum.accumulate(x)) if len(x) else x > 0
     y = x[signal]
-    base = np.maximum(rolling_median(y, before), start_share * start_quartile(y, early))
-    seen: IntArray = np.cumsum(signal) - signal
-    ready = seen >= early
-    usual[ready] = base[seen[ready] - 1]
-
+    base = np.full(len(y) + 1, np.nan)
+    if len(y) >= EARLY:
+        floor = float(np.sort(y[:EARLY])[EARLY // 4])
+        for look, following in looks(EARLY, len(y), _GROWTH):
+            base[look:following] = max(floor, float(np.median(y[max(0, look - 4 * EARLY) : look])))
+    usual[:] = base[np.minimum(np.cumsum(signal) - signal, len(y))]
     return usual
-
-
-def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
-    """a / b, NaN where b is zero or unknown."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        out = a / b
-    return np.where(np.isfinite(out), out, np.nan)
-
-
-def _median_name(window: Window) -> str:
-    if window == 1:
-        return "value"
-    size = extent(window)
-    return f"{size.most}-row median" if size.least == size.most else "rolling median"

@@ -18,7 +18,7 @@ from rltui.health.detectors.windows import latched, looks
 
 #: Values that differ by less than this share of the largest one are equal but for float noise.
 _EQUAL = 1e-9
-#: Fewest rows of a mean, and by how much a log grows before its usual falls are measured anew.
+#: Fewest rows of a mean, and by how much a log grows before its noise is measured anew.
 _LEAST, _GROWTH = 4, 1.15
 #: A mean of more than this part of the rows would level the range that was covered.
 _PARTS = 8
@@ -29,35 +29,41 @@ _TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
 
 @detector(anew=True, roles=("exploration", "spread"), facts=("start", "late", "gain", "count"))
 def never_rose(
-    rows: Rows, *, gain: float, certainty: float, explores: float = 1.0, equal: bool = False
+    rows: Rows,
+    *,
+    gain: float,
+    certainty: float,
+    explores: float = 1.0,
+    ceiling: float = np.inf,
+    equal: bool = False,
 ) -> Signal:
     """The last third is no better than the first: with ``certainty`` standard errors, higher by
     less than ``gain`` standard deviations of all rows.
 
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
-    that is certainly above its first ninth or twenty-seventh rose, however early. Rows up to the
-    last one with an ``exploration`` rate above ``explores`` do not count: what acts at random
-    gains nothing. With ``equal`` only runs of which all rows are the same are judged, without it
-    only others. Rows that are all equal although a ``spread`` is not zero are no measure: they
-    were normalised.
+    that is certainly above its first ninth or twenty-seventh rose, however early; what has reached
+    ``ceiling`` cannot rise. Rows up to the last one with an ``exploration`` rate above ``explores``
+    do not count: what acts at random gains nothing. With ``equal`` only runs of which all rows are
+    the same are judged, without it only others; rows that are all equal although a ``spread`` is
+    not zero are no measure: they were normalised.
     """
     n = rows.count
-    begins, found = after_exploring(rows, explores), np.full((5, n), np.nan)
-    for begin in np.unique(begins[begins <= np.arange(n)]).tolist():
-        end = int(np.searchsorted(begins, begin, "right"))
-        found[:, begin:end] = rows.once(
-            ("gain", begin, end, gain, certainty),
-            partial(_gains, rows.x[begin:end], gain, certainty),
-        )
+    begins = after_exploring(rows, explores)
+    found = np.full((5, n), np.nan)
+    for begin in np.unique(begins[begins < np.arange(n)]).tolist():
+        here = begins == begin
+        gained = rows.once(("gained", begin, gain, certainty),
+                           partial(_gains, rows.x[begin:], gain, certainty))  # fmt: skip
+        found[:, here] = gained[:, here[begin:]]
     start, late, size, error, rose = found
     with np.errstate(invalid="ignore"):
         beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
+        beyond &= np.maximum(start, late) < ceiling
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     spread = rows.others.get("spread")
     if spread is not None and equal:
         beyond &= np.cumsum(np.nan_to_num(np.abs(spread)) > 0) == 0
-    count = np.arange(1.0, n + 1) - begins
     return Signal(
         beyond=beyond,
         statistic=size,
@@ -66,18 +72,24 @@ def never_rose(
         certain=True,
         forgotten=np.ones(n, dtype=bool),
         whole=True,
-        facts={"start": start, "late": late, "gain": size, "count": count},
+        facts={"start": start, "late": late, "gain": size,
+               "count": np.arange(1.0, n + 1) - begins},
         notes=(
             (start == late, "no change at all"),
             (size <= -gain, "it fell"),
             ((size > -gain) & (start != late), _TOO_LITTLE),
         ),
-    )
+    )  # fmt: skip
+
+
+def gain_so_far(x: FloatArray) -> FloatArray:
+    """Means of the first and last third, their difference in standard deviations of all rows, and
+    its standard error: (4, n)."""
+    return _gains(x, np.inf, 0.0)[:4]
 
 
 def _gains(x: FloatArray, gain: float, certainty: float) -> FloatArray:
-    """Means of the first and last third, their difference in standard deviations of all rows, its
-    standard error, and whether the run rose by ``gain`` at any time: (5, n)."""
+    """The same, and whether the run rose by ``gain`` at any time: (5, n)."""
     n = len(x)
     count = np.arange(1, n + 1)
     third = np.maximum(1, count // 3)
@@ -119,18 +131,20 @@ def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
 
     Means of 4, 8, 16 ... rows are tried, of ``share`` of the rows so far at least: a dip that is
     short beside the run is none. The fall must be ``certainty`` times what two such means differ by
-    chance, and what they usually fall in this run.
+    chance, beyond what the best of so many means is by luck; the chance is that of rows that
+    remember the ones before, as far as these do.
     """
     n = rows.count
     out = np.full((5, n), np.nan)
     window, count = _LEAST, np.arange(1, n + 1)
-    noise = rows.once("noise", lambda: _noise(rows.x))
+    noise, memory = rows.once("noise", lambda: _noise(rows.x))
+    inflation = (1 + memory) / (1 - memory)
     while 2 * window <= n:
-        mean, best, least, usual = rows.once(("falls", window), partial(_falls, rows.x, window))
-        chance = np.maximum(noise * np.sqrt(2 / window), usual)
+        mean, best, least = rows.once(("falls", window), partial(_means, rows.x, window))
+        chance = noise * np.sqrt(2 * np.minimum(1.0, inflation / window))
         with np.errstate(invalid="ignore", divide="ignore"):
             part = (best - mean) / (best - least)
-            luck = np.sqrt(2 * np.log(np.maximum(count / window, 1.0)))
+            luck = np.sqrt(2 * np.log(np.maximum(count / (window * inflation), 1.0)))
             errors = certainty + luck
             errors *= 1 + (errors**2 + 1) / (4 * count)  # Student's t: the noise is an estimate
             sure = (part >= lost) & (best - mean >= errors * chance)
@@ -141,7 +155,7 @@ def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
         window *= 2
     part, best, least, mean, size = out
     found = np.isfinite(part)
-    short = rows.once(("falls", _LEAST), lambda: _falls(rows.x, _LEAST))[0]
+    short = rows.once(("falls", _LEAST), lambda: _means(rows.x, _LEAST))[0]
     limit = best - lost * (best - least)
     beyond, origin = latched(found, -np.nan_to_num(short), -(limit + 0.5 * lost * (best - least)))
     best, least = best[origin], least[origin]
@@ -170,27 +184,34 @@ def _span(mean: FloatArray) -> float:
 
 
 def _noise(x: FloatArray) -> FloatArray:
-    """(n,) standard deviation of single rows so far, from the steps between neighbours."""
-    squares = np.cumsum(np.diff(x, prepend=x[:1]) ** 2)
-    return np.asarray(np.sqrt(squares / np.maximum(2 * np.arange(len(x)), 1)))
+    """Standard deviation of single rows about the trend of their neighbourhood, an eighth of the
+    rows so far, and the correlation of one with the next: (2, n)."""
+    n = len(x)
+    out = np.zeros((2, n))
+    for look, following in looks(2, n, _GROWTH):
+        size = max(2 * _PARTS, look // _PARTS) if look >= 2 * _PARTS else look
+        blocks = x[look - look // size * size : look].reshape(-1, size)
+        time = np.arange(size) - (size - 1) / 2
+        rest = blocks - blocks.mean(axis=1, keepdims=True)
+        rest = rest - np.outer(rest @ time / (time @ time), time)
+        squares = float((rest**2).sum())
+        free = max(1, len(blocks) * (size - 2))
+        memory = float((rest[:, 1:] * rest[:, :-1]).sum()) / squares if squares > 0 else 0.0
+        memory = min(max(memory + 2 / size, 0.0), 1 - 1 / size)  # the trend takes some of it away
+        out[:, look - 1 : following - 1] = np.array([[np.sqrt(squares / free)], [memory]])
+    return out
 
 
-def _falls(x: FloatArray, window: int) -> FloatArray:
-    """Mean of the last ``window`` rows; the highest that ended before these began; the lowest so
-    far; and the upper quartile of the falls from one such stretch to the next: (4, n)."""
+def _means(x: FloatArray, window: int) -> FloatArray:
+    """Mean of the last ``window`` rows; the highest that ended before these began; and the lowest
+    so far: (3, n)."""
     n = len(x)
     total = np.concatenate([[0.0], np.cumsum(x - x[:1])])
-    out = np.full((4, n), np.nan)
-    mean, best, least, usual = out
+    out = np.full((3, n), np.nan)
+    mean, best, least = out
     mean[window - 1 :] = (total[window:] - total[:-window]) / window + x[:1]
     best[2 * window - 1 :] = np.maximum.accumulate(mean[window - 1 : n - window])
     least[window - 1 :] = np.minimum.accumulate(mean[window - 1 :])
-    falls = np.maximum(mean[window - 1 : n - window] - mean[2 * window - 1 :], 0.0)
-    usual[:] = 0.0
-    for look, following in looks(4 * window, n, _GROWTH):
-        known = falls[: look - 4 * window + 1 : max(1, window // 4)]
-        quartile = (3 * len(known)) // 4
-        usual[look - 1 : following - 1] = np.partition(known, quartile)[quartile]
     return out
 
 

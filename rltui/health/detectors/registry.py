@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, get_type_hints
 
-from rltui.health.detectors.extent import Extent, Window
 from rltui.health.detectors.signal import Rows, Signal
 
 #: Whether a detector may find something in rows, by all its parameters.
@@ -19,8 +18,8 @@ class Parameter(NamedTuple):
 
     name: str
     kind: type
-    """float, int, bool, or Extent for a number of rows that may grow with the log."""
-    default: float | int | bool | Extent | None
+    """float, int or bool."""
+    default: float | int | bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def detector(
         parameters = {
             name: Parameter(
                 name,
-                Extent if hints[name] == Window else hints[name],
+                hints[name],
                 None if p.default is inspect.Parameter.empty else p.default,
             )
             for name, p in inspect.signature(function).parameters.items()

@@ -8,12 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
-from rltui.health.detectors.extent import Window
 from rltui.health.detectors.windows import rolling_median
-
-#: :attr:`Signal.worth` of scores on held-out data.
-HELD_OUT = 2.0
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
@@ -41,7 +36,7 @@ class Rows:
         """Number of rows."""
         return len(self.x)
 
-    def median(self, window: Window, *, absolute: bool = False) -> FloatArray:
+    def median(self, window: int, *, absolute: bool = False) -> FloatArray:
         """(n,) median of the last ``window`` values at each row, ``absolute``: of their sizes; not
         to be changed."""
         return self.once(
@@ -90,7 +85,7 @@ class Signal:
     """(n,) upper limit in the unit of the metric."""
     onset: IntArray | None = None
     """(n,) row at which the episode of a row beyond the limit began; None = the row itself."""
-    window: Window = 1
+    window: int = 1
     """Rows that the statistic covers."""
     facts: Mapping[str, FloatArray] = field(default_factory=dict)
     """name -> (n,): further numbers for the templates of the rule."""
@@ -98,16 +93,14 @@ class Signal:
     """(rows, template): text for such rows, which templates of a rule include with ``{note}``."""
     held: BoolArray | None = None
     """(n,) rows that count as beyond only because an earlier one was: they are no evidence."""
-    excused: BoolArray | None = None
-    """(n,) rows that would be beyond but for a reason, which a note of the episode gives."""
     peaked: bool = False
     """The evidence is the worst row of an episode, even while it lasts."""
     certain: bool = False
     """Each row beyond is certain by itself; otherwise rows add up, as far as they are beyond."""
-    zero: float = 0.0
-    """The statistic of a row without any sign of it, from which distances are measured."""
-    worth: float = 1.0
-    """How many rows a row counts for: a mean over a held-out set is no single batch."""
+    event: bool = False
+    """A row is an event and no estimate: one that is far beyond suffices."""
+    evidence: FloatArray | None = None
+    """(n,) what each row adds as evidence, below zero where it is inside; None: by its distance."""
     whole: bool = False
     """It holds for the whole run and has no onset."""
     forgotten: BoolArray | None = None

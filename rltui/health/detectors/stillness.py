@@ -1,199 +1,92 @@
-"""Detectors of values that break off, stand still or sink. Same contract as in ``levels``."""
+"""Detectors of values that are not finite, or stand still. Same contract as in ``levels``."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
-from rltui.core.medians import median
-from rltui.health.detectors.extent import Window, extent
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
-from rltui.health.detectors.windows import (
-    last_run_start,
-    rolling_extreme,
-    rolling_median,
-    run_start,
-)
+
+#: What a row that equals the one before is worth: coarse values are equal by chance, and the first
+#: batches of a trainer may have nothing to learn from.
+_EQUAL_ROW = 0.25
+#: What a row that differs takes away: all.
+_OTHER_ROW = -np.inf
+#: Significant digits of a value that is no rounded one, and how exact a rounded one is.
+_DIGITS, _EXACT = 3, 1e-6
 
 
 @detector(all_rows=True, finite_is_quiet=True, facts=("count",))
-def broke_off(rows: Rows, *, gaps: int = 2) -> Signal:
-    """NaN or infinite after a finite value. Not judged once the value has come back from ``gaps``
-    such stretches: it is not computed at every row."""
+def non_finite(rows: Rows, *, after_finite: bool = False, lasts: bool = False) -> Signal:
+    """NaN or infinite. ``after_finite``: only after a finite value was seen; silent until then.
+    ``lasts``: not once the value has come back from it twice: it is not computed at every row."""
     wrong = ~np.isfinite(rows.x)
-    n = rows.count
-    seen = np.maximum.accumulate(~wrong) if n else ~wrong
-    wrong &= seen
-    back = ~wrong & np.concatenate([[False], wrong[:-1]]) if n else wrong
-
+    never = bool(wrong.all())
+    if (after_finite or lasts) and len(wrong):
+        wrong &= np.maximum.accumulate(~wrong)
+    if lasts:
+        back = ~wrong & np.concatenate([[False], wrong[:-1]]) if len(wrong) else wrong
+        wrong &= np.cumsum(back) <= 1
     return Signal(
-        beyond=wrong & (np.cumsum(back) < gaps),
         certain=True,
+        beyond=wrong,
         statistic=rows.x,
-        threshold=constant(n, np.nan),
+        threshold=constant(rows.count, np.nan),
         name="non-finite values",
         facts={"count": np.cumsum(wrong).astype(np.float64)},
-        silent=not seen.any(),
+        silent=(after_finite or lasts) and never,
     )
 
 
-@detector(facts=("top", "count"), higher=("least_rows",))
-def never_above(rows: Rows, *, least_rows: int, limit: float = 0.0) -> Signal:
-    """No row of ``least_rows`` or more was above ``limit``, sign dropped."""
+@detector(facts=("top", "count"))
+def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
+    """No row so far was above ``limit``, sign dropped."""
     n = rows.count
     top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
-    count = np.arange(1, n + 1, dtype=np.float64)
-
+    still = top <= limit
     return Signal(
-        beyond=(top <= limit) & (count >= least_rows),
-        certain=True,
-        statistic=np.where(top <= limit, count, np.nan),
-        threshold=constant(n, least_rows),
-        name="rows at or below the limit",
-        onset=np.zeros(n, dtype=np.int64),
-        facts={"top": top, "count": count},
+        beyond=still,
+        statistic=np.where(still, top, np.nan),
+        threshold=constant(n, limit),
+        name="highest so far",
+        facts={"top": top, "count": np.arange(1.0, n + 1)},
+        evidence=np.where(still, _EQUAL_ROW, _OTHER_ROW),
     )
 
 
-@detector(roles=("gradient",), facts=("count",), higher=("window",))
+@detector(roles=("gradient",), facts=("count",))
 def unchanged(
-    rows: Rows,
-    *,
-    window: int,
-    width: float = 0.0,
-    most: float = np.inf,
-    gradient: float = 0.0,
-    digits: int = 0,
+    rows: Rows, *, most: float = np.inf, rounded: bool = False, width: float = 0.0
 ) -> Signal:
-    """The same value, to within ``width`` of its size, in ``window`` rows, and at most ``most``.
+    """The same value, to within ``width`` of its size, as in the row before, and at most ``most``.
 
-    With a ``gradient`` norm: only while that is at most ``gradient``. A value that is printed with
-    few digits may be equal from row to row although weights change; with ``digits``, only one of
-    at least this many significant digits counts.
+    Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few digits
+    may be equal from row to row although weights change: it counts with ``rounded`` only.
     """
     n = rows.count
-    high = rolling_extreme(rows.x, window, least=False)
-    low = rolling_extreme(rows.x, window, least=True)
-    still = (high - low <= width * np.abs(high)) & (high <= most)
-    still[: window - 1] = False
-    if digits > 0:
-        still &= ~_is_rounded(rows.x, digits - 1)
+    still = np.abs(np.diff(rows.x, prepend=np.nan)) <= width * np.abs(rows.x)
+    still |= (rows.x <= most) if np.isfinite(most) else False
+    still &= rows.x <= most
+    if not rounded and not np.isfinite(most):
+        still &= ~_is_rounded(rows.x)
     other = rows.others.get("gradient")
     if other is not None:
-        size = np.where(np.isfinite(other), np.abs(other), np.inf)
-        still &= rolling_extreme(size, window, least=False) <= gradient
-    since = run_start(still)
-    count = np.arange(n) - since + window
+        still &= np.nan_to_num(np.abs(other), nan=np.inf) <= 0
+    count = np.arange(n) - np.maximum.accumulate(np.where(still, -1, np.arange(n))) + 1.0
     return Signal(
-        certain=True,
         beyond=still,
         statistic=np.where(still, count, np.nan),
-        threshold=constant(n, window),
+        threshold=constant(n, 1.0),
         name="rows of one value",
-        onset=np.where(still, np.maximum(since - window + 1, 0), np.arange(n)),
-        window=window,
-        facts={"count": count.astype(np.float64)},
+        facts={"count": count},
+        evidence=np.where(still, _EQUAL_ROW, _OTHER_ROW),
     )
 
 
-def _is_rounded(x: FloatArray, digits: int) -> BoolArray:
-    """Whether each value has at most ``digits`` significant digits, to within single precision."""
+def _is_rounded(x: FloatArray) -> BoolArray:
+    """Whether each value has fewer significant digits, to within single precision."""
     with np.errstate(divide="ignore"):
-        scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(x))))
+        scale = 10.0 ** (_DIGITS - 2 - np.floor(np.log10(np.abs(x))))
     scaled = np.where(x != 0, x * np.where(x != 0, scale, 1.0), 0.0)
-    return np.asarray(np.abs(scaled - np.round(scaled)) <= 1e-6 * np.abs(scaled))
-
-
-@detector(facts=("usual", "middle", "share"), lower=("share",))
-def under_usual(
-    rows: Rows, *, share: float, window: Window = 10, usual: int = 20, noise: float = 3.0
-) -> Signal:
-    """The median of ``window`` rows is ``share`` of the usual, or less, and ``noise`` robust
-    standard deviations of the rows so far below it.
-
-    The usual is the upper quartile of the rows so far, once there are ``usual`` of them: the best
-    ones are luck. Quartile and deviation are made anew each time the rows have grown by a tenth,
-    but not at a row beyond the limit: a fall that lasts does not become usual. Not judged while
-    nothing but zeros has been logged.
-    """
-    n = rows.count
-    middle = rows.median(window)
-    level, limit = _base(rows, middle, usual, share, noise)
-    known = level > 0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(known, middle / level, np.nan)
-        beyond = middle <= limit
-        raw = rows.x <= limit
-    return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, share),
-        name="share of the upper quartile",
-        low=limit,
-        onset=last_run_start(raw, window),
-        window=window,
-        facts={"usual": np.where(known, level, np.nan), "middle": middle, "share": part},
-        silent=not known.any(),
-    )
-
-
-def _base(
-    rows: Rows, middle: FloatArray, least: int, share: float, noise: float
-) -> tuple[FloatArray, FloatArray]:
-    """Upper quartile of the rows so far, and the limit under it, each (n,); NaN until there are
-    ``least`` rows, and the limit while the quartile is not above zero."""
-    level, limit = np.full(rows.count, np.nan), np.full(rows.count, np.nan)
-    look, usual, low = least, np.nan, np.nan
-    while look <= rows.count:
-        following, seen = max(look + 1, int(look * 1.1)), rows.x[:look]
-        if not middle[look - 1] <= low:
-            usual, spread = rows.once(("usual", look), partial(_usual, seen)).tolist()
-            low = min(share * usual, usual - noise * spread) if usual > 0 else np.nan
-        level[look - 1 : following - 1], limit[look - 1 : following - 1] = usual, low
-        look = following
-
-    return level, limit
-
-
-def _usual(x: FloatArray) -> FloatArray:
-    """Upper quartile and robust standard deviation."""
-    return np.array([np.quantile(x, 0.75), 1.4826 * median(np.abs(x - median(x)))])
-
-
-@detector(facts=("best", "middle", "share"), lower=("share",))
-def lost_gain(
-    rows: Rows, *, share: float, window: Window = 5, noise: float = 4.0, least_rows: int = 10
-) -> Signal:
-    """The median of ``window`` rows, once well above zero, is ``share`` of its best or less.
-
-    Well above zero: its best is ``noise`` times the usual step between neighbours. From
-    ``least_rows`` rows on.
-    """
-    n = rows.count
-    middle = rows.median(window)
-    settled = np.where(np.arange(n) >= extent(window).least - 1, middle, -np.inf)
-    best = np.maximum.accumulate(settled) if n else middle
-    step = np.zeros(n)
-    if n > 1:
-        step[1:] = rolling_median(np.abs(np.diff(rows.x)), 30)
-    was = (best > 0) & (best >= noise * step) & (np.arange(n) >= least_rows - 1)
-    was = np.maximum.accumulate(was) if n else was
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(best > 0, middle / best, np.nan)
-        limit = np.where(best > 0, share * best, np.nan)
-        beyond = was & (part <= share)
-        raw = rows.x <= limit
-    return Signal(
-        beyond=beyond,
-        statistic=part,
-        threshold=constant(n, share),
-        name="share of the best",
-        low=np.where(was, limit, np.nan),
-        onset=last_run_start(raw, window),
-        window=window,
-        facts={"best": np.where(best > 0, best, np.nan), "middle": middle, "share": part},
-        silent=not (best > 0).any(),
-    )
+    return np.asarray(np.abs(scaled - np.round(scaled)) <= _EXACT * np.abs(scaled))
