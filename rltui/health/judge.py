@@ -14,7 +14,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.signal import Rows, Signal
+from rltui.health.detectors.signal import FAR, FAR_EVENT, Rows, Signal
 from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
 from rltui.health.rule import Rule, Variant
@@ -25,9 +25,7 @@ _MOST_SPANS = 40
 #: Evidence that makes a level certain, in rows that are barely beyond their limit; and as a share
 #: of the rows so far: an episode that is short beside the run is none.
 CERTAIN = {Level.WATCH: 3.0, Level.BAD: 5.0}
-SHARE = {Level.WATCH: 0.02, Level.BAD: 0.03}
-#: The most that a row adds for being far beyond: an estimate, or an event that speaks for itself.
-_FAR, _FAR_EVENT = 1.0, 4.0
+SHARE = {Level.WATCH: 0.05, Level.BAD: 0.08}
 
 
 class Span(NamedTuple):
@@ -112,7 +110,7 @@ def _weight(signal: Signal) -> FloatArray:
         return signal.evidence
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
-    most = _FAR_EVENT if signal.event else _FAR
+    most = FAR_EVENT if signal.event else FAR
     far = np.clip(np.nan_to_num(far, nan=0.0, posinf=most), 0.0, most)
     worth: FloatArray = np.where(signal.beyond, 1.0 + far, -1.0 - far)
     return worth

@@ -11,6 +11,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level, worst
 from rltui.health.badges import doubt, too_few, within_range
 from rltui.health.diagnoses import Facts, diagnose, story_order
+from rltui.health.harm import gets_better, tempered
 from rltui.health.judge import Outcome
 from rltui.health.model import (
     Diagnosed,
@@ -22,7 +23,7 @@ from rltui.health.model import (
     Skipped,
 )
 from rltui.health.plan import Task
-from rltui.health.rule import Rule
+from rltui.health.rule import Harm, Rule
 from rltui.store import RunData
 
 #: Most resolved episodes listed per rule and title: the worst ones, and besides the first of all,
@@ -52,6 +53,7 @@ def make_report(
 
     ``vital``: metric keys whose moves are worth naming beside a finding.
     """
+    answers = _by_harm(run, infos, answers)
     findings = [*_findings(answers, run.off_axis), *_broken(answers)]
     # firing before resolved, bad before watch, newest first
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
@@ -86,6 +88,24 @@ def make_report(
         few_rows=few if judged else None,
         unblamed=unblamed,
     )
+
+
+def _by_harm(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) -> Answers:
+    """The answers, those of technical signs milder while the run gets better."""
+    said = [f for t, a in _each(answers) if t.rule.harm is Harm.OUTCOME and a.outcome
+            for f in a.outcome.findings]  # fmt: skip
+    if not gets_better(run, infos, said):
+        return answers
+    return [
+        (
+            task,
+            tuple(
+                replace(a, outcome=tempered(a.outcome, task.rule.harm)) if a.outcome else a
+                for a in own
+            ),
+        )
+        for task, own in answers
+    ]
 
 
 def with_blame(tags: Mapping[str, Judgement], diagnosed: Diagnosed) -> dict[str, Judgement]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
     from rltui.health.detectors.registry import Detector
 
 Number = float | int | bool
+
+
+class Harm(Enum):
+    """What a finding of a rule means for the run."""
+
+    FATAL = "fatal"
+    """Nothing is learned from then on, whatever the reward says."""
+    OUTCOME = "outcome"
+    """It says itself that success suffers."""
+    SIGN = "sign"
+    """A technical sign: bad only where success suffers with it."""
+    COST = "cost"
+    """It costs time, not success."""
 
 
 class When(NamedTuple):
@@ -126,3 +140,4 @@ class Rule:
     cases: tuple[Case, ...] = ()
     path: Path = field(default_factory=Path)
     line: int = 0
+    harm: Harm = Harm.SIGN

@@ -22,7 +22,7 @@ from rltui.health.detectors import (  # noqa: F401
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
 from rltui.health.parameters import Override, read_parameters, refuse_counts
-from rltui.health.rule import Case, Number, Rule, Variant, When
+from rltui.health.rule import Case, Harm, Number, Rule, Variant, When
 
 #: Fields that every template may name, besides the facts of its detector.
 STANDARD_FIELDS = (
@@ -125,6 +125,8 @@ def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str
     title = table.need("title").text()
     category = Category(table.need("category").choice(c.value for c in Category))
     meaning = table.read("meaning", Node.text) or ""
+    harm = table.get("harm")
+    kind = Harm(harm.choice(h.value for h in Harm)) if harm else Harm.SIGN
     variants_node = table.get("variants")
     nodes = variants_node.items() if variants_node else [node]
     variants: list[Variant] = []
@@ -142,7 +144,9 @@ def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str
     cases = tuple(_read_case(c, variants) for c in table.read("cases", Node.items) or ())
     table.finish()
 
-    return Rule(rule_id, title, category, meaning, tuple(variants), cases, node.path, node.line)
+    return Rule(
+        rule_id, title, category, meaning, tuple(variants), cases, node.path, node.line, kind
+    )
 
 
 def _read_variant(

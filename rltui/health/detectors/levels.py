@@ -15,7 +15,7 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.signal import FAR, FAR_EVENT, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
 
 #: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
@@ -136,23 +136,26 @@ def often(rows: Rows, *, share: float, most: float = 0.0) -> Signal:
 
 
 def _relative(
-    x: FloatArray, base: FloatArray, factor: float, beyond: BoolArray
+    x: FloatArray, base: FloatArray, factor: float, beyond: BoolArray, *, event: bool = False
 ) -> tuple[FloatArray, FloatArray]:
-    """x / base, and what each row is worth as evidence that it is ``factor`` times the base.
+    """x / base, and what each row is worth as evidence that it is ``factor`` times the base: 1, and
+    one more each time that it is twice as far from the base, in powers of two, as the limit.
 
     A row is worth as much as it can tell one from the other: where single rows scatter as widely
-    as both are apart, it takes many.
+    as both are apart, it takes many. An ``event`` is no estimate and speaks for itself.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(base > 0, x / base, np.nan)
         twos = np.clip(np.log2(np.maximum(part, 0.0)), -_MOST_TWOS, _MOST_TWOS)
-    twos = np.nan_to_num(twos)
-    steps = np.cumsum(np.diff(twos, prepend=twos[:1]) ** 2)
-    noise = np.sqrt(steps / np.maximum(2 * np.arange(len(x)), 1))
-    distance = abs(np.log2(factor))
-    with np.errstate(divide="ignore"):
-        worth = np.minimum(1.0, (distance / (_APART * noise)) ** 2)
-    far = np.clip(np.abs(twos - np.log2(factor)), 0.0, 1.0)
+    twos, distance = np.nan_to_num(twos), np.log2(factor)
+    worth, most = np.ones(len(x)), FAR_EVENT if event else FAR
+    if not event:
+        steps = np.cumsum(np.diff(twos, prepend=twos[:1]) ** 2)
+        noise = np.sqrt(steps / np.maximum(2 * np.arange(len(x)), 1))
+        with np.errstate(divide="ignore"):
+            worth = np.minimum(1.0, (distance / (_APART * noise)) ** 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.clip(np.abs(np.log2(np.maximum(twos / distance, 0.0))), 0.0, most)
     known = np.isfinite(part)
     return part, np.where(known, worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
 
@@ -249,12 +252,15 @@ def _start(x: FloatArray) -> FloatArray:
 
 
 @detector(roles=("second", "length"), facts=("best", "factor", "growth", "middle"))
-def off_best(rows: Rows, *, factor: float, least_second: float = 0.0) -> Signal:
+def off_best(
+    rows: Rows, *, factor: float, least_second: float = 0.0, event: bool = False
+) -> Signal:
     """The value is ``factor`` times its best so far: the lowest median of the rows so far if
     ``factor`` is above 1, else the highest. Values at or below zero are no measure.
 
     With a ``length``, longer answers may take proportionally longer; with ``least_second``: only
-    while a ``second`` metric is at least that, and never without it.
+    while a ``second`` metric is at least that, and never without it. ``event``: a row is a mean over
+    a held-out set, and one that is far beyond suffices.
     """
     x, n = rows.x, rows.count
     upwards = factor > 1
@@ -272,7 +278,7 @@ def off_best(rows: Rows, *, factor: float, least_second: float = 0.0) -> Signal:
         beyond = x >= limit if upwards else x <= limit
     if least_second > 0:
         beyond &= np.nan_to_num(rows.others.get("second", constant(n, np.nan))) >= least_second
-    part, evidence = _relative(x / growth, base, factor, beyond)
+    part, evidence = _relative(x / growth, base, factor, beyond, event=event)
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -283,6 +289,7 @@ def off_best(rows: Rows, *, factor: float, least_second: float = 0.0) -> Signal:
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
         notes=((growth > 1 + _SIGNAL, ", though answers are {growth} times as long"),),
         evidence=evidence,
+        event=event,
         silent=not (best > 0).any(),
     )
 

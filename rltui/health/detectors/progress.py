@@ -88,6 +88,20 @@ def gain_so_far(x: FloatArray) -> FloatArray:
     return _gains(x, np.inf, 0.0)[:4]
 
 
+def gain_now(x: FloatArray) -> tuple[float, float]:
+    """Change from the first to the last third in standard deviations of all rows, and its standard
+    error, at the newest row; (0, inf) of too few finite rows."""
+    x = x[np.isfinite(x)].astype(np.float64)
+    third = len(x) // 3
+    spread = float(x.std()) if third else 0.0
+    if spread <= _EQUAL * float(np.abs(x).max(initial=0.0)):
+        return 0.0, np.inf
+    memory = 1 - float(np.mean(np.diff(x) ** 2)) / (2 * spread**2)
+    memory = min(max(memory, 0.0), 1 - 1 / len(x))
+    error = np.sqrt(2 / third * (1 + memory) / (1 - memory))
+    return float(x[-third:].mean() - x[:third].mean()) / spread, float(error)
+
+
 def _gains(x: FloatArray, gain: float, certainty: float) -> FloatArray:
     """The same, and whether the run rose by ``gain`` at any time: (5, n)."""
     n = len(x)

@@ -10,6 +10,11 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.windows import rolling_median
 
+#: The most that a row adds as evidence for being far beyond: an estimate, or an event that speaks
+#: for itself.
+FAR, FAR_EVENT = 1.0, 4.0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """The rows of one tag, in the unit and sign of its metric.
