@@ -27,6 +27,8 @@ _GROWTH = 1.1
 _APART = 3.0
 #: Sizes are compared in powers of two, at most so many: beyond, all are alike.
 _MOST_TWOS = 8.0
+#: What a row at the limit of a share is worth.
+_BARELY = 0.25
 #: Share of the largest value so far below which a row carries no signal and is no base.
 _SIGNAL = 0.01
 
@@ -52,14 +54,14 @@ def outside(
     high: float = np.inf,
     absolute: bool = False,
     event: bool = False,
-    unexplained: bool = False,
+    explained: bool = False,
     per_unit: float = 0.0,
 ) -> Signal:
     """The value is outside ``low`` .. ``high``.
 
     ``absolute`` drops the sign first; ``event``: one row far beyond the limit is enough, as for an
-    update that cannot be taken back; ``unexplained``: distances count as those of 1 - x, for a
-    share of a variance that is explained; ``per_unit``: with a ``length``, the value must also
+    update that cannot be taken back; ``explained``: the value is a share of a
+    variance that is explained, with 1 as its natural unit; ``per_unit``: with a ``length``, the value must also
     exceed this much per unit of length.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
@@ -71,8 +73,8 @@ def outside(
             beyond &= ~(np.abs(x) / length < per_unit)
     threshold = np.where(below | ~np.isfinite(high), low, high)
     evidence: FloatArray | None = None
-    if unexplained:
-        evidence = _by_distance(beyond, 1.0 - x, 1.0 - threshold)
+    if explained:
+        evidence = _by_distance(beyond, x - threshold)
     return Signal(
         beyond=beyond,
         statistic=x,
@@ -86,11 +88,11 @@ def outside(
     )
 
 
-def _by_distance(beyond: BoolArray, size: FloatArray, limit: FloatArray) -> FloatArray:
-    """(n,) 1 to 2 for a row beyond, by how far; minus that for one inside."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.clip(np.abs(np.log2(np.maximum(size, 0.0) / limit)), 0.0, 1.0)
-    return np.where(beyond, 1.0, -1.0) * (1.0 + np.nan_to_num(far))
+def _by_distance(beyond: BoolArray, distance: FloatArray) -> FloatArray:
+    """(n,) the distance from the limit for a row beyond, minus that for one inside: what is at the
+    limit says little, and nothing says more than one row."""
+    size = np.clip(np.abs(distance), _BARELY, 1.0)
+    return np.where(beyond, size, -size)
 
 
 @detector(
@@ -308,11 +310,12 @@ def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
 
 
 @detector(facts=("usual", "factor"), higher=("factor", "above"))
-def spike(rows: Rows, *, factor: float, above: float = 0.0) -> Signal:
+def spike(rows: Rows, *, factor: float, above: float = 0.0, event: bool = True) -> Signal:
     """A row is ``factor`` times the usual, and above ``above``: the median of the rows before it.
 
     It is never less than the lower quartile of the first rows: a value that decayed to nothing is no
-    measure. Rows that are next to nothing beside the highest so far carry no signal.
+    measure. Rows that are next to nothing beside the highest so far carry no signal. Without
+    ``event`` one row is not enough, however large.
     """
     x = rows.x
     usual = rows.once("usual", lambda: _usual(x))
@@ -327,7 +330,7 @@ def spike(rows: Rows, *, factor: float, above: float = 0.0) -> Signal:
         name="multiple of the median of the rows before",
         high=limit,
         facts={"usual": usual, "factor": part},
-        event=True,
+        event=event,
         peaked=True,
     )
 

@@ -52,7 +52,7 @@ def never_rose(
     begins = after_exploring(rows, explores)
     found = np.full((5, n), np.nan)
     for begin in np.unique(begins[begins < np.arange(n)]).tolist():
-        here = begins == begin
+        here = (begins == begin) & (np.arange(n) >= begin)
         gained = rows.once(("gained", begin, gain, certainty),
                            partial(_gains, rows.x[begin:], gain, certainty))  # fmt: skip
         found[:, here] = gained[:, here[begin:]]
@@ -181,7 +181,7 @@ def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
         threshold=constant(n, lost),
         name="share of the range lost",
         certain=True,
-        forgotten=best - least < lost * _span(short),
+        forgotten=(best - least < lost * _span(short)) | (best < _highest_after(short)),
         low=np.where(beyond, limit[origin], np.nan),
         onset=_fell_since(rows.x, limit, size)[origin] if n else None,
         held=~found,
@@ -195,6 +195,12 @@ def _span(mean: FloatArray) -> float:
     beginning may be little in the end."""
     known = mean[_LEAST - 1 :]
     return float(np.ptp(known)) if len(known) else 0.0
+
+
+def _highest_after(mean: FloatArray) -> FloatArray:
+    """(n,) highest mean from each row on: what rose above its best again has made a fall good."""
+    known = np.where(np.isfinite(mean), mean, -np.inf)
+    return np.asarray(np.maximum.accumulate(known[::-1])[::-1])
 
 
 def _noise(x: FloatArray) -> FloatArray:
