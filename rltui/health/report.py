@@ -54,7 +54,8 @@ def make_report(
     ``vital``: metric keys whose moves are worth naming beside a finding.
     """
     answers = _by_harm(run, infos, answers)
-    findings = [*_findings(answers, run.off_axis), *_broken(answers)]
+    yields = {t.rule.id: t.rule.yields_to for t, _ in answers if t.rule.yields_to}
+    findings = [*_said_once(_findings(answers, run.off_axis), yields), *_broken(answers)]
     # firing before resolved, bad before watch, newest first
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (f.state is not FindingState.FIRING, -f.level, -newest[id(f)]))
@@ -170,6 +171,14 @@ def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:
         out.extend(kept)
 
     return out
+
+
+def _said_once(
+    findings: list[Finding], yields: Mapping[str, tuple[str, ...]]
+) -> Iterable[Finding]:
+    """The findings without those of a rule that yields to another one which found something."""
+    said = {f.rule for f in findings}
+    return (f for f in findings if said.isdisjoint(yields.get(f.rule, ())))
 
 
 def _merge(found: list[Finding]) -> list[Finding]:

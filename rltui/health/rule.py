@@ -141,3 +141,5 @@ class Rule:
     path: Path = field(default_factory=Path)
     line: int = 0
     harm: Harm = Harm.SIGN
+    yields_to: tuple[str, ...] = ()
+    """Rules that say the same more exactly: what they found as well is not said twice."""

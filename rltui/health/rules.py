@@ -125,6 +125,7 @@ def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str
     title = table.need("title").text()
     category = Category(table.need("category").choice(c.value for c in Category))
     meaning = table.read("meaning", Node.text) or ""
+    yields = table.read("yields_to", Node.texts) or ()
     harm = table.get("harm")
     kind = Harm(harm.choice(h.value for h in Harm)) if harm else Harm.SIGN
     variants_node = table.get("variants")
@@ -145,8 +146,9 @@ def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str
     table.finish()
 
     return Rule(
-        rule_id, title, category, meaning, tuple(variants), cases, node.path, node.line, kind
-    )
+        rule_id, title, category, meaning, tuple(variants), cases, node.path, node.line, kind,
+        tuple(yields),
+    )  # fmt: skip
 
 
 def _read_variant(
