@@ -173,8 +173,8 @@ def pinned(rows: Rows, *, share: float) -> Signal:
 
 @detector(roles=("total",), facts=("start", "share"), higher=("share", "rise"))
 def share_grown(rows: Rows, *, share: float, rise: float) -> Signal:
-    """The share of a ``total`` is ``share`` or more, and has risen from its start by ``rise`` of
-    what there was to rise."""
+    """The share of a ``total`` is ``share`` or more, and has risen from its start, which was less,
+    by ``rise`` of what there was to rise."""
     n = rows.count
     total = rows.others.get("total", constant(n, np.nan))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -183,7 +183,7 @@ def share_grown(rows: Rows, *, share: float, rise: float) -> Signal:
     start = start_median(part, EARLY)
     limit = np.maximum(share, start + rise * (1.0 - start))
     return Signal(
-        beyond=part >= limit,
+        beyond=(part >= limit) & (start < share),
         statistic=part,
         threshold=limit,
         name="share",
