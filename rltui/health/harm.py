@@ -1,8 +1,8 @@
 """Harm before alarm: whether a run gets better decides how bad its technical signs are.
 
-One question is answered first for every run: does what measures success there rise? While it does,
-a sign such as a high KL or a low entropy is no more than worth a look; where it does not, or nothing
-is known of it, the sign keeps its level.
+One question is answered first for every run: does what measures success there rise? While it
+does, a sign such as a high KL or a low entropy is no more than worth a look; where it does not, or
+nothing is known of it, the sign keeps its level.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
+
+import numpy as np
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
@@ -41,7 +43,7 @@ def gets_better(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Find
     rank = {key: at for at, key in enumerate(course.measures)}
     known = [(rank[i.metric.key], t) for t, i in infos.items() if i.metric and i.metric.key in rank]
     for _, tag in sorted(known):
-        change, error = gain_now(run.series(tag).values)
+        change, error = gain_now(run.series(tag).values.astype(np.float64))
         if change - course.certainty * error >= course.gain:
             return True
         if change + course.certainty * error < course.gain:
@@ -51,13 +53,11 @@ def gets_better(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Find
 
 def tempered(outcome: Outcome, harm: Harm) -> Outcome:
     """The answer of a technical sign while the run gets better: at most WATCH."""
-    if harm is not Harm.SIGN or outcome.judgement.level < Level.BAD and not outcome.findings:
+    if harm is not Harm.SIGN or (outcome.judgement.level < Level.BAD and not outcome.findings):
         return outcome
     findings = tuple(_milder(f) for f in outcome.findings)
     level = min(outcome.judgement.level, Level.WATCH)
-    return replace(
-        outcome, findings=findings, judgement=replace(outcome.judgement, level=level)
-    )
+    return replace(outcome, findings=findings, judgement=replace(outcome.judgement, level=level))
 
 
 def _milder(finding: Finding) -> Finding:

@@ -220,7 +220,7 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         rule=case.rule.id,
         title=case.variant.title,
         level=level,
-        state=_state(case, span),
+        state=FindingState.FIRING if span.open else FindingState.RESOLVED,
         metric=case.info.metric.key if case.info.metric else None,
         tag=case.info.tag,
         since_step=None if signal.whole else int(case.rows.steps[begin]),
@@ -232,10 +232,6 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         advice=case.variant.advice,
         limit=_limit(signal, row),
     )
-
-
-def _state(case: Evaluation, span: Span) -> FindingState:
-    return FindingState.FIRING if span.open else FindingState.RESOLVED
 
 
 def _is_again(case: Evaluation, signal: Signal, span: Span) -> bool:
@@ -344,7 +340,7 @@ def _facts(
         facts[level.word] = finite(own.threshold[row]) if own else None
     for name, fact in signal.facts.items():
         facts[name] = finite(fact[row])
-    for name, value in _parameters(case, signal, row).items():
+    for name, value in _parameters(case, signal).items():
         if name not in facts and name not in known:
             facts[name] = value
 
@@ -370,10 +366,10 @@ def _peak(signal: Signal, row: int, part: FloatArray, *, up: bool) -> int:
     return int(np.argmin(part))
 
 
-def _parameters(case: Evaluation, signal: Signal, row: int) -> Mapping[str, float]:
+def _parameters(case: Evaluation, signal: Signal) -> Mapping[str, float]:
     for level, own in case.signals.items():
         if own is signal:
-            return numbers(case.variant, level, row, case.variant.detector.parameters.keys())
+            return numbers(case.variant, level, case.variant.detector.parameters.keys())
     return {}
 
 

@@ -70,13 +70,11 @@ def is_pending(case: Evaluation, low: float | None, high: float | None) -> bool:
     return outside or any(bool(s.beyond[-1]) for s in case.signals.values())
 
 
-def numbers(variant: Variant, level: Level, row: int, names: Set[str]) -> dict[str, float]:
-    """Those of these names that are parameters, with the size that windows have at a row."""
+def numbers(variant: Variant, level: Level, names: Set[str]) -> dict[str, float]:
+    """Those of these names that are parameters of a level."""
     given, known = variant.levels[level], variant.detector.parameters
     values = {n: given.get(n, known[n].default) for n in known if n in names}
-    return {
-        name: float(value or 0.0) for name, value in values.items()
-    }
+    return {name: float(value or 0.0) for name, value in values.items()}
 
 
 def finite(value: float) -> float | None:
@@ -120,7 +118,7 @@ def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, 
     signal, (low, high) = case.signals.get(level), _limits(case, level)
     facts = {} if signal is None else signal.facts
     values: dict[str, float | None] = {n: finite(facts[n][-1]) for n in names if n in facts}
-    values |= numbers(case.variant, level, case.rows.count - 1, names)
+    values |= numbers(case.variant, level, names)
     limit = high if high is not None else low
     return {**values, "low": low, "high": high, "now": float(case.rows.x[-1]), "limit": limit}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from rltui.core.yaml_document import Node, Table, nearest
 from rltui.health.detectors.registry import Detector, Parameter

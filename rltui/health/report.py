@@ -173,9 +173,7 @@ def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:
     return out
 
 
-def _said_once(
-    findings: list[Finding], yields: Mapping[str, tuple[str, ...]]
-) -> Iterable[Finding]:
+def _said_once(findings: list[Finding], yields: Mapping[str, tuple[str, ...]]) -> Iterable[Finding]:
     """The findings without those of a rule that yields to another one which found something."""
     said = {f.rule for f in findings}
     return (f for f in findings if said.isdisjoint(yields.get(f.rule, ())))

@@ -168,10 +168,7 @@ def _readers(
 
 def _variant(variant: Variant) -> Json:
     """The conditions and parameters of one variant of a rule."""
-    set_for = {
-        level.word: dict(values)
-        for level, values in variant.levels.items()
-    }
+    set_for = {level.word: dict(values) for level, values in variant.levels.items()}
     return fields_of(
         variant,
         _VARIANT,
@@ -206,10 +203,7 @@ def _limit(variant: Variant, level: Level) -> str:
         name: p.default for name, p in variant.detector.parameters.items()
     }
     given.update(variant.levels[level])
-    values = {
-        name: None if v is None else float(v)
-        for name, v in given.items()
-    }
+    values = {name: None if v is None else float(v) for name, v in given.items()}
     template = variant.words.healthy
     if any(not isinstance(x, str) and values.get(x.name) is None for x in parts_of(template)):
         template = ""

@@ -1,9 +1,9 @@
-"""Detectors of values that are too high or too low: by a limit, or by what the run itself had before.
+"""Detectors of values that are too high or too low: by a limit, or by what the run had before.
 
 No metric and no limit is named here. A detector answers for one level; a rule calls it once with
 its ``watch`` and once with its ``bad`` parameters. The keyword parameters are what a rule may set.
-Row i of every answer depends on rows up to i only. Rows add up as evidence (``rltui.health.judge``):
-there is no window and no number of rows to wait for.
+Row i of every answer depends on rows up to i only. Rows add up as evidence
+(``rltui.health.judge``): there is no window and no number of rows to wait for.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def outside(
     """The value is outside ``low`` .. ``high``.
 
     ``absolute`` drops the sign first; ``event``: one row far beyond the limit is enough, as for an
-    update that cannot be taken back; ``explained``: the value is a share of a
-    variance that is explained, with 1 as its natural unit; ``per_unit``: with a ``length``, the value must also
+    update that cannot be taken back; ``explained``: the value is a share of a variance that is
+    explained, with 1 as its natural unit; ``per_unit``: with a ``length``, the value must also
     exceed this much per unit of length.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
@@ -95,9 +95,7 @@ def _by_distance(beyond: BoolArray, distance: FloatArray) -> FloatArray:
     return np.where(beyond, size, -size)
 
 
-@detector(
-    roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",)
-)
+@detector(roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",))
 def quotient(rows: Rows, *, high: float) -> Signal:
     """The value is ``high`` times an ``other`` one, signs dropped; where its ``spread`` is larger
     than that other one, times the spread. Never without an ``other``."""
@@ -212,7 +210,9 @@ def grown(
 
 
 @detector(roles=("second",), facts=("start", "share", "middle"), lower=("share",))
-def below_start(rows: Rows, *, share: float, unit: float = 0.0, second_share: float = 0.0) -> Signal:
+def below_start(
+    rows: Rows, *, share: float, unit: float = 0.0, second_share: float = 0.0
+) -> Signal:
     """The value is under ``share`` of its start: the highest median of three among the first rows,
     so that a collapse within them is measured by what was before.
 
@@ -261,8 +261,8 @@ def off_best(
     ``factor`` is above 1, else the highest. Values at or below zero are no measure.
 
     With a ``length``, longer answers may take proportionally longer; with ``least_second``: only
-    while a ``second`` metric is at least that, and never without it. ``event``: a row is a mean over
-    a held-out set, and one that is far beyond suffices.
+    while a ``second`` metric is at least that, and never without it. ``event``: a row is a mean
+    over a held-out set, and one that is far beyond suffices.
     """
     x, n = rows.x, rows.count
     upwards = factor > 1
@@ -313,8 +313,8 @@ def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
 def spike(rows: Rows, *, factor: float, above: float = 0.0, event: bool = True) -> Signal:
     """A row is ``factor`` times the usual, and above ``above``: the median of the rows before it.
 
-    It is never less than the lower quartile of the first rows: a value that decayed to nothing is no
-    measure. Rows that are next to nothing beside the highest so far carry no signal. Without
+    It is never less than the lower quartile of the first rows: a value that decayed to nothing is
+    no measure. Rows that are next to nothing beside the highest so far carry no signal. Without
     ``event`` one row is not enough, however large.
     """
     x = rows.x

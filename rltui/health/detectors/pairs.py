@@ -118,7 +118,6 @@ def off_centre(rows: Rows, *, share: float, factor: float) -> Signal:
     The spread is that of ``spread``, else a quarter of the distance from ``top`` to ``bottom``;
     without either nothing is found.
     """
-    n = rows.count
     usual, size = start_median(np.abs(rows.x), EARLY), _spread(rows)
     limit = np.maximum(share * size, factor * usual)
     with np.errstate(invalid="ignore"):

@@ -91,7 +91,7 @@ def gain_so_far(x: FloatArray) -> FloatArray:
 def gain_now(x: FloatArray) -> tuple[float, float]:
     """Change from the first to the last third in standard deviations of all rows, and its standard
     error, at the newest row; (0, inf) of too few finite rows."""
-    x = x[np.isfinite(x)].astype(np.float64)
+    x = x[np.isfinite(x)]
     third = len(x) // 3
     spread = float(x.std()) if third else 0.0
     if spread <= _EQUAL * float(np.abs(x).max(initial=0.0)):

@@ -61,8 +61,8 @@ def unchanged(
 ) -> Signal:
     """The same value, to within ``width`` of its size, as in the row before, and at most ``most``.
 
-    Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few digits
-    may be equal from row to row although weights change: it counts with ``rounded`` only.
+    Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few
+    digits may be equal from row to row although weights change: it counts with ``rounded`` only.
     """
     n = rows.count
     still = np.abs(np.diff(rows.x, prepend=np.nan)) <= width * np.abs(rows.x)
@@ -73,7 +73,8 @@ def unchanged(
     other = rows.others.get("gradient")
     if other is not None:
         still &= np.nan_to_num(np.abs(other), nan=np.inf) <= 0
-    count = np.arange(n) - np.maximum.accumulate(np.where(still, -1, np.arange(n))) + 1.0
+    own = np.arange(n)
+    count = (own - np.maximum.accumulate(np.where(still, -1, own)) + 1).astype(np.float64)
     return Signal(
         beyond=still,
         statistic=np.where(still, count, np.nan),
