@@ -32,13 +32,14 @@ def parted(rows: Rows, *, gain: float, certainty: float) -> Signal:
     rewards = rows.others.get("reward", constant(n, np.nan))
     known = np.where(np.isfinite(rewards), rewards, 0.0)
     theirs = rows.once_of("reward", "gain", lambda: gain_so_far(known))
-    start, late, size, error = own
+    start, late, size, error, own_error = own
     with np.errstate(invalid="ignore"):
         flat = (np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0)
-        beyond = flat & (theirs[2] - certainty * theirs[3] >= gain) & np.isfinite(rewards)
+        fell = size + certainty * own_error <= -gain
+        beyond = (flat | fell) & (theirs[2] - certainty * theirs[4] >= gain)
     return Signal(
         certain=True,
-        beyond=beyond & (start != late),
+        beyond=beyond & (start != late) & np.isfinite(rewards),
         statistic=size,
         threshold=constant(n, gain),
         name="gain in standard deviations",
@@ -172,8 +173,8 @@ def pinned(rows: Rows, *, share: float) -> Signal:
 
 @detector(roles=("total",), facts=("start", "share"), higher=("share", "rise"))
 def share_grown(rows: Rows, *, share: float, rise: float) -> Signal:
-    """The share of a ``total`` is ``share`` or more, and has risen from its start, which was less,
-    by ``rise`` of what there was to rise."""
+    """The share of a ``total`` is ``share`` or more, and has risen from its start by ``rise`` of what
+    there was to rise: nothing takes over that had nearly all from the start."""
     n = rows.count
     total = rows.others.get("total", constant(n, np.nan))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -182,7 +183,7 @@ def share_grown(rows: Rows, *, share: float, rise: float) -> Signal:
     start = start_median(part, EARLY)
     limit = np.maximum(share, start + rise * (1.0 - start))
     return Signal(
-        beyond=(part >= limit) & (start < share),
+        beyond=(part >= limit) & (start < 0.5 * (1.0 + share)),
         statistic=part,
         threshold=limit,
         name="share",

@@ -83,22 +83,28 @@ def never_rose(
 
 
 def gain_so_far(x: FloatArray) -> FloatArray:
-    """Means of the first and last third, their difference in standard deviations of all rows, and
-    its standard error: (4, n)."""
-    return _gains(x, np.inf, 0.0)[:4]
+    """Means of the first and last third, their difference in standard deviations of all rows, its
+    standard error as if the trend were memory, and by the noise about the trend: (5, n)."""
+    found = _gains(x, np.inf, 0.0)
+    noise, memory = _noise(x)
+    count = np.arange(1, len(x) + 1)
+    spread, _ = _spread(x, np.concatenate([[0.0], np.cumsum(x - x[:1])]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_mean = 2 / np.maximum(1, count // 3) * (1 + memory) / (1 - memory)
+        found[4] = np.where(spread > 0, noise / spread * np.sqrt(of_mean), np.inf)
+    return found
 
 
 def gain_now(x: FloatArray) -> tuple[float, float]:
     """Change from the first to the last third in standard deviations of all rows, and its standard
-    error, at the newest row; (0, inf) of too few finite rows."""
+    error by the noise about the trend, at the newest row; (0, inf) of too few finite rows."""
     x = x[np.isfinite(x)]
     third = len(x) // 3
     spread = float(x.std()) if third else 0.0
     if spread <= _EQUAL * float(np.abs(x).max(initial=0.0)):
         return 0.0, np.inf
-    memory = 1 - float(np.mean(np.diff(x) ** 2)) / (2 * spread**2)
-    memory = min(max(memory, 0.0), 1 - 1 / len(x))
-    error = np.sqrt(2 / third * (1 + memory) / (1 - memory))
+    noise, memory = _noise_about_trend(x)
+    error = noise / spread * np.sqrt(2 / third * (1 + memory) / (1 - memory))
     return float(x[-third:].mean() - x[:third].mean()) / spread, float(error)
 
 
@@ -204,22 +210,25 @@ def _highest_after(mean: FloatArray) -> FloatArray:
 
 
 def _noise(x: FloatArray) -> FloatArray:
-    """Standard deviation of single rows about the trend of their neighbourhood, an eighth of the
-    rows so far, and the correlation of one with the next: (2, n)."""
-    n = len(x)
-    out = np.zeros((2, n))
-    for look, following in looks(2, n, _GROWTH):
-        size = max(2 * _PARTS, look // _PARTS) if look >= 2 * _PARTS else look
-        blocks = x[look - look // size * size : look].reshape(-1, size)
-        time = np.arange(size) - (size - 1) / 2
-        rest = blocks - blocks.mean(axis=1, keepdims=True)
-        rest = rest - np.outer(rest @ time / (time @ time), time)
-        squares = float((rest**2).sum())
-        free = max(1, len(blocks) * (size - 2))
-        memory = float((rest[:, 1:] * rest[:, :-1]).sum()) / squares if squares > 0 else 0.0
-        memory = min(max(memory + 2 / size, 0.0), 1 - 1 / size)  # the trend takes some of it away
-        out[:, look - 1 : following - 1] = np.array([[np.sqrt(squares / free)], [memory]])
+    """Standard deviation of single rows about the trend of their neighbourhood, and the correlation
+    of one with the next, at each row: (2, n)."""
+    out = np.zeros((2, len(x)))
+    for look, following in looks(2, len(x), _GROWTH):
+        out[:, look - 1 : following - 1] = np.array(_noise_about_trend(x[:look]))[:, np.newaxis]
     return out
+
+
+def _noise_about_trend(x: FloatArray) -> tuple[float, float]:
+    """The same of all rows: about the trends of eighths of them. At least two rows."""
+    size = max(2 * _PARTS, len(x) // _PARTS) if len(x) >= 2 * _PARTS else len(x)
+    blocks = x[len(x) % size :].reshape(-1, size)
+    time = np.arange(size) - (size - 1) / 2
+    rest = blocks - blocks.mean(axis=1, keepdims=True)
+    rest = rest - np.outer(rest @ time / (time @ time), time)
+    squares = float((rest**2).sum())
+    memory = float((rest[:, 1:] * rest[:, :-1]).sum()) / squares if squares > 0 else 0.0
+    memory = min(max(memory + 2 / size, 0.0), 1 - 1 / size)  # the trend takes some of it away
+    return float(np.sqrt(squares / max(1, len(blocks) * (size - 2)))), memory
 
 
 def _means(x: FloatArray, window: int) -> FloatArray:

@@ -57,12 +57,18 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
 
 @detector(roles=("gradient",), facts=("count",))
 def unchanged(
-    rows: Rows, *, most: float = np.inf, rounded: bool = False, width: float = 0.0
+    rows: Rows,
+    *,
+    most: float = np.inf,
+    rounded: bool = False,
+    width: float = 0.0,
+    lost: float = 0.0,
 ) -> Signal:
     """The same value, to within ``width`` of its size, as in the row before, and at most ``most``.
 
     Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few
-    digits may be equal from row to row although weights change: it counts with ``rounded`` only.
+    digits may be equal from row to row although weights change: it counts with ``rounded`` only. With
+    ``lost``: only while it is that share of the range so far below its best.
     """
     n = rows.count
     still = np.abs(np.diff(rows.x, prepend=np.nan)) <= width * np.abs(rows.x)
@@ -70,6 +76,9 @@ def unchanged(
     still &= rows.x <= most
     if not rounded and not np.isfinite(most):
         still &= ~_is_rounded(rows.x)
+    if lost > 0 and n:
+        best, least = np.maximum.accumulate(rows.x), np.minimum.accumulate(rows.x)
+        still &= (best - rows.x >= lost * (best - least)) & (best > least)
     other = rows.others.get("gradient")
     if other is not None:
         still &= np.nan_to_num(np.abs(other), nan=np.inf) <= 0
@@ -81,6 +90,7 @@ def unchanged(
         threshold=constant(n, 1.0),
         name="rows of one value",
         facts={"count": count},
+        onset=np.maximum(own - count.astype(np.int64), 0),
         evidence=np.where(still, _EQUAL_ROW, _OTHER_ROW),
     )
 
