@@ -24,7 +24,7 @@ from rltui.store.series import Series
 _MOST_SPANS = 40
 #: Evidence that makes a level certain, in rows that are barely beyond their limit; and as a share
 #: of the rows so far: an episode that is short beside the run is none.
-CERTAIN = {Level.WATCH: 3.0, Level.BAD: 5.0}
+CERTAIN = {Level.WATCH: 4.0, Level.BAD: 6.0}
 SHARE = {Level.WATCH: 0.03, Level.BAD: 0.05}
 
 

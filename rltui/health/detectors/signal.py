@@ -12,7 +12,7 @@ from rltui.health.detectors.windows import rolling_median
 
 #: The most that a row adds as evidence for being far beyond: an estimate, or an event that speaks
 #: for itself.
-FAR, FAR_EVENT = 1.0, 4.0
+FAR, FAR_EVENT = 1.0, 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
