@@ -148,16 +148,18 @@ def _relative(
         part = np.where(base > 0, x / base, np.nan)
         twos = np.clip(np.log2(np.maximum(part, 0.0)), -_MOST_TWOS, _MOST_TWOS)
     twos, distance = np.nan_to_num(twos), np.log2(factor)
-    worth, most = np.ones(len(x)), FAR_EVENT if event else FAR
-    if not event:
-        steps = np.cumsum(np.diff(twos, prepend=twos[:1]) ** 2)
-        noise = np.sqrt(steps / np.maximum(2 * np.arange(len(x)), 1))
-        with np.errstate(divide="ignore"):
-            worth = np.minimum(1.0, (distance / (_APART * noise)) ** 2)
+    count = np.arange(len(x))
+    steps = np.cumsum(np.diff(twos, prepend=twos[:1]) ** 2)
+    known = count // 2 if event else count
+    noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(x) else twos
+    if event:
+        noise[: 2 * EARLY] = 0.0
+    with np.errstate(divide="ignore"):
+        worth = np.minimum(1.0, (distance / (_APART * noise)) ** 2)
+    most = FAR_EVENT if event else FAR
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.clip(np.abs(np.log2(np.maximum(twos / distance, 0.0))), 0.0, most)
-    known = np.isfinite(part)
-    return part, np.where(known, worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
+    return part, np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
 
 
 @detector(
