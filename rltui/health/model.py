@@ -161,8 +161,9 @@ class Move(NamedTuple):
 
     @property
     def factor(self) -> float | None:
-        """``after`` as a multiple of ``before``; None from or to zero, and across it."""
-        if self.before * self.after <= 0:
+        """``after`` as a multiple of ``before``; None from or to zero, across it, and where one is
+        not finite."""
+        if not 0 < self.before * self.after < math.inf:
             return None
         return self.after / self.before
 
@@ -224,7 +225,7 @@ class Diagnosed(NamedTuple):
     diagnoses: tuple[Diagnosis, ...] = ()
     """Story by story, the worst first; in a story the cause first."""
     moves: tuple[Move, ...] = ()
-    """What moved first in the worst story: settings, then metrics in order of time."""
+    """What moved first in the worst story, in order of time."""
     step: int | None = None
     """The step around which moves were searched."""
     suspects: tuple[Suspect, ...] = ()
@@ -233,7 +234,7 @@ class Diagnosed(NamedTuple):
     @property
     def cause(self) -> Move | None:
         """The setting whose jump began the worst story."""
-        return self.moves[0] if self.moves and self.moves[0].is_setting else None
+        return next((m for m in self.moves if m.is_setting), None)
 
     @property
     def leading(self) -> Diagnosis | None:

@@ -12,6 +12,8 @@ from rltui.core.yaml_record import Keyed, read_record, shipped_record
 
 #: Id of the symptom that findings never show: a hyperparameter that moved before them.
 SETTING_CHANGED = "setting_changed"
+#: What a symptom does to the run, the worst first.
+HARMS = ("fatal", "outcome", "training", "speed", "minor")
 
 
 class Limits(NamedTuple):
@@ -67,6 +69,10 @@ def _checks(*, first: bool) -> Callable[[Node], tuple[Check, ...]]:
     return lambda node: tuple(read_record(n, Check, first=first) for n in node.items())
 
 
+def _harm(node: Node) -> int:
+    return HARMS.index(node.choice(HARMS))
+
+
 class Symptom(NamedTuple):
     """One entry of ``data/diagnoses.yaml``; see there for the meaning of each field."""
 
@@ -74,6 +80,8 @@ class Symptom(NamedTuple):
     title: Annotated[str, Keyed("symptom")]
     order: int
     """Position in the order of cause and effect."""
+    harm: Annotated[int, Keyed(read=_harm)]
+    """Place in :data:`HARMS`."""
     first: Annotated[tuple[Check, ...], Keyed(read=_checks(first=True))]
     causes: str
     advice: str

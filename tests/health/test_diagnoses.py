@@ -124,7 +124,7 @@ def test_three_symptoms_of_one_update_are_one_diagnosis() -> None:
     found = [finding(rule, 30, metric) for rule, metric in (loss, gradient)]
     assert stories(diagnosed_of(found)) == [["update_blew_up"]]
     apart = [finding(*loss[:1], 5, loss[1]), finding(gradient[0], 50, gradient[1])]
-    assert stories(diagnosed_of(apart)) == [["gradient_explosion"], ["loss_diverges"]]
+    assert stories(diagnosed_of(apart)) == [["loss_diverges"], ["gradient_explosion"]]
 
 
 def test_a_learning_rate_that_jumps_is_the_cause_of_all_that_follows() -> None:
@@ -166,7 +166,8 @@ def test_a_factor_says_nothing_across_zero() -> None:
 def test_an_improvement_did_not_move_first() -> None:
     found = [finding("entropy_collapse", 30)]
     reward = [0.1, 0.11] * 14 + [0.1] + [0.9] * 31
-    assert diagnosed_of(found, {"reward.mean": reward}).moves == ()
+    (move,) = diagnosed_of(found, {"reward.mean": reward}).moves
+    assert move.tag == "entropy"
 
 
 def test_without_findings_there_is_no_diagnosis() -> None:
@@ -191,7 +192,7 @@ def test_causes_stand_before_what_they_explain() -> None:
         for name in set(symptom.explains) - {"*"}:
             assert known[name].order > symptom.order, (symptom.id, name)
         for name in symptom.begins:
-            assert symptom.id in known[name].explains or "*" in known[name].explains, name
+            assert known[name].order < symptom.order, (symptom.id, name)
         assert any(c.first for c in symptom.checks)
         assert all((symptom.causes, symptom.advice, symptom.source))
 
