@@ -7,6 +7,7 @@ drivers, never metrics. Whether a process is still running is not known here.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,13 @@ GOES_ON_EARLY = 3
 MAX_REASON, MAX_LINE = 60, 300
 #: Characters of a line that are searched: what matches begins early in a line.
 _LOOKED_AT = 600
+
+#: A line that complains, and what about. That something will change one day is no trouble now.
+_COMPLAINT = re.compile(
+    r"(?:\b(?:WARN(?:ING)?|ERROR|CRITICAL)\b|\b(?!Future|\w*Deprecation)\w+(?:Warning|Error):|"
+    r"^(?:Warning|Error):)\W*(.+)"
+)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 _WEIGHTS = ("root", "stop", "error", "consequence")
 _STOP, _ERROR = _WEIGHTS.index("stop"), _WEIGHTS.index("error")
@@ -59,6 +67,16 @@ class ExitStatus(NamedTuple):
     """What stopped the run after that, in the words of a reason, oldest first."""
 
 
+class Complaint(NamedTuple):
+    """What a log says again and again while the training goes on."""
+
+    text: str
+    """Without the numbers that differ."""
+    times: int
+    advice: str
+    """What to do about it where that is known, else ""."""
+
+
 def _weight(node: Node) -> int:
     return _WEIGHTS.index(node.choice(_WEIGHTS))
 
@@ -77,6 +95,8 @@ class _Sign(NamedTuple):
     certain: bool = True
     rowless: bool = False
     """Whether it counts only in a log without any row."""
+    says: str = ""
+    """Pattern of a complaint about the same while the training goes on."""
 
 
 class _Code(NamedTuple):
@@ -149,6 +169,20 @@ def exit_status(
         return found
 
     return _from_code(exit_code, known)
+
+
+@lru_cache(maxsize=16)
+def complaints(tail: LogTail) -> tuple[Complaint, ...]:
+    """Warnings and errors that the last lines of a log repeat, the most frequent first."""
+    found = (_COMPLAINT.search(bare(line)) for line in tail.lines)
+    counts = Counter(_NUMBER.sub("#", m[1].strip()) for m in found if m)
+    repeated = [(text, n) for text, n in counts.most_common() if n > GOES_ON_EARLY]
+    return tuple(Complaint(_cut(text, MAX_LINE), n, _advice_about(text)) for text, n in repeated)
+
+
+def _advice_about(text: str) -> str:
+    signs = (s for s in _knowledge().signs if s.says and re.search(s.says, text))
+    return next((s.advice for s in signs), "")
 
 
 def bare(line: str) -> str:

@@ -26,6 +26,7 @@ from rltui.health.model import (
     Judgement,
     Move,
     Suspect,
+    harm_of,
 )
 from rltui.health.symptoms import SETTING_CHANGED, Symptom, knowledge, symptoms
 from rltui.store import RunData, Series
@@ -300,10 +301,8 @@ def _stories(found: list[Diagnosis]) -> list[list[Diagnosis]]:
 
 
 def _rank(story: list[Diagnosis]) -> tuple[int, int, int, int]:
-    """The place of a story among the others: that of the greatest harm in it that goes on."""
-    holding = [d for d in story if d.level >= Level.WATCH and not d.is_over] or story
-    harm = min(d.symptom.harm for d in holding)
-    return -_level(story), harm, _begin(story) or 0, story[0].symptom.order
+    """The place of a story among the others."""
+    return -_level(story), harm_of(story), _begin(story) or 0, story[0].symptom.order
 
 
 def _level(story: list[Diagnosis]) -> Level:
@@ -365,13 +364,14 @@ def _moves(
 def _found(story: list[Diagnosis], facts: Facts, known: set[str]) -> list[Move]:
     """The moves of the tags of the findings with which a story began, but for ``known`` ones: what
     drifts is found long before it leaves its usual level by far."""
-    dated = [f for d in story for f in d.findings if f.since_step is not None]
-    last = _since(min(dated, key=_since)) + facts.pace(dated).onset if dated else 0
-    out: dict[str, Move | None] = {}
+    begun, dated = _begin(story), [f for d in story for f in d.findings]
+    if begun is None:
+        return []
+    last, out = begun + facts.pace(dated).onset, dict[str, Move | None]()
     for finding in sorted(dated, key=_since):
-        if finding.tag not in (None, *known) and _since(finding) <= last:
-            series = facts.series(finding.tag)
-            out.setdefault(series.tag, moved_between(series, _since(finding), finding.until_step))
+        tag, since = finding.tag, _since(finding)
+        if tag is not None and tag not in known and begun <= since <= last:
+            out.setdefault(tag, moved_between(facts.series(tag), since, finding.until_step))
     return [m for m in out.values() if m is not None]
 
 

@@ -219,6 +219,12 @@ def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:
     return top if top.findings and top.peak >= holding.peak else holding
 
 
+def harm_of(story: Sequence[Diagnosis]) -> int:
+    """The greatest harm in a story that goes on, or that of what to begin with; 0 is the worst."""
+    holding = (d for d in story if d.level >= Level.WATCH and not d.is_over)
+    return min(d.symptom.harm for d in (lead_of(story), *holding))
+
+
 class Diagnosed(NamedTuple):
     """All that is said about the findings of a run."""
 
@@ -241,6 +247,11 @@ class Diagnosed(NamedTuple):
         """What to begin with in the worst story."""
         story = next(iter(self.stories()), None)
         return None if story is None else lead_of(story)
+
+    @property
+    def harm(self) -> float:
+        """The harm of the worst story, 0 is the worst; infinite without one."""
+        return min((harm_of(story) for story in self.stories()[:1]), default=math.inf)
 
     def advice(self, diagnosis: Diagnosis) -> str:
         """The next step for a diagnosis: in the worst story that of the setting which is its
