@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.level import Level
+from rltui.core.text import fit
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
 from rltui.facts.metrics import overview_sections
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from rltui.health.projection import Projection
 
 _NOTHING = Diagnosed()
+#: Most complaints of a log that are named, and cells of each.
+_COMPLAINTS, _COMPLAINT_CELLS = 3, 80
 
 
 class FindingId(NamedTuple):
@@ -219,9 +222,8 @@ def next_step_of(run: RunView, diagnosis: Diagnosis) -> str:
     """The next step for a diagnosis: where a setting is its likely cause, that for the setting;
     first what the log itself asks for, or where the time of a slow step goes."""
     advised = dict.fromkeys(c.advice for c in complaints_in(run, diagnosis) if c.advice)
-    return " ".join(
-        [*advised, _slowest(run, diagnosis), diagnosed_in(run).advice(diagnosis)]
-    ).strip()
+    advice = (*advised, _slowest(run, diagnosis), diagnosed_in(run).advice(diagnosis))
+    return " ".join(filter(None, advice))
 
 
 def _slowest(run: RunView, diagnosis: Diagnosis) -> str:
@@ -247,7 +249,8 @@ def complaints_in(run: RunView, diagnosis: Diagnosis) -> tuple[Complaint, ...]:
 
 def complaint_words(run: RunView, diagnosis: Diagnosis) -> str:
     """ "missing advantages for sample # (64 times)"; "" for none."""
-    return ", ".join(f"{c.text} ({c.times} times)" for c in complaints_in(run, diagnosis))
+    found = complaints_in(run, diagnosis)[:_COMPLAINTS]
+    return ", ".join(f"{fit(c.text, _COMPLAINT_CELLS)} ({c.times} times)" for c in found)
 
 
 def title_of(run: RunView, diagnosis: Diagnosis) -> str:

@@ -74,6 +74,16 @@ def test_which_stage_made_the_step_slow_and_since_when() -> None:
     assert the_anatomy(VERL).slowed is None
 
 
+@pytest.mark.parametrize(("tools", "leaf"), [(12.0, "tool_calls"), (6.0, "")])
+def test_what_takes_most_of_the_stage_is_named(tools: float, leaf: str) -> None:
+    slow = {"timing_s/gen": [4.0] * 28 + [14.0] * 12, "timing_s/step": [10.0] * 28 + [20.0] * 12}
+    inside = {"timing_s/agent_loop/slowest/tool_calls": [2.0] * 28 + [tools] * 12}
+    found = the_anatomy({**VERL, **slow, **inside})
+    assert found.slowed is not None
+    tag = f"timing_s/agent_loop/slowest/{leaf}" if leaf else "timing_s/gen"
+    assert (found.slowed[0].tag, found.slowed[1]) == (tag, 29)
+
+
 def test_time_per_token_is_as_logged_or_worked_out() -> None:
     found = the_anatomy(VERL)
     per_token = {s.tag: found.per_token(s) for s in found.stages}
