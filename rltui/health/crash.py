@@ -95,8 +95,8 @@ class _Sign(NamedTuple):
     certain: bool = True
     rowless: bool = False
     """Whether it counts only in a log without any row."""
-    says: str = ""
-    """Pattern of a complaint about the same while the training goes on."""
+    says: tuple[re.Pattern[str], ...] = ()
+    """Of complaints about the same while the training goes on."""
 
 
 class _Code(NamedTuple):
@@ -181,8 +181,8 @@ def complaints(tail: LogTail) -> tuple[Complaint, ...]:
 
 
 def _advice_about(text: str) -> str:
-    signs = (s for s in _knowledge().signs if s.says and re.search(s.says, text))
-    return next((s.advice for s in signs), "")
+    signs = _knowledge().signs
+    return next((s.advice for s in signs if any(p.search(text) for p in s.says)), "")
 
 
 def bare(line: str) -> str:

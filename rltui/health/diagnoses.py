@@ -151,6 +151,8 @@ def _together(findings: list[Finding], rules: int, pace: Pace) -> list[Finding]:
 
 def _diagnosis(symptom: Symptom, findings: list[Finding]) -> Diagnosis:
     firing = [f for f in findings if f.state is FindingState.FIRING]
+    firing.sort(key=lambda f: (-f.level, _since(f)))
+    findings = [*firing, *(f for f in findings if f not in firing)]
     begun = [f.since_step for f in firing or findings if f.since_step is not None]
     until = None if firing else max((f.until_step or 0 for f in findings), default=None)
     level = max(worst(f.level for f in firing), Level.OK)

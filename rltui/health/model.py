@@ -192,7 +192,7 @@ class Diagnosis(NamedTuple):
     level: Level
     """Worst level of its firing findings, and of those that it explains; OK when all are over."""
     findings: tuple[Finding, ...]
-    """Firing first, worst first; empty for a setting that jumped."""
+    """Firing first, the worst first, of these what began first; empty for a setting that jumped."""
     since_step: int | None
     until_step: int | None
     """Last step when it is over, None while it fires."""
