@@ -16,7 +16,7 @@ import numpy as np
 
 from rltui.catalogue.model import Category, TagInfo, select
 from rltui.core.level import Direction, Level, worst
-from rltui.health.first_movers import moved_between, moved_first, settings_changed
+from rltui.health.first_movers import has_gained, moved_between, moved_first, settings_changed
 from rltui.health.limits import movement
 from rltui.health.model import (
     Diagnosed,
@@ -68,6 +68,15 @@ class Facts(NamedTuple):
         series = self.run.series(tag)
         return series.negated() if self.infos[tag].sign < 0 else series
 
+    def gained(self, present: Mapping[str, str]) -> set[str]:
+        """The metrics that some sign asks for, and that are well and above their start."""
+        asked = {k for s in symptoms().values() for sign in s.found for k in sign.gained}
+        tags = {k: present[k] for k in asked if k in present}
+        well = (
+            k for k, t in tags.items() if t not in self.tags or self.tags[t].level < Level.WATCH
+        )
+        return {k for k in well if has_gained(self.series(tags[k]))}
+
     def pace(self, findings: Iterable[Finding]) -> Pace:
         """How often rows come: of the tag among ``findings`` that is logged most often."""
         tags = {f.tag for f in findings if f.tag is not None}
@@ -88,7 +97,7 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     if not findings:
         return Diagnosed()
     present, pace = facts.by_metric(), facts.pace(findings)
-    found = _begun(_folded(_shown(findings, present, pace), pace))
+    found = _begun(_folded(_shown(findings, present, pace, facts.gained(present)), pace))
     if not any(d.level >= Level.WATCH for d in found):
         return Diagnosed(tuple(found))
     settings = _settings(found, facts, present)
@@ -121,14 +130,16 @@ def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Findi
     return sorted(findings, key=key)
 
 
-def _shown(findings: Sequence[Finding], present: Mapping[str, str], pace: Pace) -> list[Diagnosis]:
+def _shown(
+    findings: Sequence[Finding], present: Mapping[str, str], pace: Pace, gained: set[str]
+) -> list[Diagnosis]:
     """One diagnosis per symptom that the findings show, in the order of cause and effect."""
     left = [f for f in findings if f.error is None]
     out = []
     for symptom in symptoms().values():
         if symptom.logged and not any(fnmatchcase(k, p) for k in present for p in symptom.logged):
             continue
-        own = [f for f in left if symptom.shown_by(f.rule, f.metric, f.title)]
+        own = [f for f in left if symptom.shown_by(f.rule, f.metric, f.title, gained)]
         if symptom.together > 1:
             own = _together(own, symptom.together, pace)
         if own:

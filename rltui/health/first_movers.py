@@ -58,6 +58,15 @@ def moved_between(series: Series, step: int, until: int | None) -> Move | None:
     return None if farthest == before else Move(series.tag, step, before, farthest)
 
 
+def has_gained(series: Series) -> bool:
+    """Whether nearly all of the newest values lie above those of the start."""
+    limits, agreeing = movement().moved, movement().trend.agreeing
+    first, last = series.values[: limits.usual_least], series.values[-limits.usual_rows :]
+    if series.count < limits.usual_least + limits.usual_rows:
+        return False
+    return bool(np.mean(last > _median(first.tolist())) >= agreeing)
+
+
 def _is_trifle(move: Move, judgement: Judgement) -> bool:
     """Whether the move ends far from the limit that it moves towards."""
     rises = move.after > move.before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, NamedTuple
@@ -49,9 +49,14 @@ class Sign(NamedTuple):
     """Title of the finding, where a rule has several; None for any."""
     ending: str = ""
     """Words in the reason of an exit, instead of a rule."""
+    gained: tuple[str, ...] = ()
+    """Metric keys, one of which must be well and above its start; empty for none."""
 
-    def fits(self, rule: str, metric: str | None, title: str) -> bool:
-        """Whether a finding of this rule and title on this metric is such a sign."""
+    def fits(self, rule: str, metric: str | None, title: str, gained: Collection[str]) -> bool:
+        """Whether a finding of this rule and title on this metric is such a sign beside metrics
+        that ``gained``."""
+        if self.gained and not set(self.gained) & set(gained):
+            return False
         if (
             rule != self.rule
             or self.title not in (None, title)
@@ -103,9 +108,12 @@ class Symptom(NamedTuple):
         """Words in the reason of an exit that show it; "" for none."""
         return next((sign.ending for sign in self.found if sign.ending), "")
 
-    def shown_by(self, rule: str, metric: str | None, title: str) -> bool:
-        """Whether a finding of this rule and title on this metric shows the symptom."""
-        return any(sign.fits(rule, metric, title) for sign in self.found)
+    def shown_by(
+        self, rule: str, metric: str | None, title: str, gained: Collection[str] = ()
+    ) -> bool:
+        """Whether a finding of this rule and title on this metric shows the symptom, beside metrics
+        that ``gained``."""
+        return any(sign.fits(rule, metric, title, gained) for sign in self.found)
 
     def can_explain(self, other: Symptom) -> bool:
         """Whether this symptom can bring the other one about."""

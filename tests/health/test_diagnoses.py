@@ -13,7 +13,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.first_movers import moved_first, settings_changed
-from rltui.health.model import Diagnosed, Evidence, Finding, FindingState
+from rltui.health.model import Diagnosed, Evidence, Finding, FindingState, Judgement
 from rltui.health.rules import load_rules
 from rltui.health.symptoms import SETTING_CHANGED, Symptom, symptoms
 from tests.builders import Tags, a_run
@@ -167,6 +167,27 @@ def test_a_reward_that_rises_without_an_evaluation_is_not_blamed_on_the_updates(
     assert [hacking[0].symptom.id, far[0].symptom.id] == [
         "eval_stalls_reward_rises", "kl_reference_high",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reward", "level", "own"),
+    [
+        ([0.1] * 10 + [1.0] * 50, Level.OK, True),
+        ([0.1] * 10 + [1.0] * 50, Level.WATCH, False),
+        ([0.1, 0.2] * 30, Level.OK, False),
+    ],
+    ids=["gained", "fallen since", "flat"],
+)
+def test_an_evaluation_that_falls_beside_a_reward_that_gained_is_a_story_of_its_own(
+    reward: list[float], level: Level, own: bool
+) -> None:
+    found = [finding("kl_blowup", 10, "kl.old_new"), finding("eval_stall", 30, "val.accuracy")]
+    logged = {"reward.mean": reward, "kl.old_new": [0.1] * 60, "val.accuracy": [0.3] * 60}
+    run = a_run(logged)
+    infos = {t: TagInfo.of_metric(t, METRICS[t]) for t in run.tags}
+    facts = Facts(run, infos, (), {"reward.mean": Judgement(level)})
+    told = [["eval_stalls_reward_rises"], ["kl_spike"]] if own else [["kl_spike", "eval_stalls"]]
+    assert stories(diagnose(found, facts)) == told
 
 
 @pytest.mark.parametrize(("since", "count"), [(1, 1), (3, 1), (30, 2)])
