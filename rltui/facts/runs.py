@@ -66,9 +66,9 @@ class RunCounts:
 
     runs: int = 0
     read: int = 0
-    judged: int = 0
     states: Counter[str] = field(default_factory=Counter)
     levels: Counter[Level] = field(default_factory=Counter)
+    judged: int = 0
 
 
 class Names(NamedTuple):
@@ -124,9 +124,9 @@ class ListedRuns:
         self.counts = RunCounts(
             len(listed),
             sum(x.is_read for x in listed),
-            sum(x.is_judged for x in listed),
             Counter(x.state for x in listed if x.state),
             Counter(x.level for x in listed),
+            sum(x.is_judged for x in listed),
         )
 
     def __len__(self) -> int:

@@ -16,6 +16,7 @@ from typing import Annotated, NamedTuple
 from rltui.core.batch import LogTail
 from rltui.core.installation import shipped
 from rltui.core.level import ExitKind
+from rltui.core.text import any_of
 from rltui.core.yaml_document import Node, read_document
 from rltui.core.yaml_record import Keyed, record_of
 
@@ -322,9 +323,3 @@ def read_exit_signs(path: Path) -> _Knowledge:
         for key, code in read.exit_codes.items()
     }
     return _Knowledge(read.endings, any_of(plain), any_of(aftermath), any_of(caught), codes)
-
-
-def any_of(patterns: Sequence[str]) -> re.Pattern[str]:
-    """One expression for all; ``(?i)`` at the start of a pattern applies to that pattern only."""
-    parts = [f"(?i:{p[4:]})" if p.startswith("(?i)") else f"(?:{p})" for p in patterns]
-    return re.compile("|".join(parts))

@@ -188,19 +188,15 @@ def _begun(found: list[Diagnosis]) -> list[Diagnosis]:
     """Each story below the earlier one that began it, where cause and effect can be either way
     round."""
     tops = {d.symptom.id: d.explained_by or d.symptom.id for d in found}
-    for top in [d for d in found if d.explained_by is None]:
+    for top in found:
         known = top.symptom.id
         earlier = [d for d in found if known in d.symptom.begins and _leads(d, top)]
-        first = min(earlier, key=lambda d: d.since_step or 0, default=None)
-        if first is not None:
-            own = first.symptom.id
-            head = own if tops[own] == known else tops[own]
-            tops |= {symptom: head for symptom, at in tops.items() if at == known}
-    heads = [tops[d.symptom.id] for d in found]
-    return [
-        d._replace(explained_by=None if head == d.symptom.id else head)
-        for d, head in zip(found, heads, strict=True)
-    ]
+        if earlier and top.explained_by is None:
+            first = min(earlier, key=lambda d: d.since_step or 0).symptom.id
+            head = tops[first] if tops[first] != known else first
+            tops |= dict.fromkeys((s for s, at in tops.items() if at == known), head)
+    heads = ((d, tops[d.symptom.id]) for d in found)
+    return [d._replace(explained_by=None if at == d.symptom.id else at) for d, at in heads]
 
 
 def _leads(one: Diagnosis, other: Diagnosis) -> bool:
