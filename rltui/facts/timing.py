@@ -177,6 +177,13 @@ class Anatomy:
             return stage
         return self.leaf(longest)
 
+    def _told(self) -> int | None:
+        """The onset of the story about a slow step that goes on: one slowdown has one onset."""
+        tags = {self.total, *(s.tag for s in self.stages)}
+        found = self._run.report.diagnosed.diagnoses if self._run.report else ()
+        about = (d for d in found if not d.is_over and any(f.tag in tags for f in d.findings))
+        return next((d.since_step for d in about), None)
+
     @cached_property
     def slowed(self) -> tuple[Stage, int] | None:
         """The stage that lengthened the step most, or what takes most of it, and the step since
@@ -190,6 +197,8 @@ class Anatomy:
             return None
         if self.costs[self.leaf(stage).tag].drift > slower:
             stage, cost = self.leaf(stage), self.costs[self.leaf(stage).tag]
+        if (told := self._told()) is not None:
+            return stage, told
         series, scale = self._run.series(stage.tag), _scale(self._run, stage.tag)
         since = _since(series.values, (cost.now + cost.usual) / 2 / scale)
 
