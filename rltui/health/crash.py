@@ -33,7 +33,7 @@ _LOOKED_AT = 600
 #: A line that complains, and what about. That something will change one day is no trouble now.
 _COMPLAINT = re.compile(
     r"(?:\b(?:WARN(?:ING)?|ERROR|CRITICAL)\b|\b(?!Future|\w*Deprecation)\w+(?:Warning|Error):|"
-    r"^(?:Warning|Error):)\W*(.+)"
+    r"^(?:Warning|Error):)(?: [\d-]+ [\d:]+ \[[^\]]+\])?\W*(.+)"
 )
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -175,7 +175,7 @@ def exit_status(
 @lru_cache(maxsize=16)
 def complaints(tail: LogTail) -> tuple[Complaint, ...]:
     """Warnings and errors that the last lines of a log repeat, the most frequent first."""
-    found = (_COMPLAINT.search(bare(line)) for line in tail.lines)
+    found = (_COMPLAINT.search(line[:_LOOKED_AT]) for line in tail.lines)
     counts = Counter(_NUMBER.sub("#", m[1].strip()) for m in found if m)
     repeated = [(text, n) for text, n in counts.most_common() if n > GOES_ON_EARLY]
     return tuple(Complaint(_cut(text, MAX_LINE), n, _advice_about(text)) for text, n in repeated)
