@@ -12,6 +12,7 @@ import math
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
 
 #: Categories that never reach a terminal: controls, formats (bidi, zero width), surrogates,
@@ -142,3 +143,9 @@ def words_match(hay: str, text: str) -> bool:
         elif word not in hay:
             return False
     return True
+
+
+def any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    """One expression for all; ``(?i)`` at the start of a pattern applies to that pattern only."""
+    parts = [f"(?i:{p[4:]})" if p.startswith("(?i)") else f"(?:{p})" for p in patterns]
+    return re.compile("|".join(parts))

@@ -211,6 +211,7 @@ def check_facts(run: RunView, diagnosis: Diagnosis, badge_of: BadgeOf) -> list[t
     then += [f"not logged: {', '.join(missing)}"] if missing else []
     asked = (told(i, i.ask if i.tag == jumped else i.hint or i.ask) for i in first)
     facts = [
+        ("the log says", findings.complaint_words(run, diagnosis)),
         ("began with", findings.precondition_of(run, diagnosis)),
         ("likely cause", ", ".join(told(i, i.hint) for i in causes)),
         ("check first", ", ".join(asked)),

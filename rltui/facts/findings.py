@@ -7,19 +7,24 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.core.level import Level
+from rltui.core.text import fit
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
 from rltui.facts.metrics import overview_sections
+from rltui.facts.runs import newest_log
+from rltui.facts.timing import anatomy
 from rltui.facts.x_axis import is_live
 from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Move, Suspect
 from rltui.health.symptoms import SETTING_CHANGED, symptoms
 from rltui.session import RunView
 
 if TYPE_CHECKING:
-    from rltui.health.crash import ExitStatus
+    from rltui.health.crash import Complaint, ExitStatus
     from rltui.health.projection import Projection
 
 _NOTHING = Diagnosed()
+#: Most complaints of a log that are named, and cells of each.
+_COMPLAINTS, _COMPLAINT_CELLS = 3, 80
 
 
 class FindingId(NamedTuple):
@@ -214,8 +219,38 @@ def advice_of(run: RunView, finding: Finding) -> str:
 
 
 def next_step_of(run: RunView, diagnosis: Diagnosis) -> str:
-    """The next step for a diagnosis: where a setting is its likely cause, that for the setting."""
-    return diagnosed_in(run).advice(diagnosis)
+    """The next step for a diagnosis: where a setting is its likely cause, that for the setting;
+    first what the log itself asks for, or where the time of a slow step goes."""
+    advised = dict.fromkeys(c.advice for c in complaints_in(run, diagnosis) if c.advice)
+    advice = (*advised, _slowest(run, diagnosis), diagnosed_in(run).advice(diagnosis))
+    return " ".join(filter(None, advice))
+
+
+def _slowest(run: RunView, diagnosis: Diagnosis) -> str:
+    """ "Tool calls take 79 % of the step."; "" for a symptom that no timer shows."""
+    tags = {f.tag for f in diagnosis.findings}
+    found = anatomy(run) if any(run.infos[t].part_of for t in tags if t in run.infos) else None
+    if found is None:
+        return ""
+    stage = found.slowed[0] if found.slowed else found.leaf(max(found.parts, key=found.share))
+    share = numbers.percent(found.share(stage), whole=True)
+    return f"{run.infos[stage.tag].title.capitalize()}: {share} of the step."
+
+
+def complaints_in(run: RunView, diagnosis: Diagnosis) -> tuple[Complaint, ...]:
+    """What the console log says again and again, for the worst story of a run."""
+    story, path = next(iter(diagnosed_in(run).stories()), []), newest_log(run)
+    if path is None or diagnosis not in story or story[0].level < Level.WATCH:
+        return ()
+    from rltui.health.crash import complaints  # heavy: most runs go on
+
+    return complaints(run.data.files.tails[path])
+
+
+def complaint_words(run: RunView, diagnosis: Diagnosis) -> str:
+    """ "missing advantages for sample # (64 times)"; "" for none."""
+    found = complaints_in(run, diagnosis)[:_COMPLAINTS]
+    return ", ".join(f"{fit(c.text, _COMPLAINT_CELLS)} ({c.times} times)" for c in found)
 
 
 def title_of(run: RunView, diagnosis: Diagnosis) -> str:

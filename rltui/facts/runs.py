@@ -6,6 +6,7 @@ which every key would be late.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -49,9 +50,11 @@ class ListedRun:
     state: str
     """Its word; empty for a run of which nothing is known yet."""
     is_read: bool
+    is_judged: bool
+    """Whether it is read, and has a verdict if it has a row."""
     words: str
     """What a filter looks for, in lower case."""
-    by_verdict: tuple[int, int, RunKey]
+    by_verdict: tuple[bool, int, float, int, RunKey]
     by_newest: tuple[float, RunKey]
     says_more: bool
     """Whether the list has a second line for it."""
@@ -65,6 +68,7 @@ class RunCounts:
     read: int = 0
     states: Counter[str] = field(default_factory=Counter)
     levels: Counter[Level] = field(default_factory=Counter)
+    judged: int = 0
 
 
 class Names(NamedTuple):
@@ -122,6 +126,7 @@ class ListedRuns:
             sum(x.is_read for x in listed),
             Counter(x.state for x in listed if x.state),
             Counter(x.level for x in listed),
+            sum(x.is_judged for x in listed),
         )
 
     def __len__(self) -> int:
@@ -148,11 +153,13 @@ class ListedRuns:
         return list(found)
 
 
-def by_verdict(run: RunView) -> tuple[int, int, RunKey]:
-    """The order of what to look at: by level, then by how many findings are loud, then by name."""
-    firing = run.report.firing() if run.report else ()
-    loud = sum(f.level >= Level.WATCH for f in firing)
-    return -run.verdict.level, -loud, run.key
+def by_verdict(run: RunView) -> tuple[bool, int, float, int, RunKey]:
+    """The order of what to look at: what crashed, then by level, by harm, by how many findings are
+    loud, and by name."""
+    report, verdict = run.report, run.verdict
+    loud = sum(f.level >= Level.WATCH for f in report.firing()) if report else 0
+    harm = report.diagnosed.harm if report else math.inf
+    return verdict.exit_level < Level.BAD, -verdict.level, harm, -loud, run.key
 
 
 def runs_matching(runs: list[RunView], text: str) -> list[RunView]:
@@ -169,6 +176,7 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
     words += [path.authority] if isinstance(path, RemotePath) else []
     words += [known.framework, known.title, known.algorithm or ""] if known else []
 
+    is_read = not (reading or run.data.loading)
     firing = run.report.firing() if run.report else ()
     more = reading or verdict.crash is not None or not run.infos or firing or run.troubles
     written = (progress.written_at if progress else run.data.files.modified) or 0.0
@@ -182,7 +190,8 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
         min(cells, cell_width(name.rpartition("/")[2]) + _FOLDER_CELLS),
         verdict.level,
         state,
-        is_read=not (reading or run.data.loading),
+        is_read=is_read,
+        is_judged=is_read and not (run.report is None and run.infos),
         words=" ".join(words).lower(),
         by_verdict=by_verdict(run),
         by_newest=(-written, run.key),

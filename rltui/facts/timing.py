@@ -169,10 +169,25 @@ class Anatomy:
         part = _usual_rows(len(self.steps))
         return None if part is None else (int(self.steps[part][0]), int(self.steps[part][-1]))
 
+    def leaf(self, stage: Stage) -> Stage:
+        """What takes most of a stage: the part of it that takes more than half, and so on down."""
+        inside = [s for s in self.stages if s.within == stage.tag]
+        longest = max(inside, key=lambda s: np.nan_to_num(self.costs[s.tag].now), default=None)
+        if longest is None or not 2 * self.costs[longest.tag].now > self.costs[stage.tag].now:
+            return stage
+        return self.leaf(longest)
+
+    def _told(self) -> int | None:
+        """The onset of the story about a slow step that goes on: one slowdown has one onset."""
+        tags = {self.total, *(s.tag for s in self.stages)}
+        found = self._run.report.diagnosed.diagnoses if self._run.report else ()
+        about = (d for d in found if not d.is_over and any(f.tag in tags for f in d.findings))
+        return next((d.since_step for d in about), None)
+
     @cached_property
     def slowed(self) -> tuple[Stage, int] | None:
-        """The stage that lengthened the step most, and the step since which it does; None when
-        the step takes about as long as usual."""
+        """The stage that lengthened the step most, or what takes most of it, and the step since
+        which it does; None when the step takes about as long as usual."""
         slower = session_limits().stages.slower
         if not self.whole.drift > slower:
             return None
@@ -180,6 +195,10 @@ class Anatomy:
         stage = max(grown, key=lambda found: found[0], default=(0.0, None))[1]
         if stage is None or not (cost := self.costs[stage.tag]).drift > slower:
             return None
+        if self.costs[self.leaf(stage).tag].drift > slower:
+            stage, cost = self.leaf(stage), self.costs[self.leaf(stage).tag]
+        if (told := self._told()) is not None:
+            return stage, told
         series, scale = self._run.series(stage.tag), _scale(self._run, stage.tag)
         since = _since(series.values, (cost.now + cost.usual) / 2 / scale)
 

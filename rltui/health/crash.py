@@ -7,6 +7,7 @@ drivers, never metrics. Whether a process is still running is not known here.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Annotated, NamedTuple
 from rltui.core.batch import LogTail
 from rltui.core.installation import shipped
 from rltui.core.level import ExitKind
+from rltui.core.text import any_of
 from rltui.core.yaml_document import Node, read_document
 from rltui.core.yaml_record import Keyed, record_of
 
@@ -27,6 +29,13 @@ GOES_ON_EARLY = 3
 MAX_REASON, MAX_LINE = 60, 300
 #: Characters of a line that are searched: what matches begins early in a line.
 _LOOKED_AT = 600
+
+#: A line that complains, and what about. That something will change one day is no trouble now.
+_COMPLAINT = re.compile(
+    r"(?:\b(?:WARN(?:ING)?|ERROR|CRITICAL)\b|\b(?!Future|\w*Deprecation)\w+(?:Warning|Error):|"
+    r"^(?:Warning|Error):)(?: [\d-]+ [\d:]+ \[[^\]]+\])?\W*(.+)"
+)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 _WEIGHTS = ("root", "stop", "error", "consequence")
 _STOP, _ERROR = _WEIGHTS.index("stop"), _WEIGHTS.index("error")
@@ -59,6 +68,16 @@ class ExitStatus(NamedTuple):
     """What stopped the run after that, in the words of a reason, oldest first."""
 
 
+class Complaint(NamedTuple):
+    """What a log says again and again while the training goes on."""
+
+    text: str
+    """Without the numbers that differ."""
+    times: int
+    advice: str
+    """What to do about it where that is known, else ""."""
+
+
 def _weight(node: Node) -> int:
     return _WEIGHTS.index(node.choice(_WEIGHTS))
 
@@ -77,6 +96,8 @@ class _Sign(NamedTuple):
     certain: bool = True
     rowless: bool = False
     """Whether it counts only in a log without any row."""
+    says: tuple[re.Pattern[str], ...] = ()
+    """Of complaints about the same while the training goes on."""
 
 
 class _Code(NamedTuple):
@@ -149,6 +170,20 @@ def exit_status(
         return found
 
     return _from_code(exit_code, known)
+
+
+@lru_cache(maxsize=16)
+def complaints(tail: LogTail) -> tuple[Complaint, ...]:
+    """Warnings and errors that the last lines of a log repeat, the most frequent first."""
+    found = (_COMPLAINT.search(line[:_LOOKED_AT]) for line in tail.lines)
+    counts = Counter(_NUMBER.sub("#", m[1].strip()) for m in found if m)
+    repeated = [(text, n) for text, n in counts.most_common() if n > GOES_ON_EARLY]
+    return tuple(Complaint(_cut(text, MAX_LINE), n, _advice_about(text)) for text, n in repeated)
+
+
+def _advice_about(text: str) -> str:
+    signs = _knowledge().signs
+    return next((s.advice for s in signs if any(p.search(text) for p in s.says)), "")
 
 
 def bare(line: str) -> str:
@@ -288,9 +323,3 @@ def read_exit_signs(path: Path) -> _Knowledge:
         for key, code in read.exit_codes.items()
     }
     return _Knowledge(read.endings, any_of(plain), any_of(aftermath), any_of(caught), codes)
-
-
-def any_of(patterns: Sequence[str]) -> re.Pattern[str]:
-    """One expression for all; ``(?i)`` at the start of a pattern applies to that pattern only."""
-    parts = [f"(?i:{p[4:]})" if p.startswith("(?i)") else f"(?:{p})" for p in patterns]
-    return re.compile("|".join(parts))

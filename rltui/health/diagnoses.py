@@ -16,7 +16,7 @@ import numpy as np
 
 from rltui.catalogue.model import Category, TagInfo, select
 from rltui.core.level import Direction, Level, worst
-from rltui.health.first_movers import moved_first, settings_changed
+from rltui.health.first_movers import has_gained, moved_between, moved_first, settings_changed
 from rltui.health.limits import movement
 from rltui.health.model import (
     Diagnosed,
@@ -26,6 +26,7 @@ from rltui.health.model import (
     Judgement,
     Move,
     Suspect,
+    harm_of,
 )
 from rltui.health.symptoms import SETTING_CHANGED, Symptom, knowledge, symptoms
 from rltui.store import RunData, Series
@@ -41,6 +42,8 @@ class Pace(NamedTuple):
     """Steps between two rows."""
     onset: float
     """Steps to which an onset is known."""
+    first: float
+    """First step: the onset of what is about the whole run."""
 
 
 class Facts(NamedTuple):
@@ -65,15 +68,22 @@ class Facts(NamedTuple):
         series = self.run.series(tag)
         return series.negated() if self.infos[tag].sign < 0 else series
 
+    def gained(self, present: Mapping[str, str]) -> set[str]:
+        """The metrics that some sign asks for, and that are well and above their start."""
+        asked = {k for s in symptoms().values() for sign in s.found for k in sign.gained}
+        tags = {k: present[k] for k in asked if k in present}
+        well = (
+            k for k, t in tags.items() if t not in self.tags or self.tags[t].level < Level.WATCH
+        )
+        return {k for k in well if has_gained(self.series(tags[k]))}
+
     def pace(self, findings: Iterable[Finding]) -> Pace:
         """How often rows come: of the tag among ``findings`` that is logged most often."""
-        strides = []
-        for tag in {f.tag for f in findings if f.tag is not None}:
-            steps = self.run.series(tag).steps
-            if len(steps) > 1:
-                strides.append((float(steps[-1]) - float(steps[0])) / (len(steps) - 1))
-        stride = max(1.0, min(strides, default=1.0))
-        return Pace(stride, movement().story.onset_rows * stride)
+        tags = {f.tag for f in findings if f.tag is not None}
+        ends = [(s[0], s[-1], len(s)) for t in tags if len(s := self.run.series(t).steps)]
+        strides = [(float(last) - float(first)) / (n - 1) for first, last, n in ends if n > 1]
+        stride, first = max(1.0, min(strides, default=1.0)), min((e[0] for e in ends), default=0)
+        return Pace(stride, movement().story.onset_rows * stride, float(first))
 
 
 def diagnose(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
@@ -87,7 +97,7 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     if not findings:
         return Diagnosed()
     present, pace = facts.by_metric(), facts.pace(findings)
-    found = _begun(_folded(_shown(findings, present, pace), pace))
+    found = _begun(_folded(_shown(findings, present, pace, facts.gained(present)), pace))
     if not any(d.level >= Level.WATCH for d in found):
         return Diagnosed(tuple(found))
     settings = _settings(found, facts, present)
@@ -98,11 +108,9 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
     step = settings[0].step if settings else _begin(_stories(found)[0])
     if step is None:
         return Diagnosed(tuple(ordered))
-    moves = _moves(settings, step, facts, _vital(_stories(found)[0], facts, present))
-    if not moves or min(m.step for m in moves) > step + pace.stride:
-        return Diagnosed(tuple(ordered))  # the symptom itself moved first
-
-    return Diagnosed(tuple(ordered), moves, min(step, *(m.step for m in moves)))
+    moves = _moves(settings, step, facts, _stories(found)[0], present)
+    begun = min((step, *(m.step for m in moves))) if moves else None
+    return Diagnosed(tuple(ordered), moves, begun)
 
 
 def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Finding]:
@@ -122,14 +130,16 @@ def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Findi
     return sorted(findings, key=key)
 
 
-def _shown(findings: Sequence[Finding], present: Mapping[str, str], pace: Pace) -> list[Diagnosis]:
+def _shown(
+    findings: Sequence[Finding], present: Mapping[str, str], pace: Pace, gained: set[str]
+) -> list[Diagnosis]:
     """One diagnosis per symptom that the findings show, in the order of cause and effect."""
     left = [f for f in findings if f.error is None]
     out = []
     for symptom in symptoms().values():
         if symptom.logged and not any(fnmatchcase(k, p) for k in present for p in symptom.logged):
             continue
-        own = [f for f in left if symptom.shown_by(f.rule, f.metric, f.title)]
+        own = [f for f in left if symptom.shown_by(f.rule, f.metric, f.title, gained)]
         if symptom.together > 1:
             own = _together(own, symptom.together, pace)
         if own:
@@ -152,6 +162,8 @@ def _together(findings: list[Finding], rules: int, pace: Pace) -> list[Finding]:
 
 def _diagnosis(symptom: Symptom, findings: list[Finding]) -> Diagnosis:
     firing = [f for f in findings if f.state is FindingState.FIRING]
+    firing.sort(key=lambda f: (-f.level, _since(f)))
+    findings = [*firing, *(f for f in findings if f not in firing)]
     begun = [f.since_step for f in firing or findings if f.since_step is not None]
     until = None if firing else max((f.until_step or 0 for f in findings), default=None)
     level = max(worst(f.level for f in firing), Level.OK)
@@ -173,18 +185,18 @@ def _folded(found: list[Diagnosis], pace: Pace) -> list[Diagnosis]:
 
 
 def _begun(found: list[Diagnosis]) -> list[Diagnosis]:
-    """Each story below the one that began it, where cause and effect can be either way round."""
-    begins: dict[str, str] = {}
-    for story in _stories(found):
-        top = story[0]
-        earlier = [d for d in story[1:] if top.symptom.id in d.symptom.begins and _leads(d, top)]
-        if earlier:
-            first = min(earlier, key=lambda d: d.since_step or 0)
-            begins |= {d.symptom.id: first.symptom.id for d in story if d is not first}
-            begins[first.symptom.id] = ""
-    return [
-        d._replace(explained_by=begins.get(d.symptom.id, d.explained_by) or None) for d in found
-    ]
+    """Each story below the earlier one that began it, where cause and effect can be either way
+    round."""
+    tops = {d.symptom.id: d.explained_by or d.symptom.id for d in found}
+    for top in found:
+        known = top.symptom.id
+        earlier = [d for d in found if known in d.symptom.begins and _leads(d, top)]
+        if earlier and top.explained_by is None:
+            first = min(earlier, key=lambda d: d.since_step or 0).symptom.id
+            head = tops[first] if tops[first] != known else first
+            tops |= dict.fromkeys((s for s, at in tops.items() if at == known), head)
+    heads = ((d, tops[d.symptom.id]) for d in found)
+    return [d._replace(explained_by=None if at == d.symptom.id else at) for d, at in heads]
 
 
 def _leads(one: Diagnosis, other: Diagnosis) -> bool:
@@ -197,9 +209,8 @@ def _leads(one: Diagnosis, other: Diagnosis) -> bool:
 def _explains(cause: Diagnosis, effect: Diagnosis, pace: Pace) -> bool:
     if not cause.symptom.can_explain(effect.symptom):
         return False
-    begun, since = cause.since_step, effect.since_step
-    if begun is None or since is None:
-        return False
+    begun = pace.first if cause.since_step is None else cause.since_step
+    since = pace.first if effect.since_step is None else effect.since_step
     tolerance = 0.0 if cause.is_over and not effect.is_over else max(pace.onset, _window(cause))
     if begun > since + tolerance:
         return False
@@ -288,14 +299,19 @@ def _below_setting(
 
 
 def _stories(found: list[Diagnosis]) -> list[list[Diagnosis]]:
-    """The diagnoses by story, the worst first: bad before watch, firing before over, a changed
-    setting before all others, then by cause and effect."""
+    """The diagnoses by story, the worst first: bad before watch, firing before over, by the harm
+    that they do, then by time."""
     groups: dict[str, list[Diagnosis]] = {}
     for diagnosis in found:
         groups.setdefault(diagnosis.explained_by or diagnosis.symptom.id, []).append(diagnosis)
     for group in groups.values():
         group.sort(key=lambda d: (d.explained_by is not None, d.symptom.order))
-    return sorted(groups.values(), key=lambda g: (-_level(g), g[0].symptom.order))
+    return sorted(groups.values(), key=_rank)
+
+
+def _rank(story: list[Diagnosis]) -> tuple[int, int, int, int]:
+    """The place of a story among the others."""
+    return -_level(story), harm_of(story), _begin(story) or 0, story[0].symptom.order
 
 
 def _level(story: list[Diagnosis]) -> Level:
@@ -324,14 +340,21 @@ def _vital(story: list[Diagnosis], facts: Facts, present: Mapping[str, str]) -> 
     return [t for t in vital if machine or facts.infos[t].category not in _MACHINE]
 
 
-def _moves(settings: list[Move], step: int, facts: Facts, vital: list[str]) -> tuple[Move, ...]:
-    """Settings first, then the vital signs that moved around ``step``.
+def _moves(
+    settings: list[Move],
+    step: int,
+    facts: Facts,
+    story: list[Diagnosis],
+    present: Mapping[str, str],
+) -> tuple[Move, ...]:
+    """Settings, the vital signs that moved around ``step``, and what the first findings of the
+    story are about, in order of time; settings before others of the same step.
 
     Without a setting the search begins again around the first thing that moved: rules are sure of
     a symptom only some rows after it began.
     """
     known = {m.tag for m in settings}
-    series = [facts.series(t) for t in vital if t not in known]
+    series = [facts.series(t) for t in _vital(story, facts, present) if t not in known]
     limits = {t: j for t, j in facts.tags.items() if facts.infos[t].sign > 0}
     moved = moved_first(series, step, limits)
     for _ in range(0 if settings else movement().story.anchored):
@@ -341,7 +364,24 @@ def _moves(settings: list[Move], step: int, facts: Facts, vital: list[str]) -> t
         step = first
         moved = moved_first(series, step, limits)
 
-    return (*settings, *(m for m in moved if not _is_gain(m, facts.infos[m.tag])))
+    moved = [m for m in moved if not _is_gain(m, facts.infos[m.tag])]
+    known |= {m.tag for m in moved}
+    moved += _found(story, facts, known)
+    return tuple(sorted([*settings, *moved], key=lambda m: (m.step, not m.is_setting, -m.size)))
+
+
+def _found(story: list[Diagnosis], facts: Facts, known: set[str]) -> list[Move]:
+    """The moves of the tags of the findings with which a story began, but for ``known`` ones: what
+    drifts is found long before it leaves its usual level by far."""
+    begun, dated = _begin(story), [f for d in story for f in d.findings]
+    if begun is None:
+        return []
+    last, out = begun + facts.pace(dated).onset, dict[str, Move | None]()
+    for finding in sorted(dated, key=_since):
+        tag, since = finding.tag, _since(finding)
+        if tag is not None and tag not in known and begun <= since <= last:
+            out.setdefault(tag, moved_between(facts.series(tag), since, finding.until_step))
+    return [m for m in out.values() if m is not None]
 
 
 def _is_gain(move: Move, info: TagInfo) -> bool:

@@ -45,6 +45,28 @@ def settings_changed(
     return sorted((m for m in found if m is not None), key=lambda m: (-m.size, m.step))
 
 
+def moved_between(series: Series, step: int, until: int | None) -> Move | None:
+    """How far a metric went from its value before ``step``; None without one, or a change."""
+    begin = int(np.searchsorted(series.steps, step))
+    end = series.count if until is None else int(np.searchsorted(series.steps, until, "right"))
+    values = series.values[begin:end].astype(np.float64)
+    if not begin or not len(values):
+        return None
+    before = float(series.values[begin - 1])
+    distance = np.abs(values - before)
+    farthest = float(values[int(np.argmax(distance))])  # the first that is no number, if any
+    return None if farthest == before else Move(series.tag, step, before, farthest)
+
+
+def has_gained(series: Series) -> bool:
+    """Whether nearly all of the newest values lie above those of the start."""
+    limits, agreeing = movement().moved, movement().trend.agreeing
+    first, last = series.values[: limits.usual_least], series.values[-limits.usual_rows :]
+    if series.count < limits.usual_least + limits.usual_rows:
+        return False
+    return bool(np.mean(last > _median(first.tolist())) >= agreeing)
+
+
 def _is_trifle(move: Move, judgement: Judgement) -> bool:
     """Whether the move ends far from the limit that it moves towards."""
     rises = move.after > move.before

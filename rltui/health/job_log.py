@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from rltui.core.batch import LogTail
 from rltui.core.level import ExitKind
+from rltui.core.text import any_of
 from rltui.core.yaml_record import shipped_record
 
 #: Bytes at the end of a log that are searched for markers.
@@ -85,8 +86,6 @@ class JobLogs:
 
 @lru_cache(maxsize=1)
 def _knowledge() -> _Knowledge:
-    from rltui.health.crash import any_of  # seldom needed
-
     read = shipped_record(_Document, "health", "data", "job_logs.yaml")
     return _Knowledge(
         any_of([entry.pattern for entry in read.jobs]),

@@ -161,8 +161,9 @@ class Move(NamedTuple):
 
     @property
     def factor(self) -> float | None:
-        """``after`` as a multiple of ``before``; None from or to zero, and across it."""
-        if self.before * self.after <= 0:
+        """``after`` as a multiple of ``before``; None from or to zero, across it, and where one is
+        not finite."""
+        if not 0 < self.before * self.after < math.inf:
             return None
         return self.after / self.before
 
@@ -191,7 +192,7 @@ class Diagnosis(NamedTuple):
     level: Level
     """Worst level of its firing findings, and of those that it explains; OK when all are over."""
     findings: tuple[Finding, ...]
-    """Firing first, worst first; empty for a setting that jumped."""
+    """Firing first, the worst first, of these what began first; empty for a setting that jumped."""
     since_step: int | None
     until_step: int | None
     """Last step when it is over, None while it fires."""
@@ -218,13 +219,19 @@ def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:
     return top if top.findings and top.peak >= holding.peak else holding
 
 
+def harm_of(story: Sequence[Diagnosis]) -> int:
+    """The greatest harm in a story that goes on, or that of what to begin with; 0 is the worst."""
+    holding = (d for d in story if d.level >= Level.WATCH and not d.is_over)
+    return min(d.symptom.harm for d in (lead_of(story), *holding))
+
+
 class Diagnosed(NamedTuple):
     """All that is said about the findings of a run."""
 
     diagnoses: tuple[Diagnosis, ...] = ()
     """Story by story, the worst first; in a story the cause first."""
     moves: tuple[Move, ...] = ()
-    """What moved first in the worst story: settings, then metrics in order of time."""
+    """What moved first in the worst story, in order of time."""
     step: int | None = None
     """The step around which moves were searched."""
     suspects: tuple[Suspect, ...] = ()
@@ -233,13 +240,18 @@ class Diagnosed(NamedTuple):
     @property
     def cause(self) -> Move | None:
         """The setting whose jump began the worst story."""
-        return self.moves[0] if self.moves and self.moves[0].is_setting else None
+        return next((m for m in self.moves if m.is_setting), None)
 
     @property
     def leading(self) -> Diagnosis | None:
         """What to begin with in the worst story."""
         story = next(iter(self.stories()), None)
         return None if story is None else lead_of(story)
+
+    @property
+    def harm(self) -> float:
+        """The harm of the worst story, 0 is the worst; infinite without one."""
+        return min((harm_of(story) for story in self.stories()[:1]), default=math.inf)
 
     def advice(self, diagnosis: Diagnosis) -> str:
         """The next step for a diagnosis: in the worst story that of the setting which is its

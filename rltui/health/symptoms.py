@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, NamedTuple
@@ -12,6 +12,8 @@ from rltui.core.yaml_record import Keyed, read_record, shipped_record
 
 #: Id of the symptom that findings never show: a hyperparameter that moved before them.
 SETTING_CHANGED = "setting_changed"
+#: What a symptom does to the run, the worst first.
+HARMS = ("fatal", "outcome", "training", "speed", "minor")
 
 
 class Limits(NamedTuple):
@@ -47,9 +49,14 @@ class Sign(NamedTuple):
     """Title of the finding, where a rule has several; None for any."""
     ending: str = ""
     """Words in the reason of an exit, instead of a rule."""
+    gained: tuple[str, ...] = ()
+    """Metric keys, one of which must be well and above its start; empty for none."""
 
-    def fits(self, rule: str, metric: str | None, title: str) -> bool:
-        """Whether a finding of this rule and title on this metric is such a sign."""
+    def fits(self, rule: str, metric: str | None, title: str, gained: Collection[str]) -> bool:
+        """Whether a finding of this rule and title on this metric is such a sign beside metrics
+        that ``gained``."""
+        if self.gained and not set(self.gained) & set(gained):
+            return False
         if (
             rule != self.rule
             or self.title not in (None, title)
@@ -67,6 +74,10 @@ def _checks(*, first: bool) -> Callable[[Node], tuple[Check, ...]]:
     return lambda node: tuple(read_record(n, Check, first=first) for n in node.items())
 
 
+def _harm(node: Node) -> int:
+    return HARMS.index(node.choice(HARMS))
+
+
 class Symptom(NamedTuple):
     """One entry of ``data/diagnoses.yaml``; see there for the meaning of each field."""
 
@@ -74,6 +85,8 @@ class Symptom(NamedTuple):
     title: Annotated[str, Keyed("symptom")]
     order: int
     """Position in the order of cause and effect."""
+    harm: Annotated[int, Keyed(read=_harm)]
+    """Place in :data:`HARMS`."""
     first: Annotated[tuple[Check, ...], Keyed(read=_checks(first=True))]
     causes: str
     advice: str
@@ -95,9 +108,12 @@ class Symptom(NamedTuple):
         """Words in the reason of an exit that show it; "" for none."""
         return next((sign.ending for sign in self.found if sign.ending), "")
 
-    def shown_by(self, rule: str, metric: str | None, title: str) -> bool:
-        """Whether a finding of this rule and title on this metric shows the symptom."""
-        return any(sign.fits(rule, metric, title) for sign in self.found)
+    def shown_by(
+        self, rule: str, metric: str | None, title: str, gained: Collection[str] = ()
+    ) -> bool:
+        """Whether a finding of this rule and title on this metric shows the symptom, beside metrics
+        that ``gained``."""
+        return any(sign.fits(rule, metric, title, gained) for sign in self.found)
 
     def can_explain(self, other: Symptom) -> bool:
         """Whether this symptom can bring the other one about."""

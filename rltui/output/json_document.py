@@ -122,6 +122,8 @@ class DiagnosisDocument(TypedDict):
     until_step: int | None
     findings: list[FindingReference]
     check: list[CheckDocument]
+    log_says: str
+    """What the console log says again and again; "" for nothing."""
     causes: str
     advice: str
 
@@ -398,6 +400,7 @@ def _diagnosis(run: RunView, diagnosis: Diagnosis) -> Json:
             )
             for item in check_items(run, diagnosis)
         ],
+        log_says=findings.complaint_words(run, diagnosis),
         causes=diagnosis.symptom.causes,
         advice=findings.next_step_of(run, diagnosis),
     )

@@ -52,7 +52,7 @@ def verdict_line(session: Session) -> str:
         return "rltui: no runs were found"
     if len(runs) == 1:
         return f"rltui: {_run_verdict(runs[0])}"
-    worst_run = max(runs, key=lambda r: r.verdict.level)
+    worst_run = min(runs, key=by_verdict)
     tail = f"; first look at {_run_verdict(worst_run)}"
     words = _counts(r.verdict.level for r in runs)
     is_fine = worst_run.verdict.level < Level.WATCH

@@ -74,6 +74,29 @@ def test_which_stage_made_the_step_slow_and_since_when() -> None:
     assert the_anatomy(VERL).slowed is None
 
 
+def test_a_slowdown_that_is_found_has_the_onset_of_its_story() -> None:
+    slow = [4.0] * 20 + [4.0 + 10 * n for n in range(1, 41)]
+    step = [10.0] * 20 + [10.0 + 10 * n for n in range(1, 41)]
+    run = the_run({"timing_s/gen": slow, "timing_s/step": step})
+    found = anatomy(run)
+    assert run.report is not None
+    assert found is not None
+    (story,) = run.report.diagnosed.diagnoses
+    assert story.symptom.id == "slow"
+    assert found.slowed is not None
+    assert (found.slowed[0].tag, found.slowed[1]) == ("timing_s/gen", story.since_step)
+
+
+@pytest.mark.parametrize(("tools", "leaf"), [(12.0, "tool_calls"), (6.0, "")])
+def test_what_takes_most_of_the_stage_is_named(tools: float, leaf: str) -> None:
+    slow = {"timing_s/gen": [4.0] * 28 + [14.0] * 12, "timing_s/step": [10.0] * 28 + [20.0] * 12}
+    inside = {"timing_s/agent_loop/slowest/tool_calls": [2.0] * 28 + [tools] * 12}
+    found = the_anatomy({**VERL, **slow, **inside})
+    assert found.slowed is not None
+    tag = f"timing_s/agent_loop/slowest/{leaf}" if leaf else "timing_s/gen"
+    assert (found.slowed[0].tag, found.slowed[1]) == (tag, 29)
+
+
 def test_time_per_token_is_as_logged_or_worked_out() -> None:
     found = the_anatomy(VERL)
     per_token = {s.tag: found.per_token(s) for s in found.stages}

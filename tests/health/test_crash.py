@@ -19,7 +19,7 @@ from rltui.core.batch import LogTail
 from rltui.core.errors import DocumentError
 from rltui.core.installation import shipped
 from rltui.core.level import ExitKind
-from rltui.health.crash import bare, exit_status, read_exit_signs
+from rltui.health.crash import bare, complaints, exit_status, read_exit_signs
 from rltui.health.job_log import JobLogs
 
 CASES = yaml.safe_load((Path(__file__).parent / "endings.yaml").read_text(encoding="utf-8"))
@@ -264,3 +264,22 @@ def test_every_name_and_line_compiles_and_has_a_source() -> None:
     for entry in (*document["jobs"], *document["launchers"]):
         re.compile(entry["pattern"])
         assert entry["source"]
+
+
+def test_what_a_log_repeats_is_a_complaint() -> None:
+    lines = [
+        *(f"2025-06-23 18:40:0{n} - trainer - WARNING - ⚠️ Missing advantages for sample {n}"
+          for n in range(5)),
+        *["sd - ERROR - ❌ Image generation failed: Torch not compiled with CUDA enabled"] * 4,
+        *["(Worker pid=7) WARNING 11-30 22:18:01 [loggers.py:12] the cache is full"] * 7,
+        *["/opt/a.py:3: FutureWarning: use b"] * 9,
+        *["step 3 - Value Error: 0.5"] * 9,
+        *["W: WARNING once"] * 3,
+    ]  # fmt: skip
+    cache, advantages, driver = complaints(LogTail(tuple(lines), 0))
+    assert cache == ("the cache is full", 7, "")
+    assert advantages == ("Missing advantages for sample #", 5, "")
+    assert (driver.text, driver.times) == (
+        "Image generation failed: Torch not compiled with CUDA enabled", 4,
+    )  # fmt: skip
+    assert "CUDA_VISIBLE_DEVICES" in driver.advice

@@ -13,7 +13,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.first_movers import moved_first, settings_changed
-from rltui.health.model import Diagnosed, Evidence, Finding, FindingState
+from rltui.health.model import Diagnosed, Evidence, Finding, FindingState, Judgement
 from rltui.health.rules import load_rules
 from rltui.health.symptoms import SETTING_CHANGED, Symptom, symptoms
 from tests.builders import Tags, a_run
@@ -119,12 +119,107 @@ def test_bad_stories_come_before_those_to_watch() -> None:
     assert stories(diagnosed_of(found)) == [["slow"], ["kl_spike"]]
 
 
+def test_of_equally_bad_stories_the_one_that_does_most_harm_comes_first() -> None:
+    found = [
+        finding("truncation_high", 50, "response_length.clip_ratio"),
+        finding("throughput_drop", 30, "time.step"),
+        finding("critic_failing", 20, "explained_variance"),
+        finding("eval_stall", 40, "val.accuracy"),
+        finding("nan", 55, "loss.policy"),
+    ]
+    assert stories(diagnosed_of(found)) == [
+        ["not_finite"], ["eval_stalls"], ["critic_failing"], ["slow"], ["truncation"],
+    ]  # fmt: skip
+
+
+def test_the_harm_of_a_story_is_that_of_its_worst_effect_that_goes_on() -> None:
+    far = finding("kl_blowup", 20, "kl.policy_ref")
+    critic = finding("critic_failing", 4, "explained_variance")
+    fell = finding("eval_stall", 30, "val.accuracy", level=Level.WATCH)
+    effect = ["kl_reference_high", "eval_stalls"]
+    assert stories(diagnosed_of([critic, far, fell])) == [effect, ["critic_failing"]]
+    over = finding("eval_stall", 30, "val.accuracy", until=40)
+    assert stories(diagnosed_of([critic, far, over])) == [["critic_failing"], effect]
+
+
+def test_one_slowdown_is_one_story_with_one_onset() -> None:
+    stage, step = ("timing_bottleneck", "time.gen"), ("throughput_drop", "time.step")
+    for first, second in ((stage, step), (step, stage)):
+        found = [finding(first[0], 30, first[1]), finding(second[0], 45, second[1])]
+        (diagnosis,) = diagnosed_of(found).diagnoses
+        assert (diagnosis.symptom.id, diagnosis.since_step) == ("slow", 30)
+
+
+def test_a_reward_server_that_is_slow_has_nothing_to_do_with_truncation() -> None:
+    found = [
+        finding("truncation_high", 5, "response_length.clip_ratio"),
+        finding("timing_bottleneck", 40, "time.reward"),
+    ]
+    assert stories(diagnosed_of(found)) == [["slow"], ["truncation"]]
+
+
+def test_a_reward_that_rises_without_an_evaluation_is_not_blamed_on_the_updates() -> None:
+    found = [
+        finding("kl_blowup", 10, "kl.policy_ref"),
+        finding("reward_hacking", 20, "val.accuracy"),
+    ]
+    hacking, far = diagnosed_of(found).stories()
+    assert [hacking[0].symptom.id, far[0].symptom.id] == [
+        "eval_stalls_reward_rises", "kl_reference_high",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reward", "level", "own"),
+    [
+        ([0.1] * 10 + [1.0] * 50, Level.OK, True),
+        ([0.1] * 10 + [1.0] * 50, Level.WATCH, False),
+        ([0.1, 0.2] * 30, Level.OK, False),
+    ],
+    ids=["gained", "fallen since", "flat"],
+)
+def test_an_evaluation_that_falls_beside_a_reward_that_gained_is_a_story_of_its_own(
+    reward: list[float], level: Level, own: bool
+) -> None:
+    found = [finding("kl_blowup", 10, "kl.old_new"), finding("eval_stall", 30, "val.accuracy")]
+    logged = {"reward.mean": reward, "kl.old_new": [0.1] * 60, "val.accuracy": [0.3] * 60}
+    run = a_run(logged)
+    infos = {t: TagInfo.of_metric(t, METRICS[t]) for t in run.tags}
+    facts = Facts(run, infos, (), {"reward.mean": Judgement(level)})
+    told = [["eval_stalls_reward_rises"], ["kl_spike"]] if own else [["kl_spike", "eval_stalls"]]
+    assert stories(diagnose(found, facts)) == told
+
+
+@pytest.mark.parametrize(("since", "count"), [(1, 1), (3, 1), (30, 2)])
+def test_what_is_about_the_whole_run_began_with_it(since: int, count: int) -> None:
+    whole = finding("reward_flat_no_learning", 1, "reward.mean")._replace(
+        since_step=None, title="reward never moved"
+    )
+    still = finding("kl_blowup", since, "kl.old_new")
+    assert stories(diagnosed_of([whole])) == [["reward_never_moved"]]
+    critic = finding("critic_failing", since, "explained_variance")
+    flat = whole._replace(title="flat")
+    assert len(stories(diagnosed_of([flat, critic]))) == count
+    assert len(stories(diagnosed_of([whole, still]))) == 2
+    spread = finding("zero_std_groups", since, "reward.std")
+    assert stories(diagnosed_of([whole, spread])) == [["reward_never_moved", "no_spread"]]
+
+
+def test_the_earlier_of_two_stories_that_can_cause_each_other_takes_in_the_other() -> None:
+    cut = finding("truncation_high", 10, "response_length.clip_ratio")
+    longer = finding("length_blowup", 30, "response_length.mean")
+    assert stories(diagnosed_of([cut, longer])) == [["truncation", "length_grows"]]
+    assert stories(diagnosed_of([longer, cut._replace(since_step=40)])) == [
+        ["length_grows", "truncation"]
+    ]
+
+
 def test_three_symptoms_of_one_update_are_one_diagnosis() -> None:
     loss, gradient = ("loss_diverging", "loss.total"), ("grad_explosion", "grad_norm.actor")
     found = [finding(rule, 30, metric) for rule, metric in (loss, gradient)]
     assert stories(diagnosed_of(found)) == [["update_blew_up"]]
     apart = [finding(*loss[:1], 5, loss[1]), finding(gradient[0], 50, gradient[1])]
-    assert stories(diagnosed_of(apart)) == [["gradient_explosion"], ["loss_diverges"]]
+    assert stories(diagnosed_of(apart)) == [["loss_diverges"], ["gradient_explosion"]]
 
 
 def test_a_learning_rate_that_jumps_is_the_cause_of_all_that_follows() -> None:
@@ -166,7 +261,34 @@ def test_a_factor_says_nothing_across_zero() -> None:
 def test_an_improvement_did_not_move_first() -> None:
     found = [finding("entropy_collapse", 30)]
     reward = [0.1, 0.11] * 14 + [0.1] + [0.9] * 31
-    assert diagnosed_of(found, {"reward.mean": reward}).moves == ()
+    (move,) = diagnosed_of(found, {"reward.mean": reward}).moves
+    assert move.tag == "entropy"
+
+
+def test_what_drifts_moved_although_it_never_left_its_level_by_far() -> None:
+    entropy = [1.0] * 20 + [1.0 - 0.02 * n for n in range(1, 41)]
+    (move,) = diagnosed_of([finding("entropy_collapse", 25)], {"entropy": entropy}).moves
+    assert (move.tag, move.step) == ("entropy", 25)
+    assert (move.before, move.after) == pytest.approx((0.92, 0.2))
+    constant = diagnosed_of([finding("entropy_collapse", 25)], {"entropy": [1.0] * 60})
+    assert constant.moves == ()
+
+
+def test_what_moved_before_a_setting_stands_before_it() -> None:
+    rate, kl = [1e-3] * 31 + [1.0] * 29, [0.01, 0.011] * 14 + [0.01] + [5.0] * 31
+    found = [finding("kl_blowup", 30, "kl.old_new"), finding("entropy_collapse", 33)]
+    late = [found[0]._replace(since_step=34), found[1]]
+    moves = diagnosed_of(late, {"lr.actor": rate, "kl.old_new": kl}).moves
+    assert [(m.tag, m.step) for m in moves][:2] == [("kl.old_new", 30), ("lr.actor", 32)]
+    diagnosed = diagnosed_of(late, {"lr.actor": rate, "kl.old_new": kl})
+    assert diagnosed.cause is not None
+    assert diagnosed.cause.tag == "lr.actor"
+
+
+def test_a_move_to_what_is_no_number_has_no_factor() -> None:
+    found = [finding("nan", 30, "loss.policy")]
+    (move,) = diagnosed_of(found, {"loss.policy": [0.5] * 29 + [float("nan")] * 31}).moves
+    assert (move.step, move.before, move.factor) == (30, 0.5, None)
 
 
 def test_without_findings_there_is_no_diagnosis() -> None:
@@ -191,7 +313,7 @@ def test_causes_stand_before_what_they_explain() -> None:
         for name in set(symptom.explains) - {"*"}:
             assert known[name].order > symptom.order, (symptom.id, name)
         for name in symptom.begins:
-            assert symptom.id in known[name].explains or "*" in known[name].explains, name
+            assert known[name].order < symptom.order, (symptom.id, name)
         assert any(c.first for c in symptom.checks)
         assert all((symptom.causes, symptom.advice, symptom.source))
 

@@ -12,15 +12,17 @@ from typing import Any
 import pytest
 
 from rltui.core.address import parse_logdir
-from rltui.core.batch import Note
+from rltui.core.batch import LogTail, Note
 from rltui.core.level import Level
+from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.runs import ListedRuns, runs_matching
 from rltui.pages.app import RltuiApp
+from rltui.pages.run.header import runs_header
 from rltui.pages.runs.lines import RunRows
 from rltui.session import Session
 from rltui.session.session import Choice
-from tests.builders import LOGDIR, a_batch, a_block
+from tests.builders import LOGDIR, a_batch, a_block, a_source, steps
 from tests.commands.conftest import write_jsonl
 from tests.fakes import FakeReader, a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.driving import driving
@@ -295,6 +297,34 @@ def test_an_order_is_kept_until_a_run_changes(session: Session) -> None:
     runs[0].version += 1
     listed.refresh(runs)
     assert [x.name for x in listed.shown("verdict", "")][-1] == "bad"
+
+
+def test_what_crashed_comes_first_then_what_does_most_harm() -> None:
+    tags = grpo_tags(60, 1, None)
+    slow = {**tags, "timing_s/step": [20.0] * 40 + [400.0] * 20}
+    lost = {**tags, "actor/pg_loss": [0.1] * 40 + [float("nan")] * 20}
+    error = ("Traceback (most recent call last):", "  File", "RuntimeError: CUDA out of memory")
+    died = replace(
+        a_batch(
+            steps(1, grpo_tags(30, 1, None)), run="z", source=a_source("z.log", format="console")
+        ),
+        tail=LogTail(error, len(error)),
+    )
+    batches = [a_batch(steps(1, t), run=n) for n, t in (("a", slow), ("b", lost), ("c", tags))]
+    runs = a_session(*batches, died, clock=grpo_clock()).runs()
+    assert [x.name for x in ListedRuns(runs).shown("verdict", "")] == ["z", "b", "a", "c"]
+
+
+def test_the_header_says_how_many_are_judged_until_all_are(session: Session) -> None:
+    def header() -> str:
+        return plain(runs_header(ListedRuns(session.runs()).counts, "logs", VIEW, 80))
+
+    assert "3 runs" in header()
+    run = session.runs()[0]
+    run.full_report = None
+    run.version += 1
+    assert "judging 2 of 3" in header()
+    assert "ok" not in header()
 
 
 def test_names_and_columns_stay_while_a_filter_is_typed(session: Session) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from rltui.core.batch import LogTail
 from rltui.draw.line import line_width, plain
 from rltui.draw.prose import whole_clauses
 from rltui.draw.view import View
@@ -16,7 +19,7 @@ from rltui.pages.findings.lines import story_lines
 from rltui.pages.metric.lines import explain_tag
 from rltui.pages.run.tab import overview_entries, tab_layout
 from rltui.session import RunView
-from tests.builders import a_batch, steps
+from tests.builders import a_batch, a_source, steps
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
 from tests.tui.hand import open_app
 
@@ -69,6 +72,31 @@ def test_the_advice_about_a_likely_cause_is_the_same_everywhere(rate: float, low
     assert f"next step: {next_step(run)}" in check_text(session)
     (story,) = check_document(session)["runs"][0]["diagnoses"]
     assert story["advice"] == next_step(run)
+
+
+def test_what_the_log_repeats_is_part_of_the_story() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/ppo_kl"] = [0.001, 0.0012] * 19 + [0.001] + [3.0] * 21
+    lines = [f"ERROR - sample {n}: Torch not compiled with CUDA enabled" for n in range(7)]
+    batch = a_batch(steps(1, tags), source=a_source("stdout.log", format="console"))
+    session = a_session(replace(batch, tail=LogTail(tuple(lines), 7)), clock=grpo_clock())
+    (run,) = session.runs()
+    said = "sample #: Torch not compiled with CUDA enabled (7 times)"
+    assert f"the log says: {said}" in check_text(session)
+    assert f"the log says {said}" in " ".join(text_of(run, 200, 8).split())
+    (story,) = check_document(session)["runs"][0]["diagnoses"]
+    assert story["log_says"] == said
+    assert next_step(run).startswith("The process did not get a GPU")
+
+
+def test_the_stage_that_takes_the_time_of_a_slow_step_is_named() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["timing_s/gen"] = [1.0, 1.1] * 20 + [90.0] * 20
+    tags["timing_s/step"] = [10.0, 10.1] * 20 + [100.0] * 20
+    session = a_session(a_batch(steps(1, tags)), clock=grpo_clock())
+    (run,) = session.runs()
+    assert next_step(run).startswith("Generate: ")
+    assert "of the step. Look at" in next_step(run)
 
 
 def test_a_question_that_the_log_answers_is_no_first_check() -> None:

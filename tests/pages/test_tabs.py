@@ -51,7 +51,7 @@ def test_all_stays_where_a_tab_without_a_key_is_bad() -> None:
 
 
 STATES = Counter(live=1, stalled=2, crashed=3, cancelled=4, finished=15, quiet=6, ended=27)
-COUNTS = RunCounts(58, 58, STATES, Counter({Level.BAD: 7, Level.WATCH: 9}))
+COUNTS = RunCounts(58, 58, STATES, Counter({Level.BAD: 7, Level.WATCH: 9}), 58)
 
 
 def header(width: int, label: str = "runs") -> str:
@@ -75,8 +75,10 @@ def test_many_logdirs_leave_room_for_what_is_live() -> None:
     assert line.startswith(" gpu-00")
 
 
-@pytest.mark.parametrize(("read", "badge"), [(22, False), (58, True)])
-def test_runs_are_called_ok_when_all_were_read(read: int, badge: bool) -> None:
-    counts = RunCounts(58, read, STATES, Counter({Level.OK: read}))
+@pytest.mark.parametrize(
+    ("read", "judged", "badge"), [(22, 22, False), (58, 22, False), (58, 58, True)]
+)
+def test_runs_are_called_ok_when_all_were_judged(read: int, judged: int, badge: bool) -> None:
+    counts = RunCounts(58, read, STATES, Counter({Level.OK: judged}), judged)
     line = plain(runs_header(counts, "many", View(), 120))
     assert line.rstrip().endswith("✔ ok") is badge

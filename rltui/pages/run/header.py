@@ -282,6 +282,8 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
     words = f"{total} {'run' if total == 1 else 'runs'}"
     if counts.read < total:
         words = f"{counts.read} of {total} read"
+    elif counts.judged < total:
+        words = f"judging {counts.judged} of {total}"
     states = [
         _Piece([(f"{n} {state}", MUTED)], drop)
         for state, drop in _STATE_COUNTS.items()
@@ -294,7 +296,7 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
     levels = counts.levels
     right = _level_counts(levels[Level.BAD], levels[Level.WATCH], view, words=True)
 
-    if not right and levels[Level.OK] and counts.read >= total:
+    if not right and levels[Level.OK] and counts.judged >= total:
         right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
     room = width - line_width(right) - 3
     kept = _width([p for p in parts if p.drop <= _STATE_COUNTS["stalled"]])
