@@ -80,7 +80,7 @@ def _run_verdict(run: RunView) -> str:
         what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
     what = what or why_unknown(run) or "nothing to report"
 
-    return f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}: {what}"
+    return f"{_GLYPHS.badge(run.verdict.mark)} {run.name}{_standing(run)}: {what}"
 
 
 def _standing(run: RunView) -> str:
@@ -185,7 +185,7 @@ def _parts(run: RunView) -> tuple[str, str, list[str]]:
     with run.walled(NOT_SHOWN):
         marks = findings.marks_words(run)
         standing = f"{_standing(run)}: {marks}" if marks else _standing(run)
-        badge = _GLYPHS.badge(run.verdict.level)
+        badge = _GLYPHS.badge(run.verdict.mark)
         return badge, standing, [*_ending_lines(run), *_finding_lines(run)]
     return _GLYPHS.badge(Level.UNKNOWN), "", []
 
@@ -352,7 +352,7 @@ def status_line(session: Session) -> str:
     counts = Counter(r.verdict.level for r in runs)
     head = " ".join(f"{_GLYPHS.badge(x)} {counts[x]}" for x in sorted(counts, reverse=True))
     if len(runs) == 1:
-        head = _GLYPHS.badge(run.verdict.level)
+        head = _GLYPHS.badge(run.verdict.mark)
     elif run.verdict.level < Level.WATCH:
         return fit(head, WIDTH)
 

@@ -13,11 +13,11 @@ from textual.containers import Vertical
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 
-from rltui.core.level import Level
 from rltui.core.text import pad
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     LEVEL_TOKEN,
+    LEVEL_WORDS,
     MUTED,
     RULE,
     STRONG,
@@ -220,8 +220,7 @@ def _legend(place: str, glyphs: GlyphSet) -> list[Line]:
         return [[("Signs", TITLE)], live, quiet]
 
     badges: Line = []
-    words = {Level.OK: "ok", Level.WATCH: "watch", Level.BAD: "bad", Level.UNKNOWN: "not judged"}
-    for level, word in words.items():
+    for level, word in LEVEL_WORDS.items():
         badges += [(glyphs.badge(level), style(LEVEL_TOKEN[level])), (f" {word}  ", TEXT)]
     nan, unchanged = (glyphs.nan, style(Token.BAD, bold=True)), (glyphs.unchanged, MUTED)
     marks: Line = [nan, (" not a number  ", TEXT), unchanged, (" never changed", TEXT)]

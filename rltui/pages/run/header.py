@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from rltui.core.level import ExitKind, Level, RunState
 from rltui.core.text import cell_width, fit_middle
 from rltui.draw.line import (
+    LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
@@ -127,7 +128,10 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
         text = f" {glyphs.badge(run.verdict.exit_level)} {run.verdict.crash.kind.value} "
         line = [(text, look), *([("  ", TEXT), *line] if line else [])]
     if not line and report is not None and report.level is Level.OK:
-        line.append((f"{glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True)))
+        mark = run.verdict.mark
+        said = "ok" if mark is Level.OK else "ok so far"
+        look = style(LEVEL_TOKEN[mark], bold=mark is Level.OK)
+        line.append((f"{glyphs.badge(mark)} {said}", look))
     if not line:
         line.append((f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED))
     if report is not None and report.muted:
