@@ -222,7 +222,7 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
             kept[answer.tag] = new if old is None else _both(old, new)
     for tag, new in compared.items():
         tags[tag] = _with_level(tags[tag], new) if tag in tags else new
-    for tag, judged in _of_quotients(infos, answers, tags).items():
+    for tag, judged in _of_quotients(infos, answers).items():
         tags.setdefault(tag, judged)
     for tag, info in infos.items():
         if tag not in tags and info.healthy is not None:
@@ -234,27 +234,26 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
     return tags
 
 
-def _of_quotients(
-    infos: Mapping[str, TagInfo], answers: Answers, tags: Mapping[str, Judgement]
-) -> dict[str, Judgement]:
+def _of_quotients(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Judgement]:
     """Tag of a derived quotient -> the judgement of the rule that compares the two metrics it is
     made of; its limits are those of the quotient."""
-    made = {
+    made: dict[tuple[str, ...], str] = {
         (m.derived.first, m.derived.second): tag
         for tag, info in infos.items()
         if (m := info.metric) is not None and m.derived is not None and m.derived.how == "ratio"
     }
     out: dict[str, Judgement] = {}
     for task, answer in _each(answers) if made else ():
-        first = infos[answer.tag].metric
-        for other in task.roles.values():
-            second = infos[other].metric
-            tag = made.get((first.key, second.key)) if first and second else None
-            judged = tags.get(answer.tag)
-            if tag is not None and judged is not None and task.rule.id in judged.rules:
-                low, high = judged.values.get("low"), judged.values.get("high")
-                worse = judged.bad.get("low"), judged.bad.get("high")
-                out[tag] = replace(judged, low=low, high=high, bad_low=worse[0], bad_high=worse[1])
+        compared = (infos[answer.tag].metric, *(infos[t].metric for t in task.roles.values()))
+        tag = made.get(tuple(metric.key for metric in compared if metric is not None))
+        if tag is not None and answer.outcome is not None and answer.outcome.judged:
+            own = answer.outcome.judgement
+            low, high = own.values.get("low"), own.values.get("high")
+            words = "≤ {high}" if low is None else "≥ {low}"
+            out[tag] = replace(
+                own, low=low, high=high, healthy=words, healthy_short=words,
+                bad_low=own.bad.get("low"), bad_high=own.bad.get("high"),
+            )  # fmt: skip
     return out
 
 

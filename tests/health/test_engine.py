@@ -166,7 +166,9 @@ class TestBadges:
         assert tag.low is None
 
     @pytest.mark.parametrize(("value", "level"), [(0.5, Level.UNKNOWN), (9.0, Level.UNSURE)])
-    def test_documented_range_without_a_rule_gives_no_tick(self, value: float, level: Level) -> None:
+    def test_documented_range_without_a_rule_gives_no_tick(
+        self, value: float, level: Level
+    ) -> None:
         run = a_run({"x": [value] * 5})
         info = replace(case_info("x"), healthy=Range(0.0, 1.0))
         report = Engine(RULES).evaluate(run, {"x": info}, RECOGNITION, 0.0)
