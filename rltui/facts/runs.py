@@ -212,7 +212,7 @@ def why_unknown(run: RunView) -> str:
     if report.few_rows is not None:
         return sentences.too_few(report.few_rows)
     if report.judged:
-        return "no rule knows its metrics; none has a value that is not finite"
+        return "no rule knows a healthy range of its metrics; none has a value that is not finite"
 
     return "no rule can judge this run"
 

@@ -67,11 +67,7 @@ def make_report(
     tags = {tag: reading(infos[tag], run.series(tag), j) for tag, j in tags.items()}
     unblamed = {tag: tags.get(tag, _NOT_JUDGED) for tag in diagnosed.blamed}
     tags = with_blame(tags, diagnosed)
-    # a rule has judged more than that numbers which nobody knows are finite
-    praised = any(
-        answer.outcome is not None and answer.outcome.judged and not task.variant.remaining
-        for task, answer in _each(answers)
-    )
+    praised = any(j.rules and Level.OK <= j.level <= Level.UNSURE for j in tags.values())
     calm = Level.OK if few is None and praised else Level.UNKNOWN
     level = worst(f.level for f in findings if f.state is FindingState.FIRING)
     return Report(
@@ -246,7 +242,7 @@ def _of_quotients(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, J
     for task, answer in _each(answers) if made else ():
         compared = (infos[answer.tag].metric, *(infos[t].metric for t in task.roles.values()))
         tag = made.get(tuple(metric.key for metric in compared if metric is not None))
-        if tag is not None and answer.outcome is not None and answer.outcome.judged:
+        if tag is not None and answer.outcome is not None and answer.outcome.judgement.rules:
             own = answer.outcome.judgement
             low, high = own.values.get("low"), own.values.get("high")
             words = "≤ {high}" if low is None else "≥ {low}"
