@@ -20,6 +20,7 @@ from rltui.facts.checks import check_facts
 from rltui.facts.metrics import fold
 from rltui.facts.runs import (
     by_verdict,
+    calm_words,
     certain_words,
     exit_words,
     last_lines,
@@ -78,7 +79,7 @@ def _run_verdict(run: RunView) -> str:
 
     if run.verdict.crash is not None:
         what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
-    what = what or why_unknown(run) or "nothing to report"
+    what = what or why_unknown(run) or calm_words(run)
 
     return f"{_GLYPHS.badge(run.verdict.mark)} {run.name}{_standing(run)}: {what}"
 
@@ -224,8 +225,8 @@ def _finding_lines(run: RunView) -> list[str]:
 
     lines += _further_lines(run)
     if not report.findings:
-        what = "no finding" if run.verdict.crash else "nothing to report"
-        lines.append(f"    {why_unknown(run) or f'{what}, {_rules(report.judged)} judged'}")
+        judged = f"{calm_words(run)}, {_rules(report.judged)} judged"
+        lines.append(f"    {why_unknown(run) or judged}")
     if report.skipped and report.judged:
         lines.append(f"    {_rules(report.skipped)} could not judge it (--json names them)")
 

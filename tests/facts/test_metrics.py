@@ -17,13 +17,14 @@ from rltui.draw.view import View
 from rltui.facts import sentences
 from rltui.facts.metrics import OVERVIEW, TagRow, tab_sections, tabs_of
 from rltui.health.model import FindingState
-from rltui.output.json_document import snapshot_document
+from rltui.output.json_document import run_entry, snapshot_document
 from rltui.output.text_report import run_lines
 from rltui.pages.run.header import verdict_spans
+from rltui.pages.run.tab import tab_line
 from rltui.session import RunView, Session
 from tests.builders import a_batch, steps
 from tests.clock import ManualClock
-from tests.fakes import a_session
+from tests.fakes import a_session, judged_before_the_newest_row
 from tests.health.drawn import Logged, logged
 from tests.places import CORPORA, FIXTURES
 
@@ -145,3 +146,19 @@ def test_a_quotient_has_the_level_of_the_rule_that_compares_its_parts() -> None:
     assert (row.title, row.level) == ("tokens max/min", Level.BAD)
     assert sentences.healthy(row.judgement) == "≤ 1.5"
     assert run.verdict.tag_level("global_seqlen/balanced_max") is Level.BAD
+
+
+def test_no_view_has_a_tick_over_a_value_that_just_left_its_range() -> None:
+    run = judged_before_the_newest_row(**{"actor/ppo_kl": 7.0})
+    (section,) = (
+        s for s in tab_sections(run, OVERVIEW) if "actor/ppo_kl" in [r.tag for r in s.rows]
+    )
+    assert section.level is Level.UNSURE
+    assert verdict_spans(run, View(), words=True)[0][0] == "△ ok so far"
+    assert "Overview △" in "".join(text for text, _ in tab_line(run, OVERVIEW, View(), 160)[0])
+    (unsure,) = run_entry(run)["unsure"]
+    assert (unsure["tag"], unsure["low"]) == ("actor/ppo_kl", None)
+    assert unsure["high"] < 7.0
+    head, *lines = run_lines(run)
+    assert head.startswith("△")
+    assert any(f"not yet sure: {run.infos['actor/ppo_kl'].title}," in line for line in lines)

@@ -14,6 +14,7 @@ from rltui.draw.line import (
     TEXT,
     TITLE,
     Line,
+    Span,
     Token,
     fit_line,
     line_width,
@@ -128,16 +129,20 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
         text = f" {glyphs.badge(run.verdict.exit_level)} {run.verdict.crash.kind.value} "
         line = [(text, look), *([("  ", TEXT), *line] if line else [])]
     if not line and report is not None and report.level is Level.OK:
-        mark = run.verdict.mark
-        said = "ok" if mark is Level.OK else "ok so far"
-        look = style(LEVEL_TOKEN[mark], bold=mark is Level.OK)
-        line.append((f"{glyphs.badge(mark)} {said}", look))
+        line.append(_calm(run.verdict.mark, view))
     if not line:
         line.append((f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED))
     if report is not None and report.muted:
         line.append((f"  {muted_words(run)}", MUTED))
 
     return line
+
+
+def _calm(mark: Level, view: View) -> Span:
+    """The chip without an alarm; it has no tick where a row has none that a rule judged."""
+    said = "ok" if mark is Level.OK else "ok so far"
+    look = style(LEVEL_TOKEN[mark], bold=mark is Level.OK)
+    return f"{view.glyphs.badge(mark)} {said}", look
 
 
 def _level_counts(bad: int, watch: int, view: View, *, words: bool) -> Line:
@@ -298,8 +303,9 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
     levels = counts.levels
     right = _level_counts(levels[Level.BAD], levels[Level.WATCH], view, words=True)
 
-    if not right and levels[Level.OK] and counts.read >= total:
-        right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
+    calm = Level.UNSURE if levels[Level.UNSURE] else Level.OK
+    if not right and levels[calm] and counts.read >= total:
+        right = [_calm(calm, view)]
     room = width - line_width(right) - 3
     kept = _width([p for p in parts if p.drop <= _STATE_COUNTS["stalled"]])
     label = fit_middle(label, max(_NAME_CELLS, room - kept))
