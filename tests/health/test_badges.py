@@ -86,6 +86,7 @@ def test_a_learning_signal_that_vanished_gets_no_tick(key: str) -> None:
     assert doubted(key, [1.0] * 20) == ""
     assert doubted(key, [1.0] * 20 + [0.01] * 5) == "the signal has vanished: 1.0% of its start"
     assert doubted("kl.old_new", [1.0] * 20 + [0.01] * 5) == ""
+    assert doubted("advantage.mean", [1.0] * 20 + [0.01] * 5) == ""
 
 
 def a_collapse() -> RunView:
