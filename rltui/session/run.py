@@ -261,10 +261,6 @@ class Verdict:
         logged = known.last_step is not None
         return Level.WATCH if crash.kind is ExitKind.CANCELLED and logged else Level.BAD
 
-    def category_level(self, category: Category) -> Level:
-        """Worst level of the tags of a category."""
-        return self.categories.get(category, Level.UNKNOWN)
-
     @property
     def categories(self) -> Mapping[Category, Level]:
         """Level of each category that the run has, by the badges of its tags; empty without a

@@ -164,5 +164,5 @@ def test_a_row_newer_than_the_verdict_takes_the_tick(value: float) -> None:
     assert run.report.tags["actor/ppo_kl"].level is Level.OK
     assert run.verdict.tag_level("actor/ppo_kl") is Level.UNSURE
     assert run.verdict.judgement("actor/ppo_kl").doubt
-    assert run.verdict.category_level(run.infos["actor/ppo_kl"].category) is Level.UNSURE
+    assert run.verdict.categories[run.infos["actor/ppo_kl"].category] is Level.UNSURE
     assert (run.verdict.level, run.verdict.mark) == (Level.OK, Level.UNSURE)

@@ -377,7 +377,9 @@ def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: s
 def _level(run: RunView, tab: metrics.Tab) -> Level:
     if tab.id in (metrics.OVERVIEW, metrics.FINDINGS):
         return run.verdict.mark
-    return Level.UNKNOWN if tab.category is None else run.verdict.category_level(tab.category)
+    if tab.category is None:
+        return Level.UNKNOWN
+    return run.verdict.categories.get(tab.category, Level.UNKNOWN)
 
 
 def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:
