@@ -108,8 +108,8 @@ TOP = {"schema", "logdirs", "as_of", "level", "notes", "runs"}
 RUN, SOURCE = set(RunVerdict.__annotations__), set(SourceDocument.__annotations__)
 NOTE, FINDING = set(NoteDocument.__annotations__), set(FindingDocument.__annotations__)
 EVIDENCE = {"statistic", "value", "threshold", "step_first", "step_last"}
-_METRIC = "tag metric title category unit direction guessed level mark low high healthy count nonfinite"
-METRIC = {*_METRIC.split(), "last", "min", "max", "mean"}
+_METRIC = "tag metric title category unit direction guessed level count nonfinite last min max mean"
+METRIC = {*_METRIC.split(), "mark", "low", "high", "healthy"}
 LEVELS = {"ok", "watch", "bad", "unknown"}
 STATES = {"live", "stalled", "finished", "stopped", "crashed", "unknown"}
 
