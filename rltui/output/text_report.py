@@ -227,6 +227,8 @@ def _finding_lines(run: RunView) -> list[str]:
     if not report.findings:
         judged = f"{calm_words(run)}, {_rules(report.judged)} judged"
         lines.append(f"    {why_unknown(run) or judged}")
+    elif run.verdict.mark is Level.UNSURE:
+        lines.append(f"    {calm_words(run)}")
     if report.skipped and report.judged:
         lines.append(f"    {_rules(report.skipped)} could not judge it (--json names them)")
 
