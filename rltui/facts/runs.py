@@ -227,7 +227,7 @@ def calm_words(run: RunView) -> str:
     if not titles:
         return "no finding" if run.verdict.crash is not None else "nothing to report"
     more = f" and {len(titles) - _MOST_UNSURE} more" if len(titles) > _MOST_UNSURE else ""
-    return f"not yet sure: {', '.join(titles[:_MOST_UNSURE])}{more}"
+    return f"not yet sure: {'; '.join(titles[:_MOST_UNSURE])}{more}"
 
 
 def since_step(run: RunView, finding: Finding) -> str:
