@@ -13,13 +13,23 @@ class Level(IntEnum):
     """How good or bad something is. Ordered: the level of a group is its maximum."""
 
     UNKNOWN = 0
+    """Nothing judged it."""
     OK = 1
-    WATCH = 2
-    BAD = 3
+    UNSURE = 2
+    """The newest rows speak against its tick, not for long enough to be sure; never the level of a
+    finding or of a run."""
+    WATCH = 3
+    BAD = 4
 
     @property
     def word(self) -> str:
-        """The word used in JSON and in documents: unknown, ok, watch, bad."""
+        """The word of a verdict in JSON and in documents: unknown (also while unsure), ok, watch,
+        bad."""
+        return (Level.UNKNOWN if self is Level.UNSURE else self).name.lower()
+
+    @property
+    def mark(self) -> str:
+        """The word of a badge: unknown, ok, unsure, watch, bad."""
         return self.name.lower()
 
 

@@ -24,7 +24,7 @@ _ASCII: dict[str, str] = {
     "∞": "inf",
     "√": "sqrt",
     **dict(zip("×÷≈−–—‐‑…·•“”„‘’«»", 'x/~-----~.*"""\'\'""', strict=True)),
-    **dict(zip("✔✖▲▼●○■□", "+X!v*o##", strict=True)),
+    **dict(zip("✔✖△▲▼●○■□", "+X~!v*o##", strict=True)),
     **dict(zip("─━┈╌┄│┃┊┆", "-=---||::", strict=True)),
     **dict.fromkeys("┤├┬┴┼└┘┌┐", "+"),
     **dict(zip("▁▂▃▄▅▆▇█▀░▒▓", "_.-=+*##^.:#", strict=True)),
@@ -52,6 +52,7 @@ class GlyphSet:
     # Verdicts and states
     unknown: str = "·"
     ok: str = "✔"
+    unsure: str = "△"
     watch: str = "▲"
     bad: str = "✖"
     over: str = "○"
@@ -106,7 +107,7 @@ class GlyphSet:
 
     def badge(self, level: Level) -> str:
         """The badge of a level."""
-        return (self.unknown, self.ok, self.watch, self.bad)[level]
+        return (self.unknown, self.ok, self.unsure, self.watch, self.bad)[level]
 
     def state(self, state: RunState) -> str:
         """The glyph of a run state."""
@@ -120,8 +121,8 @@ class GlyphSet:
 BRAILLE = GlyphSet()
 BLOCK = replace(BRAILLE, marker="block")
 ASCII = GlyphSet(
-    marker="ascii", unknown="?", ok="+", watch="!", bad="X", over="o", live="*", stalled="o",
-    finished="#", stopped="-", crashed="X", up="^", down="v", cursor=">",
+    marker="ascii", unknown="?", ok="+", unsure="~", watch="!", bad="X", over="o", live="*",
+    stalled="o", finished="#", stopped="-", crashed="X", up="^", down="v", cursor=">",
     unchanged="-", ramp="_.-=+*#", rule="-", heavy="=", vertical="|", tick_left="+",
     tick_down="+", tick_up="+", corner="+", newest="<", limit="-", restart_line=":", bar="=",
     bar_rest=".", dot=".",

@@ -106,10 +106,19 @@ RUN_BANDS = {token: Token(f"{token.value}band") for token in RUN_TOKENS}
 #: Tokens of the stages of a step; the last one is that of all other stages.
 STAGE_TOKENS = tuple(Token(f"stage{n}") for n in range(1, 7))
 
+#: What the badge of a level says, in the order of a legend.
+LEVEL_WORDS = {
+    Level.OK: "ok",
+    Level.WATCH: "watch",
+    Level.BAD: "bad",
+    Level.UNSURE: "not yet sure",
+    Level.UNKNOWN: "not judged",
+}
 #: Level -> token of its text and badge.
 LEVEL_TOKEN = {
     Level.UNKNOWN: Token.MUTED,
     Level.OK: Token.OK,
+    Level.UNSURE: Token.WATCHFILL,
     Level.WATCH: Token.WATCH,
     Level.BAD: Token.BAD,
 }

@@ -44,7 +44,6 @@ class TagRow(NamedTuple):
 
     tag: str
     info: TagInfo
-    level: Level
     judgement: Judgement
     value: float | None
     """Newest value as shown; None when there is none."""
@@ -57,14 +56,9 @@ class TagRow(NamedTuple):
         return self.info.title
 
     @property
-    def weight(self) -> Level:
-        """How much it matters: its level, and watch as soon as something speaks against it."""
-        return Level.WATCH if self.is_open else self.level
-
-    @property
-    def is_open(self) -> bool:
-        """Whether only the newest rows keep it from its tick."""
-        return self.level is Level.UNKNOWN and self.judgement.level is Level.OK
+    def level(self) -> Level:
+        """Its badge."""
+        return self.judgement.level
 
 
 class Section(NamedTuple):
@@ -73,26 +67,21 @@ class Section(NamedTuple):
     title: str
     rows: tuple[TagRow, ...]
     level: Level
-    """Worst level of the rows, also of those that are left out for want of room. Unknown instead
-    of ok as soon as the newest rows of one speak against its tick."""
+    """Worst level of the rows, also of those that are left out for want of room."""
 
 
 def section_of(title: str, rows: Iterable[TagRow]) -> Section:
     """A section of all these rows."""
     rows = tuple(rows)
-    level = worst(r.level for r in rows)
-    is_open = level is Level.OK and any(r.is_open for r in rows)
-    return Section(title, rows, Level.UNKNOWN if is_open else level)
+    return Section(title, rows, worst(r.level for r in rows))
 
 
 def make_row(
     run: RunView, tag: str, band: tuple[str, str] | None = None, *, valued: bool = True
 ) -> TagRow:
     """The row of one tag, ``valued``: with its newest value, for which its points are read."""
-    verdict = run.verdict
     value = newest_of(run, run.shown(tag)) if valued else None
-    judgement, level = verdict.judgement(tag), verdict.tag_level(tag)
-    return TagRow(tag, run.infos[tag], level, judgement, value, band)
+    return TagRow(tag, run.infos[tag], run.verdict.judgement(tag), value, band)
 
 
 def newest_of(run: RunView, series: Series) -> float | None:
@@ -256,7 +245,7 @@ def episodes(run: RunView, tag: str) -> list[tuple[int, int | None, Level]]:
     return [
         (f.since_step, f.until_step, f.level)
         for f in run.report.findings
-        if f.tag == tag and f.since_step is not None
+        if f.is_about(tag) and f.since_step is not None
     ]
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: For the folder of a run in its name, such as "…gpu-a:logs/".
 _FOLDER_CELLS = 12
+#: Metrics named of those that are not sure yet.
+_MOST_UNSURE = 3
 #: States that go on: their age is a duration.
 _LASTING = ("stalled", "quiet")
 #: States without an age.
@@ -47,6 +49,7 @@ class ListedRun:
     own_cells: int
     """Width of the name without the folders above it, but for a few cells that tell them apart."""
     level: Level
+    """Its badge."""
     state: str
     """Its word; empty for a run of which nothing is known yet."""
     is_read: bool
@@ -188,7 +191,7 @@ def _listed(run: RunView, stamp: tuple[object, ...]) -> ListedRun:
         name,
         cells,
         min(cells, cell_width(name.rpartition("/")[2]) + _FOLDER_CELLS),
-        verdict.level,
+        verdict.mark,
         state,
         is_read=is_read,
         is_judged=is_read and not (run.report is None and run.infos),
@@ -221,9 +224,19 @@ def why_unknown(run: RunView) -> str:
     if report.few_rows is not None:
         return sentences.too_few(report.few_rows)
     if report.judged:
-        return "no rule knows its metrics; none has a value that is not finite"
+        return "no rule knows a healthy range of its metrics; none has a value that is not finite"
 
     return "no rule can judge this run"
+
+
+def calm_words(run: RunView) -> str:
+    """What is said of a run without a finding, with the metrics that are not sure yet."""
+    levels = ((info.title, run.verdict.tag_level(tag)) for tag, info in run.infos.items())
+    titles = [title for title, level in levels if level is Level.UNSURE]
+    if not titles:
+        return "no finding" if run.verdict.crash is not None else "nothing to report"
+    more = f" and {len(titles) - _MOST_UNSURE} more" if len(titles) > _MOST_UNSURE else ""
+    return f"not yet sure: {'; '.join(titles[:_MOST_UNSURE])}{more}"
 
 
 def since_step(run: RunView, finding: Finding) -> str:

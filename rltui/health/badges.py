@@ -1,7 +1,7 @@
 """Why a metric gets no tick although no rule has found anything yet.
 
 A rule waits until it is certain; a tick that stays meanwhile would praise what is already wrong.
-So a badge that would be ok stays open as soon as the newest rows speak against it.
+So a badge that would be ok is unsure as soon as the newest rows speak against it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from rltui.catalogue.model import Category, TagInfo
 from rltui.core.block import FloatArray, IntArray
-from rltui.core.level import Direction
+from rltui.core.level import Direction, Level
 from rltui.core.medians import median
 from rltui.core.yaml_record import shipped_record
 from rltui.health.model import FewRows, Judgement
@@ -57,15 +57,29 @@ def too_few(rows: int) -> FewRows | None:
     return FewRows(rows, needed) if rows < needed else None
 
 
+def reading(info: TagInfo, series: Series, judgement: Judgement) -> Judgement:
+    """A judgement as the newest rows of its tag leave it: unsure where they speak against a tick,
+    or are outside the range that is shown. Cheap: reads a bounded number of rows."""
+    if judgement.level >= Level.WATCH or not series.count:
+        return judgement
+    reason = doubt(info, series, judgement)
+    if not reason:
+        return replace(judgement, rows=series.count)
+    return replace(judgement, rows=series.count, level=Level.UNSURE, doubt=reason)
+
+
 def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     """Why the newest rows of a tag deserve no tick, for people; "" when nothing speaks against
-    it. Cheap: reads a bounded number of rows."""
-    if not series.count:
+    it. Where no rule judged, only its range does."""
+    if _outside(float(series.values[-1]), judgement):
+        told = "not for long enough to be a finding" if judgement.rules else "which no rule judges"
+        return f"the newest value is outside its range, {told}"
+    if judgement.level is Level.UNKNOWN:
         return ""
     if not math.isfinite(series.values[-1]):
         return "the newest value is not finite"
-    if judgement.pending or _outside(float(series.values[-1]), judgement):
-        return "the newest value is outside its range, not for long enough to be a finding"
+    if judgement.pending:
+        return "its newest rows are beyond a limit, not for long enough to be a finding"
     newest = sorted(series.values[-_NOW:].tolist())
     now = newest[len(newest) // 2] * info.sign
     reason = _below_chance(info, now) or _no_signal(info, series)

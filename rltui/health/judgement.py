@@ -120,7 +120,10 @@ def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, 
     values: dict[str, float | None] = {n: finite(facts[n][-1]) for n in names if n in facts}
     values |= numbers(case.variant, level, names)
     limit = high if high is not None else low
-    return {**values, "low": low, "high": high, "now": float(case.rows.x[-1]), "limit": limit}
+    own = {"low": low, "high": high, "limit": limit}
+    if signal is not None and signal.low is None and signal.high is None:
+        own = {name: values.get(name) for name in own}  # limits of what is computed of the rows
+    return {**values, **own, "now": float(case.rows.x[-1])}
 
 
 @lru_cache(maxsize=512)

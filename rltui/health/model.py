@@ -104,6 +104,10 @@ class Finding(NamedTuple):
     certain_step: int | None = None
     """Step at which it was certain: that it was found rests on rows up to there alone."""
 
+    def is_about(self, tag: str) -> bool:
+        """Whether a tag shows it, alone or with others."""
+        return tag == self.tag or tag in self.evidence.others
+
 
 class MutedFinding(NamedTuple):
     """Names findings of any tag at any time."""
@@ -139,6 +143,8 @@ class Judgement:
     """Ok, yet the newest row is beyond a limit: not for long enough, or spared."""
     doubt: str = ""
     """Why the badge is not ok although no rule has found anything, for people; "" for none."""
+    rows: int = 0
+    """Points of the tag that it knows; there are more when the tag has grown since."""
     bad_low: float | None = None
     bad_high: float | None = None
     """The bad limits in units of the tag as logged; None where the rule has none of that level, or
@@ -313,8 +319,6 @@ class Report:
     run: RunKey
     level: Level
     """Worst firing finding; when none fires, ``calm``."""
-    categories: dict[str, Level]
-    """Level per Category value, of the categories that the run has."""
     findings: tuple[Finding, ...]
     """Firing first, then resolved; in the order of ``diagnosed``: causes before their effects."""
     tags: dict[str, Judgement]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level, worst
 from rltui.health.diagnoses import story_order
 from rltui.health.model import (
@@ -17,12 +16,10 @@ from rltui.health.model import (
     MutedFinding,
     Report,
 )
-from rltui.health.report import category_levels, with_blame
+from rltui.health.report import with_blame
 
 
-def without_muted(
-    report: Report, infos: Mapping[str, TagInfo], names: Collection[MutedFinding]
-) -> Report:
+def without_muted(report: Report, names: Collection[MutedFinding]) -> Report:
     """``report`` without the findings of these names; the same object where it has none.
 
     A tag whose alarm is muted has no tick: it is shown as not judged.
@@ -39,7 +36,6 @@ def without_muted(
     return replace(
         report,
         level=report.level_with(kept),
-        categories=category_levels(infos, tags),
         findings=tuple(story_order(kept, diagnosed)),
         tags=tags,
         diagnosed=diagnosed,
@@ -52,10 +48,9 @@ def _tags(
     tags: Mapping[str, Judgement], firing: Collection[Finding], muted: Collection[Finding]
 ) -> dict[str, Judgement]:
     rules, out = {f.rule for f in muted}, dict(tags)
-    about = {f.tag for f in muted}
     for tag, known in tags.items():
-        if known.level >= Level.WATCH and (tag in about or rules & set(known.rules)):
-            left = worst(f.level for f in firing if f.tag == tag)
+        if known.level >= Level.WATCH and rules & set(known.rules):
+            left = worst(f.level for f in firing if f.is_about(tag))
             out[tag] = replace(known, level=left)
     return out
 

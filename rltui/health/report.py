@@ -9,7 +9,7 @@ from typing import Any
 
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level, worst
-from rltui.health.badges import doubt, too_few, within_range
+from rltui.health.badges import reading, too_few, within_range
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.harm import gets_better, tempered
 from rltui.health.judge import Outcome
@@ -59,7 +59,7 @@ def make_report(
     # firing before resolved, bad before watch, newest first
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (f.state is not FindingState.FIRING, -f.level, -newest[id(f)]))
-    tags = _with_doubts(run, infos, _judgements(infos, answers))
+    tags = _judgements(infos, answers)
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
@@ -67,19 +67,15 @@ def make_report(
     few = too_few(rows)
     if few is not None:
         tags = {tag: _unticked(judgement, rows) for tag, judgement in tags.items()}
+    tags = {tag: reading(infos[tag], run.series(tag), j) for tag, j in tags.items()}
     unblamed = {tag: tags.get(tag, _NOT_JUDGED) for tag in diagnosed.blamed}
     tags = with_blame(tags, diagnosed)
-    # a rule has judged more than that numbers which nobody knows are finite
-    praised = any(
-        answer.outcome is not None and answer.outcome.judged and not task.variant.remaining
-        for task, answer in _each(answers)
-    )
+    praised = any(j.rules and Level.OK <= j.level <= Level.UNSURE for j in tags.values())
     calm = Level.OK if few is None and praised else Level.UNKNOWN
     level = worst(f.level for f in findings if f.state is FindingState.FIRING)
     return Report(
         run=run.key,
         level=max(level, calm),
-        categories=category_levels(infos, tags),
         findings=tuple(findings),
         tags=tags,
         skipped=skipped,
@@ -249,6 +245,8 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
             kept[answer.tag] = new if old is None else _both(old, new)
     for tag, new in compared.items():
         tags[tag] = _with_level(tags[tag], new) if tag in tags else new
+    for tag, judged in _of_quotients(infos, answers).items():
+        tags.setdefault(tag, judged)
     for tag, info in infos.items():
         if tag not in tags and info.healthy is not None:
             # the documentation gives a range: no rule judges it, so it has no badge
@@ -257,6 +255,29 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
             tags[tag] = Judgement(Level.UNKNOWN, *info.logged_limits(low, high), values=values)
 
     return tags
+
+
+def _of_quotients(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Judgement]:
+    """Tag of a derived quotient -> the judgement of the rule that compares the two metrics it is
+    made of; its limits are those of the quotient."""
+    made: dict[tuple[str, ...], str] = {
+        (m.derived.first, m.derived.second): tag
+        for tag, info in infos.items()
+        if (m := info.metric) is not None and m.derived is not None and m.derived.how == "ratio"
+    }
+    out: dict[str, Judgement] = {}
+    for task, answer in _each(answers) if made else ():
+        compared = (infos[answer.tag].metric, *(infos[t].metric for t in task.roles.values()))
+        tag = made.get(tuple(metric.key for metric in compared if metric is not None))
+        if tag is not None and answer.outcome is not None and answer.outcome.judgement.rules:
+            own = answer.outcome.judgement
+            low, high = own.values.get("low"), own.values.get("high")
+            words = "≤ {high}" if low is None else "≥ {low}"
+            out[tag] = replace(
+                own, low=low, high=high, healthy=words, healthy_short=words,
+                bad_low=own.bad.get("low"), bad_high=own.bad.get("high"),
+            )  # fmt: skip
+    return out
 
 
 def _with_level(own: Judgement, other: Judgement) -> Judgement:
@@ -268,38 +289,17 @@ def _with_level(own: Judgement, other: Judgement) -> Judgement:
     return replace(own, level=max(own.level, other.level), rules=rules)
 
 
-def _with_doubts(
-    run: RunData, infos: Mapping[str, TagInfo], tags: dict[str, Judgement]
-) -> dict[str, Judgement]:
-    """The judgements, with what the newest rows say against those that are ok."""
-    for tag, judgement in tags.items():
-        if judgement.level is Level.OK:
-            reason = doubt(infos[tag], run.series(tag), judgement)
-            if reason:
-                tags[tag] = replace(judgement, doubt=reason)
-    return tags
-
-
 def _both(old: Judgement, new: Judgement) -> Judgement:
-    """The worse of two; of equals the one with limits to show, else the first."""
-    bare = old.low is None and old.high is None
-    better = new.level > old.level or (new.level == old.level and bare and new.healthy != "")
-    chosen = new if better else old
+    """The worse of two; of equals the one whose limit the newest row is beyond, then the one with
+    limits to show, else the first."""
+
+    def rank(one: Judgement) -> tuple[Level, bool, bool, bool]:
+        limited = one.low is not None or one.high is not None
+        return one.level, one.pending and limited, limited, bool(one.healthy)
+
+    chosen = new if rank(new) > rank(old) else old
     pending = chosen.level is Level.OK and (old.pending or new.pending)
     return replace(chosen, rules=tuple(dict.fromkeys(old.rules + new.rules)), pending=pending)
-
-
-def category_levels(
-    infos: Mapping[str, TagInfo], tags: Mapping[str, Judgement]
-) -> dict[str, Level]:
-    """Worst level per category that the run has, by the judgements of its tags."""
-    out: dict[str, Level] = {}
-    for tag, info in infos.items():
-        level = tags[tag].level if tag in tags else Level.UNKNOWN
-        for category in (info.category, info.also):
-            if category is not None:
-                out[category.value] = max(out.get(category.value, Level.UNKNOWN), level)
-    return out
 
 
 def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skipped, ...]]:

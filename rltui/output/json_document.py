@@ -31,6 +31,7 @@ from rltui.session.hook import Message
 
 Json = dict[str, Any]
 LevelWord = Literal["ok", "watch", "bad", "unknown"]
+MarkWord = Literal["ok", "unsure", "watch", "bad", "unknown"]
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 #: Last lines of the log of a run that died.
@@ -175,6 +176,16 @@ class EndingDocument(TypedDict):
     tail: list[str]
 
 
+class UnsureDocument(TypedDict):
+    """A tag whose newest rows speak against a tick, not for long enough to be a finding."""
+
+    tag: str
+    low: float | None
+    high: float | None
+    """Its range, in units of the log; None where it is open or none is known."""
+    reason: str
+
+
 class SkippedDocument(TypedDict):
     """A rule that could not judge."""
 
@@ -202,10 +213,14 @@ class RunVerdict(TypedDict):
     state: Literal["live", "stalled", "finished", "stopped", "crashed", "unknown"]
     ending: EndingDocument | None
     level: LevelWord
+    mark: MarkWord
+    """The badge: the level, but unsure instead of ok while one of the tags is."""
     alarms: dict[str, int]
     reason: str | None
     """Why there is no verdict."""
     categories: dict[str, LevelWord]
+    """The worst level of the tags of each; unknown while one of them is not yet sure."""
+    unsure: list[UnsureDocument]
     first_step: int | None
     last_step: int | None
     step_unit: str
@@ -332,9 +347,13 @@ def _entry(run: RunView) -> Json:
         "state": progress.state.value if progress else "unknown",
         "ending": _ending(run),
         "level": run.verdict.level.word,
+        "mark": run.verdict.mark.mark,
         "alarms": {x.word: findings.marks(run)[x] for x in (Level.BAD, Level.WATCH)},
         "reason": why_unknown(run) or None,
-        "categories": {k: v.word for k, v in report.categories.items()} if report else {},
+        "categories": {c.value: level.word for c, level in run.verdict.categories.items()},
+        "unsure": [
+            _unsure(run, tag) for tag in run.infos if run.verdict.tag_level(tag) is Level.UNSURE
+        ],
         "first_step": run.data.first_step,
         "last_step": run.data.last_step,
         "step_unit": run.step_word,
@@ -367,6 +386,11 @@ def _entry(run: RunView) -> Json:
         ],
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
     }
+
+
+def _unsure(run: RunView, tag: str) -> Json:
+    judgement = run.verdict.judgement(tag)
+    return fields_of(judgement, UnsureDocument, tag=tag, reason=judgement.doubt)
 
 
 def _source(source: SourceInfo, notes: Iterable[Note]) -> Json:
@@ -458,7 +482,7 @@ def _finding(finding: Finding) -> Json:
 
 def _metric(run: RunView, tag: str) -> Json:
     """The meaning of a tag, its level and its newest value."""
-    info, series = run.infos[tag], run.series(tag)
+    info, series, judgement = run.infos[tag], run.series(tag), run.verdict.judgement(tag)
     _, values = series.finite()
     last = series.last
     wall = None if last is None or math.isnan(last[1]) else last[1]
@@ -471,7 +495,11 @@ def _metric(run: RunView, tag: str) -> Json:
         "unit": info.unit,
         "direction": info.direction.value,
         "guessed": info.guessed,
-        "level": run.verdict.tag_level(tag).word,
+        "level": judgement.level.word,
+        "mark": judgement.level.mark,
+        "low": judgement.low,
+        "high": judgement.high,
+        "healthy": sentences.healthy(judgement),
         "count": series.count,
         "nonfinite": series.nonfinite,
         "last": None if last is None else {"step": last[0], "wall_time": wall, "value": last[2]},

@@ -26,7 +26,9 @@ MOST_LETTERS = 200
 
 #: Numbers that Python spells differently.
 _SPELLED = {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}
-_LEVELS = "-1 not judged, 0 ok, 1 watch, 2 bad"
+_LEVELS = "-1 not judged or not yet sure, 0 ok, 1 watch, 2 bad"
+#: Level -> its number: what cannot be judged is below what is well.
+_NUMBERS = {Level.UNKNOWN: -1, Level.OK: 0, Level.WATCH: 1, Level.BAD: 2}
 #: The families in the order of the page: what each says, and its labels. One of runs (``run_...``)
 #: has the labels that name the run before its own.
 _GAUGES: dict[str, tuple[str, ...]] = {
@@ -97,11 +99,10 @@ def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
         ranked = sorted(runs, key=lambda r: (-r.verdict.level, -written_at(r)))
         shown = sorted(ranked[:MOST_RUNS], key=lambda r: r.key)
 
-    # A level is told as a number: what cannot be judged is below what is well.
     page = _Page()
-    page.add("level", worst(r.verdict.level for r in runs) - Level.OK)
+    page.add("level", _NUMBERS[worst(r.verdict.level for r in runs)])
     counts = Counter(r.verdict.level for r in runs)
-    for level in Level:
+    for level in _NUMBERS:
         page.add("runs", counts[level], level.word)
 
     page.add("runs_without_series", len(runs) - len(shown))
@@ -110,10 +111,10 @@ def openmetrics(session: Session, metrics: Sequence[str] = ()) -> str:
 
     for run in shown:
         name = session.naming.labels[run.key.logdir], run.key.name
-        page.add("run_level", run.verdict.level - Level.OK, *name)
+        page.add("run_level", _NUMBERS[run.verdict.level], *name)
         if run.report is not None:
-            for key, level in run.report.categories.items():
-                page.add("run_category_level", level - Level.OK, *name, key)
+            for category, level in run.verdict.categories.items():
+                page.add("run_category_level", _NUMBERS.get(level, -1), *name, category.value)
             found = Counter((f.rule, f.level.word) for f in run.report.firing())
             for (rule, word), count in sorted(found.items()):
                 page.add("run_findings_firing", count, *name, rule, word)

@@ -20,6 +20,7 @@ from rltui.facts.checks import check_facts
 from rltui.facts.metrics import fold
 from rltui.facts.runs import (
     by_verdict,
+    calm_words,
     certain_words,
     exit_words,
     last_lines,
@@ -78,9 +79,9 @@ def _run_verdict(run: RunView) -> str:
 
     if run.verdict.crash is not None:
         what = ", ".join(w for w in (exit_words(run.verdict.crash), what) if w)
-    what = what or why_unknown(run) or "nothing to report"
+    what = what or why_unknown(run) or calm_words(run)
 
-    return f"{_GLYPHS.badge(run.verdict.level)} {run.name}{_standing(run)}: {what}"
+    return f"{_GLYPHS.badge(run.verdict.mark)} {run.name}{_standing(run)}: {what}"
 
 
 def _standing(run: RunView) -> str:
@@ -185,7 +186,7 @@ def _parts(run: RunView) -> tuple[str, str, list[str]]:
     with run.walled(NOT_SHOWN):
         marks = findings.marks_words(run)
         standing = f"{_standing(run)}: {marks}" if marks else _standing(run)
-        badge = _GLYPHS.badge(run.verdict.level)
+        badge = _GLYPHS.badge(run.verdict.mark)
         return badge, standing, [*_ending_lines(run), *_finding_lines(run)]
     return _GLYPHS.badge(Level.UNKNOWN), "", []
 
@@ -224,8 +225,10 @@ def _finding_lines(run: RunView) -> list[str]:
 
     lines += _further_lines(run)
     if not report.findings:
-        what = "no finding" if run.verdict.crash else "nothing to report"
-        lines.append(f"    {why_unknown(run) or f'{what}, {_rules(report.judged)} judged'}")
+        judged = f"{calm_words(run)}, {_rules(report.judged)} judged"
+        lines.append(f"    {why_unknown(run) or judged}")
+    elif run.verdict.mark is Level.UNSURE:
+        lines.append(f"    {calm_words(run)}")
     if report.skipped and report.judged:
         lines.append(f"    {_rules(report.skipped)} could not judge it (--json names them)")
 
@@ -352,7 +355,7 @@ def status_line(session: Session) -> str:
     counts = Counter(r.verdict.level for r in runs)
     head = " ".join(f"{_GLYPHS.badge(x)} {counts[x]}" for x in sorted(counts, reverse=True))
     if len(runs) == 1:
-        head = _GLYPHS.badge(run.verdict.level)
+        head = _GLYPHS.badge(run.verdict.mark)
     elif run.verdict.level < Level.WATCH:
         return fit(head, WIDTH)
 

@@ -13,7 +13,7 @@ from rltui.core.batch import Note, RunKey
 from rltui.core.fault import Fault, wall
 from rltui.core.level import ExitKind, Level, RunState
 from rltui.files.trouble import lasting
-from rltui.health.badges import doubt
+from rltui.health.badges import reading
 from rltui.health.model import Judgement, MutedFinding, Report
 from rltui.session.hyperparameters import Hyperparameters, TextLimit, Texts
 from rltui.session.naming import Naming
@@ -64,9 +64,10 @@ class RunView:
         """Grows with every change of points, meaning, report or progress."""
         self.faults: dict[str, Fault] = {}
         """Internal errors of rltui in working on this run, by what could not be done."""
-        self.doubts: dict[str, tuple[Judgement, int, int, str]] = {}
-        """Tag -> judgement, epoch and length of the series, and the doubt that they raise: found
-        once until any of these changes."""
+        self.readings: dict[str, tuple[Judgement, Judgement]] = {}
+        """Tag -> its judgement in the report, and what rows that are younger leave of it."""
+        self.levels: tuple[int, dict[Category, Level]] = (-1, {})
+        """The level of each category that it has, and the version that it was found for."""
         self._negated: SeriesCache[Series] = SeriesCache()
         self._tags_by_metric: dict[str, list[str]] = {}
         """Metric key -> its tags that have points, in display order."""
@@ -88,7 +89,7 @@ class RunView:
             if full is not None and mutes:
                 from rltui.health.muting import without_muted  # heavy: diagnoses
 
-                report = without_muted(full, self.infos, mutes)
+                report = without_muted(full, mutes)
             kept = self._report = full, mutes, report
 
         return kept[2]
@@ -216,6 +217,12 @@ class Verdict:
         return max(report.level if report else Level.UNKNOWN, self.exit_level)
 
     @property
+    def mark(self) -> Level:
+        """The badge: the level, but unsure instead of ok while one of its tags is."""
+        unsure = self.level is Level.OK and Level.UNSURE in self.categories.values()
+        return Level.UNSURE if unsure else self.level
+
+    @property
     def crash(self) -> ExitStatus | None:
         """How a run ended that crashed or was cancelled, where the logs show it; else None."""
         known = self._run.progress
@@ -254,40 +261,41 @@ class Verdict:
         logged = known.last_step is not None
         return Level.WATCH if crash.kind is ExitKind.CANCELLED and logged else Level.BAD
 
-    def category_level(self, category: Category) -> Level:
-        """Worst level of a category."""
-        report = self._run.report
-        return report.categories.get(category.value, Level.UNKNOWN) if report else Level.UNKNOWN
-
-    def has_doubt(self, category: Category) -> bool:
-        """Whether the newest rows of a tag of a category contradict its tick."""
-        return any(
-            category in (info.category, info.also) and self.doubt(tag)
-            for tag, info in self._run.infos.items()
-        )
+    @property
+    def categories(self) -> Mapping[Category, Level]:
+        """Level of each category that the run has, by the badges of its tags; empty without a
+        report."""
+        run = self._run
+        if run.report is None:
+            return {}
+        if run.levels[0] != run.version:
+            found: dict[Category, Level] = {}
+            for tag, info in run.infos.items():
+                level = self.tag_level(tag)
+                for category in filter(None, (info.category, info.also)):
+                    found[category] = max(found.get(category, Level.UNKNOWN), level)
+            run.levels = run.version, found
+        return run.levels[1]
 
     def judgement(self, tag: str) -> Judgement:
-        """The judgement of a tag; of unknown level when no rule reads it."""
-        report = self._run.report
-        return _NOT_JUDGED if report is None else report.tags.get(tag, _NOT_JUDGED)
+        """What is said of a tag by its badge, its range and its words: the judgement of the rules,
+        unsure where rows speak against it that are younger than the verdict."""
+        run = self._run
+        judged = _NOT_JUDGED if run.report is None else run.report.tags.get(tag, _NOT_JUDGED)
+        info = run.infos.get(tag)
+        if judged.level > Level.OK or info is None or judged is _NOT_JUDGED:
+            return judged
+        series, kept = run.points.series(tag), run.readings.get(tag)
+        if series.count == judged.rows:
+            return judged
+        if kept is None or kept[0] is not judged or kept[1].rows != series.count:
+            kept = run.readings[tag] = judged, reading(info, series, judged)
+
+        return kept[1]
 
     def tag_level(self, tag: str) -> Level:
-        """The badge of a tag. No tick where the newest rows contradict it, even before a rule is
-        certain."""
-        return Level.UNKNOWN if self.doubt(tag) else self.judgement(tag).level
-
-    def doubt(self, tag: str) -> str:
-        """Why a tag without a finding gets no tick, for people: what its newest rows say, which are
-        younger than the verdict; "" for none."""
-        judgement, info = self.judgement(tag), self._run.infos.get(tag)
-        if judgement.doubt or judgement.level is not Level.OK or info is None:
-            return judgement.doubt
-        series, kept = self._run.points.series(tag), self._run.doubts.get(tag)
-        if kept is None or kept[0] is not judgement or kept[1:3] != (series.epoch, series.count):
-            reason = doubt(info, series, judgement)
-            kept = self._run.doubts[tag] = judgement, series.epoch, series.count, reason
-
-        return kept[3]
+        """The badge of a tag."""
+        return self.judgement(tag).level
 
     def limits(self, tag: str) -> tuple[float | None, float | None]:
         """Watch limits (low, high) of a tag in the units of :meth:`RunView.shown`."""

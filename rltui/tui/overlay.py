@@ -18,6 +18,7 @@ from rltui.core.text import pad
 from rltui.draw.glyph import GlyphSet
 from rltui.draw.line import (
     LEVEL_TOKEN,
+    LEVEL_WORDS,
     MUTED,
     RULE,
     STRONG,
@@ -25,6 +26,7 @@ from rltui.draw.line import (
     TITLE,
     Entry,
     Line,
+    Span,
     Token,
     fit_line,
     fixed,
@@ -219,10 +221,10 @@ def _legend(place: str, glyphs: GlyphSet) -> list[Line]:
         quiet: Line = [(glyphs.stalled, MUTED), (" in use, but quiet", TEXT)]
         return [[("Signs", TITLE)], live, quiet]
 
-    badges: Line = []
-    words = {Level.OK: "ok", Level.WATCH: "watch", Level.BAD: "bad", Level.UNKNOWN: "not judged"}
-    for level, word in words.items():
-        badges += [(glyphs.badge(level), style(LEVEL_TOKEN[level])), (f" {word}  ", TEXT)]
+    badges, unsure = list[Span](), list[Span]()
+    for level, word in LEVEL_WORDS.items():
+        line = unsure if level is Level.UNSURE else badges
+        line += [(glyphs.badge(level), style(LEVEL_TOKEN[level])), (f" {word}  ", TEXT)]
     nan, unchanged = (glyphs.nan, style(Token.BAD, bold=True)), (glyphs.unchanged, MUTED)
     marks: Line = [nan, (" not a number  ", TEXT), unchanged, (" never changed", TEXT)]
     letters = list(LEGEND.items())
@@ -230,4 +232,4 @@ def _legend(place: str, glyphs: GlyphSet) -> list[Line]:
         [part for k, word in row for part in ((k, STRONG), (f" {word}  ", TEXT))]
         for row in (letters[:2], letters[2:4], letters[4:])
     ]
-    return [[("Badges", TITLE)], badges, marks, [("Below charts", TITLE)], *below]
+    return [[("Badges", TITLE)], badges, unsure, marks, [("Below charts", TITLE)], *below]

@@ -109,7 +109,7 @@ RUN, SOURCE = set(RunVerdict.__annotations__), set(SourceDocument.__annotations_
 NOTE, FINDING = set(NoteDocument.__annotations__), set(FindingDocument.__annotations__)
 EVIDENCE = {"statistic", "value", "threshold", "step_first", "step_last"}
 _METRIC = "tag metric title category unit direction guessed level count nonfinite last min max mean"
-METRIC = set(_METRIC.split())
+METRIC = {*_METRIC.split(), "mark", "low", "high", "healthy"}
 LEVELS = {"ok", "watch", "bad", "unknown"}
 STATES = {"live", "stalled", "finished", "stopped", "crashed", "unknown"}
 

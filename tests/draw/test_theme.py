@@ -194,8 +194,8 @@ def test_ascii_is_ascii() -> None:
 
 def test_badges_and_states() -> None:
     glyphs, plain = glyph_set("braille"), glyph_set("ascii")
-    assert "".join(glyphs.badge(level) for level in Level) == "·✔▲✖"
-    assert "".join(plain.badge(level) for level in Level) == "?+!X"
+    assert "".join(glyphs.badge(level) for level in Level) == "·✔△▲✖"
+    assert "".join(plain.badge(level) for level in Level) == "?+~!X"
     assert "".join(glyphs.state(s) for s in RunState) == "●○■□✖·"
     assert "".join(plain.state(s) for s in RunState) == "*o#-X?"
 

@@ -86,6 +86,7 @@ def test_a_learning_signal_that_vanished_gets_no_tick(key: str) -> None:
     assert doubted(key, [1.0] * 20) == ""
     assert doubted(key, [1.0] * 20 + [0.01] * 5) == "the signal has vanished: 1.0% of its start"
     assert doubted("kl.old_new", [1.0] * 20 + [0.01] * 5) == ""
+    assert doubted("advantage.mean", [1.0] * 20 + [0.01] * 5) == ""
 
 
 def a_collapse() -> RunView:
@@ -103,28 +104,28 @@ def names(run: RunView) -> set[MutedFinding]:
 def test_nothing_muted_is_the_same_report() -> None:
     run = a_collapse()
     assert run.report is not None
-    assert without_muted(run.report, run.infos, ()) is run.report
+    assert without_muted(run.report, ()) is run.report
     other = MutedFinding("no_rule", "no title")
-    assert without_muted(run.report, run.infos, {other}) is run.report
+    assert without_muted(run.report, {other}) is run.report
 
 
 def test_without_all_its_findings_a_run_is_ok() -> None:
     run = a_collapse()
     assert run.report is not None
-    report = without_muted(run.report, run.infos, names(run))
+    report = without_muted(run.report, names(run))
     assert report.level is Level.OK
     assert report.findings == ()
     assert report.muted == run.report.findings
     assert report.diagnosed.diagnoses == ()
     assert report.diagnosed.moves == ()
-    assert max(report.categories.values()) is Level.OK
+    assert max(judged.level for judged in report.tags.values()) <= Level.UNSURE
 
 
 def test_a_muted_alarm_leaves_no_tick() -> None:
     run = a_collapse()
     assert run.report is not None
     name = MutedFinding.of(next(f for f in run.report.firing() if f.tag == "actor/entropy"))
-    report = without_muted(run.report, run.infos, {name})
+    report = without_muted(run.report, {name})
     others = [f.level for f in report.firing() if f.tag == "actor/entropy"]
     assert report.tags["actor/entropy"].level is max(others, default=Level.UNKNOWN)
     assert run.report.tags["actor/entropy"].level is Level.BAD
@@ -145,18 +146,18 @@ def test_a_setting_is_no_longer_blamed_for_what_is_muted() -> None:
     tag = "actor/lr"
     assert run.report.diagnosed.blamed == {tag: run.report.level}
     assert run.report.tags[tag].level is run.report.level
-    report = without_muted(run.report, run.infos, names(run))
+    report = without_muted(run.report, names(run))
     assert report.diagnosed.blamed == {}
     assert report.tags[tag].level is Level.UNKNOWN
     assert report.unblamed == {}
-    assert max(report.categories.values()) is Level.OK
+    assert max(judged.level for judged in report.tags.values()) <= Level.UNSURE
 
 
 def test_what_is_left_keeps_its_level_and_a_story_of_its_own() -> None:
     run = a_collapse()
     assert run.report is not None
     for name in names(run):
-        report = without_muted(run.report, run.infos, {name})
+        report = without_muted(run.report, {name})
         assert report.level is max((f.level for f in report.firing()), default=Level.OK)
         diagnosed = [f for d in report.diagnosed.diagnoses for f in d.findings]
         assert all(f in report.findings for f in diagnosed)

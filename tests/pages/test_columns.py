@@ -225,7 +225,7 @@ def test_every_view_says_how_little_there_is_to_judge(rows: int, words: str) -> 
 def test_no_metric_has_a_tick_before_the_run_has_one() -> None:
     (run,) = after(4).runs()
     assert {run.verdict.tag_level(tag) for tag in run.infos} == {Level.UNKNOWN}
-    doubts = {run.verdict.doubt(tag) for tag in run.infos}
+    doubts = {run.verdict.judgement(tag).doubt for tag in run.infos}
     assert "only 4 rows: too few to judge" in doubts
 
 

@@ -44,7 +44,7 @@ def test_all_stays_where_a_tab_without_a_key_is_bad() -> None:
     tags = grpo_tags(60) | {"actor/lr": [1e-6] * 20 + [float("nan")] * 40}
     (run,) = a_session(a_batch(steps(1, tags))).runs()
     extra = [t.category for t in tabs_of(run) if t.category and not t.key]
-    assert max(run.verdict.category_level(c) for c in extra) >= Level.WATCH
+    assert max(run.verdict.categories[c] for c in extra) >= Level.WATCH
     for width in range(50, 150):
         _, spots = tab_line(run, "overview", View(), width)
         assert "all" in {s.id for s in spots}, width

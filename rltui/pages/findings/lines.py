@@ -27,6 +27,7 @@ from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.checks import check_facts, next_step
 from rltui.facts.runs import (
+    calm_words,
     certain_words,
     exit_words,
     last_lines,
@@ -183,10 +184,12 @@ def calm_lines(run: RunView, width: int, view: View) -> list[Line]:
         judged = f"{count} {'rule' if count == 1 else 'rules'}"
         if first is not None:
             judged += f", {run.step_word}s {numbers.step(first)} to {numbers.step(last)}"
-        said: Line = [(f"{glyphs.ok} ", style(Token.OK)), ("nothing to report", TEXT)]
-        if run.verdict.crash is not None:
-            said = [(f"{glyphs.unknown} ", MUTED), ("no finding", TEXT)]
-        lines = [said, fact("judged", judged)]
+        mark = run.verdict.mark if run.verdict.crash is None else Level.UNKNOWN
+        said = fit(glyphs.text(calm_words(run)), width - 2)
+        lines = [
+            [(f"{glyphs.badge(mark)} ", style(LEVEL_TOKEN[mark])), (said, TEXT)],
+            fact("judged", judged),
+        ]
 
     if report.skipped:
         names = ", ".join(s.title for s in report.skipped)

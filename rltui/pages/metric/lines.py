@@ -12,6 +12,7 @@ from rltui.core.level import Direction
 from rltui.core.text import cell_width, clean
 from rltui.draw.line import (
     LEVEL_TOKEN,
+    LEVEL_WORDS,
     MUTED,
     RULE,
     STRONG,
@@ -132,16 +133,16 @@ def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height:
 def _judgement(run: RunView, row: TagRow, view: View, width: int, limit: int = 3) -> list[Line]:
     """The findings about a metric, each in ``limit`` lines of evidence; else its range."""
     words, glyphs = view.glyphs.text, view.glyphs
-    found = [f for f in run.report.findings if f.tag == row.tag] if run.report else []
+    found = [f for f in run.report.findings if f.is_about(row.tag)] if run.report else []
     if found:
         return [x for f in found[:3] for x in finding_block(run, f, view, width, limit)]
     judgement, look = row.judgement, style(LEVEL_TOKEN[row.level])
 
     if judgement.rules:
-        doubt = run.verdict.doubt(row.tag)
+        doubt, level = judgement.doubt, row.level
         texts = sentences.limits(judgement), f"no tick: {doubt}" if doubt else ""
         lines = [x for t in texts if t for x in paragraph(words(t), width, MUTED)]
-        return [[(f"{glyphs.badge(row.level)} {row.level.word}", look)], *lines]
+        return [[(f"{glyphs.badge(level)} {LEVEL_WORDS[level]}", look)], *lines]
     healthy = sentences.healthy(judgement)
     text = _part_in_story(run, row.tag) + (f"; documented range {healthy}" if healthy else "")
 
@@ -200,7 +201,7 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     bad = sentences.bad_limit(judgement)
     yield "watch limit" if bad else "healthy", sentences.healthy(judgement)
     yield "bad limit", bad
-    found = [f for f in (run.report.firing() if run.report else ()) if f.tag == tag]
+    found = [f for f in (run.report.firing() if run.report else ()) if f.is_about(tag)]
     cause, story = findings.cause_of(run), findings.worst_story(run)
 
     if story is not None and cause is not None and cause.tag == tag and run.report is not None:
@@ -219,7 +220,7 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     for finding in found:
         yield finding.level.word, sentences.summary(finding)
     projection = findings.projection_of(run, tag)
-    yield "no tick", verdict.doubt(tag)
+    yield "no tick", judgement.doubt
     yield "ahead", findings.ahead_sentence(run, projection) if projection else ""
 
     for finding in found[:1]:

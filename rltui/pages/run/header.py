@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from rltui.core.level import ExitKind, Level, RunState
 from rltui.core.text import cell_width, fit_middle
 from rltui.draw.line import (
+    LEVEL_TOKEN,
     MUTED,
     RULE,
     STRONG,
     TEXT,
     TITLE,
     Line,
+    Span,
     Token,
     fit_line,
     line_width,
@@ -127,13 +129,20 @@ def verdict_spans(run: RunView, view: View, *, words: bool) -> Line:
         text = f" {glyphs.badge(run.verdict.exit_level)} {run.verdict.crash.kind.value} "
         line = [(text, look), *([("  ", TEXT), *line] if line else [])]
     if not line and report is not None and report.level is Level.OK:
-        line.append((f"{glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True)))
+        line.append(_calm(run.verdict.mark, view))
     if not line:
         line.append((f"{glyphs.badge(Level.UNKNOWN)} not judged", MUTED))
     if report is not None and report.muted:
         line.append((f"  {muted_words(run)}", MUTED))
 
     return line
+
+
+def _calm(mark: Level, view: View) -> Span:
+    """The chip without an alarm; it has no tick where a row has none that a rule judged."""
+    said = "ok" if mark is Level.OK else "ok so far"
+    look = style(LEVEL_TOKEN[mark], bold=mark is Level.OK)
+    return f"{view.glyphs.badge(mark)} {said}", look
 
 
 def _level_counts(bad: int, watch: int, view: View, *, words: bool) -> Line:
@@ -296,8 +305,9 @@ def runs_header(counts: RunCounts, label: str, view: View, width: int, expected:
     levels = counts.levels
     right = _level_counts(levels[Level.BAD], levels[Level.WATCH], view, words=True)
 
-    if not right and levels[Level.OK] and counts.judged >= total:
-        right = [(f"{view.glyphs.badge(Level.OK)} ok", style(Token.OK, bold=True))]
+    calm = Level.UNSURE if levels[Level.UNSURE] else Level.OK
+    if not right and levels[calm] and counts.judged >= total:
+        right = [_calm(calm, view)]
     room = width - line_width(right) - 3
     kept = _width([p for p in parts if p.drop <= _STATE_COUNTS["stalled"]])
     label = fit_middle(label, max(_NAME_CELLS, room - kept))

@@ -330,7 +330,7 @@ def fitted(
     room = height - gaps * (blanks and needed() <= height - gaps)
     for level in (Level.UNKNOWN, Level.OK, Level.WATCH):
         while needed() > room:
-            spare = [[x for x in r if x.weight <= level and x.tag != kept] for r in rows]
+            spare = [[x for x in r if x.level <= level and x.tag != kept] for r in rows]
             choices = [n for n, r in enumerate(rows) if spare[n] and len(r) > 1]
             longest = max(choices, key=lambda n: len(rows[n]), default=None)
             if longest is None:

@@ -27,7 +27,6 @@ from rltui.draw.line import (
 from rltui.draw.prose import note_lines
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import metrics, numbers
-from rltui.facts.cache import kept
 from rltui.facts.findings import cause_of, finding_rows, marks, worst_story
 from rltui.pages.findings.findings_pane import file_lines, findings_pane, short_lines
 from rltui.pages.findings.lines import (
@@ -369,7 +368,7 @@ def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: s
     if tab.id == metrics.FINDINGS:
         return [*line, (f" {sum(marks(run).values())}", MUTED)]
     level, gap = _level(run, tab), "" if is_short else " "
-    if level is Level.UNKNOWN and not _has_doubt(run, tab):
+    if level is Level.UNKNOWN:
         return line
 
     return [*line, (gap + view.glyphs.badge(level), style(LEVEL_TOKEN[level]))]
@@ -377,18 +376,10 @@ def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: s
 
 def _level(run: RunView, tab: metrics.Tab) -> Level:
     if tab.id in (metrics.OVERVIEW, metrics.FINDINGS):
-        return run.verdict.level
-    if tab.category is None or _has_doubt(run, tab):
+        return run.verdict.mark
+    if tab.category is None:
         return Level.UNKNOWN
-    return run.verdict.category_level(tab.category)
-
-
-def _has_doubt(run: RunView, tab: metrics.Tab) -> bool:
-    """Whether a tab would be ok but for the newest rows of a tag."""
-    category = tab.category
-    if category is None or run.verdict.category_level(category) is not Level.OK:
-        return False
-    return kept(run, ("doubt", category), lambda: run.verdict.has_doubt(category))
+    return run.verdict.categories.get(tab.category, Level.UNKNOWN)
 
 
 def tab_rule(spots: list[TabSpot], active: str, view: View, width: int) -> Line:

@@ -214,7 +214,7 @@ def _short_names(names: tuple[str, ...], width: int) -> Mapping[str, str]:
 
 def _line(run: RunView, name: str, columns: _RunColumns, view: View, here: bool) -> Line:
     """Mark, badge, name, framework, state, step, age and headline of a run."""
-    glyphs, level, progress = view.glyphs, run.verdict.level, run.progress
+    glyphs, level, progress = view.glyphs, run.verdict.mark, run.progress
     alarm = level >= Level.WATCH
     slot, line = slot_of(view.marked, run), list[Span]()
 
