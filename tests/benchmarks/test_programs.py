@@ -21,7 +21,7 @@ from benchmarks.data import NAME
 from benchmarks.read import cost_table, cpu_table, measure, ratio_table, report
 from benchmarks.soak import Sample, Soak, Training, points_in, slope
 from benchmarks.terminal import Program, Screen, quiet_home
-from benchmarks.verdicts.across import by_origin, figures, is_sealed, origin
+from benchmarks.verdicts.across import by_origin, figures, headline, is_sealed, origin
 from benchmarks.verdicts.labels import Failure, Label, judged_rules, read_labels
 from benchmarks.verdicts.leave_out import FACTORS, Answers, choose
 from benchmarks.verdicts.noise import RESULT
@@ -276,3 +276,17 @@ def test_figures_of_an_origin() -> None:
     scored = [Scored(sick, hits={"nan": True}), Scored(well, alarms={"kl_blowup": False})]
     expected = ("x", "2", "100 % (1 of 1)", "100 % (1 of 1)", "50 % (1 of 2)", "1", "1", "0")
     assert figures("x", scored) == expected
+
+
+def test_the_headline_has_a_column_for_the_sealed_origins_once_they_are_judged() -> None:
+    failure = Failure("nan", 5, None)
+    sick = Label(Path("a"), "a", "f", 9, False, (failure,), frozenset({"nan"}))
+    names = [f"framework {number}" for number in range(20)]
+    kept, aside = (next(n for n in names if is_sealed(n) == sealed) for sealed in (False, True))
+    scored = {kept: [Scored(sick, hits={"nan": True})], aside: [Scored(sick)]}
+    lines = headline(scored, quick=True)
+    assert lines[0] == "| what | open origins | sealed third | all |"
+    assert "| recall | 100 % (1 of 1) | 0 % (0 of 1) | 50 % (1 of 2) |" in lines
+    alone = headline({kept: scored[kept]}, quick=True)
+    assert alone[0] == "| what | open origins |"
+    assert "| origins, with a missed failure, a false alarm | 1, 0, 0 |" in alone
