@@ -5,8 +5,8 @@ hash of the name, is sealed: they are judged with ``--sealed`` alone, once, so t
 chosen by looking at them. The first table has a column for the open origins and, with ``--sealed``,
 one for the sealed third and one for all; the second a line for each origin.
 
-No limit of the shipped rules is computed from runs, so leaving an origin out of the computation
-changes nothing: the figures of an origin are those without it.
+No script computes a limit of the shipped rules from runs, so there is nothing to compute anew
+without an origin: the figures are those with all at hand.
 
 LABELS are ``labels.yaml`` files, or directories with one.
 """
