@@ -59,8 +59,8 @@ everywhere.
 """
 _NOISE = "benchmarks/verdicts/noise.csv"
 #: The picture of power: charts across, width and height of one, colours of small to whole failures.
-_ACROSS, _WIDE, _HIGH = 5, 140, 60
-_COLOURS = ("#c6dbef", "#6baed6", "#2171b5", "#08306b")
+_ACROSS, _WIDE, _HIGH = 4, 170, 60
+_COLOURS = ("#9ecae1", "#5aa2d0", "#2171b5", "#08306b")
 _FRAME = f"""\
 <path d="M0,0H{_WIDE}M0,{_HIGH // 2}H{_WIDE}M0,{_HIGH}H{_WIDE}"/>
 <text class="t" x="-20" y="3">100</text><text class="t" x="-8" y="{_HIGH + 3}">0</text>

@@ -2,5 +2,6 @@
 
 ``labels`` reads what people decided about runs, ``replay`` judges logged runs as they are, in part,
 thinned and with noise, ``score`` compares both, ``figures`` adds up, ``__main__`` prints the
-tables, ``across`` those by origin.
+tables, ``across`` those by origin, ``invariance`` those of the same runs logged otherwise,
+``noise`` those of each rule.
 """

@@ -24,7 +24,7 @@ from benchmarks.terminal import Program, Screen, quiet_home
 from benchmarks.verdicts.across import by_origin, figures, headline, is_sealed, origin
 from benchmarks.verdicts.labels import Failure, Label, judged_rules, read_labels
 from benchmarks.verdicts.leave_out import FACTORS, Answers, choose
-from benchmarks.verdicts.noise import RESULT
+from benchmarks.verdicts.noise import HEAD, RESULT, ROWS, examples, power, usual
 from benchmarks.verdicts.peer import score_peer
 from benchmarks.verdicts.replay import Judge, Said
 from benchmarks.verdicts.score import Scored, alarms_of, cuts, met_by, score
@@ -197,9 +197,30 @@ def test_a_peer_is_read_generously(tmp_path: Path) -> None:
 def test_every_variant_was_measured_on_noise(judge: Judge) -> None:
     """After a change of the rules: ``python -m benchmarks.verdicts.noise --write``."""
     with RESULT.open(encoding="utf-8", newline="") as file:
-        measured = {row[0] for row in list(csv.reader(file))[1:]}
+        head, *rows = csv.reader(file)
+    assert tuple(head) == HEAD
+    measured = {row[0] for row in rows}
     variants = [v for rule in judge.rules for v in rule.variants]
     assert measured == {v.id for v in variants}
+
+
+def test_power_is_measured_on_the_examples_of_the_rules(judge: Judge) -> None:
+    pairs = [(v, examples(r, v)) for r in judge.rules for v in r.variants]
+    found = [(variant, pair) for variant, pair in pairs if pair is not None]
+    assert len(found) > len(pairs) / 2
+    variant, (quiet, sick) = next(x for x in found if len(x[1][1][""]) in range(30, 300))
+    assert quiet.keys() <= sick.keys() | set(variant.roles)
+    shares = power(variant, (quiet, sick), 4)
+    whole = shares[-len(ROWS) :]
+    assert max(whole) == 1.0
+    assert sum(shares[: len(ROWS)]) <= sum(whole)
+
+
+def test_noise_lies_within_limits_that_are_not_those_of_the_past(judge: Judge) -> None:
+    for variant in (v for rule in judge.rules for v in rule.variants):
+        centre, spread = usual(variant)
+        assert np.isfinite(centre)
+        assert 0 < spread < np.inf
 
 
 @pytest.mark.parametrize("name", data.SHAPES)
