@@ -3,10 +3,10 @@
 Printed for each variant, in percent of simulated series with a finding of any level at any time:
 
 - on noise without any trend or change: AR(1) with a memory of 0, 0.5 and 0.9 from row to row, of
-  50, 300 and 2,000 rows. Its centre is 1 with a spread of 0.2; where the variant has limits that
-  do not depend on the past, half of an upper one with a spread of a tenth of it, twice a lower
-  one, the middle between both. Other metrics that it reads are noise of the same kind, or not
-  logged: either may let it speak;
+  50, 300 and 2,000 rows. Its centre is that of a quiet example of the rule, else 1, with a spread
+  of 20 % of it; where limits do not depend on the past, half of an upper one with a spread of a
+  tenth of it, or the middle between two. Other metrics of the example are noise of the same kind,
+  or not logged: either may let it speak;
 - on failures, its power: 25, 50, 75 and 100 % of a firing example of the rule (one of its
   ``cases``), stretched to 10 to 1,000 rows. 0 % is what the example begins as, or where that is
   sick a quiet example. Each value has 10 % of noise of memory 0.5, with less or none where the
@@ -27,6 +27,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,6 +62,8 @@ _HEALTHY = HEAD.index("healthy")
 _SPREADS = (0.1, 0.02, 0.0)
 #: What a rule reads, by role of the detector; "" for what it judges.
 Example = Mapping[str, FloatArray]
+#: Centre and spread of values.
+Scale = tuple[float, float]
 
 
 def noise(random: np.random.Generator, rows: int, memory: float) -> FloatArray:
@@ -80,29 +83,35 @@ def speaks(variant: Variant, rows: Rows) -> bool:
     return bool(episodes(found)[0])
 
 
-def share(variant: Variant, rows: int, memory: float, series: int) -> float:
-    """The share of the series of noise in which the variant reports something."""
+def share(
+    variant: Variant, scales: Mapping[str, Scale], rows: int, memory: float, series: int
+) -> float:
+    """The share of the series of noise in which the variant reports something; see ``usual``."""
     random = np.random.default_rng(rows)
-    centre, spread = usual(variant)
     found = 0
     for _ in range(series):
-        x = centre + spread * noise(random, rows, memory)
-        others = {r: centre + spread * noise(random, rows, memory) for r in variant.roles}
-        steps = np.arange(rows)
+        others = {r: c + s * noise(random, rows, memory) for r, (c, s) in scales.items()}
+        x, steps = others.pop(""), np.arange(rows)
         # another metric may excuse all: an exploration rate of 1
         found += any(speaks(variant, Rows(x, steps, roles)) for roles in (others, {}))
     return found / series
 
 
-def usual(variant: Variant) -> tuple[float, float]:
-    """Centre and spread of values that are well inside limits that do not depend on the past."""
+def usual(variant: Variant, quiet: Example | None) -> dict[str, Scale]:
+    """Centre and spread of what the variant reads: as in a quiet example, or well inside limits
+    that do not depend on the past."""
+    if quiet is None:
+        scales = dict.fromkeys(("", *variant.roles), (1.0, 0.2))
+    else:
+        centres = {role: float(np.nanmedian(x)) for role, x in quiet.items()}
+        scales = {role: (c, 0.2 * abs(c) or 0.2) for role, c in centres.items()}
     beside = _limits(variant, 1.0), _limits(variant, 2.0)
     low, high = (None if a != b else a for a, b in zip(*beside, strict=True))
     if low is not None and high is not None:
-        return (low + high) / 2, (high - low) / 10
-    if high is not None:
-        return high / 2, abs(high) / 10
-    return (2 * low, low / 5) if low is not None and low > 0.5 else (1.0, 0.2)
+        scales[""] = (low + high) / 2, (high - low) / 10
+    elif high is not None:
+        scales[""] = high / 2, abs(high) / 10 or 0.2
+    return scales
 
 
 def _limits(variant: Variant, value: float) -> tuple[float | None, float | None]:
@@ -114,20 +123,33 @@ def _limits(variant: Variant, value: float) -> tuple[float | None, float | None]
     return low, high
 
 
-def examples(rule: Rule, variant: Variant) -> tuple[Example, Example] | None:
-    """A quiet and a firing example of the rule: one that stays as the firing one begins, or else,
-    where that is no quiet one, the quiet case that differs most. None without either."""
+class Examples(NamedTuple):
+    """Of a rule, as a variant reads them."""
+
+    quiet: Example
+    """The quiet case that ends most differently from the firing one."""
+    before: Example
+    """One that stays as the firing one begins, or if that is not quiet, the quiet case."""
+    firing: Example
+
+
+def examples(rule: Rule, variant: Variant) -> Examples | None:
+    """From the cases of the rule; None where the variant speaks on none of them, or on all."""
     read = [(case.expect, x) for case in rule.cases if (x := _as_read(variant, case)) is not None]
     read.sort(key=lambda item: -item[0])
-    sick = [x for level, x in read if level > Level.OK and speaks(variant, _stretched(x))]
-    if not sick:
+    spoken = [speaks(variant, _stretched(x)) for _, x in read]
+    said = list(zip(read, spoken, strict=True))
+    sick = next((x for (level, x), speaks_of in said if speaks_of and level > Level.OK), None)
+    if sick is None:
         return None
-    stays = {**sick[0], "": np.full(len(sick[0][""]), sick[0][""][0])}
-    well = [x for level, x in read if level <= Level.OK and np.isfinite(x[""]).all()]
-    well.sort(key=lambda x: -abs(_end(x) - _end(sick[0])))
-    quiet = (x for x in (stays, *well) if not speaks(variant, _stretched(x)))
-    found = next(quiet, None)
-    return None if found is None else (found, sick[0])
+    still = {**sick, "": np.full(len(sick[""]), sick[""][0])}
+    before = [] if speaks(variant, _stretched(still)) else [still]
+    quiet = [x for (level, x), speaks_of in said if not speaks_of and level <= Level.OK]
+    quiet = [x for x in quiet if np.isfinite(x[""]).all()]
+    quiet.sort(key=lambda x: -abs(_end(x) - _end(sick)))
+    if not (quiet or before):
+        return None
+    return Examples((quiet or before)[0], (before or quiet)[0], sick)
 
 
 def _end(example: Example) -> float:
@@ -157,14 +179,14 @@ def _stretched(example: Example, rows: int | None = None) -> Rows:
     return Rows(stretched.pop(""), np.arange(n), stretched)
 
 
-def power(variant: Variant, pair: tuple[Example, Example], series: int) -> list[float]:
+def power(variant: Variant, known: Examples, series: int) -> list[float]:
     """For each of ``EFFECTS`` and ``ROWS``, the share of series in which the variant reports what
     is that share of the way from a quiet to a firing example."""
     random = np.random.default_rng(1)
-    own = len(pair[1][""])
+    own = len(known.firing[""])
 
     def found(effect: float, rows: int, spread: float, count: int) -> float:
-        made = (_between(pair, effect, rows, spread, random) for _ in range(count))
+        made = (_between(known, effect, rows, spread, random) for _ in range(count))
         return sum(speaks(variant, x) for x in made) / count
 
     spread = next((s for s in _SPREADS if found(1.0, own, s, 10) > 0.5), 0.0)
@@ -172,17 +194,16 @@ def power(variant: Variant, pair: tuple[Example, Example], series: int) -> list[
 
 
 def _between(
-    pair: tuple[Example, Example],
+    known: Examples,
     effect: float,
     rows: int,
     spread: float,
     random: np.random.Generator,
 ) -> Rows:
-    well, sick = pair
     out = {}
-    for role, x in sick.items():
+    for role, x in known.firing.items():
         after = _stretched({"": x}, rows).x
-        before = _stretched({"": well.get(role, x)}, rows).x
+        before = _stretched({"": known.before.get(role, x)}, rows).x
         with np.errstate(invalid="ignore"):
             mixed = np.where(before == after, after, before + effect * (after - before))
         out[role] = mixed * (1 + spread * noise(random, rows, 0.5))
@@ -191,11 +212,12 @@ def _between(
 
 def _measure(job: tuple[Rule, Variant, int]) -> list[str]:
     rule, variant, series = job
-    shares = [share(variant, n, memory, series) for memory in MEMORIES for n in LENGTHS]
-    pair = examples(rule, variant)
+    found = examples(rule, variant)
+    scales = usual(variant, found.quiet if found else None)
+    shares = [share(variant, scales, n, memory, series) for memory in MEMORIES for n in LENGTHS]
     powers = [""] * (len(EFFECTS) * len(ROWS))
-    if pair is not None:
-        powers = [f"{100 * p:.0f}" for p in power(variant, pair, max(1, series // 2))]
+    if found is not None:
+        powers = [f"{100 * p:.0f}" for p in power(variant, found, max(1, series // 2))]
     name = variant.detector.name
     return [variant.id, name, *(f"{100 * s:.0f}" for s in shares), "", *powers]
 

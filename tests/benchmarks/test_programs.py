@@ -205,22 +205,23 @@ def test_every_variant_was_measured_on_noise(judge: Judge) -> None:
 
 
 def test_power_is_measured_on_the_examples_of_the_rules(judge: Judge) -> None:
-    pairs = [(v, examples(r, v)) for r in judge.rules for v in r.variants]
-    found = [(variant, pair) for variant, pair in pairs if pair is not None]
-    assert len(found) > len(pairs) / 2
-    variant, (quiet, sick) = next(x for x in found if len(x[1][1][""]) in range(30, 300))
-    assert quiet.keys() <= sick.keys() | set(variant.roles)
-    shares = power(variant, (quiet, sick), 4)
+    variants = [(v, examples(r, v)) for r in judge.rules for v in r.variants]
+    found = [(v, known) for v, known in variants if known is not None]
+    assert len(found) > len(variants) / 2
+    variant, known = next(x for x in found if len(x[1].firing[""]) in range(30, 300))
+    shares = power(variant, known, 4)
     whole = shares[-len(ROWS) :]
     assert max(whole) == 1.0
     assert sum(shares[: len(ROWS)]) <= sum(whole)
 
 
-def test_noise_lies_within_limits_that_are_not_those_of_the_past(judge: Judge) -> None:
+def test_noise_has_a_scale(judge: Judge) -> None:
+    example = {"": np.array([4.0, 4.0, 5.0]), "reward": np.zeros(3)}
     for variant in (v for rule in judge.rules for v in rule.variants):
-        centre, spread = usual(variant)
-        assert np.isfinite(centre)
-        assert 0 < spread < np.inf
+        scales = usual(variant, example)
+        assert scales.keys() == example.keys()
+        assert all(np.isfinite(centre) and spread > 0 for centre, spread in scales.values())
+        assert usual(variant, None).keys() == {"", *variant.roles}
 
 
 @pytest.mark.parametrize("name", data.SHAPES)
