@@ -27,7 +27,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -115,7 +115,7 @@ def logged_otherwise(subject: Subject, judge: Judge, starts: Sequence[Logged]) -
         if earned is not None:
             yield Changed("rewards shifted" if spans else "rewards scaled", earned)
     for rows in (2, 3):
-        yield Changed(f"{rows} rows as one", run.changed(lambda p, rows=rows: _means(p, rows)))  # type: ignore[misc]
+        yield Changed(f"{rows} rows as one", run.changed(partial(_means, rows=rows)))
     yield Changed("steps in samples", run.changed(lambda p: (p[0] * 2048, p[1], p[2])))
     for seed in (4, 5):
         yield Changed("5 % noise", run.noisy(0.05, seed))
