@@ -38,8 +38,8 @@ the only library: what is needed of scipy, von Neumann's ratio and Page's CUSUM,
 The tables give the share of simulated series, in percent, in which a rule reports anything at any
 time: AR(1) noise without trend or change, with a memory of 0, 0.5 and 0.9 from row to row, of 50,
 300 and 2,000 rows. What stays flat is what some rules report: for these the figures are their
-power. *Healthy*: on how many of the healthy runs at hand, of those that log what it reads, a rule
-speaks wrongly.
+power. *Healthy*: on how many of the healthy runs of the open origins (see `verdicts.md`), of those
+that log what it reads, a rule speaks wrongly.
 
 The picture gives the power of each rule: the share of series in which it finds its own example of a
 failure, by the number of rows over which that is stretched, for the whole of the example and for
