@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import inspect
+import math
 import re
 import sys
 import textwrap
@@ -36,8 +37,16 @@ the only library: what is needed of scipy, von Neumann's ratio and Page's CUSUM,
 
 The tables give the share of simulated series, in percent, in which a rule reports anything at any
 time: AR(1) noise without trend or change, with a memory of 0, 0.5 and 0.9 from row to row, of 50,
-300 and 2,000 rows. What stays flat is what `never_rose` reports, so there the figures are its
-power. Measured by `python -m benchmarks.verdicts.noise`.
+300 and 2,000 rows. What stays flat is what some rules report: for these the figures are their
+power. *Healthy*: on how many of the healthy runs of the open origins (see `verdicts.md`), of those
+that log what it reads, a rule speaks wrongly.
+
+The picture gives the power of each rule: the share of series in which it finds its own example of a
+failure, by the number of rows over which that is stretched, for the whole of the example and for
+75, 50 and 25 % of the way from its healthy beginning. All are measured by
+`python -m benchmarks.verdicts.noise`.
+
+![Power of each rule by rows and size of the failure](power.svg)
 """
 _FRAMEWORKS_INTRO = """
 The framework is recognised from the set of tags; `--framework` overrides. Tags that it does not
@@ -49,6 +58,15 @@ quits on the screens themselves. `Esc` goes back one level and never quits; `Ctr
 everywhere.
 """
 _NOISE = "benchmarks/verdicts/noise.csv"
+#: The picture of power: charts across, width and height of one, colours of small to whole failures.
+_ACROSS, _WIDE, _HIGH = 4, 170, 60
+_COLOURS = ("#9ecae1", "#5aa2d0", "#2171b5", "#08306b")
+_FRAME = f"""\
+<path d="M0,0H{_WIDE}M0,{_HIGH // 2}H{_WIDE}M0,{_HIGH}H{_WIDE}"/>
+<text class="t" x="-20" y="3">100</text><text class="t" x="-8" y="{_HIGH + 3}">0</text>
+<text class="t" y="{_HIGH + 12}">10</text>
+<text class="t" x="{_WIDE // 2 - 6}" y="{_HIGH + 12}">100</text>
+<text class="t" x="{_WIDE - 16}" y="{_HIGH + 12}">1,000</text>"""
 _BLOCK = r"(<!-- generated: {name} -->\n).*?(<!-- end generated -->)"
 
 
@@ -231,8 +249,8 @@ def diagnoses_page(catalogue: Catalogue) -> str:
 
 def detectors_page(rules: tuple[Rule, ...]) -> str:
     """What each detector computes, what a rule may set, and how often its rules fire on noise."""
-    head, *rows = csv.reader((ROOT / _NOISE).read_text(encoding="utf-8").splitlines())
-    noise = {row[0]: row[2:] for row in rows}
+    head, noise = _measured()
+    shown = head[: head.index("healthy") + 1]
     lines = [
         "# Detectors",
         "",
@@ -246,10 +264,55 @@ def detectors_page(rules: tuple[Rule, ...]) -> str:
         lines += [f"## `{name}`", "", *_detector_lines(found)]
         measured = [u for u in users if u in noise]
         if measured:
-            lines += ["", _row("rule", head[2:]), _row("---", ["---:"] * len(head[2:]))]
-            lines += [_row(f"`{u}`", noise[u]) for u in measured]
+            lines += ["", _row("rule", shown), _row("---", ["---:"] * len(shown))]
+            lines += [_row(f"`{u}`", noise[u][: len(shown)]) for u in measured]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _measured() -> tuple[list[str], dict[str, list[str]]]:
+    """What was measured of each rule: the columns, and the cells by rule."""
+    head, *rows = csv.reader((ROOT / _NOISE).read_text(encoding="utf-8").splitlines())
+    return head[2:], {row[0]: row[2:] for row in rows}
+
+
+def power_picture() -> str:
+    """A chart for each rule: the share that it finds by number of rows, a line for each size."""
+    head, measured = _measured()
+    columns = [(at, *name[2:].split(": ")) for at, name in enumerate(head) if name[0] == "×"]
+    sizes = list(dict.fromkeys(size for _, size, _ in columns))
+    places = {int(rows): _WIDE * math.log10(int(rows) / 10) / 2 for _, _, rows in columns}
+    known = {name: cells for name, cells in sorted(measured.items()) if cells[columns[0][0]]}
+    parts = []
+    for at, (name, cells) in enumerate(known.items()):
+        x, y = 34 + at % _ACROSS * (_WIDE + 46), 70 + at // _ACROSS * (_HIGH + 44)
+        parts += [f'<g transform="translate({x},{y})">', f'<text y="-6">{name}</text>', _FRAME]
+        for size, colour in zip(sizes, _COLOURS, strict=True):
+            points = " ".join(
+                f"{places[int(rows)]:.0f},{_HIGH * (1 - float(cells[i]) / 100):.0f}"
+                for i, of, rows in columns
+                if of == size
+            )
+            parts.append(f'<polyline points="{points}" stroke="{colour}"/>')
+        parts.append("</g>")
+    width = 20 + _ACROSS * (_WIDE + 46)
+    height = 70 + -(-len(known) // _ACROSS) * (_HIGH + 44)
+    legend = "".join(
+        f'<tspan fill="{colour}">  {float(size):.0%} </tspan>'
+        for size, colour in zip(sizes, _COLOURS, strict=True)
+    )
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',
+            "<style>text{font:10px sans-serif;fill:#333}polyline{fill:none;stroke-width:1.8}"
+            "path{stroke:#ccc;fill:none}.t{fill:#777;font-size:8px}</style>",
+            f'<rect width="{width}" height="{height}" fill="white"/>',
+            '<text x="34" y="22">Found, in percent of simulated series, by number of rows.</text>',
+            f'<text x="34" y="38" xml:space="preserve">Size of the failure: {legend}</text>',
+            *parts,
+            "</svg>\n",
+        ]
+    )
 
 
 def _row(first: str, rest: list[str]) -> str:
@@ -304,6 +367,7 @@ def documents() -> dict[Path, str]:
     return {
         readme: text,
         ROOT / "docs" / "detectors.md": detectors_page(rules),
+        ROOT / "docs" / "power.svg": power_picture(),
         ROOT / "docs" / "formats.md": formats_page(catalogue),
         ROOT / "docs" / "diagnoses.md": diagnoses_page(catalogue),
         ROOT / "docs" / "keys.md": keys_page(),

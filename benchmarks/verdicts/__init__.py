@@ -1,6 +1,7 @@
 """How right the verdicts are: ``python -m benchmarks.verdicts [LABELS...]``.
 
 ``labels`` reads what people decided about runs, ``replay`` judges logged runs as they are, in part,
-thinned and with noise, ``score`` compares both, ``__main__`` prints the tables, ``across`` those by
-origin.
+thinned and with noise, ``score`` compares both, ``figures`` adds up, ``__main__`` prints the
+tables, ``across`` those by origin, ``invariance`` those of the same runs logged otherwise,
+``noise`` those of each rule.
 """

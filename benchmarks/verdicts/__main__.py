@@ -16,24 +16,15 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from benchmarks.machine import table
-from benchmarks.verdicts.labels import Label, judged_rules, read_labels
+from benchmarks.verdicts.figures import measures, score_all
+from benchmarks.verdicts.labels import judged_rules, read_labels
 from benchmarks.verdicts.peer import score_peer
-from benchmarks.verdicts.replay import Judge
-from benchmarks.verdicts.score import FORMS, GRID, Scored, score
+from benchmarks.verdicts.score import FORMS, GRID, Scored
 
 _OWN = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "labelled"
-_judge: Judge | None = None
-
-
-def _score(job: tuple[Label, frozenset[str], bool, float]) -> Scored:
-    global _judge  # noqa: PLW0603 - one per process: documents are read once
-    _judge = _judge or Judge()
-    label, known, quick, grid = job
-    return score(label, _judge, known, quick=quick, grid=grid)
 
 
 def main() -> int:
@@ -57,13 +48,12 @@ def main() -> int:
     for file in options.labels or [_OWN]:
         labels = read_labels(file)
         known = judged_rules(labels)
-        jobs = [(x, known, options.quick, options.grid) for x in labels if options.only in x.name]
-        with ProcessPoolExecutor(options.jobs) as pool:
-            scored = list(pool.map(_score, jobs))
+        chosen = [x for x in labels if options.only in x.name]
+        scored = score_all(chosen, known, options.jobs, quick=options.quick, grid=options.grid)
         lines = [f"\n## {file}\n", *summary(scored, quick=options.quick)]
         lines += details(scored) if options.details else []
         if options.rl_doctor:
-            peer = [score_peer(x, options.rl_doctor) for x in labels if options.only in x.name]
+            peer = [score_peer(x, options.rl_doctor) for x in chosen]
             lines += ["\n### rl-doctor\n", *summary(peer, quick=True)]
         sys.stdout.write("\n".join(lines) + "\n")
     return 0
@@ -78,58 +68,13 @@ def _share_of_run(text: str) -> float:
 
 def summary(scored: Sequence[Scored], *, quick: bool) -> list[str]:
     """The table of all measures, and one line per rule and framework."""
-    rows = [*_exact(scored)]
-    if not quick:
-        rows += [*_appears(scored), *_changed(scored)]
     return [
-        *table(("what", "measured"), rows),
+        *table(("what", "measured"), measures(scored, quick=quick)),
         "",
         *table(("rule", "labelled", "found", "false alarms"), _by_rule(scored)),
         "",
         *table(("framework", "runs", "labelled", "found", "false alarms"), _by_framework(scored)),
     ]
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} % ({part} of {whole})" if whole else "none"
-
-
-def _exact(scored: Sequence[Scored]) -> Iterable[tuple[str, str]]:
-    demanded = sum(len(s.label.failures) for s in scored)
-    hits = sum(len(s.hits) for s in scored)
-    alarms = sum(len(s.alarms) for s in scored)
-    healthy = [s for s in scored if s.label.healthy]
-    hard = sum(any(s.alarms.values()) for s in healthy)
-    soft = sum(bool(s.alarms) for s in healthy)
-    yield "runs, healthy ones", f"{len(scored)}, {len(healthy)}"
-    yield "recall", _share(hits, demanded)
-    yield "recall at level bad", _share(sum(sum(s.hits.values()) for s in scored), demanded)
-    yield "precision", _share(hits, hits + alarms)
-    yield "healthy runs with a false alarm, at level bad", f"{soft}, {hard}"
-    yield "false alarms on all runs", str(alarms)
-    yield "not readable", str(sum(s.unreadable for s in scored))
-
-
-def _appears(scored: Sequence[Scored]) -> Iterable[tuple[str, str]]:
-    delays = sorted(d for s in scored for d in s.delays.values())
-    if delays:
-        at = [delays[min(len(delays) - 1, int(q * len(delays)))] for q in (0.5, 0.9)]
-        yield "first appears after, median and 90 %", f"{at[0]:.1%}, {at[1]:.1%} of the run"
-    healthy = [s for s in scored if s.label.healthy]
-    prefixes = sum(s.prefixes for s in healthy)
-    wrong = {(s.label.name, cut) for s in healthy for cut, _, _ in s.prefix_alarms}
-    bad = {(s.label.name, cut) for s in healthy for cut, _, hard in s.prefix_alarms if hard}
-    yield "prefixes of healthy runs with an alarm", _share(len(wrong), prefixes)
-    yield "... at level bad", _share(len(bad), prefixes)
-
-
-def _changed(scored: Sequence[Scored]) -> Iterable[tuple[str, str]]:
-    hits = sum(len(s.hits) for s in scored)
-    for form in FORMS:
-        kept = sum(len(s.hits.keys() & s.form_hits.get(form, set())) for s in scored)
-        new = sum(len(s.form_alarms.get(form, set()) - s.alarms.keys()) for s in scored)
-        yield f"{form}: hits lost, new false alarms", f"{_share(hits - kept, hits)}, {new}"
-    yield "5 % noise: levels that flip", _share(sum(s.flips for s in scored), 3 * len(scored))
 
 
 def _by_rule(scored: Sequence[Scored]) -> Iterable[tuple[str, ...]]:

@@ -1,10 +1,12 @@
 """Verdicts by where runs come from: ``python -m benchmarks.verdicts.across LABELS...``.
 
-The origin of a run is its framework and who made the logs. A third of the origins is sealed: they
-are judged with ``--sealed`` alone, once, so that no limit is chosen by looking at them.
+The origin of a run is its framework and who made the logs. A third of the origins, chosen by the
+hash of the name, is sealed: they are judged with ``--sealed`` alone, once, so that nothing is
+chosen by looking at them. The first table has a column for the open origins and, with ``--sealed``,
+one for the sealed third and one for all; the second a line for each origin.
 
-The runs are judged with the limits as shipped. None of these is fitted to runs yet, so leaving an
-origin out of their making changes nothing, and the figures of an origin are those without it.
+No script computes a limit of the shipped rules from runs, so there is nothing to compute anew
+without an origin: the figures are those with all at hand.
 
 LABELS are ``labels.yaml`` files, or directories with one.
 """
@@ -17,20 +19,18 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from benchmarks.machine import table
+from benchmarks.verdicts.figures import counts, healthy_alarms, measures, score_all, share
 from benchmarks.verdicts.labels import Label, judged_rules, read_labels
-from benchmarks.verdicts.replay import Judge
-from benchmarks.verdicts.score import Scored, score
+from benchmarks.verdicts.score import Scored
 
 HEAD = ("origin", "runs", "recall", "at bad", "precision", "healthy", "any alarm", "bad alarm")
 #: One of this many origins is sealed.
 _SEALED_SHARE = 3
 _FRAMEWORK_END = re.compile(r"[ ,(/]")
 _REPOSITORY = re.compile(r"\s*(?:https?://)?(?:github\.com/|huggingface\.co/)?([\w.-]+)/[\w.-]+")
-_judge: Judge | None = None
 
 
 def origin(corpus: str, framework: str, made: str) -> str:
@@ -56,58 +56,64 @@ def by_origin(files: Iterable[Path], *, sealed: bool) -> dict[str, list[Label]]:
     return dict(sorted(found.items()))
 
 
+def headline(scored: Mapping[str, Sequence[Scored]], *, quick: bool) -> list[str]:
+    """The table of all measures: of the open origins, and of the sealed ones and all if any was
+    judged."""
+    columns = {
+        "open origins": {k: v for k, v in scored.items() if not is_sealed(k)},
+        "sealed third": {k: v for k, v in scored.items() if is_sealed(k)},
+        "all": scored,
+    }
+    if not columns["sealed third"]:
+        columns = {"open origins": scored}
+    cells = [dict(_measures(found, quick=quick)) for found in columns.values()]
+    rows = [(what, *(each.get(what, "none") for each in cells)) for what in cells[-1]]
+    return table(("what", *columns), rows)
+
+
+def _measures(scored: Mapping[str, Sequence[Scored]], *, quick: bool) -> list[tuple[str, str]]:
+    """Those of the runs of all origins, and in how many origins something is wrong."""
+    missed = sum(any(len(s.hits) < len(s.label.failures) for s in x) for x in scored.values())
+    alarmed = sum(any(s.alarms for s in x) for x in scored.values())
+    first = ("origins, with a missed failure, a false alarm", f"{len(scored)}, {missed}, {alarmed}")
+    return [first, *measures([s for x in scored.values() for s in x], quick=quick)]
+
+
 def figures(name: str, scored: Sequence[Scored]) -> tuple[str, ...]:
-    """A row of the table, see ``HEAD``."""
-    demanded = sum(len(s.label.failures) for s in scored)
-    hits = sum(len(s.hits) for s in scored)
-    alarms = sum(len(s.alarms) for s in scored)
-    healthy = [s for s in scored if s.label.healthy]
+    """A row of the table by origin, see ``HEAD``."""
+    demanded, hits, at_bad, alarms = counts(scored)
     return (
         name,
         str(len(scored)),
-        _share(hits, demanded),
-        _share(sum(sum(s.hits.values()) for s in scored), demanded),
-        _share(hits, hits + alarms),
-        str(len(healthy)),
-        str(sum(bool(s.alarms) for s in healthy)),
-        str(sum(any(s.alarms.values()) for s in healthy)),
+        share(hits, demanded),
+        share(at_bad, demanded),
+        share(hits, hits + alarms),
+        *map(str, healthy_alarms(scored)),
     )
 
 
-def report(scored: Mapping[str, Sequence[Scored]]) -> list[str]:
-    """The table: all runs, then each origin."""
-    everything = figures("all", [s for found in scored.values() for s in found])
-    return table(HEAD, [everything, *(figures(name, found) for name, found in scored.items())])
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} % ({part} of {whole})" if whole else "none"
-
-
-def _score(job: tuple[Label, frozenset[str]]) -> Scored:
-    global _judge  # noqa: PLW0603 - one per process: documents are read once
-    _judge = _judge or Judge()
-    return score(job[0], _judge, job[1], quick=True)
-
-
 def main() -> int:
-    """Judge the labelled runs, and print the table."""
+    """Judge the labelled runs, and print the tables."""
     parser = argparse.ArgumentParser(
         prog="benchmarks.verdicts.across",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("labels", nargs="+", type=Path, metavar="LABELS")
-    parser.add_argument("--sealed", action="store_true", help="only the sealed origins")
+    parser.add_argument("--sealed", action="store_true", help="the sealed origins, too")
+    parser.add_argument("--quick", action="store_true", help="recall and false alarms only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    origins = by_origin(options.labels, sealed=options.sealed)
+    origins = by_origin(options.labels, sealed=False)
+    if options.sealed:
+        origins |= by_origin(options.labels, sealed=True)
     labels = [label for found in origins.values() for label in found]
     known = judged_rules(labels)
-    with ProcessPoolExecutor(options.jobs) as pool:
-        done = iter(list(pool.map(_score, [(label, known) for label in labels])))
+    done = iter(score_all(labels, known, options.jobs, quick=options.quick))
     scored = {name: [next(done) for _ in found] for name, found in origins.items()}
-    sys.stdout.write("\n".join(report(scored)) + "\n")
+    lines = headline(scored, quick=options.quick)
+    lines += ["", *table(HEAD, [figures(*each) for each in sorted(scored.items())])]
+    sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
 

@@ -30,6 +30,11 @@ from rltui.store import Store
 Points = tuple[IntArray, FloatArray, ValueArray]
 
 
+def rows_of(points: Points, chosen: slice | IntArray) -> Points:
+    """Some of the points of a tag."""
+    return points[0][chosen], points[1][chosen], points[2][chosen]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Logged:
     """What a run logged, by tag: steps, wall times, values, without what was superseded."""
@@ -50,13 +55,13 @@ class Logged:
 
         def cut(points: Points) -> Points:
             end = int(np.searchsorted(points[0], step, side="right"))
-            return points[0][:end], points[1][:end], points[2][:end]
+            return rows_of(points, slice(end))
 
-        return self._changed(cut)
+        return self.changed(cut)
 
-    def thinned(self, every: int) -> Logged:
+    def thinned(self, every: int, offset: int = 0) -> Logged:
         """Logged ``every`` times as rarely: tags keep one of ``every`` points."""
-        return self._changed(lambda p: (p[0][::every], p[1][::every], p[2][::every]))
+        return self.changed(lambda p: rows_of(p, slice(offset, None, every)))
 
     def noisy(self, share: float, seed: int) -> Logged:
         """Each value times a random factor of that relative spread."""
@@ -66,9 +71,10 @@ class Logged:
             factor = 1.0 + share * random.standard_normal(len(points[2]))
             return points[0], points[1], points[2].astype(np.float64) * factor
 
-        return self._changed(shake)
+        return self.changed(shake)
 
-    def _changed(self, change: Callable[[Points], Points]) -> Logged:
+    def changed(self, change: Callable[[Points], Points]) -> Logged:
+        """With the points of each tag changed; tags without any are left out."""
         changed = {tag: change(points) for tag, points in self.tags.items()}
         return replace(self, tags={t: p for t, p in changed.items() if len(p[0])})
 
@@ -80,7 +86,13 @@ class Said:
     rule: str
     bad: bool
     since: int | None
-    """The step at which it was certain."""
+    """The step at which it was certain; None if it holds for the whole run."""
+    certain: int | None = None
+    """The same, for every finding."""
+    title: str = ""
+    """Of the variant."""
+    metric: str | None = None
+    """Key of what was judged."""
 
 
 class Judge:
@@ -89,10 +101,10 @@ class Judge:
     def __init__(self, rules: Iterable[Rule] | None = None) -> None:
         """Judge by ``rules``, by default those that are shipped."""
         self._config = Config()
-        self._catalogue: Catalogue = open_catalogue(self._config)
-        shipped = open_rules(self._config, self._catalogue) if rules is None else rules
+        self.catalogue: Catalogue = open_catalogue(self._config)
+        shipped = open_rules(self._config, self.catalogue) if rules is None else rules
         self.rules: tuple[Rule, ...] = tuple(shipped)
-        self._interpreter = Interpreter(self._catalogue, self._config)
+        self._interpreters: dict[tuple[str | None, str | None], Interpreter] = {}
 
     def read(self, path: Path) -> list[Logged]:
         """The runs at or below a path."""
@@ -101,10 +113,21 @@ class Judge:
         session.read_all()
         return [found for run in session.runs() if (found := _logged(run)).tags]
 
-    def judge(self, logged: Logged) -> list[Said]:
-        """All findings, firing or over."""
+    def judge(
+        self, logged: Logged, framework: str | None = None, algorithm: str | None = None
+    ) -> list[Said]:
+        """All findings, firing or over; of a run whose framework is given or else recognised."""
         if not logged.tags:
             return []
+        view = self.view(logged, framework, algorithm)
+        assert view.recognition is not None
+        report = Engine(self.rules).evaluate(view.data, view.infos, view.recognition, 0.0)
+        return [_said(f) for f in report.findings if f.error is None]
+
+    def view(
+        self, logged: Logged, framework: str | None = None, algorithm: str | None = None
+    ) -> RunView:
+        """The run with the meaning of its tags, of which there is one at least."""
         store, key = Store(), RunKey(0, logged.name)
         for number, form in enumerate(logged.formats):
             items = _blocks(logged) if number == 0 else ()
@@ -112,17 +135,25 @@ class Judge:
             path = Path(f"/{logged.name}/{number}.{form}")
             source = SourceInfo(path, form, number, 1, 1, 1, 0.0)
             store.apply(Batch(key, path.parent, source, items, hparams=hyper))
-        view = RunView(store.runs[key], Naming(), self._catalogue)
+        view = RunView(store.runs[key], Naming(), self.catalogue)
         view.hyperparameters.values.update(logged.hyperparameters)
-        self._interpreter.interpret(view)
-        assert view.recognition is not None
-        report = Engine(self.rules).evaluate(view.data, view.infos, view.recognition, 0.0)
-        return [_said(f) for f in report.findings if f.error is None]
+        named = framework, algorithm
+        if named not in self._interpreters:
+            self._interpreters[named] = Interpreter(self.catalogue, self._config, *named)
+        self._interpreters[named].interpret(view)
+        return view
 
 
 def _said(finding: Finding) -> Said:
-    certain = None if finding.since_step is None else finding.certain_step
-    return Said(finding.rule, finding.level is Level.BAD, certain)
+    since = None if finding.since_step is None else finding.certain_step
+    return Said(
+        finding.rule,
+        finding.level is Level.BAD,
+        since,
+        finding.certain_step,
+        finding.title,
+        finding.metric,
+    )
 
 
 def _logged(run: RunView) -> Logged:

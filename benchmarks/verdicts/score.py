@@ -63,7 +63,7 @@ def score(
     out.alarms = alarms_of(label, said, known)
     if not quick:
         _replay(out, runs, judge, known, grid)
-        _change(out, runs, judge, known, _level(said))
+        _change(out, runs, judge, known, level_of(said))
     return out
 
 
@@ -93,7 +93,8 @@ def alarms_of(label: Label, said: Iterable[Said], known: frozenset[str]) -> dict
     return out
 
 
-def _level(said: Iterable[Said]) -> int:
+def level_of(said: Iterable[Said]) -> int:
+    """0 without a finding, 1 for watch, 2 for bad."""
     return max((2 if f.bad else 1 for f in said), default=0)
 
 
@@ -132,5 +133,5 @@ def _change(
             before = out.form_hits.setdefault(name, hits)
             out.form_hits[name] = before & hits
             out.form_alarms.setdefault(name, set()).update(alarms_of(out.label, said, known))
-            if name == FORMS[2] and _level(said) != level:
+            if name == FORMS[2] and level_of(said) != level:
                 out.flips += 1

@@ -21,10 +21,10 @@ from benchmarks.data import NAME
 from benchmarks.read import cost_table, cpu_table, measure, ratio_table, report
 from benchmarks.soak import Sample, Soak, Training, points_in, slope
 from benchmarks.terminal import Program, Screen, quiet_home
-from benchmarks.verdicts.across import by_origin, figures, is_sealed, origin
+from benchmarks.verdicts.across import by_origin, figures, headline, is_sealed, origin
 from benchmarks.verdicts.labels import Failure, Label, judged_rules, read_labels
 from benchmarks.verdicts.leave_out import FACTORS, Answers, choose
-from benchmarks.verdicts.noise import RESULT
+from benchmarks.verdicts.noise import HEAD, RESULT, ROWS, examples, power, usual
 from benchmarks.verdicts.peer import score_peer
 from benchmarks.verdicts.replay import Judge, Said
 from benchmarks.verdicts.score import Scored, alarms_of, cuts, met_by, score
@@ -197,9 +197,31 @@ def test_a_peer_is_read_generously(tmp_path: Path) -> None:
 def test_every_variant_was_measured_on_noise(judge: Judge) -> None:
     """After a change of the rules: ``python -m benchmarks.verdicts.noise --write``."""
     with RESULT.open(encoding="utf-8", newline="") as file:
-        measured = {row[0] for row in list(csv.reader(file))[1:]}
+        head, *rows = csv.reader(file)
+    assert tuple(head) == HEAD
+    measured = {row[0] for row in rows}
     variants = [v for rule in judge.rules for v in rule.variants]
     assert measured == {v.id for v in variants}
+
+
+def test_power_is_measured_on_the_examples_of_the_rules(judge: Judge) -> None:
+    variants = [(v, examples(r, v)) for r in judge.rules for v in r.variants]
+    found = [(v, known) for v, known in variants if known is not None]
+    assert len(found) > len(variants) / 2
+    variant, known = next(x for x in found if len(x[1].firing[""]) in range(30, 300))
+    shares = power(variant, known, 4)
+    whole = shares[-len(ROWS) :]
+    assert max(whole) == 1.0
+    assert sum(shares[: len(ROWS)]) <= sum(whole)
+
+
+def test_noise_has_a_scale(judge: Judge) -> None:
+    example = {"": np.array([4.0, 4.0, 5.0]), "reward": np.zeros(3)}
+    for variant in (v for rule in judge.rules for v in rule.variants):
+        scales = usual(variant, example)
+        assert scales.keys() == example.keys()
+        assert all(np.isfinite(centre) and spread > 0 for centre, spread in scales.values())
+        assert usual(variant, None).keys() == {"", *variant.roles}
 
 
 @pytest.mark.parametrize("name", data.SHAPES)
@@ -276,3 +298,17 @@ def test_figures_of_an_origin() -> None:
     scored = [Scored(sick, hits={"nan": True}), Scored(well, alarms={"kl_blowup": False})]
     expected = ("x", "2", "100 % (1 of 1)", "100 % (1 of 1)", "50 % (1 of 2)", "1", "1", "0")
     assert figures("x", scored) == expected
+
+
+def test_the_headline_has_a_column_for_the_sealed_origins_once_they_are_judged() -> None:
+    failure = Failure("nan", 5, None)
+    sick = Label(Path("a"), "a", "f", 9, False, (failure,), frozenset({"nan"}))
+    names = [f"framework {number}" for number in range(20)]
+    kept, aside = (next(n for n in names if is_sealed(n) == sealed) for sealed in (False, True))
+    scored = {kept: [Scored(sick, hits={"nan": True})], aside: [Scored(sick)]}
+    lines = headline(scored, quick=True)
+    assert lines[0] == "| what | open origins | sealed third | all |"
+    assert "| recall | 100 % (1 of 1) | 0 % (0 of 1) | 50 % (1 of 2) |" in lines
+    alone = headline({kept: scored[kept]}, quick=True)
+    assert alone[0] == "| what | open origins |"
+    assert "| origins, with a missed failure, a false alarm | 1, 0, 0 |" in alone

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.core.batch import Batch, RunKey, SourceInfo
-from rltui.core.block import FloatArray
+from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
@@ -82,22 +82,82 @@ def test_a_finding_appears_soon_and_stays(rule: str) -> None:
     assert first <= 7, "within a tenth of the run after it is visible"
 
 
-@pytest.mark.parametrize("rule", SICK)
-@pytest.mark.parametrize("factor", [10, 2048])
-def test_a_factor_on_the_steps_changes_nothing(rule: str, factor: int) -> None:
-    def judged(by: int) -> list[tuple[str, Level, int]]:
-        run, infos, recognition = case_run(_values(rule))
-        scaled = RunData(run.key, run.path)
-        for tag in run.tags:
-            series = run.series(tag)
-            steps, walls, x = series.points
-            block = make_block([tag], steps * by, walls, x.reshape(-1, 1))
-            source = SourceInfo(run.path, "case", 0, 0, 0, 0, 0.0)
-            scaled.apply(Batch(run.key, run.path, source, (block,)))
-        report = engine(rule).evaluate(scaled, infos, recognition, 0.0)
-        return [(f.title, f.level, (f.since_step or 0) // by) for f in report.findings]
+Verdict = list[tuple[str, Level, int]]
 
-    assert judged(1) == judged(factor) != []
+
+def relogged(rule: str, order: IntArray, steps: IntArray) -> Verdict:
+    """What one rule says of its failure, and from which of its rows on, where the log has the rows
+    ``order`` at other steps."""
+    run, infos, recognition = case_run(_values(rule))
+    other = RunData(run.key, run.path)
+    for tag in run.tags:
+        _, walls, x = run.series(tag).points
+        block = make_block([tag], steps[order], walls[order], x[order].reshape(-1, 1))
+        source = SourceInfo(run.path, "case", 0, 0, 0, 0, 0.0)
+        other.apply(Batch(run.key, run.path, source, (block,)))
+    found = engine(rule).evaluate(other, infos, recognition, 0.0).findings
+    at = {int(step): row for row, step in enumerate(steps)}
+    return [(f.title, f.level, at.get(f.since_step or 0, -1)) for f in found]
+
+
+ROWS = np.arange(120)
+
+
+@pytest.mark.parametrize("rule", SICK)
+@settings(max_examples=10)
+@given(factor=st.sampled_from([1, 10, 2048]), at=st.integers(1, 119), gap=st.integers(0, 10**6))
+def test_steps_in_other_units_and_gaps_in_them_change_nothing(
+    rule: str, factor: int, at: int, gap: int
+) -> None:
+    steps = (ROWS + 1) * factor + np.where(at <= ROWS, gap, 0)
+    assert relogged(rule, ROWS, steps) == relogged(rule, ROWS, ROWS + 1) != []
+
+
+@pytest.mark.parametrize("rule", SICK)
+@settings(max_examples=10)
+@given(at=st.integers(10, 119), back=st.integers(3, 9))
+def test_a_run_resumed_from_a_checkpoint_is_judged_as_one(rule: str, at: int, back: int) -> None:
+    again = np.concatenate([ROWS[:at], ROWS[at - back :]])
+    assert relogged(rule, again, ROWS + 1) == relogged(rule, ROWS, ROWS + 1)
+
+
+@settings(max_examples=30)
+@given(factor=st.floats(1e-3, 1e3), shift=st.floats(-1e3, 1e3), fall=st.integers(0, 60))
+def test_rewards_without_a_natural_scale_may_have_any(
+    factor: float, shift: float, fall: int
+) -> None:
+    x = parse_series(f"-30..40x60 {40 - fall}x60") + parse_series("0~2x120")
+
+    def judged(values: FloatArray) -> Verdict:
+        found = judge({"episode_return.mean": values}).findings
+        return [(f.rule, f.level, f.since_step or 0) for f in found]
+
+    assert judged(x * factor + shift * factor) == judged(x)
+
+
+#: Failures that begin in the middle: what comes before may be any healthy run.
+BEGINS = [rule for rule in SICK if set(SICK[rule]) <= set(WELL) and "x120" not in str(SICK[rule])]
+
+
+@pytest.mark.parametrize("rule", BEGINS)
+@settings(max_examples=10)
+@given(start=st.integers(12, 120), rows=st.integers(20, 60), seed=st.integers(0, 99))
+def test_a_sick_end_is_found_after_any_healthy_start(
+    rule: str, start: int, rows: int, seed: int
+) -> None:
+    (key,) = SICK[rule]
+    healthy = parse_series(WELL[key])[:start]
+    sick = parse_series(SICK[rule][key])[60 : 60 + rows]
+    values = noisy({key: np.concatenate([healthy, sick])}, seed, 0.02)
+    assert judge(values, rule).firing()
+    assert judge({key: values[key][:start]}, rule).findings == ()
+
+
+@pytest.mark.parametrize("rule", SICK)
+@pytest.mark.parametrize("rows", [2, 3])
+def test_means_of_several_rows_say_the_same(rule: str, rows: int) -> None:
+    means = {k: x.reshape(-1, rows).mean(axis=1) for k, x in _values(rule).items()}
+    assert [f.rule for f in judge(means, rule).findings][:1] == [rule]
 
 
 def noisy(values: dict[str, FloatArray], seed: int, share: float = 0.05) -> dict[str, FloatArray]:
