@@ -67,8 +67,8 @@ def unchanged(
     """The same value, to within ``width`` of its size, as in the row before, and at most ``most``.
 
     Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few
-    digits may be equal from row to row although weights change: it counts with ``rounded`` only. With
-    ``lost``: only while it is that share of the range so far below its best.
+    digits may be equal from row to row although weights change: it counts with ``rounded`` only.
+    With ``lost``: only while it is that share of the range so far below its best.
     """
     n = rows.count
     still = np.abs(np.diff(rows.x, prepend=np.nan)) <= width * np.abs(rows.x)
