@@ -173,8 +173,8 @@ def pinned(rows: Rows, *, share: float) -> Signal:
 
 @detector(roles=("total",), facts=("start", "share"), higher=("share", "rise"))
 def share_grown(rows: Rows, *, share: float, rise: float) -> Signal:
-    """The share of a ``total`` is ``share`` or more, and has risen from its start by ``rise`` of what
-    there was to rise: nothing takes over that had nearly all from the start."""
+    """The share of a ``total`` is ``share`` or more, and has risen from its start by ``rise`` of
+    what there was to rise: nothing takes over that had nearly all from the start."""
     n = rows.count
     total = rows.others.get("total", constant(n, np.nan))
     with np.errstate(invalid="ignore", divide="ignore"):
