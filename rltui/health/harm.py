@@ -16,7 +16,7 @@ import numpy as np
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
 from rltui.core.yaml_record import shipped_record
-from rltui.health.detectors.progress import gain_now
+from rltui.health.detectors.progress import gain_now, wanted
 from rltui.health.judge import Outcome
 from rltui.health.model import Finding, FindingState
 from rltui.health.rule import Harm
@@ -24,14 +24,10 @@ from rltui.store import RunData
 
 
 class Course(NamedTuple):
-    """What counts as getting better: ``data/course.yaml``."""
+    """What measures success: ``data/course.yaml``."""
 
     measures: tuple[str, ...]
     """Metric keys of what measures success, the best measure first."""
-    gain: float
-    """Standard deviations of all rows by which the last third is above the first."""
-    certainty: float
-    """Standard errors that the gain must be beyond that."""
 
 
 def gets_better(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Finding]) -> bool:
@@ -40,13 +36,14 @@ def gets_better(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Find
     if any(f.state is FindingState.FIRING for f in found):
         return False
     course = shipped_record(Course, "health", "data", "course.yaml")
+    gain, certainty = wanted(sure=False)
     rank = {key: at for at, key in enumerate(course.measures)}
     known = [(rank[i.metric.key], t) for t, i in infos.items() if i.metric and i.metric.key in rank]
     for _, tag in sorted(known):
         change, error = gain_now(run.series(tag).values.astype(np.float64))
-        if change - course.certainty * error >= course.gain:
+        if change - certainty * error >= gain:
             return True
-        if change + course.certainty * error < course.gain:
+        if change + certainty * error < gain:
             return False  # a better measure than the next one, and it does not rise
     return False
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rltui.core.block import FloatArray
 from rltui.health.detectors.levels import EARLY
-from rltui.health.detectors.progress import gain_so_far
+from rltui.health.detectors.progress import gain_so_far, wanted
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
@@ -22,12 +22,11 @@ _GROWTH = 1.1
 
 
 @detector(roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
-def parted(rows: Rows, *, gain: float, certainty: float) -> Signal:
+def parted(rows: Rows) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
-    the score is higher than its first by less than ``gain`` standard deviations of all rows with
-    ``certainty`` standard errors, that of the ``reward`` by more than that. Never without a
-    ``reward``; scores that never moved at all are not judged: they may not be measured."""
-    n = rows.count
+    the score is certainly not higher than its first, as in :func:`never_rose`, that of the
+    ``reward`` is. Never without a ``reward``; scores that never moved at all are not judged: they may not be measured."""
+    n, (gain, certainty) = rows.count, wanted(sure=False)
     own = rows.once("gain", lambda: gain_so_far(rows.x))
     rewards = rows.others.get("reward", constant(n, np.nan))
     known = np.where(np.isfinite(rewards), rewards, 0.0)
@@ -51,12 +50,12 @@ def parted(rows: Rows, *, gain: float, certainty: float) -> Signal:
 
 
 @detector(roles=("length",), facts=("correlation", "share", "start"))
-def tied_to_length(rows: Rows, *, correlation: float, moved: float, gain: float) -> Signal:
+def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     """A reward that rises with a length that changed a lot: its newest value is ``moved`` times its
     start, or the ``moved``-th part.
 
     Rank correlation of all rows so far, sign dropped, at least ``correlation``; the reward must
-    have gained ``gain`` standard deviations from its first to its last third.
+    have risen from its first to its last third.
     """
     x, n = rows.x, rows.count
     tied = constant(n, np.nan)
@@ -72,7 +71,7 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float, gain: float)
                 tied[look - 1 : following - 1] = rank_correlation(x[:look], length[:look])
     gained = rows.once("gain", lambda: gain_so_far(x))[2]
     with np.errstate(invalid="ignore"):
-        beyond = far & (np.abs(tied) >= correlation) & (gained >= gain)
+        beyond = far & (np.abs(tied) >= correlation) & (gained >= wanted(sure=False)[0])
     return Signal(
         beyond=beyond,
         statistic=np.abs(tied),

@@ -23,6 +23,15 @@ _LEAST, _GROWTH = 4, 1.15
 #: A mean of more than this part of the rows would level the range that was covered.
 _PARTS = 8
 
+#: A gain in standard deviations of all rows, and standard errors (1 in 100, 1 in 700) by which a
+#: run must be short of it: as a suspicion and when ``sure``.
+_GAIN, _CERTAINTY = (0.7, 0.3), (2.3, 3.0)
+#: Share of the range whose loss anybody sees, and of which little of use is left; standard errors
+#: (1 in 700, 1 in 30,000); and the share of the rows below which a dip is a phase of the run.
+_LOST, _CERTAINTY_OF_FALL, _SHARE = (0.5, 0.75), (3.0, 4.0), 1 / 16
+#: A share of successes that cannot rise much, and the rate above which most actions are random.
+_SOLVED, _AT_RANDOM = 0.9, 0.5
+
 #: What :func:`never_rose` says of a gain that is smaller than its limit.
 _TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
 
@@ -31,25 +40,23 @@ _TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
 def never_rose(
     rows: Rows,
     *,
-    gain: float,
-    certainty: float,
-    explores: float = 1.0,
-    ceiling: float = np.inf,
+    sure: bool = False,
+    held_out: bool = False,
     equal: bool = False,
 ) -> Signal:
-    """The last third is no better than the first: with ``certainty`` standard errors, higher by
-    less than ``gain`` standard deviations of all rows.
+    """The last third is no better than the first: with 2.3 standard errors, higher by less than 0.7
+    standard deviations of all rows; ``sure``: with 3, by less than 0.3.
 
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
-    that is certainly above its first ninth or twenty-seventh rose, however early; what has reached
-    ``ceiling`` cannot rise. Rows up to the last one with an ``exploration`` rate above ``explores``
-    do not count: what acts at random gains nothing. With ``equal`` only runs of which all rows are
+    that is certainly above its first ninth or twenty-seventh rose, however early; a ``held_out`` share of
+    successes near 1 cannot rise, and is worth two rows. Rows up to the last one at which most actions are random, by the
+    ``exploration`` rate, do not count: what acts at random gains nothing. With ``equal`` only runs of which all rows are
     the same are judged, without it only others; rows that are all equal although a ``spread`` is
     not zero are no measure: they were normalised.
     """
-    n = rows.count
-    begins = after_exploring(rows, explores)
+    n, gain, certainty = rows.count, _GAIN[sure], _CERTAINTY[sure]
+    begins = after_exploring(rows, _AT_RANDOM)
     found = np.full((5, n), np.nan)
     for begin in np.unique(begins[begins < np.arange(n)]).tolist():
         here = (begins == begin) & (np.arange(n) >= begin)
@@ -57,9 +64,11 @@ def never_rose(
                            partial(_gains, rows.x[begin:], gain, certainty))  # fmt: skip
         found[:, here] = gained[:, here[begin:]]
     start, late, size, error, rose = found
+    error = error / np.sqrt(1.0 + held_out)
     with np.errstate(invalid="ignore"):
         beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
-        beyond &= np.maximum(start, late) < ceiling
+        if held_out:
+            beyond &= np.maximum(start, late) < _SOLVED
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     spread = rows.others.get("spread")
     if spread is not None and equal:
@@ -80,6 +89,11 @@ def never_rose(
             ((size > -gain) & (start != late), _TOO_LITTLE),
         ),
     )  # fmt: skip
+
+
+def wanted(*, sure: bool) -> tuple[float, float]:
+    """The gain that is asked for, in standard deviations, and with how many standard errors."""
+    return _GAIN[sure], _CERTAINTY[sure]
 
 
 def gain_so_far(x: FloatArray) -> FloatArray:
@@ -145,16 +159,15 @@ def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 @detector(anew=True, facts=("best", "least", "lost", "middle", "count"))
-def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
-    """The mean of the newest rows has lost the share ``lost`` of the range that such means covered,
-    counted from the best one before.
+def fell(rows: Rows, *, sure: bool = False) -> Signal:
+    """The mean of the newest rows has lost half of the range that such means covered, counted from
+    the best one before; ``sure``: three quarters.
 
-    Means of 4, 8, 16 ... rows are tried, of ``share`` of the rows so far at least: a dip that is
-    short beside the run is none. The fall must be ``certainty`` times what two such means differ by
-    chance, beyond what the best of so many means is by luck; the chance is that of rows that
+    Means of 4, 8, 16 ... rows are tried, of a sixteenth of the rows so far at least: a dip that is
+    short beside the run is none. The fall must be 3 (4) times what two such means differ by chance, beyond what the best of so many means is by luck; the chance is that of rows that
     remember the ones before, as far as these do.
     """
-    n = rows.count
+    n, lost, certainty = rows.count, _LOST[sure], _CERTAINTY_OF_FALL[sure]
     out = np.full((5, n), np.nan)
     window, count = _LEAST, np.arange(1, n + 1)
     noise, memory = rows.once("noise", lambda: _noise(rows.x))
@@ -169,7 +182,7 @@ def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
             errors *= 1 + (errors**2 + 1) / (4 * count)  # Student's t: the noise is an estimate
             sure = (part >= lost) & (best - mean >= errors * chance)
             sure &= (count >= _PARTS * window) | (window == _LEAST)
-            sure &= (window >= share * count) & (best - mean > _EQUAL * np.abs(best))
+            sure &= (window >= _SHARE * count) & (best - mean > _EQUAL * np.abs(best))
             better = sure & ~(part <= out[0])
         out[:, better] = np.stack([part, best, least, mean, np.full(n, window)])[:, better]
         window *= 2
