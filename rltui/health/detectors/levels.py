@@ -27,7 +27,7 @@ _GROWTH = 1.1
 _APART = 3.0
 #: Sizes are compared in powers of two, at most so many: beyond, all are alike.
 _MOST_TWOS = 8.0
-#: What a row at the limit of a share is worth.
+#: What a row without any explained variance is worth.
 _BARELY = 0.25
 #: Share of the largest value so far below which a row carries no signal and is no base.
 _SIGNAL = 0.01
@@ -41,7 +41,7 @@ def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
 
 
 @detector(
-    roles=("length",),
+    roles=("length", "error"),
     facts=("middle",),
     higher=("high",),
     lower=("low",),
@@ -60,8 +60,10 @@ def outside(
     """The value is outside ``low`` .. ``high``.
 
     ``absolute`` drops the sign first; ``event``: one row far beyond the limit is enough, as for an
-    update that cannot be taken back; ``explained``: the value is a share of a variance that is
-    explained, with 1 as its natural unit; ``per_unit``: with a ``length``, the value must also
+    update that cannot be taken back; ``explained``: the value is a share of a variance
+    that is explained, which every critic begins without: each row says little, and none while the
+    ``error`` is next to nothing beside its highest, as then nothing is left to explain;
+    ``per_unit``: with a ``length``, the value must also
     exceed this much per unit of length.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
@@ -74,7 +76,12 @@ def outside(
     threshold = np.where(below | ~np.isfinite(high), low, high)
     evidence: FloatArray | None = None
     if explained:
-        evidence = _by_distance(beyond, x - threshold)
+        error = rows.others.get("error")
+        if error is not None and n:
+            size = np.abs(np.nan_to_num(error, nan=np.inf))
+            beyond &= size >= _SIGNAL * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
+        inside = np.clip(np.abs(x - threshold), _BARELY, 1.0)
+        evidence = np.where(beyond, _BARELY, -inside)
     return Signal(
         beyond=beyond,
         statistic=x,
@@ -86,13 +93,6 @@ def outside(
         event=event,
         evidence=evidence,
     )
-
-
-def _by_distance(beyond: BoolArray, distance: FloatArray) -> FloatArray:
-    """(n,) the distance from the limit for a row beyond, minus that for one inside: what is at the
-    limit says little, and nothing says more than one row."""
-    size = np.clip(np.abs(distance), _BARELY, 1.0)
-    return np.where(beyond, size, -size)
 
 
 @detector(roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",))
@@ -146,8 +146,10 @@ def _relative(
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(base > 0, x / base, np.nan)
-        twos = np.clip(np.log2(np.maximum(part, 0.0)), -_MOST_TWOS, _MOST_TWOS)
-    twos, distance = np.nan_to_num(twos), np.log2(factor)
+        twos = np.log2(np.maximum(part, 0.0))
+    distance = np.log2(factor)  # beyond the base on the other side, how far does not matter
+    side = np.sign(distance)
+    twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), _MOST_TWOS)
     count = np.arange(len(x))
     steps = np.cumsum(np.diff(twos, prepend=twos[:1]) ** 2)
     known = count // 2 if event else count

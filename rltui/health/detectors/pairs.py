@@ -25,7 +25,8 @@ _GROWTH = 1.1
 def parted(rows: Rows) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
     the score is certainly not higher than its first, as in :func:`never_rose`, that of the
-    ``reward`` is. Never without a ``reward``; scores that never moved at all are not judged: they may not be measured."""
+    ``reward`` is. Never without a ``reward``; scores that never moved at all are not judged: they
+    may not be measured."""
     n, (gain, certainty) = rows.count, wanted(sure=False)
     own = rows.once("gain", lambda: gain_so_far(rows.x))
     rewards = rows.others.get("reward", constant(n, np.nan))

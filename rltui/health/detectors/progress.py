@@ -49,11 +49,12 @@ def never_rose(
 
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
-    that is certainly above its first ninth or twenty-seventh rose, however early; a ``held_out`` share of
-    successes near 1 cannot rise, and is worth two rows. Rows up to the last one at which most actions are random, by the
-    ``exploration`` rate, do not count: what acts at random gains nothing. With ``equal`` only runs of which all rows are
-    the same are judged, without it only others; rows that are all equal although a ``spread`` is
-    not zero are no measure: they were normalised.
+    that is certainly above its first ninth or twenty-seventh rose, however early; a ``held_out``
+    share of successes near 1 cannot rise, and is worth two rows. Rows up to the last one at which
+    most actions are random, by the ``exploration`` rate, do not count: what acts at random gains
+    nothing. With ``equal`` only runs of which all rows are the same are judged, without it only
+    others; rows that are all equal although a ``spread`` is not zero are no measure: they were
+    normalised.
     """
     n, gain, certainty = rows.count, _GAIN[sure], _CERTAINTY[sure]
     begins = after_exploring(rows, _AT_RANDOM)
@@ -164,8 +165,9 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
     the best one before; ``sure``: three quarters.
 
     Means of 4, 8, 16 ... rows are tried, of a sixteenth of the rows so far at least: a dip that is
-    short beside the run is none. The fall must be 3 (4) times what two such means differ by chance, beyond what the best of so many means is by luck; the chance is that of rows that
-    remember the ones before, as far as these do.
+    short beside the run is none. The fall must be 3 (4) times what two such means differ by chance,
+    beyond what the best of so many means is by luck; the chance is that of rows that remember the
+    ones before, as far as these do.
     """
     n, lost, certainty = rows.count, _LOST[sure], _CERTAINTY_OF_FALL[sure]
     out = np.full((5, n), np.nan)
@@ -180,10 +182,10 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
             luck = np.sqrt(2 * np.log(np.maximum(count / (window * inflation), 1.0)))
             errors = certainty + luck
             errors *= 1 + (errors**2 + 1) / (4 * count)  # Student's t: the noise is an estimate
-            sure = (part >= lost) & (best - mean >= errors * chance)
-            sure &= (count >= _PARTS * window) | (window == _LEAST)
-            sure &= (window >= _SHARE * count) & (best - mean > _EQUAL * np.abs(best))
-            better = sure & ~(part <= out[0])
+            enough = (part >= lost) & (best - mean >= errors * chance)
+            enough &= (count >= _PARTS * window) | (window == _LEAST)
+            enough &= (window >= _SHARE * count) & (best - mean > _EQUAL * np.abs(best))
+            better = enough & ~(part <= out[0])
         out[:, better] = np.stack([part, best, least, mean, np.full(n, window)])[:, better]
         window *= 2
     part, best, least, mean, size = out

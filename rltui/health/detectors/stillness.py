@@ -10,7 +10,7 @@ from rltui.health.detectors.signal import Rows, Signal, constant
 
 #: What a row that equals the one before is worth: coarse values are equal by chance, and the first
 #: batches of a trainer may have nothing to learn from.
-_EQUAL_ROW = 0.25
+_EQUAL_ROW = 0.3
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
@@ -68,7 +68,8 @@ def unchanged(
 
     Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few
     digits may be equal from row to row although weights change: it counts with ``rounded`` only.
-    With ``lost``: only while it is that share of the range so far below its best.
+    With ``lost``: only while it is that share of the range so far below its best. Where equal
+    values are usual, it takes more of them.
     """
     n = rows.count
     still = np.abs(np.diff(rows.x, prepend=np.nan)) <= width * np.abs(rows.x)
@@ -91,8 +92,17 @@ def unchanged(
         name="rows of one value",
         facts={"count": count},
         onset=np.maximum(own - count.astype(np.int64), 0),
-        evidence=np.where(still, _EQUAL_ROW, _OTHER_ROW),
+        evidence=np.where(still, _EQUAL_ROW / _usual_stretch(still), _OTHER_ROW),
     )
+
+
+def _usual_stretch(still: BoolArray) -> FloatArray:
+    """(n,) how many rows an equal value usually lasted before the stretch that a row is in: a
+    running mean is logged again until an episode ends."""
+    own = np.arange(len(still))
+    begins = np.maximum.accumulate(np.where(still, 0, own)) if len(own) else own
+    others = np.cumsum(~still)[begins] if len(own) else own
+    return np.asarray(np.maximum(1.0, begins / np.maximum(others - 1, 1)))
 
 
 def _is_rounded(x: FloatArray) -> BoolArray:
