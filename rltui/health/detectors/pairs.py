@@ -8,7 +8,7 @@ import numpy as np
 
 from rltui.core.block import FloatArray
 from rltui.health.detectors.levels import EARLY
-from rltui.health.detectors.progress import gain_so_far, wanted
+from rltui.health.detectors.progress import fell, gain_so_far, wanted
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
@@ -35,8 +35,8 @@ def parted(rows: Rows) -> Signal:
     start, late, size, error, own_error = own
     with np.errstate(invalid="ignore"):
         flat = (np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0)
-        fell = size + certainty * own_error <= -gain
-        beyond = (flat | fell) & (theirs[2] - certainty * theirs[4] >= gain)
+        down = (size + certainty * own_error <= -gain) | fell(rows).beyond
+        beyond = (flat | down) & (theirs[2] - certainty * theirs[4] >= gain)
     return Signal(
         certain=True,
         beyond=beyond & (start != late) & np.isfinite(rewards),

@@ -10,7 +10,7 @@ from rltui.health.detectors.signal import Rows, Signal, constant
 
 #: What a row that equals the one before is worth: coarse values are equal by chance, and the first
 #: batches of a trainer may have nothing to learn from.
-_EQUAL_ROW = 0.3
+_EQUAL_ROW = 1 / 3
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
@@ -91,7 +91,7 @@ def unchanged(
         threshold=constant(n, 1.0),
         name="rows of one value",
         facts={"count": count},
-        onset=np.maximum(own - count.astype(np.int64), 0),
+        onset=np.maximum(own - count.astype(np.int64) + np.isfinite(most), 0),
         evidence=np.where(still, _EQUAL_ROW / _usual_stretch(still), _OTHER_ROW),
     )
 
