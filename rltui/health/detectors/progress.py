@@ -162,7 +162,7 @@ def fell(rows: Rows, *, lost: float, certainty: float, share: float) -> Signal:
             errors = certainty + luck
             errors *= 1 + (errors**2 + 1) / (4 * count)  # Student's t: the noise is an estimate
             sure = (part >= lost) & (best - mean >= errors * chance)
-            sure &= (count >= _PARTS * window) | (window == _LEAST)
+            sure &= (2 * count > _PARTS * window) | (window == _LEAST)
             sure &= (window >= share * count) & (best - mean > _EQUAL * np.abs(best))
             better = sure & ~(part <= out[0])
         out[:, better] = np.stack([part, best, least, mean, np.full(n, window)])[:, better]
