@@ -96,7 +96,12 @@ def gain_now(x: FloatArray) -> tuple[float, float]:
     spread = float(x.std()) if third else 0.0
     if spread <= _EQUAL * float(np.abs(x).max(initial=0.0)):
         return 0.0, np.inf
-    memory = 1 - float(np.mean(np.diff(x) ** 2)) / (2 * spread**2)
+    time = np.arange(len(x)) - (len(x) - 1) / 2
+    rest = x - x.mean()
+    rest -= (rest @ time) / (time @ time) * time  # a steady rise is no memory
+    size = float(rest.std())
+    steady = size <= _EQUAL * spread
+    memory = 0.0 if steady else 1 - float(np.mean(np.diff(rest) ** 2)) / (2 * size**2)
     memory = min(max(memory, 0.0), 1 - 1 / len(x))
     error = np.sqrt(2 / third * (1 + memory) / (1 - memory))
     return float(x[-third:].mean() - x[:third].mean()) / spread, float(error)
