@@ -137,6 +137,19 @@ def test_the_gain_of_the_newest_row_is_that_of_all_rows_so_far() -> None:
     for x in courses(200):
         change, error = gain_now(np.where(np.arange(200) == 9, np.nan, x))
         assert (change, error) == pytest.approx(gain_now(8.0 * np.delete(x, 9) - 512.0))
-        assert gain_now(x) == pytest.approx(gain_so_far(x)[2:, -1].tolist(), rel=0.05)
+        assert change == pytest.approx(gain_so_far(x)[2, -1], abs=0.05)
     for nothing in (np.empty(0), np.ones(2), np.ones(99), np.full(9, np.nan)):
         assert gain_now(nothing) == (0.0, np.inf)
+
+
+@pytest.mark.parametrize("rows", [30, 120, 400])
+def test_a_clear_rise_is_sure_of_its_gain_and_what_only_drifts_is_not(rows: int) -> None:
+    def sure(x: FloatArray) -> bool:
+        change, error = gain_now(x)
+        return change - 2.3 * error >= 0.7
+
+    line, seeds = np.linspace(0.0, 8.0, rows), range(50)
+    assert sure(line)
+    assert sum(sure(line + noise(s, rows)) for s in seeds) >= 48
+    assert not any(sure(noise(s, rows)) for s in seeds)
+    assert sum(sure(np.cumsum(noise(s, rows))) for s in seeds) <= 2
