@@ -149,6 +149,13 @@ def test_it_speaks_where_the_other_one_found_nothing() -> None:
     assert [f.rule for f in report.findings] == ["length_blowup"]
 
 
+def test_what_lasts_does_not_yield_to_what_is_over() -> None:
+    over = {**CUT, "response_length.clip_ratio": "0.01x15 0.4x12 0.06x48"}
+    states = {f.rule: f.state for f in judge(over, "length_blowup", "truncation_high").findings}
+    assert states["truncation_high"] is FindingState.RESOLVED
+    assert states["length_blowup"] is FindingState.FIRING
+
+
 def test_rules_yield_to_rules_that_there_are_and_not_in_a_circle() -> None:
     yields = {r.id: set(r.yields_to) for r in RULES if r.yields_to}
     assert yields
