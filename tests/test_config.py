@@ -79,7 +79,7 @@ metrics:
   kl.old_new: {range: [null, 0.1]}
 rules:
   mute: [mfu_low]
-  override: {entropy_collapse: {watch: 0.3, window: 9}}
+  override: {entropy_collapse: {watch: 0.3, event: true}}
   add:
     - {id: mine, detector: above}
 dialects: [more, /abs/dialects]
@@ -94,7 +94,7 @@ keys: {quit: q, help: [f1, "?"], pin: []}
     }
     assert config.rules.mute == ("mfu_low",)
     override = {rule: node.plain() for rule, node in config.rules.override.items()}
-    assert override == {"entropy_collapse": {"watch": 0.3, "window": 9}}
+    assert override == {"entropy_collapse": {"watch": 0.3, "event": True}}
     assert [n.plain() for n in config.rules.add] == [{"id": "mine", "detector": "above"}]
     assert config.dialects == (tmp_path / "more", Path("/abs/dialects"))
     assert config.keys == {"quit": ("q",), "help": ("f1", "?"), "pin": ()}

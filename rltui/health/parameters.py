@@ -28,6 +28,7 @@ def read_parameters(node: Node | None, detector: Detector) -> dict[str, Number]:
     if node is None:
         return {}
     table = node.table()
+    refuse_counts(table)
     for name, _ in table.pairs():
         if name not in detector.parameters:
             table.key_node(name).fail(
@@ -46,7 +47,7 @@ def _value(parameter: Parameter, node: Node) -> Number:
 class Override:
     """What a configuration changes in one rule or variant.
 
-    ``{share: 0.2, window: 9}`` holds for both levels, ``{watch: {share: 0.2}}`` for one. A rule's
+    ``{share: 0.2}`` holds for both levels, ``{watch: {share: 0.2}}`` for one. A rule's
     change reaches those of its variants whose detector has the parameter.
     """
 

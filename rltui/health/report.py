@@ -170,9 +170,15 @@ def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:
 
 
 def _said_once(findings: list[Finding], yields: Mapping[str, tuple[str, ...]]) -> Iterable[Finding]:
-    """The findings without those of a rule that yields to another one which found something."""
-    said = {f.rule for f in findings}
-    return (f for f in findings if said.isdisjoint(yields.get(f.rule, ())))
+    """The findings without those of a rule that yields to another one which found something; what
+    lasts yields to what lasts only."""
+    said = {(f.rule, f.state) for f in findings}
+    lasts = FindingState.FIRING
+    return (
+        f
+        for f in findings
+        if said.isdisjoint((rule, s) for rule in yields.get(f.rule, ()) for s in {lasts, f.state})
+    )
 
 
 def _merge(found: list[Finding]) -> list[Finding]:

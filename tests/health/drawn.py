@@ -27,13 +27,15 @@ _PARTS = st.tuples(
 
 
 @st.composite
+def series(draw: st.DrawFn, most: int = 6) -> FloatArray:
+    """Pieces of different levels and noise."""
+    parts = draw(st.lists(_PARTS, min_size=1, max_size=most))
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    return np.concatenate([v + s * abs(v) * rng.standard_normal(n) for v, n, s in parts])
+
+
+@st.composite
 def logged(draw: st.DrawFn, rows: int = 120) -> Logged:
-    """Pieces of different levels and noise for a few metrics that rules read."""
+    """Some rows of a few metrics that rules read."""
     keys = draw(st.lists(st.sampled_from(READ), min_size=3, max_size=9, unique=True))
-    out = {}
-    for key in keys:
-        parts = draw(st.lists(_PARTS, min_size=1, max_size=5))
-        rng = np.random.default_rng(draw(st.integers(0, 999)))
-        x = np.concatenate([v + s * abs(v) * rng.standard_normal(n) for v, n, s in parts])
-        out[key] = np.resize(x, rows)
-    return out
+    return {key: np.resize(draw(series(5)), rows) for key in keys}

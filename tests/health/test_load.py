@@ -25,7 +25,7 @@ rules:
   category: actor
   metrics: [kl.coef]
   detector: outside
-  parameters: {window: 3}
+  parameters: {event: true}
   watch: {high: 2}
   summary: 'coef {now}'
   short: '{now}'
@@ -52,7 +52,8 @@ def test_good(tmp_path: Path) -> None:
         ("detector: outside", "detector: outsid", 6, 13, "unknown word 'outsid'", "outside"),
         ("{high: 2}", "{hihg: 2}", 8, 11, "no parameter 'hihg'", "high"),
         ("{high: 2}", "{high: much}", 8, 17, "expected a number", None),
-        ("{window: 3}", "{window: 2.5}", 7, 24, "expected a whole number", None),
+        ("{event: true}", "{event: 2.5}", 7, 23, "expected true or false", None),
+        ("  watch:", "  harm: sgn\n  watch:", 8, 9, "unknown word 'sgn'", "sign"),
         ("category: actor", "category: actr", 4, 13, "unknown word 'actr'", "actor"),
         ("  healthy:", "  helthy:", 2, 3, "key 'healthy' is missing", None),
         ("  advice: none", "  advise: none", 2, 3, "key 'advice' is missing", None),
@@ -67,6 +68,7 @@ def test_good(tmp_path: Path) -> None:
         ("  watch: {high: 2}\n", "", 6, 13, "needs 'watch' or 'bad'", None),
         ("  advice: none\n", "  advice: none\n  hold: 3\n", 13, 3, "'hold' is gone", None),
         ("  watch:", "  min_points: 9\n  watch:", 8, 3, "'min_points' is gone", None),
+        ("{event: true}", "{window: 3}", 7, 16, "'window' is gone", None),
         ("  advice: none\n", "  advice: none\n  source: {release: x}\n", 13, 12, "stricter", None),
         ("  advice: none\n", "  advice: x\n  when: {framwork: x}\n", 13, 10, "framw", "framework"),
         ("  advice: none\n", "  advice: x\n  with: {lenth: [x]}\n", 13, 10, "no role", "length"),
@@ -112,13 +114,13 @@ def test_mute() -> None:
 
 
 def test_overrides_reach_the_variant() -> None:
-    rules = load_rules(overrides={"kl_blowup.update": {"watch": {"high": 0.5}, "window": 4}})
+    rules = load_rules(overrides={"kl_blowup.update": {"watch": {"high": 0.5}, "event": False}})
     (rule,) = [r for r in rules if r.id == "kl_blowup"]
     by_id = {v.id: v for v in rule.variants}
     assert by_id["kl_blowup.update"].levels[Level.WATCH]["high"] == 0.5
     assert by_id["kl_blowup.update"].levels[Level.BAD]["high"] == 0.2
-    assert by_id["kl_blowup.update"].levels[Level.BAD]["window"] == 4
-    assert by_id["kl_blowup.spike"].levels[Level.BAD].get("window") != 4
+    assert by_id["kl_blowup.update"].levels[Level.BAD]["event"] is False
+    assert by_id["kl_blowup.level"].levels[Level.BAD].get("event") is not False
 
 
 def test_an_override_without_a_level_holds_for_both() -> None:
@@ -163,7 +165,6 @@ def test_the_example_of_the_configuration_works(tmp_path: Path) -> None:
     config = load_config(path, {}, {})
     rules = {v.id: v for r in load_rules(overrides=config.rules.override) for v in r.variants}
     assert rules["entropy_collapse.token"].levels[Level.BAD]["share"] == 0.2
-    assert rules["entropy_collapse.token"].levels[Level.BAD]["window"] == 9
     assert rules["kl_blowup.update"].levels[Level.WATCH]["high"] == 0.1
 
 

@@ -112,7 +112,7 @@ def quotient(rows: Rows, *, high: float) -> Signal:
         statistic=part,
         threshold=constant(n, high),
         name="quotient",
-        low=-high * size if rows.extremes()[0] < 0 else None,
+        low=np.where(np.minimum.accumulate(rows.x) < 0, -high * size, np.nan),
         high=high * size,
         facts={"middle": rows.x, "size": size, "share": part},
     )

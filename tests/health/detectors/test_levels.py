@@ -1,187 +1,135 @@
-"""Every detector, with the parameters that the shipped rules give it, is causal.
-
-Windows that grow with the log.
-"""
+"""What is too high or too low by a limit, or by what the run had before, and what is not."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from rltui.health.cases import case_run
-from rltui.health.detectors.extent import Extent
-from rltui.health.detectors.signal import Rows, Signal
-from rltui.health.detectors.windows import (
-    latched,
-    rolling_count,
-    rolling_extreme,
-    rolling_median,
-    start_median,
-)
-from rltui.health.engine import Engine
-from rltui.health.judge import spans
-from rltui.health.rule import Variant
-from rltui.health.rules import load_rules
+from tests.health.detectors.said import Number, first_row, signal
 
-RULES = load_rules()
-SETTINGS = [(v, level) for r in RULES for v in r.variants for level in v.levels]
-
-_LEVELS = st.sampled_from([0.0, 1e-9, 1e-3, 0.02, 0.1, 0.3, 0.9, 1.0, 2.0, 30.0, -0.5, -20.0])
-_STRETCH = st.tuples(_LEVELS, st.integers(1, 40), st.sampled_from([0.0, 0.01, 0.5]))
-
-
-@st.composite
-def _series(draw: st.DrawFn) -> np.ndarray:
-    parts = draw(st.lists(_STRETCH, min_size=1, max_size=6))
-    rng = np.random.default_rng(draw(st.integers(0, 999)))
-    return np.concatenate([v + s * abs(v) * rng.standard_normal(n) for v, n, s in parts])
-
-
-def _columns(signal: Signal) -> list[np.ndarray]:
-    columns = [signal.beyond, signal.statistic, signal.threshold]
-    columns += [c for c in (signal.low, signal.high) if c is not None]
-    if signal.onset is not None:
-        columns.append(np.where(signal.beyond, signal.onset, -1))
-    return [np.asarray(c) for c in (*columns, *signal.facts.values())]
-
-
-@pytest.mark.parametrize(("variant", "level"), SETTINGS)
-@settings(max_examples=10)
-@given(x=_series(), other=_series(), part=st.floats(0.05, 0.95))
-def test_verdict_on_a_prefix_is_the_prefix_of_the_verdict(
-    variant: Variant, level: object, x: np.ndarray, other: np.ndarray, part: float
-) -> None:
-    n = len(x)
-    k = max(1, int(n * part))
-    second = np.resize(other, n)
-    steps = np.arange(n)
-    parameters = variant.levels[level]  # type: ignore[index]
-    whole = variant.detector.run(Rows(x, steps, dict.fromkeys(variant.roles, second)), **parameters)
-    head = variant.detector.run(
-        Rows(x[:k], steps[:k], dict.fromkeys(variant.roles, second[:k])), **parameters
-    )
-    for a, b in zip(_columns(whole), _columns(head), strict=True):
-        np.testing.assert_array_equal(a[:k], b)
-    assert (_columns(whole)[0].shape) == (n,)
-
-
-@settings(max_examples=40)
-@given(x=_series(), holes=st.lists(st.integers(0, 200), max_size=5))
-def test_reading_at_once_and_row_by_row_give_the_same(x: np.ndarray, holes: list[int]) -> None:
-    x[[h for h in holes if h < len(x)]] = np.nan
-    engine = Engine(RULES)
-    keys = ["entropy", "grad_norm.actor", "explained_variance"]
-    at_once, infos, recognition = case_run(dict.fromkeys(keys, x))
-    final = engine.evaluate(at_once, infos, recognition, 0.0)
-    live = Engine(RULES)
-    for count in (1, len(x) // 2 + 1, len(x)):
-        run, infos, recognition = case_run(dict.fromkeys(keys, x[:count]))
-        report = live.evaluate(run, infos, recognition, 0.0)
-    assert repr(report.findings) == repr(final.findings)
-    assert report.level is final.level
-
-
-@given(x=_series(), window=st.integers(1, 25))
-def test_rolling_median(x: np.ndarray, window: int) -> None:
-    expected = [np.median(x[max(0, i + 1 - window) : i + 1]) for i in range(len(x))]
-    np.testing.assert_allclose(rolling_median(x, window), expected)
-
-
-@given(x=_series(), window=st.integers(1, 25))
-def test_rolling_extreme_and_count(x: np.ndarray, window: int) -> None:
-    parts = [x[max(0, i + 1 - window) : i + 1] for i in range(len(x))]
-    np.testing.assert_array_equal(rolling_extreme(x, window, least=True), [p.min() for p in parts])
-    np.testing.assert_array_equal(rolling_extreme(x, window, least=False), [p.max() for p in parts])
-    np.testing.assert_array_equal(rolling_count(x > 0.5, window), [(p > 0.5).sum() for p in parts])
-
-
-def test_start_median_grows_and_then_stays() -> None:
-    x = np.array([3.0, 1.0, 2.0, 9.0, 9.0])
-    np.testing.assert_array_equal(start_median(x, 3), [3, 2, 2, 2, 2])
-
-
-def test_windows_of_nothing() -> None:
-    nothing = np.empty(0)
-    assert len(rolling_median(nothing, 5)) == 0
-    assert len(start_median(nothing, 5)) == 0
-    assert not spans(nothing, 3.0)
-
-
-@pytest.mark.parametrize(("variant", "level"), SETTINGS)
-@pytest.mark.parametrize("n", [0, 1, 2])
-def test_detectors_bear_short_runs(variant: Variant, level: object, n: int) -> None:
-    rows = Rows(np.ones(n), np.arange(n), dict.fromkeys(variant.roles, np.ones(n)))
-    signal = variant.detector.run(rows, **variant.levels[level])  # type: ignore[index]
-    assert len(signal.beyond) == n
-
-
-def test_latched_holds_until_the_value_is_under_the_level_of_its_trigger() -> None:
-    value = np.array([0.0, 5, 3, 3, 1, 3, 3])
-    trigger = value >= 5
-    flags, origin = latched(trigger, value, np.full(7, 2.0))
-    assert flags.tolist() == [False, True, True, True, False, False, False]
-    assert origin[3] == 1
+Roles = dict[str, str]
+HIGH: dict[str, Number] = {"high": 2.0}
+GROWN: dict[str, Number] = {"factor": 3.0}
+START: dict[str, Number] = {"share": 0.2}
+WORSE: dict[str, Number] = {"factor": 3.0}
+LESS: dict[str, Number] = {"factor": 0.5}
+SPIKE: dict[str, Number] = {"factor": 10.0}
+TWICE: Roles = {"length": "100x20 400x20"}
 
 
 @pytest.mark.parametrize(
-    ("weights", "expected"),
+    ("name", "given", "text", "roles", "expected"),
     [
-        ([-1, 1, 1], []),
-        ([-1, 1, 1, 1], [(1, 3, 3, True)]),
-        ([-1, 3, -1], [(1, 1, 1, True)]),
-        ([-1, 1, -1, 1, 1, 1], [(3, 5, 5, True)]),
-        ([2, -1, 2, -1], [(0, 2, 2, True)]),
-        ([1, 2, -1, -2, -1], [(0, 1, 1, False)]),
-        ([1, 2, -4, 1, 2], [(0, 1, 1, False), (3, 4, 4, True)]),
-        ([9, -5], [(0, 0, 0, True)]),
-        ([9, -6], [(0, 0, 0, False)]),
-        ([1] * 50 + [-1] * 5, [(0, 2, 49, True)]),
-        ([1] * 50 + [-1] * 6, [(0, 2, 49, False)]),
-    ],
-    ids=[
-        "uncertain", "certain at the third", "one row is enough", "the sum left zero again",
-        "a row inside between", "back at zero", "two", "a row counts at most twice", "and no more",
-        "what lasted is capped", "and ends as soon",
+        ("outside", HIGH, "1x20 3x9", {}, 20),
+        ("outside", HIGH, "1x20 3x2", {}, None),
+        ("outside", HIGH, "1x20 3x9 1x30", {}, "over"),
+        ("outside", HIGH, "1x20 -3x9", {}, None),
+        ("outside", {**HIGH, "absolute": True}, "1x20 -3x9", {}, 20),
+        ("outside", {"low": 0.5, "high": 2.0}, "1x20 0.2x9", {}, 20),
+        ("outside", HIGH, "1x20 90x1 1x1", {}, None),
+        ("outside", {**HIGH, "event": True}, "1x20 90x1 1x1", {}, 20),
+        ("outside", {**HIGH, "per_unit": 0.1}, "1x20 3x9", {"length": "10x20 60x9"}, None),
+        ("outside", {**HIGH, "per_unit": 0.1}, "1x20 3x9", {"length": "10x29"}, 20),
+        ("outside", {**HIGH, "per_unit": 0.1}, "1x20 3x9", {}, 20),
+        # a share of the variance a little below its limit says little, far below it says all
+        ("outside", {"low": 0.0, "explained": True}, "0.5x20 -0.1x9", {}, None),
+        ("outside", {"low": 0.0, "explained": True}, "0.5x20 -0.1x40", {}, 20),
+        ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x9", {}, 20),
+        ("quotient", HIGH, "1x20 3x9", {"other": "1x29"}, 20),
+        ("quotient", HIGH, "1x20 -3x9", {"other": "-1x29"}, 20),
+        ("quotient", HIGH, "1x20 3x9", {"other": "1x20 2x9"}, None),
+        ("quotient", HIGH, "1x20 3x9", {"other": "1x29", "spread": "2x29"}, None),
+        ("quotient", HIGH, "1x20 3x9", {"other": "1x29", "spread": "nanx29"}, 20),
+        ("quotient", HIGH, "1x20 3x9", {"other": "0x29"}, None),
+        ("quotient", HIGH, "1x20 3x9", {"spread": "1x29"}, None),
+        ("often", START, "1x30 0x9", {}, 30),
+        ("often", START, "1x30" + " 0 1 1 1 1 1 1" * 9, {}, None),
+        ("often", START, "0 1 1 " * 12, {}, 0),
+        ("often", {**START, "most": 0.3}, "1x30 0.3x9", {}, 30),
+        ("grown", GROWN, "1x20 4x9", {}, 20),
+        ("grown", GROWN, "1x20 2x20", {}, None),
+        ("grown", GROWN, "-1x20 -4x9", {}, 20),
+        ("grown", {**GROWN, "absolute": False}, "-1x20 -4x9", {}, None),
+        ("grown", {**GROWN, "floor": 5.0}, "1x20 4x9", {}, None),
+        ("grown", {**GROWN, "floor": 5.0}, "1x20 9x9", {}, 20),
+        ("grown", {**GROWN, "least_second": 0.5}, "1x20 4x9", {"second": "0x20 1x9"}, 20),
+        ("grown", {**GROWN, "least_second": 0.5}, "1x20 4x9", {"second": "0x29"}, None),
+        ("grown", {**GROWN, "least_second": 0.5}, "1x20 4x9", {}, None),
+        ("grown", {**GROWN, "headroom": 0.8}, "50x20 95x20", {"ceiling": "100x40"}, 20),
+        ("grown", {**GROWN, "headroom": 0.8}, "50x20 80x20", {"ceiling": "100x40"}, None),
+        ("grown", {**GROWN, "headroom": 0.8}, "50x20 95x20", {"ceiling": "nanx40"}, None),
+        ("below_start", START, "4x20 0.5x9", {}, 20),
+        ("below_start", START, "4x20 1x30", {}, None),
+        ("below_start", START, "4x3 0.5x9", {}, 3),
+        ("below_start", START, "-4x20 -0.5x9", {}, None),
+        ("below_start", {**START, "unit": 1.4}, "1.4x20 0.1x9", {}, None),
+        ("below_start", {**START, "unit": 1.4}, "2x20 0.1x9", {}, 20),
+        ("below_start", {**START, "second_share": 0.5}, "4x20 0.5x9", {}, None),
+        ("below_start", {**START, "second_share": 0.5}, "4x20 0.5x9", {"second": "8x20 3x9"}, 20),
+        ("below_start", {**START, "second_share": 0.5}, "4x20 0.5x9", {"second": "8x29"}, None),
+        ("off_best", WORSE, "9x20 1x20 4x20", {}, 40),
+        ("off_best", WORSE, "9x20 1x20 2x20", {}, None),
+        ("off_best", WORSE, "4x20 1x1 4x20", {}, None),
+        ("off_best", WORSE, "1x20 4x20", TWICE, None),
+        ("off_best", WORSE, "1x20 20x20", TWICE, 20),
+        ("off_best", {**WORSE, "least_second": 0.5}, "1x20 4x20", {"second": "1x40"}, 20),
+        ("off_best", {**WORSE, "least_second": 0.5}, "1x20 4x20", {}, None),
+        ("off_best", {"factor": 1.2, "event": True}, "1x20 200", {}, 20),
+        ("off_best", {"factor": 1.2}, "1x20 200", {}, None),
+        ("off_best", LESS, "1x20 8x20 3x20", {}, 40),
+        ("off_best", LESS, "1x20 8x20 5x20", {}, None),
+        ("off_best", LESS, "-8x20 -9x20", {}, None),
+        ("spike", SPIKE, "1x20 500x1 1x1", {}, 20),
+        ("spike", SPIKE, "1x20 5x4", {}, None),
+        ("spike", SPIKE, "1x3 500x1", {}, None),
+        ("spike", {**SPIKE, "event": False}, "1x20 500x1 1x1", {}, None),
+        ("spike", {**SPIKE, "event": False}, "1x20 500x9", {}, 20),
+        ("spike", {**SPIKE, "above": 600.0}, "1x20 500x1", {}, None),
+        ("spike", SPIKE, "5x5 5e-9x60 1e-6x9", {}, None),
     ],
 )  # fmt: skip
-def test_spans_sum_the_evidence_of_their_rows(
-    weights: list[float], expected: list[tuple[int, int, int, bool]]
+def test_what_is_found_and_from_which_row_on(
+    name: str, given: dict[str, Number], text: str, roles: Roles, expected: object
 ) -> None:
-    found = spans(np.array(weights, dtype=float), 3.0)
-    assert [(s.first, s.sure, s.last, s.open) for s in found] == expected
+    assert first_row(name, text, roles, **given) == expected
 
 
-_EXTENTS = st.builds(
-    lambda least, more, share: Extent(least + more, share, least),
-    st.integers(1, 8),
-    st.integers(0, 30),
-    st.sampled_from([0.02, 0.04, 0.1, 0.15, 0.3, 1.0]),
-)
+@pytest.mark.parametrize(("name", "given"), [("grown", GROWN), ("off_best", WORSE)])
+def test_it_takes_more_rows_where_single_ones_scatter_widely(
+    name: str, given: dict[str, Number]
+) -> None:
+    rng = np.random.default_rng(0)
+    line = np.concatenate([np.ones(60), np.full(60, 4.0)])
+    calm, wild = line * 2 ** (0.1 * rng.standard_normal(120)), line * 2 ** rng.normal(0, 2, 120)
+    worth = [np.abs(signal(name, x, {}, **given).evidence).mean() for x in (calm, wild)]  # type: ignore[arg-type]
+    assert worth[0] > 5 * worth[1]
 
 
-@given(size=_EXTENTS, rows=st.integers(0, 400))
-def test_pieces_cover_all_rows_with_the_size_of_each(size: Extent, rows: int) -> None:
-    pieces = list(size.pieces(rows))
-    assert [p[0] for p in pieces[1:]] == [p[1] for p in pieces[:-1]]
-    assert (pieces[0][0], pieces[-1][1]) == (0, rows) if rows else not pieces
-    np.testing.assert_array_equal(size.sizes(rows), [size.at(i + 1) for i in range(rows)])
-    assert all(size.least <= s <= size.most for s in size.sizes(rows))
+def test_the_best_is_a_median_and_never_gets_worse() -> None:
+    x = np.abs(np.random.default_rng(1).standard_normal(500)) + np.linspace(3.0, 1.0, 500)
+    for factor, sign in ((2.0, -1), (0.5, 1)):
+        best = sign * signal("off_best", x, {}, factor=factor).facts["best"]
+        assert (np.diff(best[2:]) >= 0).all()
+        assert best[-1] < (sign * x).max()
 
 
-@given(size=_EXTENTS, seed=st.integers(0, 99), rows=st.integers(1, 150))
-def test_windows_of_growing_size(size: Extent, seed: int, rows: int) -> None:
-    x = np.random.default_rng(seed).standard_normal(rows)
-    parts = [x[max(0, i + 1 - size.at(i + 1)) : i + 1] for i in range(rows)]
-    np.testing.assert_allclose(rolling_median(x, size), [np.median(p) for p in parts])
-    np.testing.assert_array_equal(rolling_extreme(x, size, least=True), [p.min() for p in parts])
-    np.testing.assert_array_equal(rolling_count(x > 0, size), [(p > 0).sum() for p in parts])
+def test_values_at_or_below_zero_are_no_measure_of_the_best() -> None:
+    assert signal("off_best", "-1x20 -9x20", {}, factor=2.0).silent
+    assert not signal("off_best", "9x20 -1x20", {}, factor=2.0).silent
 
 
-@given(weights=st.lists(st.sampled_from([-5.0, -2.0, -1.0, 1.0, 1.5, 3.0]), max_size=60))
-def test_an_episode_is_certain_at_the_same_row_while_the_log_grows(weights: list[float]) -> None:
-    whole = spans(np.array(weights), 5.0)
-    for rows in range(len(weights)):
-        begun = [(s.first, s.sure) for s in whole if s.sure < rows]
-        assert [(s.first, s.sure) for s in spans(np.array(weights[:rows]), 5.0)] == begun
+def test_longer_answers_may_take_longer_and_it_is_said() -> None:
+    found = signal("off_best", "1x20 20x20", TWICE, factor=3.0)
+    assert found.facts["growth"][-1] == 4.0
+    assert found.facts["factor"][-1] == 5.0
+    ((flags, note),) = found.notes
+    assert flags[-1]
+    assert not flags[0]
+    assert "{growth} times" in note
+
+
+def test_the_usual_is_that_of_the_rows_before_and_never_next_to_nothing() -> None:
+    usual = signal("spike", "1x20 500x1 1x20", {}, factor=10.0).facts["usual"]
+    assert np.isnan(usual[:5]).all()
+    assert (usual[5:] == 1.0).all()
+    assert signal("spike", "4..8x5 1x200", {}, factor=10.0).facts["usual"][-1] == 5.0

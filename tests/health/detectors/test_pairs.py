@@ -1,4 +1,4 @@
-"""Detectors that compare a metric with a second one.
+"""Detectors that compare a metric with a second one: what each finds, and what it leaves alone.
 
 What is computed in another way for speed gives the same numbers, to the last bit.
 """
@@ -8,28 +8,95 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rltui.core.block import FloatArray
 from rltui.health.cases import case_info, case_run
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.outcome import rank_correlation
-from rltui.health.detectors.pairs import flat_beside
-from rltui.health.detectors.signal import Rows
+from rltui.health.detectors.pairs import parted, rank_correlation
+from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.rules import load_rules
 from tests.builders import a_batch, steps
+from tests.health.detectors.said import Number, first_row
+
+FAR: dict[str, Number] = {"share": 0.5, "factor": 3.0}
+LIMIT: dict[str, Number] = {"share": 0.9}
+GROWN: dict[str, Number] = {"share": 0.6, "rise": 0.5}
+TIED: dict[str, Number] = {"correlation": 0.8, "moved": 1.5, "gain": 0.7}
+COURSE: dict[str, Number] = {"spreads": 3.0, "reach_share": 0.1}
+BAND = {"low": "1x40", "high": "2x40", "spread": "0.1x40", "reach": "0x40"}
+RISES, LONGER = "0..9x40", {"length": "100..300x40"}
 
 
-@pytest.mark.parametrize("broken", [None, 7, 600])
-def test_the_usual_step_is_the_median_of_those_so_far(broken: int | None) -> None:
-    """Of few rows as of many, and where a step is not known."""
-    x = np.random.default_rng(3).normal(size=1_200)
-    if broken is not None:
-        x[broken] = np.nan
-    with np.errstate(invalid="ignore"):
-        limit = flat_beside(Rows(x, np.arange(len(x)), {}), rise=0.1, noise=1.0).threshold
-        moves = np.abs(np.diff(x))
-        look = 1
-        while look < len(x):
-            assert np.array_equal(limit[look], np.median(moves[:look]), equal_nan=True), look
-            look = max(look + 1, int(look * 1.1))
+@pytest.mark.parametrize(
+    ("name", "given", "text", "roles", "expected"),
+    [
+        ("off_centre", FAR, "0.01x20 0.8x9", {"spread": "1x29"}, 20),
+        ("off_centre", FAR, "0.01x20 -0.8x9", {"top": "2x29", "bottom": "-2x29"}, 20),
+        ("off_centre", FAR, "0.01x20 0.4x9", {"spread": "1x29"}, None),
+        ("off_centre", FAR, "0.6x20 0.8x9", {"spread": "1x29"}, None),
+        ("off_centre", FAR, "0.01x20 0.8x9", {"spread": "0x29"}, None),
+        ("off_centre", FAR, "0.01x20 0.8x9", {"top": "2x29"}, None),
+        ("pinned", LIMIT, "30x20 95x9", {"top": "100x29"}, 20),
+        ("pinned", LIMIT, "95x29", {"top": "100x29"}, None),
+        ("pinned", LIMIT, "30x20 95x9", {"top": "100x20 98x9"}, None),
+        ("pinned", LIMIT, "30x20 80x9", {"top": "100x29"}, None),
+        ("pinned", LIMIT, "30x20 95x9", {}, None),
+        ("share_grown", GROWN, "1x20 8x9", {"total": "10x29"}, 20),
+        ("share_grown", GROWN, "5x20 7x9", {"total": "10x29"}, None),
+        ("share_grown", GROWN, "7x20 9x9", {"total": "10x29"}, None),
+        ("share_grown", GROWN, "1x20 8x9", {"total": "0x29"}, None),
+        ("share_grown", GROWN, "1x20 8x9", {}, None),
+        ("tied_to_length", TIED, RISES, {"length": "300..100x40"}, 23),
+        ("tied_to_length", TIED, RISES, LONGER, 15),
+        ("tied_to_length", TIED, RISES, {"length": "100..120x40"}, None),
+        ("tied_to_length", TIED, "9..0x40", LONGER, None),
+        ("tied_to_length", TIED, "0..3x20 3..0x20", LONGER, "over"),
+        ("tied_to_length", TIED, "1x40", LONGER, None),
+        ("tied_to_length", TIED, RISES, {}, None),
+        ("off_course", COURSE, "1.5x20 3x20", {**BAND, "worse": "1x40"}, 22),
+        ("off_course", COURSE, "1.5x20 3x20", {**BAND, "worse": "0x40"}, 22),
+        ("off_course", COURSE, "1.5x20 3x20", {**BAND, "worse": "-1x40"}, None),
+        ("off_course", COURSE, "1.5x20 0x20", {**BAND, "worse": "-1x40"}, 22),
+        ("off_course", COURSE, "1.5x20 2.2x20", {**BAND, "worse": "0x40"}, None),
+        ("off_course", COURSE, "1.5x20 3x20", {**BAND, "reach": "20x40", "worse": "0x40"}, None),
+        ("off_course", COURSE, "1.5x20 3x20", {}, None),
+    ],
+)  # fmt: skip
+def test_what_is_found_and_from_which_row_on(
+    name: str, given: dict[str, Number], text: str, roles: dict[str, str], expected: object
+) -> None:
+    assert first_row(name, text, roles, **given) == expected
+
+
+def score(kind: str, seed: int, rows: int = 90) -> FloatArray:
+    line = {"rises": np.linspace(0, 4, rows), "falls": np.linspace(2, 0, rows)}
+    noise = np.random.default_rng(seed).standard_normal(rows)
+    return line.get(kind, np.zeros(rows)) + 0.5 * noise
+
+
+def compared(x: FloatArray, reward: FloatArray | None) -> Signal:
+    others = {} if reward is None else {"reward": reward}
+    return parted(Rows(x, np.arange(len(x)), others), gain=0.7, certainty=1.0)
+
+
+@pytest.mark.parametrize(
+    ("own", "reward", "least", "most"),
+    [("flat", "rises", 15, 20), ("falls", "rises", 20, 20), ("rises", "rises", 0, 0),
+     ("flat", "flat", 0, 0), ("falls", "falls", 0, 0), ("rises", "flat", 0, 0)],
+)  # fmt: skip
+def test_a_score_that_parted_from_the_reward(own: str, reward: str, least: int, most: int) -> None:
+    seeds = range(20)
+    found = [compared(score(own, s), score(reward, 99 + s)).beyond[-1] for s in seeds]
+    assert least <= sum(found) <= most
+    assert not any(compared(score(own, s), None).beyond.any() for s in seeds)
+
+
+def test_a_score_of_another_scale_and_one_that_never_moved() -> None:
+    x, reward = score("falls", 1), score("rises", 2)
+    own = compared(x, reward)
+    assert own.beyond.any()
+    np.testing.assert_array_equal(own.beyond, compared(8 * x - 512, 0.25 * reward + 64).beyond)
+    assert not compared(np.ones(90), reward).beyond.any()
+    assert not compared(x, np.where(np.arange(90) < 89, reward, np.nan)).beyond[-1]
 
 
 def test_values_beside_other_steps_are_not_mixed_up() -> None:
@@ -37,7 +104,7 @@ def test_values_beside_other_steps_are_not_mixed_up() -> None:
     run, infos, _ = case_run({"reward": reward, "a": np.ones(20), "b": np.ones(12)})
     run.apply(a_batch(steps(9, {"c": [1.0] * 12}), run="case"))
     infos["c"] = case_info("c")
-    variant = next(v for r in load_rules() for v in r.variants if v.detector.name == "flat_beside")
+    variant = next(v for r in load_rules() for v in r.variants if v.detector.name == "parted")
     columns: Columns = {}
     others = {"reward": (run.series("reward"), infos["reward"])}
     for _ in range(2):
@@ -46,7 +113,7 @@ def test_values_beside_other_steps_are_not_mixed_up() -> None:
             assert rows.others["reward"].tolist() == seen.tolist()
 
 
-def ranks(x: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray:  # type: ignore[type-arg]
+def ranks(x: FloatArray) -> FloatArray:
     return np.array([(x < v).sum() + ((x == v).sum() + 1) / 2 for v in x])
 
 

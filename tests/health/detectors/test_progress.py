@@ -7,6 +7,7 @@ import pytest
 
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
+from rltui.health.detectors.progress import gain_now, gain_so_far
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules
@@ -75,29 +76,33 @@ def test_noise_seldom_falls(level: Level, most: int) -> None:
     assert wrong <= most
 
 
-@pytest.mark.parametrize("rows", [64, 160, 800])
-def test_a_loss_of_the_whole_gain_is_found_within_an_eighth_of_the_rows(rows: int) -> None:
+@pytest.mark.parametrize(("level", "part"), [(Level.WATCH, 8), (Level.BAD, 5)])
+@pytest.mark.parametrize("rows", [64, 160, 333, 800])
+def test_a_loss_of_the_whole_gain_is_found_soon_beside_the_rows(
+    rows: int, level: Level, part: int
+) -> None:
     for seed in range(10):
-        rose = np.linspace(0.0, 10.0, rows)
-        x = np.concatenate([rose, np.zeros(rows // 7)]) + 0.5 * noise(seed, rows + rows // 7)
-        signal = judged(FELL, x, Level.BAD)
+        x = np.concatenate([np.linspace(0.0, 10.0, rows), np.zeros(rows // part)])
+        signal = judged(FELL, x + 0.5 * noise(seed, len(x)), level)
         assert signal.beyond[-1]
         assert not signal.beyond[:rows].any()
         assert signal.onset is not None
         assert abs(int(signal.onset[-1]) - rows) <= 2
 
 
-def test_a_dip_is_forgotten_once_it_is_small_beside_the_range() -> None:
-    dip = np.concatenate([np.linspace(0.0, 1.0, 40), np.zeros(20), np.linspace(0.0, 1.0, 20)])
-    dip += 0.02 * noise(1, len(dip))
-    row = int(np.argmax(judged(FELL, dip).beyond))
-    assert row >= 40
-    for top, forgotten in ((1.2, False), (20.0, True)):
-        signal = judged(FELL, np.concatenate([dip, np.linspace(1.0, top, 100)]))
-        assert signal.beyond[row]
-        assert not signal.beyond[-1]
-        assert signal.forgotten is not None
-        assert bool(signal.forgotten[row]) is forgotten
+@pytest.mark.parametrize(
+    ("top", "forgotten"), [(0.7, False), (1.2, True), (20.0, True)],
+    ids=["below its best", "above it", "small beside the range"],
+)  # fmt: skip
+def test_a_dip_is_forgotten_once_it_is_made_good(top: float, forgotten: bool) -> None:
+    dip = np.concatenate([np.linspace(0.0, 1.0, 40), np.zeros(20), np.linspace(0.0, top, 120)])
+    dip[:60] += 0.02 * noise(1, 60)
+    signal = judged(FELL, dip)
+    row = int(np.argmax(signal.beyond))
+    assert 40 <= row < 60
+    assert not signal.beyond[-1]
+    assert signal.forgotten is not None
+    assert bool(signal.forgotten[row]) is forgotten
 
 
 def test_rows_without_a_gain_are_found_and_a_rise_is_not() -> None:
@@ -128,6 +133,23 @@ def test_equal_rows_are_certain_unless_they_were_normalised() -> None:
     assert not found(NEVER_ROSE, x)
 
 
-@BOTH
-def test_no_rows_are_judged(variant: Variant) -> None:
-    assert not len(judged(variant, np.empty(0)).beyond)
+def test_the_gain_of_the_newest_row_is_that_of_all_rows_so_far() -> None:
+    for x in courses(200):
+        change, error = gain_now(np.where(np.arange(200) == 9, np.nan, x))
+        assert (change, error) == pytest.approx(gain_now(8.0 * np.delete(x, 9) - 512.0))
+        assert change == pytest.approx(gain_so_far(x)[2, -1], abs=0.05)
+    for nothing in (np.empty(0), np.ones(2), np.ones(99), np.full(9, np.nan)):
+        assert gain_now(nothing) == (0.0, np.inf)
+
+
+@pytest.mark.parametrize("rows", [30, 120, 400])
+def test_a_clear_rise_is_sure_of_its_gain_and_what_only_drifts_is_not(rows: int) -> None:
+    def sure(x: FloatArray) -> bool:
+        change, error = gain_now(x)
+        return change - 2.3 * error >= 0.7
+
+    line, seeds = np.linspace(0.0, 8.0, rows), range(50)
+    assert sure(line)
+    assert sum(sure(line + noise(s, rows)) for s in seeds) >= 48
+    assert not any(sure(noise(s, rows)) for s in seeds)
+    assert sum(sure(np.cumsum(noise(s, rows))) for s in seeds) <= 2

@@ -111,9 +111,9 @@ def _first(rows: Rows, count: int) -> Rows:
         ({"high": 1.0}, {"high": 2.0}, False),
         ({"low": 0.1, "high": 3.0}, {"low": 0.2, "high": 2.0}, True),
         ({"low": 0.3}, {"low": 0.2}, False),
-        ({"high": 3.0, "window": 5}, {"high": 2.0, "window": 3}, False),
+        ({"high": 3.0, "per_unit": 5}, {"high": 2.0, "per_unit": 3}, False),
         ({"high": 3.0, "absolute": True}, {"high": 2.0}, False),
-        ({"high": 3.0, "window": 3}, {"high": 2.0}, True),
+        ({"high": 3.0, "per_unit": 0.0}, {"high": 2.0}, True),
         ({"high": -1.0}, {"high": -2.0}, False),
     ],
 )

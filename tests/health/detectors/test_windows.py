@@ -1,64 +1,62 @@
-"""Order statistics of sliding windows, against sorting each window."""
+"""Order statistics of the rows so far, against sorting each window."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rltui.core.block import FloatArray
-from rltui.health.detectors.extent import Extent, Window, extent
-from rltui.health.detectors.rank import ranked
-from rltui.health.detectors.windows import rolling_extreme, rolling_median, rolling_quartiles
+from rltui.health.detectors.windows import (
+    latched,
+    looks,
+    rolling_extreme,
+    rolling_median,
+    start_median,
+)
+from tests.health.drawn import series
 
 
-def series(kind: str, rows: int) -> FloatArray:
-    rng = np.random.default_rng(rows)
-    x = rng.standard_normal(rows)
-    if kind == "ties":
-        return rng.integers(0, 4, rows).astype(float)
-    if kind == "infinite":
-        return np.where(rng.random(rows) < 0.1, np.inf, x)
-    return np.sort(x) if kind == "sorted" else x
+@given(x=series(), window=st.integers(1, 25))
+def test_medians_and_extremes_are_those_of_the_newest_rows(x: FloatArray, window: int) -> None:
+    parts = [x[max(0, i + 1 - window) : i + 1] for i in range(len(x))]
+    np.testing.assert_allclose(rolling_median(x, window), [np.median(p) for p in parts])
+    np.testing.assert_array_equal(rolling_extreme(x, window, least=True), [p.min() for p in parts])
+    np.testing.assert_array_equal(rolling_extreme(x, window, least=False), [p.max() for p in parts])
 
 
-KINDS = ("noise", "ties", "infinite", "sorted")
+def test_medians_of_a_log_that_is_sorted_in_several_chunks() -> None:
+    x = np.random.default_rng(0).standard_normal(40_000)
+    view = np.lib.stride_tricks.sliding_window_view(x, 5)
+    assert np.array_equal(rolling_median(x, 5)[4:], np.sort(view, axis=1)[:, 2])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 10, 30, 64, 127, 200])
-@pytest.mark.parametrize("rows", [200, 700, 3000, 9000])
-def test_every_rank_of_every_window(kind: str, size: int, rows: int) -> None:
-    x = series(kind, rows)
-    wanted = np.sort(np.lib.stride_tricks.sliding_window_view(x, size), axis=1)
-    ranks = sorted({0, size // 4, (size - 1) // 2, size // 2, size - 1})
-    for rank, found in zip(ranks, ranked(x, size, ranks), strict=True):
-        assert np.array_equal(found, wanted[:, rank])
+def test_start_median_grows_and_then_stays() -> None:
+    x = np.array([3.0, 1.0, 2.0, 9.0, 9.0])
+    np.testing.assert_array_equal(start_median(x, 3), [3, 2, 2, 2, 2])
 
 
-def test_nan_is_the_largest() -> None:
-    x = series("noise", 900)
-    x[500] = np.nan
-    low, high = ranked(x, 10, (0, 9))
-    assert np.isfinite(low).all()
-    assert np.flatnonzero(np.isnan(high)).tolist() == list(range(491, 501))
+@pytest.mark.parametrize("statistic", [rolling_median, start_median])
+def test_windows_of_nothing(statistic: object) -> None:
+    assert not len(statistic(np.empty(0), 5))  # type: ignore[operator]
 
 
-WINDOWS = (1, 3, 10, Extent(10, 0.1, 3), Extent(30, 0.3, 5))
+@given(first=st.integers(1, 20), rows=st.integers(0, 400), growth=st.sampled_from([1.0, 1.1, 2.0]))
+def test_looks_cover_all_rows_from_the_first_on(first: int, rows: int, growth: float) -> None:
+    found = looks(first, rows, growth)
+    assert [a for a, _ in found[1:]] == [b for _, b in found[:-1]]
+    assert bool(found) is (first <= rows)
+    assert not found or (found[0][0] == first and found[-1][0] <= rows < found[-1][1])
+    assert found == looks(first, 2 * rows, growth)[: len(found)], "as the log grows"
 
 
-@pytest.mark.parametrize("window", WINDOWS, ids=["1", "3", "10", "tenth", "third"])
-@pytest.mark.parametrize("rows", [0, 1, 2, 9, 250, 2500])
-def test_medians_and_extremes_are_those_of_the_rows_so_far(window: Window, rows: int) -> None:
-    x = series("noise", rows)
-    sizes = extent(window).sizes(rows)
-    parts = [x[max(0, row - size + 1) : row + 1] for row, size in enumerate(sizes.tolist())]
-    assert rolling_median(x, window).tolist() == pytest.approx([np.median(p) for p in parts])
-    assert rolling_extreme(x, window, least=True).tolist() == [p.min() for p in parts]
-    assert rolling_extreme(x, window, least=False).tolist() == [p.max() for p in parts]
-
-
-@pytest.mark.parametrize("rows", [3, 30, 900, 9000])
-def test_a_prefix_has_the_same_medians(rows: int) -> None:
-    x, window = series("noise", 10_000), Extent(30, 0.3, 5)
-    for statistic in (rolling_median, rolling_quartiles):
-        assert np.array_equal(statistic(x[:rows], window), statistic(x, window)[:rows], True)
+def test_latched_holds_until_the_value_is_under_the_level_of_its_trigger() -> None:
+    value = np.array([0.0, 5, 3, 3, 1, 3, 3, *[3] * 400, 1, 3])
+    flags, origin = latched(value >= 5, value, np.full(len(value), 2.0))
+    assert flags[:7].tolist() == [False, True, True, True, False, False, False]
+    assert origin[3] == 1
+    value[5] = 5
+    flags, _ = latched(value >= 5, value, np.full(len(value), 2.0))
+    assert flags[5:407].all()
+    assert flags[407:].tolist() == [False, False]

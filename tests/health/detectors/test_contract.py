@@ -1,0 +1,117 @@
+"""What every detector keeps, with the parameters that the shipped rules give it: it is causal, has
+an answer for each row, and bears whatever the other metrics are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rltui.core.block import FloatArray
+from rltui.core.level import Level
+from rltui.health.cases import case_run
+from rltui.health.detectors.registry import DETECTORS
+from rltui.health.detectors.signal import Rows, Signal
+from rltui.health.engine import Engine
+from rltui.health.rule import Variant
+from rltui.health.rules import load_rules
+from tests.health.drawn import series
+
+RULES = load_rules()
+SETTINGS = pytest.mark.parametrize(
+    ("variant", "level"), [(v, level) for r in RULES for v in r.variants for level in v.levels]
+)
+
+
+def answer(variant: Variant, level: Level, x: FloatArray, other: FloatArray | None) -> Signal:
+    """``other`` plays every role; None: the run logs none of them."""
+    others = {} if other is None else dict.fromkeys(variant.roles, other)
+    return variant.detector.run(Rows(x, np.arange(len(x)), others), **variant.levels[level])
+
+
+def columns(signal: Signal) -> list[np.ndarray]:
+    found = [signal.beyond, signal.statistic, signal.threshold, *signal.facts.values()]
+    found += [c for c in (signal.low, signal.high, signal.evidence, signal.held) if c is not None]
+    found += [flags for flags, _ in signal.notes]
+    if signal.onset is not None:
+        found.append(np.where(signal.beyond, signal.onset, -1))
+    return [np.asarray(c) for c in found]
+
+
+@SETTINGS
+@settings(max_examples=10)
+@given(x=series(), other=series(), part=st.floats(0.05, 0.95))
+def test_verdict_on_a_prefix_is_the_prefix_of_the_verdict(
+    variant: Variant, level: Level, x: FloatArray, other: FloatArray, part: float
+) -> None:
+    rows, second = max(1, int(len(x) * part)), np.resize(other, len(x))
+    whole = columns(answer(variant, level, x, second))
+    head = columns(answer(variant, level, x[:rows], second[:rows]))
+    for a, b in zip(whole, head, strict=True):
+        assert a.shape == (len(x),)
+        np.testing.assert_array_equal(a[:rows], b)
+
+
+@SETTINGS
+@pytest.mark.parametrize("n", [0, 1, 2, 40])
+@pytest.mark.parametrize("other", [None, np.nan, 0.0, 1.0], ids=str)
+def test_short_runs_and_roles_without_a_number_are_borne(
+    variant: Variant, level: Level, n: int, other: float | None
+) -> None:
+    for x in (np.zeros(n), np.ones(n), -np.ones(n), np.linspace(2.0, 1.0, n)):
+        signal = answer(variant, level, x, None if other is None else np.full(n, other))
+        assert all(len(c) == n for c in columns(signal))
+        assert signal.beyond.dtype == bool
+        assert signal.evidence is None or not np.isnan(signal.evidence).any()
+
+
+@SETTINGS
+def test_only_detectors_that_say_so_see_what_is_not_finite(variant: Variant, level: Level) -> None:
+    if variant.detector.all_rows:
+        x = np.array([1.0, np.nan, np.inf, -np.inf, 1.0])
+        assert answer(variant, level, x, None).beyond[1:4].any()
+        assert not answer(variant, level, np.ones(5), None).beyond.any()
+    assert variant.detector.all_rows is variant.detector.finite_is_quiet
+
+
+#: Detectors that promise it, with parameters that have no unit.
+RATIOS = [
+    ("grown", {"factor": 3.0, "headroom": 0.5}), ("below_start", {"share": 0.3}),
+    ("off_best", {"factor": 2.0}), ("off_best", {"factor": 0.5}), ("spike", {"factor": 5.0}),
+    ("quotient", {"high": 2.0}), ("off_centre", {"share": 0.5, "factor": 3.0}),
+    ("pinned", {"share": 0.9}), ("share_grown", {"share": 0.5, "rise": 0.5}),
+    ("tied_to_length", {"correlation": 0.6, "moved": 1.5, "gain": 0.5}), ("unchanged", {}),
+    ("parted", {"gain": 0.7, "certainty": 1.0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "parameters"), RATIOS)
+@settings(max_examples=30)
+@given(x=series(), other=series(), power=st.sampled_from([-20, -3, 1, 10]))
+def test_the_unit_does_not_matter(
+    name: str, parameters: dict[str, float], x: FloatArray, other: FloatArray, power: int
+) -> None:
+    detector, scale = DETECTORS[name], 2.0**power
+    second = np.resize(other, len(x))
+    own, scaled = (
+        detector.run(
+            Rows(unit * x, np.arange(len(x)), dict.fromkeys(detector.roles, unit * second)),
+            **parameters, **({"rounded": True} if name == "unchanged" else {}),
+        )
+        for unit in (1.0, scale)
+    )  # fmt: skip
+    np.testing.assert_array_equal(own.beyond, scaled.beyond)
+
+
+@settings(max_examples=40)
+@given(x=series(), holes=st.lists(st.integers(0, 200), max_size=5))
+def test_reading_at_once_and_row_by_row_give_the_same(x: FloatArray, holes: list[int]) -> None:
+    x[[h for h in holes if h < len(x)]] = np.nan
+    keys = ["entropy", "grad_norm.actor", "explained_variance"]
+    final = Engine(RULES).evaluate(*case_run(dict.fromkeys(keys, x)), 0.0)
+    live = Engine(RULES)
+    for count in (1, len(x) // 2 + 1, len(x)):
+        report = live.evaluate(*case_run(dict.fromkeys(keys, x[:count])), 0.0)
+    assert repr(report.findings) == repr(final.findings)
+    assert report.level is final.level

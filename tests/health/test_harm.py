@@ -1,0 +1,164 @@
+"""Harm before alarm: whether a run gets better decides how bad its technical signs are; and what
+several rules found is said once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from rltui.catalogue import load_catalogue
+from rltui.core.level import Level
+from rltui.core.yaml_record import shipped_record
+from rltui.health.cases import case_run, parse_series
+from rltui.health.engine import Engine
+from rltui.health.harm import Course
+from rltui.health.model import FindingState, Report
+from rltui.health.rule import Harm
+from rltui.health.rules import load_rules
+from tests.health.drawn import Logged, logged
+
+RULES = load_rules()
+HARM = {r.id: r.harm for r in RULES}
+#: A failure of each kind, beside which the outcome decides.
+BROKEN = {"kl.old_new": "0.01x60 2x60", "loss.policy": "1x100 nanx20", "time.step": "1x60 12x60"}
+RISES, FALLS, FLAT = "0..9x120", "0..9x60 9..1x60", "5~1x120"
+
+
+def parsed(series: Logged | dict[str, str]) -> Logged:
+    return {k: parse_series(v) if isinstance(v, str) else v for k, v in series.items()}
+
+
+def judge(series: Logged | dict[str, str], *rules: str, harm: Harm | None = None) -> Report:
+    """``harm``: what all rules are taken for."""
+    chosen = [r for r in RULES if not rules or r.id in rules]
+    chosen = [r if harm is None else replace(r, harm=harm) for r in chosen]
+    return Engine(chosen).evaluate(*case_run(parsed(series)), 0.0)
+
+
+def levels(outcome: dict[str, str], rule: str) -> tuple[Level, Level | None, Level]:
+    """Now, at its worst, and of the tag."""
+    report = judge({**BROKEN, **outcome})
+    (finding,) = [f for f in report.findings if f.rule == rule]
+    assert finding.state is FindingState.FIRING
+    return finding.level, finding.evidence.worst, report.tags[finding.tag or ""].level
+
+
+@pytest.mark.parametrize(
+    ("outcome", "level"),
+    [
+        ({"reward.mean": RISES}, Level.WATCH),
+        ({"episode_return.mean": RISES}, Level.WATCH),
+        ({"reward.mean": FALLS}, Level.BAD),
+        ({"reward.mean": "9..0x120"}, Level.BAD),
+        ({"reward.mean": FLAT}, Level.BAD),
+        ({"reward.mean": "0 9"}, Level.BAD),
+        ({"reward.mean": "nanx120"}, Level.BAD),
+        ({"entropy": "3..2.5x120"}, Level.BAD),
+        ({}, Level.BAD),
+    ],
+    ids=[
+        "rises", "another measure", "fell", "falls from the start", "stands still",
+        "two rows", "no number", "no measure of success", "nothing known",
+    ],
+)  # fmt: skip
+def test_a_technical_sign_is_bad_unless_the_run_gets_better(
+    outcome: dict[str, str], level: Level
+) -> None:
+    assert levels(outcome, "kl_blowup") == (level, level, level)
+
+
+@pytest.mark.parametrize(("rule", "kind"), [("nan", Harm.FATAL), ("throughput_drop", Harm.COST)])
+@pytest.mark.parametrize("outcome", [RISES, FALLS])
+def test_what_is_fatal_and_what_costs_time_stays(rule: str, kind: Harm, outcome: str) -> None:
+    assert HARM[rule] is kind
+    assert levels({"reward.mean": outcome}, rule) == (Level.BAD, Level.BAD, Level.BAD)
+
+
+@pytest.mark.parametrize(
+    ("score", "reward", "level"),
+    [(RISES, FLAT, Level.WATCH), (FLAT, RISES, Level.BAD), ("1 2 3", RISES, Level.WATCH)],
+    ids=["the better one rises", "it does not", "it says nothing yet"],
+)  # fmt: skip
+def test_the_best_measure_that_knows_decides(score: str, reward: str, level: Level) -> None:
+    series = {**BROKEN, "val.score": score, "reward.mean": reward}
+    assert judge(series, "kl_blowup").level is level
+
+
+def test_a_finding_about_success_outweighs_a_rise() -> None:
+    series = {**BROKEN, "reward.mean": RISES, "entropy": "3x60 0.1x60"}
+    rules = [r for r in RULES if r.id in ("kl_blowup", "entropy_collapse")]
+    for kind, level in ((Harm.SIGN, Level.WATCH), (Harm.OUTCOME, Level.BAD)):
+        taken = [r if r.id == "kl_blowup" else replace(r, harm=kind) for r in rules]
+        found = Engine(taken).evaluate(*case_run(parsed(series)), 0.0).firing()
+        assert {f.rule: f.level for f in found}["kl_blowup"] is level
+
+
+def test_an_episode_that_is_over_was_no_worse_either() -> None:
+    report = judge({"kl.old_new": "0.01x40 2x20 0.01x60", "reward.mean": RISES}, "kl_blowup")
+    assert {(f.level, f.evidence.worst) for f in report.findings} == {(Level.WATCH, Level.WATCH)}
+
+
+@given(values=logged())
+def test_only_levels_of_signs_change_and_only_to_watch(values: Logged) -> None:
+    """Rules that are all taken for costs are not tempered: beside them, what changed is told."""
+    rising = {**values, "reward.mean": np.linspace(0.0, 9.0, 120)}
+    kinds = {r.id: r.harm for r in RULES}
+    plain, mild = (judge(rising, harm=h) for h in (Harm.COST, None))
+    same = {(f.rule, f.tag, f.since_step, f.state): f for f in plain.findings}
+    for finding in mild.findings:
+        known = same.get((finding.rule, finding.tag, finding.since_step, finding.state))
+        if known is not None and finding.level is not known.level:
+            assert (known.level, finding.level) == (Level.BAD, Level.WATCH)
+            assert kinds[finding.rule] is Harm.SIGN
+
+
+def test_the_measures_of_success_are_metrics_of_the_catalogue() -> None:
+    course = shipped_record(Course, "health", "data", "course.yaml")
+    assert set(course.measures) <= set(load_catalogue().metrics)
+    assert len(set(course.measures)) == len(course.measures)
+    assert course.gain > 0
+    assert course.certainty > 0
+
+
+# -- what several rules found is said once --------------------------------------------------
+
+
+CUT = {
+    "response_length.mean": "1000x15 1000..5000x60",
+    "response_length.clip_ratio": "0.01x15 0..0.4x60",
+}
+
+
+def test_a_rule_yields_to_one_that_says_the_same_more_exactly() -> None:
+    alone = judge(CUT, "length_blowup")
+    both = judge(CUT, "length_blowup", "truncation_high")
+    assert {f.rule for f in alone.findings} == {"length_blowup"}
+    assert {f.rule for f in both.findings} == {"truncation_high"}
+    assert set(both.judged) == {"length_blowup", "truncation_high"}
+    assert both.tags["response_length.mean"] == alone.tags["response_length.mean"]
+
+
+def test_it_speaks_where_the_other_one_found_nothing() -> None:
+    rules = [replace(r, yields_to=("nan", "reward_drop")) for r in RULES if r.id == "length_blowup"]
+    rules += [r for r in RULES if r.id == "reward_drop"]
+    values = parsed({**CUT, "reward.mean": "0..1x75"})
+    report = Engine(rules).evaluate(*case_run(values), 0.0)
+    assert [f.rule for f in report.findings] == ["length_blowup"]
+
+
+def test_what_lasts_does_not_yield_to_what_is_over() -> None:
+    over = {**CUT, "response_length.clip_ratio": "0.01x15 0.4x12 0.06x48"}
+    states = {f.rule: f.state for f in judge(over, "length_blowup", "truncation_high").findings}
+    assert states["truncation_high"] is FindingState.RESOLVED
+    assert states["length_blowup"] is FindingState.FIRING
+
+
+def test_rules_yield_to_rules_that_there_are_and_not_in_a_circle() -> None:
+    yields = {r.id: set(r.yields_to) for r in RULES if r.yields_to}
+    assert yields
+    for rule, others in yields.items():
+        assert others <= HARM.keys() - {rule}
+        assert all(rule not in yields.get(other, ()) for other in others)
