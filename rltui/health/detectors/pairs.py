@@ -33,7 +33,6 @@ def parted(rows: Rows) -> Signal:
     known = np.where(np.isfinite(rewards), rewards, 0.0)
     theirs = rows.once_of("reward", "gain", lambda: gain_so_far(known))
     start, late, size, error, own_error = own
-    error = error / np.sqrt(2.0)  # means over a held-out set
     with np.errstate(invalid="ignore"):
         flat = (np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0)
         down = (size + certainty * own_error <= -gain) | fell(rows).beyond
