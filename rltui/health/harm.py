@@ -38,7 +38,11 @@ def gets_better(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Find
     course = shipped_record(Course, "health", "data", "course.yaml")
     gain, certainty = wanted(sure=False)
     rank = {key: at for at, key in enumerate(course.measures)}
-    known = [(rank[i.metric.key], t) for t, i in infos.items() if i.metric and i.metric.key in rank]
+    known = [
+        (rank[i.metric.key], t)
+        for t, i in infos.items()
+        if i.metric and i.metric.key in rank and not i.guessed  # a guess excuses nothing
+    ]
     for _, tag in sorted(known):
         change, error = gain_now(run.series(tag).values.astype(np.float64))
         if change - certainty * error >= gain:
