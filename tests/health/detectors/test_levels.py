@@ -105,6 +105,21 @@ def test_it_takes_more_rows_where_single_ones_scatter_widely(
     assert worth[0] > 5 * worth[1]
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "near", "far"),
+    [("grown", GROWN, 4, 1000), ("off_best", WORSE, 4, 1000), ("below_start", START, 0.1, 1e-4)],
+)
+@pytest.mark.parametrize("before", [10, 20, 50])
+def test_a_farther_jump_takes_hardly_longer(
+    name: str, given: dict[str, Number], near: float, far: float, before: int
+) -> None:
+    def takes(value: float) -> int:
+        courses = [(rows, f"1x{before} {value}x{rows}") for rows in range(1, 99)]
+        return next(n for n, x in courses if first_row(name, x, {}, **given) is not None)
+
+    assert takes(far) <= takes(near) + 2
+
+
 def test_the_best_is_a_median_and_never_gets_worse() -> None:
     x = np.abs(np.random.default_rng(1).standard_normal(500)) + np.linspace(3.0, 1.0, 500)
     for factor, sign in ((2.0, -1), (0.5, 1)):
