@@ -57,7 +57,7 @@ def sole(report: Report) -> Finding:
 
 class TestLife:
     def test_pending_is_not_shown(self) -> None:
-        report = judge(only("entropy_collapse"), entropy="3.8x30 0.1x2")
+        report = judge(only("entropy_collapse"), entropy="3.8x30 0.1x1")
         assert report.findings == ()
         assert report.level is Level.OK
 
@@ -71,7 +71,7 @@ class TestLife:
 
     def test_is_over_after_rows_inside(self) -> None:
         text = "3.8x30 0.1x10 3.8x"
-        assert sole(judge(only("entropy_collapse"), entropy=text + "3")).until_step is None
+        assert sole(judge(only("entropy_collapse"), entropy=text + "2")).until_step is None
         over = sole(judge(only("entropy_collapse"), entropy=text + "12"))
         assert over.state is FindingState.RESOLVED
         assert over.until_step is not None
@@ -88,7 +88,8 @@ class TestLife:
         finding = sole(judge(only("kl_blowup"), kl__old_new="0.01x30 5.6x3"))
         assert finding.evidence.value == pytest.approx(5.6)
         assert finding.evidence.threshold == 0.2
-        assert (finding.evidence.step_first, finding.evidence.step_last) == (31, 33)
+        assert (finding.since_step, finding.certain_step) == (31, 31)  # an event, far beyond
+        assert finding.evidence.step_first == finding.evidence.step_last == 33
         assert finding.limit == 0.2
         assert finding.metric == "kl.old_new"
         assert finding.tag == "kl.old_new"
@@ -161,8 +162,8 @@ class TestBadges:
         report = Engine(only("entropy_collapse")).evaluate(run, infos, RECOGNITION, 0.0)
         tag = report.tags["train/entropy_loss"]
         assert tag.level is Level.BAD
-        assert sentences.healthy_short(tag) == "≥ 0.103"
-        assert tag.high == pytest.approx(-0.1035)
+        assert sentences.healthy_short(tag) == "≥ 0.138"
+        assert tag.high == pytest.approx(-0.138)
         assert tag.low is None
 
     @pytest.mark.parametrize(("value", "level"), [(0.5, Level.UNKNOWN), (9.0, Level.UNSURE)])

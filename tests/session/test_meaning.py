@@ -92,7 +92,7 @@ def test_a_guess_excuses_nothing() -> None:
 
 def test_a_plain_kl_is_judged_where_nothing_says_of_what() -> None:
     kl = [0.01, 0.012] * 50 + [3.7, 3.6] * 20
-    run = a_view(train__kl=kl, train__reward=RISES[:140], train__loss=RISES[:140])
+    run = a_view(train__kl=kl, train__reward=RISES[:140], train__loss=[1.0] * 140)
     assert guessed(run) == {"train/kl": "kl.policy_ref"}
     assert run.report is not None
     (finding, *_) = run.report.firing()
