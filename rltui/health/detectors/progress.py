@@ -60,7 +60,7 @@ def never_rose(
     begins = after_exploring(rows, _AT_RANDOM)
     found = np.full((5, n), np.nan)
     for begin in np.unique(begins[begins < np.arange(n)]).tolist():
-        here = (begins == begin) & (np.arange(n) >= begin)
+        here = (begins == begin) & (np.arange(n) > begin)
         gained = rows.once(("gained", begin, gain, certainty),
                            partial(_gains, rows.x[begin:], gain, certainty))  # fmt: skip
         found[:, here] = gained[:, here[begin:]]
