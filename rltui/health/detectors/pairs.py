@@ -171,7 +171,7 @@ def pinned(rows: Rows, *, share: float) -> Signal:
     )
 
 
-@detector(roles=("total",), facts=("start", "share"), higher=("share", "rise"))
+@detector(roles=("total",), facts=("start", "share"), higher=("rise",))
 def share_grown(rows: Rows, *, share: float, rise: float) -> Signal:
     """The share of a ``total`` is ``share`` or more, and has risen from its start by ``rise`` of
     what there was to rise: nothing takes over that had nearly all from the start."""
