@@ -178,7 +178,7 @@ class TestBadges:
         assert report.level is Level.UNKNOWN
 
     def test_pending_until_it_has_held(self) -> None:
-        tags = judge(only("entropy_collapse"), entropy="3.8x30 0.1x2").tags
+        tags = judge(only("entropy_collapse"), entropy="3.8x30 0.1x1").tags
         assert (tags["entropy"].level, tags["entropy"].pending) == (Level.UNSURE, True)
         assert not judge(only("entropy_collapse"), entropy="3.8x30").tags["entropy"].pending
         firing = judge(only("entropy_collapse"), entropy="3.8x30 0.1x9").tags["entropy"]

@@ -91,7 +91,7 @@ def test_what_is_certain_with_a_share_is_so_without_one(weight: FloatArray, shar
 
 @pytest.mark.parametrize(
     ("rows", "beyond", "level"),
-    [(50, 5, "bad"), (50, 3, "watch"), (50, 2, ""), (400, 24, "bad"), (400, 16, "watch"),
+    [(50, 6, "bad"), (50, 4, "watch"), (50, 3, ""), (400, 24, "bad"), (400, 16, "watch"),
      (400, 11, "")],
 )  # fmt: skip
 def test_an_episode_that_is_short_beside_the_run_is_none(
@@ -111,5 +111,5 @@ def test_far_beyond_counts_up_to_twice_and_an_event_speaks_for_itself() -> None:
         signal = outside(Rows(x, np.arange(18)), high=1.0, event=event)
         return [s.sure - 8 for s in episodes({Level.BAD: signal})[1]]
 
-    assert [sure(v) for v in (0.9, 1.0, 1.5, 2.0, 1e9)] == [[], [5], [4], [3], [3]]
-    assert [sure(v, event=True) for v in (1.0, 2.0, 16.0)] == [[5], [3], [1]]
+    assert [sure(v) for v in (0.9, 1.0, 1.5, 2.0, 1e9)] == [[], [6], [4], [3], [3]]
+    assert [sure(v, event=True) for v in (1.0, 2.0, 32.0)] == [[6], [3], [1]]

@@ -81,8 +81,8 @@ RATIOS = [
     ("off_best", {"factor": 2.0}), ("off_best", {"factor": 0.5}), ("spike", {"factor": 5.0}),
     ("quotient", {"high": 2.0}), ("off_centre", {"share": 0.5, "factor": 3.0}),
     ("pinned", {"share": 0.9}), ("share_grown", {"share": 0.5, "rise": 0.5}),
-    ("tied_to_length", {"correlation": 0.6, "moved": 1.5, "gain": 0.5}), ("unchanged", {}),
-    ("parted", {"gain": 0.7, "certainty": 1.0}),
+    ("tied_to_length", {"correlation": 0.6, "moved": 1.5}), ("unchanged", {}),
+    ("parted", {}),
 ]  # fmt: skip
 
 

@@ -31,10 +31,12 @@ TWICE: Roles = {"length": "100x20 400x20"}
         ("outside", {**HIGH, "per_unit": 0.1}, "1x20 3x9", {"length": "10x20 60x9"}, None),
         ("outside", {**HIGH, "per_unit": 0.1}, "1x20 3x9", {"length": "10x29"}, 20),
         ("outside", {**HIGH, "per_unit": 0.1}, "1x20 3x9", {}, 20),
-        # a share of the variance a little below its limit says little, far below it says all
+        # every critic begins without: a row says little, and none when nothing is left to explain
         ("outside", {"low": 0.0, "explained": True}, "0.5x20 -0.1x9", {}, None),
         ("outside", {"low": 0.0, "explained": True}, "0.5x20 -0.1x40", {}, 20),
-        ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x9", {}, 20),
+        ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x9", {}, None),
+        ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x40", {"error": "9x60"}, 20),
+        ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x40", {"error": "9x20 0.01x40"}, None),
         ("quotient", HIGH, "1x20 3x9", {"other": "1x29"}, 20),
         ("quotient", HIGH, "1x20 -3x9", {"other": "-1x29"}, 20),
         ("quotient", HIGH, "1x20 3x9", {"other": "1x20 2x9"}, None),
@@ -74,8 +76,8 @@ TWICE: Roles = {"length": "100x20 400x20"}
         ("off_best", WORSE, "1x20 20x20", TWICE, 20),
         ("off_best", {**WORSE, "least_second": 0.5}, "1x20 4x20", {"second": "1x40"}, 20),
         ("off_best", {**WORSE, "least_second": 0.5}, "1x20 4x20", {}, None),
-        ("off_best", {"factor": 1.2, "event": True}, "1x20 200", {}, 20),
-        ("off_best", {"factor": 1.2}, "1x20 200", {}, None),
+        ("off_best", {"factor": 1.1, "event": True}, "1x20 200", {}, 20),
+        ("off_best", {"factor": 1.1}, "1x20 200", {}, None),
         ("off_best", LESS, "1x20 8x20 3x20", {}, 40),
         ("off_best", LESS, "1x20 8x20 5x20", {}, None),
         ("off_best", LESS, "-8x20 -9x20", {}, None),
@@ -102,7 +104,7 @@ def test_it_takes_more_rows_where_single_ones_scatter_widely(
     line = np.concatenate([np.ones(60), np.full(60, 4.0)])
     calm, wild = line * 2 ** (0.1 * rng.standard_normal(120)), line * 2 ** rng.normal(0, 2, 120)
     worth = [np.abs(signal(name, x, {}, **given).evidence).mean() for x in (calm, wild)]  # type: ignore[arg-type]
-    assert worth[0] > 5 * worth[1]
+    assert worth[0] > 3 * worth[1]
 
 
 @pytest.mark.parametrize(

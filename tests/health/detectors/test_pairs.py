@@ -20,7 +20,7 @@ from tests.health.detectors.said import Number, first_row
 FAR: dict[str, Number] = {"share": 0.5, "factor": 3.0}
 LIMIT: dict[str, Number] = {"share": 0.9}
 GROWN: dict[str, Number] = {"share": 0.6, "rise": 0.5}
-TIED: dict[str, Number] = {"correlation": 0.8, "moved": 1.5, "gain": 0.7}
+TIED: dict[str, Number] = {"correlation": 0.8, "moved": 1.5}
 COURSE: dict[str, Number] = {"spreads": 3.0, "reach_share": 0.1}
 BAND = {"low": "1x40", "high": "2x40", "spread": "0.1x40", "reach": "0x40"}
 RISES, LONGER = "0..9x40", {"length": "100..300x40"}
@@ -42,7 +42,8 @@ RISES, LONGER = "0..9x40", {"length": "100..300x40"}
         ("pinned", LIMIT, "30x20 95x9", {}, None),
         ("share_grown", GROWN, "1x20 8x9", {"total": "10x29"}, 20),
         ("share_grown", GROWN, "5x20 7x9", {"total": "10x29"}, None),
-        ("share_grown", GROWN, "7x20 9x9", {"total": "10x29"}, None),
+        ("share_grown", GROWN, "7x20 9x9", {"total": "10x29"}, 20),
+        ("share_grown", GROWN, "9x20 9.9x9", {"total": "10x29"}, None),
         ("share_grown", GROWN, "1x20 8x9", {"total": "0x29"}, None),
         ("share_grown", GROWN, "1x20 8x9", {}, None),
         ("tied_to_length", TIED, RISES, {"length": "300..100x40"}, 23),
@@ -75,7 +76,7 @@ def score(kind: str, seed: int, rows: int = 90) -> FloatArray:
 
 def compared(x: FloatArray, reward: FloatArray | None) -> Signal:
     others = {} if reward is None else {"reward": reward}
-    return parted(Rows(x, np.arange(len(x)), others), gain=0.7, certainty=1.0)
+    return parted(Rows(x, np.arange(len(x)), others))
 
 
 @pytest.mark.parametrize(
