@@ -151,7 +151,8 @@ def _relative(
     side = np.sign(distance)
     twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), _MOST_TWOS)
     count = np.arange(len(x))
-    steps = np.cumsum(np.diff(twos, prepend=twos[:1]) ** 2)
+    steps = np.abs(np.diff(twos, prepend=twos[:1]))  # one jump, however far, is no scatter
+    steps = np.cumsum(np.minimum(steps, 2 * abs(distance)) ** 2)
     known = count // 2 if event else count
     noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(x) else twos
     if event:
