@@ -91,7 +91,7 @@ def test_a_loss_of_the_whole_gain_is_found_soon_beside_the_rows(
 
 
 @pytest.mark.parametrize(
-    ("top", "forgotten"), [(0.7, False), (1.2, True), (20.0, True)],
+    ("top", "forgotten"), [(0.85, False), (1.2, True), (20.0, True)],
     ids=["below its best", "above it", "small beside the range"],
 )  # fmt: skip
 def test_a_dip_is_forgotten_once_it_is_made_good(top: float, forgotten: bool) -> None:
@@ -152,5 +152,5 @@ def test_a_clear_rise_is_sure_of_its_gain_and_what_only_drifts_is_not(rows: int)
     assert sure(line)
     assert sum(sure(line + noise(s, rows)) for s in seeds) >= 48
     assert not any(sure(noise(s, rows)) for s in seeds)
-    drifts = [np.convolve(noise(s, rows + 29), np.ones(30) / 30, "valid") for s in seeds]
+    drifts = [np.convolve(noise(s, rows + 9), np.ones(10) / 10, "valid") for s in seeds]
     assert sum(sure(x) for x in drifts) <= 10

@@ -20,7 +20,7 @@ LEAST: dict[str, Number] = {"most": 1e-6}
         ("non_finite", {"after_finite": True}, "nanx3 1x3 nan", {}, 6),
         ("non_finite", {"lasts": True}, "1x3 nan", {}, 3),
         ("non_finite", {"lasts": True}, "1x3 nan 1 nan 1 nanx9", {}, "over"),
-        ("never_above", {}, "0x18", {}, 0),
+        ("never_above", {}, "0x19", {}, 0),
         ("never_above", {}, "0x17", {}, None),
         ("never_above", {}, "0x40 -0.1 0x99", {}, "over"),
         ("never_above", {"limit": 0.5}, "-0.4x40", {}, 0),
