@@ -42,19 +42,20 @@ def test_a_share_can_be_computed_from_what_is_shown() -> None:
     middle, start = number_of(finding, "middle"), number_of(finding, "start")
     assert number_of(finding, "share") == pytest.approx(middle / start)
     assert finding.evidence.value == pytest.approx(middle / start)
-    assert "(5-row median) now" in summary(finding)
+    assert "3.8 at the start → 0.1 now; 2.63 % of start, bad floor 10 %" in summary(finding)
 
 
 def test_while_it_fires_the_newest_row_that_is_beyond_speaks() -> None:
     (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.4x10")
     assert finding.evidence.value == pytest.approx(0.4)
     assert finding.evidence.step_last == 40
-    assert "0.05 → 0.6 at step 21; 5-row median 0.4 now, bad limit 0.3" in summary(finding)
+    assert "0.05 → 0.6 at step 21; 0.4 now, bad limit 0.3" in summary(finding)
 
 
 def test_when_the_newest_rows_are_inside_again_no_now_is_said() -> None:
-    (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.01x3")
+    (finding,) = findings("entropy_collapse", entropy="3.8x30 0.1x10 3.8x2")
     assert finding.state is FindingState.FIRING
+    assert finding.evidence.step_last == 40
     assert "now" not in summary(finding)
     assert f"at step {finding.evidence.step_last}" in summary(finding)
 
@@ -69,17 +70,9 @@ def test_when_it_is_over_the_worst_row_speaks() -> None:
     assert finding.evidence.step_last <= finding.until_step
 
 
-def test_a_cliff_is_said_in_words_and_its_limit_fits() -> None:
-    (finding,) = findings("entropy_collapse", entropy="3.8x30 0.9x12")
-    assert finding.level is Level.BAD
-    assert finding.evidence.threshold == 0.3
-    assert "floor 30 % (after a fall by 76.3 % within 10 rows)" in summary(finding)
-    assert finding.limit == pytest.approx(0.3 * 3.8)
-
-
 def test_a_spike_names_its_peak_and_what_it_is_now() -> None:
     (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x2 1x1")
-    assert "1 → 300 at step 41, 300 times the usual; bad limit 50 times, now 1" in summary(finding)
+    assert "1 → 300 at step 41, 300 times the usual; bad limit 25 times, now 1" in summary(finding)
     (finding,) = findings("grad_explosion", grad_norm__actor="1x40 300x2 1x40")
     assert "now" not in summary(finding)
 
@@ -141,25 +134,18 @@ def test_a_missing_gain_says_what_it_is_measured_by() -> None:
 
 def test_an_evaluation_below_its_start_is_not_milder_after_a_deeper_fall() -> None:
     fallen = "0.07..0.63x30 0.63..-0.1x10"
-    (before,) = findings("eval_stall", "classic-rl", val__reward__mean=f"{fallen} -0.1x10")
-    (now,) = findings(
-        "eval_stall", "classic-rl", val__reward__mean=f"{fallen} -0.1..-1.2x5 -0.6x20"
-    )
-    assert (before.level, now.level) == (Level.BAD, Level.BAD)
-    assert number_of(now, "lost") > number_of(before, "lost") > 1
+    for then in ("-0.1x10", "-0.1..-1.2x5 -0.6x20"):
+        (found,) = findings("eval_stall", "classic-rl", val__reward__mean=f"{fallen} {then}")
+        assert found.level is Level.BAD
+        assert number_of(found, "lost") > 0.75
 
 
-def test_a_collapse_that_the_best_reward_excuses_is_said_to_last() -> None:
-    def said(reward: str, entropy: str) -> str:
-        series = {"episode_return__mean": reward, "entropy": entropy}
-        (finding,) = findings("entropy_collapse", "classic-rl", **series)
-        excused = why in summary(finding)
-        assert finding.state is (FindingState.EXCUSED if excused else FindingState.RESOLVED)
-        return summary(finding)
-
-    why = "; still below its limit, but the reward is at its best"
-    assert said("20x10 9x30 20..200x60", "0.69x10 0.69..0.01x20 0.01x70").endswith(why)
-    assert why not in said("20x10 9x30 20..200x60", "0.69x10 0.69..0.01x20 0.01x20 0.6x50")
+def test_longer_answers_that_excuse_a_part_are_named() -> None:
+    longer = "100x20 300x20"
+    (finding,) = findings("throughput_drop", time__step="2x20 40x20", response_length__mean=longer)
+    assert number_of(finding, "growth") == 3
+    assert "20 times its best" not in summary(finding)
+    assert "though answers are 3 times as long; bad limit 5 times" in summary(finding)
 
 
 def test_other_tags_of_an_episode_are_named_or_counted() -> None:
@@ -216,9 +202,9 @@ def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) ->
 @pytest.mark.parametrize(
     ("metric", "values", "expected"),
     [
-        ("kl.old_new", "0.02x30", "watch limit ≤ 0.08, bad limit ≤ 0.2"),
-        ("entropy", "2x30", "watch limit ≥ 15 % of start, bad limit ≥ 10 % of start"),
-        ("value.q.mean", "1x30", "watch limit ± 10000, bad limit ± 1.00M"),
+        ("kl.old_new", "0.02x30", "watch limit ≤ 0.1, bad limit ≤ 0.2"),
+        ("entropy", "2x30", "watch limit ≥ 20 % of start, bad limit ≥ 10 % of start"),
+        ("value.q.mean", "1x30", "healthy ± 10000"),
     ],
 )
 def test_both_limits_are_named_where_they_are_known(

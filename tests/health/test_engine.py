@@ -111,12 +111,12 @@ class TestLife:
         report = judge(
             entropy="3.8x60 0.1x20",
             clipfrac__policy="0.05x20 0.5x20 0.01x40",
-            response_length__clip_ratio="0.01x40 0.25x40",
+            time__step="1x40 4x40",
         )
         seen = [(f.rule, f.state.value, f.level) for f in report.findings]
         assert seen == [
             ("entropy_collapse", "firing", Level.BAD),
-            ("truncation_high", "firing", Level.WATCH),
+            ("throughput_drop", "firing", Level.WATCH),
             ("clipfrac_high", "resolved", Level.BAD),
         ]
 
