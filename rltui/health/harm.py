@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +17,8 @@ import numpy as np
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
 from rltui.core.yaml_record import shipped_record
-from rltui.health.detectors.progress import gain_now, wanted
-from rltui.health.judge import Outcome
+from rltui.health.detectors.progress import gain_now, is_solved, wanted
+from rltui.health.judge import Outcome as Judged
 from rltui.health.model import Finding, FindingState
 from rltui.health.rule import Harm
 from rltui.store import RunData
@@ -30,35 +31,51 @@ class Course(NamedTuple):
     """Metric keys of what measures success, the best measure first."""
 
 
-def gets_better(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Finding]) -> bool:
-    """Whether the best measure of success that the run logs has risen with certainty, and no
-    finding of ``found``, those about success, says otherwise."""
+class Outcome(Enum):
+    """What is known of the success of a run."""
+
+    UNKNOWN = "unknown"
+    BETTER = "better"
+    SOLVED = "solved"
+    """A share of successes that is near 1."""
+
+
+def outcome_of(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Finding]) -> Outcome:
+    """What the best measure of success says that the run logs: whether it has risen with certainty.
+    Unknown where a finding of ``found``, those about success, says otherwise."""
     if any(f.state is FindingState.FIRING for f in found):
-        return False
-    course = shipped_record(Course, "health", "data", "course.yaml")
+        return Outcome.UNKNOWN
+    measures = shipped_record(Course, "health", "data", "course.yaml").measures
     gain, certainty = wanted(sure=False)
-    rank = {key: at for at, key in enumerate(course.measures)}
+    rank = {key: at for at, key in enumerate(measures)}
     known = [
         (rank[i.metric.key], t)
         for t, i in infos.items()
         if i.metric and i.metric.key in rank and not i.guessed  # a guess excuses nothing
     ]
     for _, tag in sorted(known):
-        change, error = gain_now(run.series(tag).values.astype(np.float64))
+        x = run.series(tag).values.astype(np.float64)
+        change, error = gain_now(x)
+        if is_solved(x[np.isfinite(x)]):
+            return Outcome.SOLVED
         if change - certainty * error >= gain:
-            return True
+            return Outcome.BETTER
         if change + certainty * error < gain:
-            return False  # a better measure than the next one, and it does not rise
-    return False
+            break  # a better measure than the next one, and it does not rise
+    return Outcome.UNKNOWN
 
 
-def tempered(outcome: Outcome, harm: Harm) -> Outcome:
-    """The answer of a technical sign while the run gets better: at most WATCH."""
-    if harm is not Harm.SIGN or (outcome.judgement.level < Level.BAD and not outcome.findings):
-        return outcome
-    findings = tuple(_milder(f) for f in outcome.findings)
-    level = min(outcome.judgement.level, Level.WATCH)
-    return replace(outcome, findings=findings, judgement=replace(outcome.judgement, level=level))
+def tempered(said: Judged, harm: Harm, outcome: Outcome) -> Judged:
+    """The answer of a technical sign in a run that does well: at most WATCH, and nothing where it
+    is the consequence of having solved the task."""
+    if outcome is Outcome.UNKNOWN or harm not in {Harm.SIGN, Harm.EXHAUSTED}:
+        return said
+    if outcome is Outcome.SOLVED and harm is Harm.EXHAUSTED:
+        level = min(said.judgement.level, Level.OK)
+        return replace(said, findings=(), judgement=replace(said.judgement, level=level))
+    findings = tuple(_milder(f) for f in said.findings)
+    level = min(said.judgement.level, Level.WATCH)
+    return replace(said, findings=findings, judgement=replace(said.judgement, level=level))
 
 
 def _milder(finding: Finding) -> Finding:

@@ -11,7 +11,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level, worst
 from rltui.health.badges import reading, too_few, within_range
 from rltui.health.diagnoses import Facts, diagnose, story_order
-from rltui.health.harm import gets_better, tempered
+from rltui.health.harm import outcome_of, tempered
 from rltui.health.judge import Outcome
 from rltui.health.model import (
     Diagnosed,
@@ -88,16 +88,15 @@ def make_report(
 
 
 def _by_harm(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) -> Answers:
-    """The answers, those of technical signs milder while the run gets better."""
+    """The answers, those of technical signs milder where the run does well."""
     said = [f for t, a in _each(answers) if t.rule.harm is Harm.OUTCOME and a.outcome
             for f in a.outcome.findings]  # fmt: skip
-    if not gets_better(run, infos, said):
-        return answers
+    outcome = outcome_of(run, infos, said)
     return [
         (
             task,
             tuple(
-                replace(a, outcome=tempered(a.outcome, task.rule.harm)) if a.outcome else a
+                replace(a, outcome=tempered(a.outcome, task.rule.harm, outcome)) if a.outcome else a
                 for a in own
             ),
         )

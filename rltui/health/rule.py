@@ -28,6 +28,8 @@ class Harm(Enum):
     """It says itself that success suffers."""
     SIGN = "sign"
     """A technical sign: bad only where success suffers with it."""
+    EXHAUSTED = "exhausted"
+    """A technical sign that is also the consequence of having solved the task."""
     COST = "cost"
     """It costs time, not success."""
 

@@ -89,7 +89,7 @@ def outside(
         name="value",
         low=constant(n, -high if absolute else low),
         high=constant(n, high),
-        facts={"middle": x},
+        facts={"middle": rows.x},
         event=event,
         evidence=evidence,
     )
@@ -209,7 +209,7 @@ def grown(
         name="value",
         low=-limit if absolute else None,
         high=limit,
-        facts={"start": start, "change": change, "middle": x},
+        facts={"start": start_median(rows.x, EARLY), "change": change, "middle": rows.x},
         evidence=evidence,
     )
 
@@ -229,6 +229,7 @@ def below_start(
     start = rows.once("start", lambda: _start(x))
     judged = start > 0
     if unit > 0:
+        judged &= start < 3 * unit  # more than seventy actions
         multiple = np.maximum(1.0, np.round(start / unit)) * unit
         judged &= np.abs(start - multiple) > _SIGNAL * multiple
     base = np.where(judged, start, np.nan)

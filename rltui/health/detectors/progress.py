@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from rltui.core.block import FloatArray, IntArray
+from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, after_exploring, constant
 from rltui.health.detectors.windows import latched, looks
@@ -49,8 +49,8 @@ def never_rose(
 
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
-    that is certainly above its first ninth or twenty-seventh rose, however early; a ``held_out``
-    share of successes near 1 cannot rise, and is worth two rows. Rows up to the last one at which
+    that is certainly above its first ninth or twenty-seventh rose, however early; a share near 1
+    cannot rise; a row of a ``held_out`` score is worth two. Rows up to the last one at which
     most actions are random, by the ``exploration`` rate, do not count: what acts at random gains
     nothing. With ``equal`` only runs of which all rows are the same are judged, without it only
     others; rows that are all equal although a ``spread`` is not zero are no measure: they were
@@ -68,8 +68,7 @@ def never_rose(
     error = error / np.sqrt(1.0 + held_out)
     with np.errstate(invalid="ignore"):
         beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
-        if held_out:
-            beyond &= np.maximum(start, late) < _SOLVED
+        beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     spread = rows.others.get("spread")
     if spread is not None and equal:
@@ -90,6 +89,16 @@ def never_rose(
             ((size > -gain) & (start != late), _TOO_LITTLE),
         ),
     )  # fmt: skip
+
+
+def is_share(x: FloatArray) -> BoolArray:
+    """(n,) whether all rows so far lie between 0 and 1."""
+    return np.asarray(np.logical_and.accumulate((x >= 0) & (x <= 1)))
+
+
+def is_solved(x: FloatArray) -> bool:
+    """Whether a share has come near 1 in its last third."""
+    return bool(len(x)) and bool(is_share(x)[-1]) and float(x[-len(x) // 3 :].mean()) >= _SOLVED
 
 
 def wanted(*, sure: bool) -> tuple[float, float]:
@@ -242,7 +251,8 @@ def _noise_about_trend(x: FloatArray) -> tuple[float, float]:
     rest = rest - np.outer(rest @ time / (time @ time), time)
     squares = float((rest**2).sum())
     memory = float((rest[:, 1:] * rest[:, :-1]).sum()) / squares if squares > 0 else 0.0
-    memory = min(max(memory + 2 / size, 0.0), 1 - 1 / size)  # the trend takes some of it away
+    memory += (2 + 4 * memory) / size  # what the trend takes away (Kendall 1954)
+    memory = min(max(memory, 0.0), 1 - 1 / size)
     return float(np.sqrt(squares / max(1, len(blocks) * (size - 2)))), memory
 
 

@@ -13,6 +13,8 @@ from rltui.health.detectors.windows import rolling_median
 #: The most that a row adds as evidence for being far beyond: an estimate, or an event that speaks
 #: for itself.
 FAR, FAR_EVENT = 1.0, 5.0
+#: What a row without an event takes away: calm rows do not undo what happened.
+CALM = 0.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -91,6 +91,7 @@ def unchanged(
         threshold=constant(n, 1.0),
         name="rows of one value",
         facts={"count": count},
+        forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
         onset=np.maximum(own - count.astype(np.int64) + np.isfinite(most), 0),
         evidence=np.where(still, _EQUAL_ROW / _usual_stretch(still), _OTHER_ROW),
     )
