@@ -23,9 +23,9 @@ _LEAST, _GROWTH = 4, 1.15
 #: A mean of more than this part of the rows would level the range that was covered.
 _PARTS = 8
 
-#: A gain in standard deviations of all rows, and standard errors (1 in 100, 1 in 700) by which a
+#: A gain in standard deviations of all rows, and standard errors (1 in 40, 1 in 700) by which a
 #: run must be short of it: as a suspicion and when ``sure``.
-_GAIN, _CERTAINTY = (0.7, 0.3), (2.3, 3.0)
+_GAIN, _CERTAINTY = (0.8, 0.5), (2.0, 3.0)
 #: Share of the range whose loss anybody sees, and of which little of use is left; standard errors
 #: (1 in 700, 1 in 30,000); and the share of the rows below which a dip is a phase of the run.
 _LOST, _CERTAINTY_OF_FALL, _SHARE = (0.5, 0.75), (3.0, 4.0), 1 / 16
@@ -44,8 +44,8 @@ def never_rose(
     held_out: bool = False,
     equal: bool = False,
 ) -> Signal:
-    """The last third is no better than the first: with 2.3 standard errors, higher by less than 0.7
-    standard deviations of all rows; ``sure``: with 3, by less than 0.3.
+    """The last third is no better than the first: with 2 standard errors, higher by less than 0.8
+    standard deviations of all rows; ``sure``: with 3, by less than 0.5.
 
     The number of rows counts as what it is worth: a mean over the last hundred episodes, logged
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
