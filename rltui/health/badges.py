@@ -72,14 +72,14 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     """Why the newest rows of a tag deserve no tick, for people; "" when nothing speaks against
     it. Where no rule judged, only its range does."""
     if _outside(float(series.values[-1]), judgement):
-        told = "not for long enough to be a finding" if judgement.rules else "which no rule judges"
+        told = "not yet sure enough for a finding" if judgement.rules else "which no rule judges"
         return f"the newest value is outside its range, {told}"
     if judgement.level is Level.UNKNOWN:
         return ""
     if not math.isfinite(series.values[-1]):
         return "the newest value is not finite"
     if judgement.pending:
-        return "its newest rows are beyond a limit, not for long enough to be a finding"
+        return "its newest rows are beyond a limit, not yet sure enough for a finding"
     newest = sorted(series.values[-_NOW:].tolist())
     now = newest[len(newest) // 2] * info.sign
     reason = _below_chance(info, now) or _no_signal(info, series)

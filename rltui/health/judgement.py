@@ -118,12 +118,10 @@ def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, 
     signal, (low, high) = case.signals.get(level), _limits(case, level)
     facts = {} if signal is None else signal.facts
     values: dict[str, float | None] = {n: finite(facts[n][-1]) for n in names if n in facts}
-    values |= numbers(case.variant, level, names)
-    limit = high if high is not None else low
-    own = {"low": low, "high": high, "limit": limit}
-    if signal is not None and signal.low is None and signal.high is None:
-        own = {name: values.get(name) for name in own}  # limits of what is computed of the rows
-    return {**values, **own, "now": float(case.rows.x[-1])}
+    # a parameter of that name is what the words speak of: of a quotient, not of its dividend
+    values |= {n: finite(x) for n, x in numbers(case.variant, level, names).items()}
+    own = {"low": low, "high": high, "limit": high if high is not None else low}
+    return {**own, **values, "now": float(case.rows.x[-1])}
 
 
 @lru_cache(maxsize=512)

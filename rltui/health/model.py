@@ -140,7 +140,7 @@ class Judgement:
     """Those of ``healthy`` for the level bad; empty if the rule knows no such level, or a number of
     it is missing."""
     pending: bool = False
-    """Ok, yet the newest row is beyond a limit: not for long enough, or spared."""
+    """Ok, yet the newest row is beyond a limit: not yet certain, or spared."""
     doubt: str = ""
     """Why the badge is not ok although no rule has found anything, for people; "" for none."""
     rows: int = 0

@@ -335,12 +335,17 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
     lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
     lines += wrap(rule["meaning"], _WIDTH)
     shared = len({v["advice"] for v in rule["variants"]}) == 1
+    read = ""
 
     for variant in rule["variants"]:
-        lines += ["", f"{variant['title']} ({variant['id']})" if reasons else variant["title"]]
+        before, read = read, ", ".join(variant["metrics"])
+        if reasons:
+            lines += ["", f"{variant['title']} ({variant['id']})"]
+        else:  # most have the title of their rule
+            lines += ["", variant["title"]] if variant["title"] != rule["title"] else [""]
         limits = (f"{k} unless {x}" for k, x in variant["limits"].items() if x)
         facts = [
-            ("reads", ", ".join(variant["metrics"])),
+            ("reads", read if read != before or reasons else ""),
             ("for", variant["applies"]),
             ("limits", ", ".join(limits)),
             ("check", "" if shared else variant["advice"]),
@@ -349,7 +354,7 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         if not reasons:
             continue
         for word in ("watch", "bad"):
-            values = ", ".join(f"{k} {_rows(v)}" for k, v in variant[word].items())
+            values = ", ".join(f"{k} {v}" for k, v in variant[word].items())
             lines += _facts([(word, values)])
         for name, why in variant["sources"].items():
             lines += [f"    {x}" for x in wrap(f"{name + ': ' if name else ''}{why}", _WIDTH - 4)]
@@ -360,11 +365,6 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         lines += ["", *_facts([("check", rule["variants"][0]["advice"])], 0)]
     hint = "" if reasons else "; --reasons shows them"
     return [*lines, "", f"rules.override changes the parameters{hint}"]
-
-
-def _rows(value: Any) -> str:
-    """A number, or how many rows: "5 to 20 (10 % of the rows so far)"."""
-    return str(value)
 
 
 def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:

@@ -177,7 +177,7 @@ class EndingDocument(TypedDict):
 
 
 class UnsureDocument(TypedDict):
-    """A tag whose newest rows speak against a tick, not for long enough to be a finding."""
+    """A tag whose newest rows speak against a tick, not yet with enough evidence for a finding."""
 
     tag: str
     low: float | None

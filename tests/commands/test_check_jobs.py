@@ -69,7 +69,7 @@ def test_json_is_that_of_one_process(logdir: Path, capsys: pytest.CaptureFixture
 def test_shares_survive_pickling_with_any_configuration(logdir: Path, tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(
-        "rules:\n  mute: [kl_blowup]\n  override:\n    entropy_collapse: {share: 0.2, window: 9}\n"
+        "rules:\n  mute: [kl_blowup]\n  override:\n    entropy_collapse: {share: 0.2}\n"
         "metrics:\n  loss: {title: my loss, range: [null, 2.0]}\n"
     )
     config = load_config(path, {}, {})

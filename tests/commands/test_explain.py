@@ -95,12 +95,11 @@ def test_what_is_said_of_a_metric_a_state_and_a_symptom(
 def test_a_rule_with_thresholds_advice_and_sources(cli: Cli) -> None:
     result = cli("explain", "entropy_collapse")
     assert result.code == 0
-    for word in ("reads", "watch unless ≥ 15 % of start, bad unless ≥", "check"):
+    for word in ("reads", "watch unless ≥ 20 % of start, bad unless ≥", "check"):
         assert word in result.out
-    assert "window" not in result.out
-    assert "dev run" not in result.out
+    assert "10 nats" not in result.out
     reasons = cli("explain", "entropy_collapse", "--reasons")
-    for word in ("dev run", "window"):
+    for word in ("share 0.1", "0.06 to 10 nats"):
         assert word in reasons.out
 
 

@@ -176,7 +176,7 @@ def test_the_header_the_list_and_the_chart_name_what_is_counted(counted: bool, w
     assert ("its rows were counted" in explained) is counted
 
 
-@pytest.mark.parametrize(("counted", "since"), [(True, "row 38"), (False, "38")])
+@pytest.mark.parametrize(("counted", "since"), [(True, "row 37"), (False, "37")])
 def test_what_a_finding_counts_from_is_named(counted: bool, since: str) -> None:
     source = a_source("progress.csv", format="csv", steps_are_row_numbers=counted)
     session = a_session(a_batch(grpo_tags(60, collapse=31), source=source))
@@ -186,7 +186,7 @@ def test_what_a_finding_counts_from_is_named(counted: bool, since: str) -> None:
     assert run.report is not None
     found = next(f for f in run.report.findings if f.rule == "entropy_collapse")
     word = "row" if counted else "step"
-    assert onset_words(run, found) == f"{word} 38, certain at 40, 22 {word}s ago"
+    assert onset_words(run, found) == f"{word} 37, certain at 40, 23 {word}s ago"
 
 
 def text_of_list(session: Session) -> str:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from rltui.core.level import Level
 from rltui.draw.line import plain
 from rltui.draw.view import View
-from rltui.facts import sentences
 from rltui.facts.findings import diagnosed_in
 from rltui.facts.numbers import short
 from rltui.facts.x_axis import padded_end, span_of
@@ -93,19 +92,8 @@ def test_a_chart_names_the_levels_of_its_limits() -> None:
     drawn = "\n".join(plain(x) for x in chart_lines(run, TAG, VIEW, 78, 14))
     assert all(name in drawn for name in names)
     words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
-    assert "watch limit ≥ 15 % of start" in words
+    assert "watch limit ≥ 20 % of start" in words
     assert "bad limit   ≥ 10 % of start" in words
-
-
-def test_after_a_fast_fall_the_limit_is_the_one_that_holds() -> None:
-    fall = a_block({TAG: [3.8] * 30 + [0.9] * 10, "actor/ppo_kl": [0.01] * 40})
-    run = a_session(a_batch(fall), clock=grpo_clock()).runs()[0]
-    assert run.verdict.tag_level(TAG) is Level.BAD
-    assert [x.text for x in chart_of(run, TAG, VIEW).limits] == ["bad < 1.14"]
-    assert sentences.healthy(run.verdict.judgement(TAG)) == "≥ 30 % of start"
-    words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
-    assert "≥ 30 % of start" in words
-    assert "15 %" not in words
 
 
 def test_a_limit_far_from_the_curve_leaves_its_scale_alone() -> None:
@@ -125,5 +113,5 @@ def page(*kl: float) -> str:
 
 
 def test_a_value_beyond_its_limit_says_why_there_is_no_finding_yet() -> None:
-    text = page(0.001, 0.1)
+    text = page(0.001, 0.15)
     assert "no tick: the newest value is outside" in text

@@ -132,7 +132,7 @@ def badge_of(hand: Hand, title: str) -> str:
 
 @pytest.mark.parametrize(
     ("scenario", "cause"),
-    [("kl-blowup", "✖ learning rate × 100"), ("nan", "✖ gradient explosion")],
+    [("kl-blowup", "learning rate × 100"), ("nan", "gradient explosion")],
 )
 async def test_the_cause_stands_first_two_seconds_after_the_onset(
     scenario: str, cause: str
@@ -151,7 +151,8 @@ async def test_the_cause_stands_first_two_seconds_after_the_onset(
             ticks += sum(x[1:2] == "✔" for x in hand.lines)
             assert contradicted(hand) == [], step
             if step >= onset + 2:
-                assert hand.lines[2].strip().startswith(cause), step
+                assert hand.lines[2][3:].startswith(cause), step
                 assert any("next step" in x for x in hand.lines[:8])
             assert hand.cursor == "critic/score/mean"
+        assert hand.lines[2].startswith(" ✖"), "the run no longer gets better"
         assert ticks > 50, "rows with ticks were read"
