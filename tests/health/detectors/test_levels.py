@@ -36,7 +36,7 @@ TWICE: Roles = {"length": "100x20 400x20"}
         ("outside", {"low": 0.0, "explained": True}, "0.5x20 -0.1x40", {}, 20),
         ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x9", {}, None),
         ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x40", {"error": "9x60"}, 20),
-        ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x30", {"error": "9x20 .01x30"}, None),
+        ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x30", {"error": "9x20 0x30"}, None),
         ("quotient", HIGH, "1x20 3x9", {"other": "1x29"}, 20),
         ("quotient", HIGH, "1x20 -3x9", {"other": "-1x29"}, 20),
         ("quotient", HIGH, "1x20 3x9", {"other": "1x20 2x9"}, None),

@@ -81,7 +81,7 @@ def compared(x: FloatArray, reward: FloatArray | None) -> Signal:
 
 @pytest.mark.parametrize(
     ("own", "reward", "least", "most"),
-    [("flat", "rises", 12, 20), ("falls", "rises", 20, 20), ("rises", "rises", 0, 0),
+    [("flat", "rises", 10, 20), ("falls", "rises", 20, 20), ("rises", "rises", 0, 0),
      ("flat", "flat", 0, 0), ("falls", "falls", 0, 0), ("rises", "flat", 0, 0)],
 )  # fmt: skip
 def test_a_score_that_parted_from_the_reward(own: str, reward: str, least: int, most: int) -> None:
