@@ -164,7 +164,7 @@ def test_the_example_of_the_configuration_works(tmp_path: Path) -> None:
     path.write_text("rules:\n  override:\n" + "\n".join(x.replace("#", " ", 1) for x in lines))
     config = load_config(path, {}, {})
     rules = {v.id: v for r in load_rules(overrides=config.rules.override) for v in r.variants}
-    assert rules["entropy_collapse.token"].levels[Level.BAD]["share"] == 0.2
+    assert rules["entropy_collapse.token"].levels[Level.BAD]["share"] == 0.15
     assert rules["kl_blowup.update"].levels[Level.WATCH]["high"] == 0.1
 
 
