@@ -15,6 +15,7 @@ from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
 from rltui.health.detectors.signal import CALM, FAR, FAR_EVENT, Rows, Signal
+from rltui.health.detectors.signal import CERTAIN as LIMITS
 from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
 from rltui.health.rule import Rule, Variant
@@ -22,9 +23,9 @@ from rltui.store.series import Series
 
 #: Most episodes of one tag that become findings; the report lists even fewer.
 _MOST_SPANS = 40
-#: Evidence that makes a level certain, in rows that are barely beyond their limit; and as a share
-#: of the rows so far: an episode that is short beside the run is none.
-CERTAIN = {Level.WATCH: 4.0, Level.BAD: 6.0}
+#: Evidence that makes a level certain; and as a share of the rows so far: an episode that is short
+#: beside the run is none.
+CERTAIN = dict(zip((Level.WATCH, Level.BAD), LIMITS, strict=True))
 SHARE = {Level.WATCH: 0.03, Level.BAD: 0.05}
 
 

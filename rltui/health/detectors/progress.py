@@ -13,7 +13,7 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import Rows, Signal, after_exploring, constant
+from rltui.health.detectors.signal import CERTAIN, Rows, Signal, after_exploring, constant
 from rltui.health.detectors.windows import latched, looks
 
 #: Values that differ by less than this share of the largest one are equal but for float noise.
@@ -26,9 +26,9 @@ _PARTS = 8
 #: A gain in standard deviations of all rows, and standard errors (1 in 40, 1 in 700) by which a
 #: run must be short of it: as a suspicion and when ``sure``.
 _GAIN, _CERTAINTY = (0.8, 0.5), (2.0, 3.0)
-#: Share of the range whose loss anybody sees, and of which little of use is left; standard errors
-#: (1 in 700, 1 in 30,000); and the share of the rows below which a dip is a phase of the run.
-_LOST, _CERTAINTY_OF_FALL, _SHARE = (0.5, 0.75), (3.0, 4.0), 1 / 16
+#: Share of the range whose loss anybody sees, and of which little of use is left; and the share of
+#: the rows below which a dip is a phase of the run.
+_LOST, _SHARE = (0.5, 0.75), 1 / 16
 #: A share of successes that cannot rise much, and the rate above which most actions are random.
 _SOLVED, _AT_RANDOM = 0.9, 0.5
 
@@ -174,11 +174,11 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
     the best one before; ``sure``: three quarters.
 
     Means of 4, 8, 16 ... rows are tried, of a sixteenth of the rows so far at least: a dip that is
-    short beside the run is none. The fall must be 3 (4) times what two such means differ by chance,
+    short beside the run is none. The fall must be 4 (6) times what two such means differ by chance,
     beyond what the best of so many means is by luck; the chance is that of rows that remember the
     ones before, as far as these do.
     """
-    n, lost, certainty = rows.count, _LOST[sure], _CERTAINTY_OF_FALL[sure]
+    n, lost, certainty = rows.count, _LOST[sure], CERTAIN[sure]
     out = np.full((5, n), np.nan)
     window, count = _LEAST, np.arange(1, n + 1)
     noise, memory = rows.once("noise", lambda: _noise(rows.x))
@@ -243,17 +243,50 @@ def _noise(x: FloatArray) -> FloatArray:
 
 
 def _noise_about_trend(x: FloatArray) -> tuple[float, float]:
-    """The same of all rows: about the trends of eighths of them. At least two rows."""
+    """The same of all rows: about the trends of eighths of them, or about one trend before and one
+    after a break, where that leaves less: a cliff is no noise. At least two rows."""
     size = max(2 * _PARTS, len(x) // _PARTS) if len(x) >= 2 * _PARTS else len(x)
     blocks = x[len(x) % size :].reshape(-1, size)
-    time = np.arange(size) - (size - 1) / 2
-    rest = blocks - blocks.mean(axis=1, keepdims=True)
-    rest = rest - np.outer(rest @ time / (time @ time), time)
-    squares = float((rest**2).sum())
-    memory = float((rest[:, 1:] * rest[:, :-1]).sum()) / squares if squares > 0 else 0.0
-    memory += (2 + 4 * memory) / size  # what the trend takes away (Kendall 1954)
+    found = [_of_rest([_rest(block) for block in blocks])]
+    if len(x) >= 2 * _PARTS:
+        at = _break(x)
+        found.append(_of_rest([_rest(x[:at]), _rest(x[at:])]))
+    return min(found, key=lambda f: f[0] * (1 + f[1]) / (1 - f[1]))
+
+
+def _rest(x: FloatArray) -> FloatArray:
+    """The rows beside their trend."""
+    time = np.arange(len(x)) - (len(x) - 1) / 2
+    rest = x - x.mean()
+    return np.asarray(rest - (rest @ time) / (time @ time) * time)
+
+
+def _of_rest(parts: list[FloatArray]) -> tuple[float, float]:
+    """Standard deviation and memory of what the trends of some parts leave."""
+    squares = sum(float(rest @ rest) for rest in parts)
+    count = sum(map(len, parts))
+    products = sum(float(rest[1:] @ rest[:-1]) for rest in parts)
+    memory, size = products / squares if squares > 0 else 0.0, count / len(parts)
+    memory += (2 + 4 * memory) / size  # what the trends take away (Kendall 1954)
     memory = min(max(memory, 0.0), 1 - 1 / size)
-    return float(np.sqrt(squares / max(1, len(blocks) * (size - 2)))), memory
+    return float(np.sqrt(squares / max(1, count - 2 * len(parts)))), memory
+
+
+def _break(x: FloatArray) -> int:
+    """The row at which two trends, one before and one from there on, leave least."""
+    n = len(x)
+    time, values = np.arange(n) - n / 2, x - x.mean()
+    sums = np.cumsum([np.ones(n), time, values, time * time, time * values, values**2], axis=1)
+    at = np.arange(_LEAST, n - _LEAST + 1)
+    left = sums[:, at - 1]
+    return int(at[np.argmin(_left_over(left) + _left_over(sums[:, -1:] - left))])
+
+
+def _left_over(sums: FloatArray) -> FloatArray:
+    """Squares that a trend leaves, by the sums of 1, t, x, t^2, t x and x^2: (6, k) -> (k,)."""
+    count, t, x, tt, tx, xx = sums
+    shared = tx - t * x / count
+    return np.asarray(xx - x * x / count - shared * shared / (tt - t * t / count))
 
 
 def _means(x: FloatArray, window: int) -> FloatArray:

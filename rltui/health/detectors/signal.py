@@ -10,6 +10,9 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.windows import rolling_median
 
+#: What is certain, as a suspicion and as bad: so much evidence, in rows that are barely beyond
+#: their limit; so many standard errors where one fall of many is looked at.
+CERTAIN = (4.0, 6.0)
 #: The most that a row adds as evidence for being far beyond: an estimate, or an event that speaks
 #: for itself.
 FAR, FAR_EVENT = 1.0, 5.0
