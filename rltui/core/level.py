@@ -16,8 +16,8 @@ class Level(IntEnum):
     """Nothing judged it."""
     OK = 1
     UNSURE = 2
-    """The newest rows speak against its tick, not yet surely enough; never the level of a finding or
-    of a run."""
+    """The newest rows speak against its tick, not yet surely; never the level of a finding or of a
+    run."""
     WATCH = 3
     BAD = 4
 
