@@ -61,7 +61,7 @@ rooms: ## how often control crosses packages for one row, one key, one rule
 	$(PYTHON) scripts/room_changes.py
 
 house: ## what the package consists of, beside its budget; lower that: make house LOWER=--lower
-	$(PYTHON) -m scripts.house $(LOWER)
+	$(PYTHON) scripts/house.py $(LOWER)
 
 lowest: ## the tests with the oldest dependencies that pyproject allows (needs uv)
 	uv venv --quiet --allow-existing --python 3.10 .venv-lowest

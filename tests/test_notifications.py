@@ -28,7 +28,8 @@ def block(heading: str, language: str) -> str:
 
 def console(entropy: list[float]) -> str:
     return "".join(
-        f"step:{s} - actor/entropy:{e} - actor/pg_loss:0.01 - critic/score/mean:{0.2 + s / 500}"
+        f"step:{s} - actor/entropy:{e} - actor/pg_loss:0.01"
+        f" - critic/score/mean:{0.2 + min(s, 160 - s) / 500}"
         f" - response_length/mean:{300 + s % 5} - actor/grad_norm:{0.3 + (s % 3) / 100}\n"
         for s, e in enumerate(entropy, 1)
     )

@@ -47,13 +47,15 @@ class Span(NamedTuple):
         return self.last - self.first + 1
 
 
-def spans(weight: FloatArray, certainty: float, share: float = 0.0) -> list[Span]:
+def spans(
+    weight: FloatArray, certainty: float, share: float = 0.0, most: float = 2.0
+) -> list[Span]:
     """Episodes in the rows so far, oldest first.
 
     Page's cumulative sum of ``weight`` (n,), which is positive where a row is beyond the limit: an
     episode is certain at the row at which the sum reaches ``certainty`` and ``share`` of the rows
-    so far, began where it left zero, and is over when it is back there. It never exceeds twice what
-    is certain: what has lasted long ends no later than what has just become certain.
+    so far, began where it left zero, and is over when it is back there. It never exceeds ``most``
+    times what is certain: what has lasted long ends no later than what has just become certain.
     """
     n = len(weight)
     if not (weight > 0).any():
@@ -61,7 +63,7 @@ def spans(weight: FloatArray, certainty: float, share: float = 0.0) -> list[Span
     need = np.maximum(certainty, share * np.arange(1, n + 1))
     edges = np.flatnonzero(np.diff(weight > 0)) + 1
     bounds = np.concatenate([[0], edges, [n]])
-    total = np.concatenate([[0.0], np.cumsum(np.clip(weight, -2 * need[-1], 2 * need[-1]))])
+    total = np.concatenate([[0.0], np.cumsum(np.clip(weight, -most * need[-1], most * need[-1]))])
     out: list[Span] = []
     level, first, sure, last = 0.0, 0, -1, -1
     for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -73,7 +75,7 @@ def spans(weight: FloatArray, certainty: float, share: float = 0.0) -> list[Span
             enough = reached >= need[begin:end]
             if sure < 0 and enough.any():
                 sure = begin + int(np.argmax(enough))
-            level, last = min(float(reached[-1]), 2 * float(need[end - 1])), end - 1
+            level, last = min(float(reached[-1]), most * float(need[end - 1])), end - 1
         elif level > 0.0:
             level += float(total[end] - total[begin])
             if level <= 0.0:
@@ -99,7 +101,8 @@ def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
 
 def _spans_of(level: Level, signal: Signal, weight: FloatArray) -> list[Span]:
     single = signal.certain or signal.event
-    return spans(weight, CERTAIN[level], 0.0 if single else SHARE[level])
+    share = 0.0 if single else SHARE[level]
+    return spans(weight, CERTAIN[level], share, 1.0 if signal.event else 2.0)
 
 
 def _weight(signal: Signal) -> FloatArray:

@@ -335,14 +335,11 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
     lines = [f"{rule['title']} ({rule['id']}): {rule['category']}", ""]
     lines += wrap(rule["meaning"], _WIDTH)
     shared = len({v["advice"] for v in rule["variants"]}) == 1
-    read = ""
+    title, read = rule["title"], ""
 
     for variant in rule["variants"]:
-        before, read = read, ", ".join(variant["metrics"])
-        if reasons:
-            lines += ["", f"{variant['title']} ({variant['id']})"]
-        else:  # most have the title of their rule
-            lines += ["", variant["title"]] if variant["title"] != rule["title"] else [""]
+        told, title, before, read = title, variant["title"], read, ", ".join(variant["metrics"])
+        lines += ["", *([f"{title} ({variant['id']})"] if reasons else {title} - {told})]
         limits = (f"{k} unless {x}" for k, x in variant["limits"].items() if x)
         facts = [
             ("reads", read if read != before or reasons else ""),
@@ -351,13 +348,8 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
             ("check", "" if shared else variant["advice"]),
         ]
         lines += _facts(facts)
-        if not reasons:
-            continue
-        for word in ("watch", "bad"):
-            values = ", ".join(f"{k} {v}" for k, v in variant[word].items())
-            lines += _facts([(word, values)])
-        for name, why in variant["sources"].items():
-            lines += [f"    {x}" for x in wrap(f"{name + ': ' if name else ''}{why}", _WIDTH - 4)]
+        if reasons:
+            lines += _variant_reasons(variant)
 
     if not rule["variants"]:
         return lines
@@ -365,6 +357,13 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
         lines += ["", *_facts([("check", rule["variants"][0]["advice"])], 0)]
     hint = "" if reasons else "; --reasons shows them"
     return [*lines, "", f"rules.override changes the parameters{hint}"]
+
+
+def _variant_reasons(variant: Json) -> list[str]:
+    """The parameters of a variant for each level, and where they come from."""
+    words = [(w, ", ".join(f"{k} {v}" for k, v in variant[w].items())) for w in ("watch", "bad")]
+    said = (f"{name}: {why}" if name else why for name, why in variant["sources"].items())
+    return [*_facts(words), *(f"    {x}" for text in said for x in wrap(text, _WIDTH - 4))]
 
 
 def _symptom_lines(symptom: Json, reasons: bool) -> list[str]:

@@ -351,9 +351,7 @@ def _entry(run: RunView) -> Json:
         "alarms": {x.word: findings.marks(run)[x] for x in (Level.BAD, Level.WATCH)},
         "reason": why_unknown(run) or None,
         "categories": {c.value: level.word for c, level in run.verdict.categories.items()},
-        "unsure": [
-            _unsure(run, tag) for tag in run.infos if run.verdict.tag_level(tag) is Level.UNSURE
-        ],
+        "unsure": _unsure(run),
         "first_step": run.data.first_step,
         "last_step": run.data.last_step,
         "step_unit": run.step_word,
@@ -388,9 +386,13 @@ def _entry(run: RunView) -> Json:
     }
 
 
-def _unsure(run: RunView, tag: str) -> Json:
-    judgement = run.verdict.judgement(tag)
-    return fields_of(judgement, UnsureDocument, tag=tag, reason=judgement.doubt)
+def _unsure(run: RunView) -> list[Json]:
+    judgements = ((tag, run.verdict.judgement(tag)) for tag in run.infos)
+    return [
+        fields_of(x, UnsureDocument, tag=tag, reason=x.doubt)
+        for tag, x in judgements
+        if x.level is Level.UNSURE
+    ]
 
 
 def _source(source: SourceInfo, notes: Iterable[Note]) -> Json:

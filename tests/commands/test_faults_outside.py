@@ -61,7 +61,7 @@ class TrainingMixin(Log):
         entropy = 0.8 + 0.001 * (step % 7) + 1e-9 * self._uid
         if self.collapses and step > 70:
             entropy *= 0.8 ** (step - 70)
-        values = (entropy, 0.2 + step / 500, 300.0 + step % 5, 0.3 + (step % 3) / 100)
+        values = (entropy, 0.2 + step * entropy / 400, 300.0 + step % 5, 0.3 + (step % 3) / 100)
         return [(tag, step, value) for tag, value in zip(TAGS, values, strict=True)]
 
 

@@ -40,7 +40,7 @@ HEALTHY = [0.8 + 0.001 * (s % 7) for s in range(200)]
 
 def console(entropy: list[float], *after: str) -> str:
     rows = [
-        f"step:{s} - actor/entropy:{e} - actor/pg_loss:0.01 - critic/score/mean:{0.2 + s / 500}"
+        f"step:{s} - actor/entropy:{e} - actor/pg_loss:0.01 - critic/score/mean:{0.2 + s * e / 400}"
         f" - response_length/mean:{300 + s % 5} - actor/grad_norm:{0.3 + (s % 3) / 100}"
         for s, e in enumerate(entropy, 1)
     ]

@@ -39,4 +39,4 @@ def test_a_picture_of_a_demo_waits_for_its_verdict() -> None:
     with make_pictures.quiet_place():
         found = make_pictures.take(make_pictures.Shot("x", (), demo="aborts"), (80, 24), "dark")
     assert "requests" in found or "abort" in found
-    assert "✖" in found
+    assert "▲" in found

@@ -131,9 +131,10 @@ async def test_a_change_costs_the_terminal_little(
     async with open_app(*rich, size=(160, 45)) as hand:
         await hand.settle()
         whole = sum(map(len, written))
-        written.clear()
         await hand.feed(grpo_batch(1, first=61))
-        assert "step 61" in hand.lines[0]
+        written.clear()
+        await hand.feed(grpo_batch(1, first=62))
+        assert "step 62" in hand.lines[0]
         assert 0 < sum(map(len, written)) < whole / 8
 
 

@@ -288,7 +288,7 @@ def _between(left: Line, right: Line, width: int) -> Line:
 def runs_header(counts: RunCounts, label: str, view: View, width: int, expected: int = 0) -> Line:
     """Line 1 of the list of runs; ``expected`` is how many there are, read or not."""
     total, wide = max(expected, counts.runs), width >= 150
-    words = f"{total} {'run' if total == 1 else 'runs'}"
+    words = f"{total} run{'s' * (total != 1)}"
     if counts.read < total:
         words = f"{counts.read} of {total} read"
     elif counts.judged < total:
