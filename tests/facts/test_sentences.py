@@ -49,7 +49,7 @@ def test_while_it_fires_the_newest_row_that_is_beyond_speaks() -> None:
     (finding,) = findings("clipfrac_high", clipfrac__policy="0.05x20 0.6x10 0.4x10")
     assert finding.evidence.value == pytest.approx(0.4)
     assert finding.evidence.step_last == 40
-    assert "0.05 → 0.6 at step 21; 0.4 now, bad limit 0.3" in summary(finding)
+    assert "0.05 → 0.6 at step 21; bad limit 0.3, now 0.4" in summary(finding)
 
 
 def test_when_the_newest_rows_are_inside_again_no_now_is_said() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import FAR, FAR_EVENT, Rows, Signal, constant
-from rltui.health.detectors.windows import looks, rolling_median, start_median
+from rltui.health.detectors.windows import latched, looks, rolling_median, start_median
 
 #: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
 #: row.
@@ -28,7 +28,7 @@ _APART = 3.0
 #: Sizes are compared in powers of two, at most so many: beyond, all are alike.
 _MOST_TWOS = 8.0
 #: What a row without any explained variance is worth.
-_BARELY = 0.25
+_BARELY = 1 / 3
 #: Share of the largest value so far below which a row carries no signal and is no base.
 _SIGNAL = 0.01
 
@@ -87,7 +87,7 @@ def outside(
         statistic=x,
         threshold=threshold,
         name="value",
-        low=constant(n, -high if absolute else low),
+        low=constant(n, -high if absolute and np.isfinite(high) else low),
         high=constant(n, high),
         facts={"middle": rows.x},
         event=event,
@@ -321,18 +321,24 @@ def spike(rows: Rows, *, factor: float, above: float = 0.0, event: bool = True) 
 
     It is never less than the lower quartile of the first rows: a value that decayed to nothing is
     no measure. Rows that are next to nothing beside the highest so far carry no signal. Without
-    ``event`` one row is not enough, however large.
+    ``event`` one row is not enough, however large. What was usual before a spike holds until the
+    value is back at half of the limit.
     """
     x = rows.x
     usual = rows.once("usual", lambda: _usual(x))
+    limit = np.maximum(factor * usual, above)
+    with np.errstate(invalid="ignore"):
+        hit = x >= limit
+    held, origin = latched(hit, rows.median(_FEW), 0.5 * limit)
+    usual, limit = usual[origin], limit[origin]
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(usual > 0, x / usual, np.nan)
-        limit = np.maximum(factor * usual, above)
-        beyond = x >= limit
+        threshold = np.where(usual > 0, limit / usual, np.nan)
+        beyond = held & (x >= limit)
     return Signal(
         beyond=beyond,
-        statistic=np.where(np.isfinite(part), part, np.nan),
-        threshold=limit / np.where(usual > 0, usual, np.nan),
+        statistic=part,
+        threshold=threshold,
         name="multiple of the median of the rows before",
         high=limit,
         facts={"usual": usual, "factor": part},
