@@ -116,7 +116,7 @@ def usual(variant: Variant, quiet: Example | None) -> dict[str, Scale]:
 
 def _limits(variant: Variant, value: float) -> tuple[float | None, float | None]:
     """The limits that are drawn beside a hundred rows of one value, the milder ones."""
-    parameters = variant.levels.get(Level.WATCH) or variant.levels[Level.BAD]
+    parameters = variant.levels.get(Level.WATCH, variant.levels.get(Level.BAD, {}))
     signal = variant.detector.run(Rows(np.full(100, value), np.arange(100)), **parameters)
     last = [None if limit is None else float(limit[-1]) for limit in (signal.low, signal.high)]
     low, high = (None if x is None or not np.isfinite(x) else x for x in last)
