@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
+from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import FAR, FAR_EVENT, Rows, Signal, constant
 from rltui.health.detectors.windows import latched, looks, rolling_median, start_median
@@ -22,7 +23,7 @@ from rltui.health.detectors.windows import latched, looks, rolling_median, start
 #: row.
 EARLY, _FEW = 5, 3
 #: By how much a log grows before what is usual in it is measured anew.
-_GROWTH = 1.1
+_GROWTH = 1.3
 #: Standard deviations of single rows between base and limit from which on a row is worth a row.
 _APART = 3.0
 #: Sizes are compared in powers of two, at most so many: beyond, all are alike.
@@ -304,11 +305,11 @@ def off_best(
 
 def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     """(n,) lowest (``upwards``) or highest of the medians of the first 1, 2, 3 ... rows and of the
-    newest half of them, measured each time they have grown by a tenth."""
+    newest half of them, measured each time they have grown by a third."""
     out, best = np.full(len(x), np.nan), np.inf if upwards else -np.inf
     pick = min if upwards else max
     for look, following in looks(1, len(x), _GROWTH):
-        own = (float(np.median(x[:look])), float(np.median(x[look // 2 : look])))
+        own = (median(x[:look]), median(x[look // 2 : look]))
         if look >= _FEW:
             best = pick(best, *own)
         out[look - 1 : following - 1] = best if np.isfinite(best) else own[0]
@@ -349,7 +350,7 @@ def spike(rows: Rows, *, factor: float, above: float = 0.0, event: bool = True) 
 
 def _usual(x: FloatArray) -> FloatArray:
     """(n,) median of the rows with signal before each row, at least the lower quartile of the first
-    ones; NaN while there are too few. Measured each time these have grown by a tenth."""
+    ones; NaN while there are too few. Measured each time these have grown by a third."""
     usual = np.full(len(x), np.nan)
     signal = (x > 0) & (x >= _SIGNAL * np.maximum.accumulate(x)) if len(x) else x > 0
     y = x[signal]
@@ -357,6 +358,6 @@ def _usual(x: FloatArray) -> FloatArray:
     if len(y) >= EARLY:
         floor = float(np.sort(y[:EARLY])[EARLY // 4])
         for look, following in looks(EARLY, len(y), _GROWTH):
-            base[look:following] = max(floor, float(np.median(y[max(0, look - 4 * EARLY) : look])))
+            base[look:following] = max(floor, median(y[max(0, look - 4 * EARLY) : look]))
     usual[:] = base[np.minimum(np.cumsum(signal) - signal, len(y))]
     return usual

@@ -19,7 +19,7 @@ from rltui.health.detectors.windows import latched, looks
 #: Values that differ by less than this share of the largest one are equal but for float noise.
 _EQUAL = 1e-9
 #: Fewest rows of a mean, and by how much a log grows before its noise is measured anew.
-_LEAST, _GROWTH = 4, 1.15
+_LEAST, _GROWTH = 4, 1.3
 #: A mean of more than this part of the rows would level the range that was covered.
 _PARTS = 8
 
@@ -246,30 +246,29 @@ def _noise_about_trend(x: FloatArray) -> tuple[float, float]:
     """The same of all rows: about the trends of eighths of them, or about one trend before and one
     after a break, where that leaves less: a cliff is no noise. At least two rows."""
     size = max(2 * _PARTS, len(x) // _PARTS) if len(x) >= 2 * _PARTS else len(x)
-    blocks = x[len(x) % size :].reshape(-1, size)
-    found = [_of_rest([_rest(block) for block in blocks])]
+    found = [_of_rest(_rest(x[len(x) % size :].reshape(-1, size)))]
     if len(x) >= 2 * _PARTS:
         at = _break(x)
-        found.append(_of_rest([_rest(x[:at]), _rest(x[at:])]))
+        found.append(_of_rest(_rest(x[np.newaxis, :at]), _rest(x[np.newaxis, at:])))
     return min(found, key=lambda f: f[0] * (1 + f[1]) / (1 - f[1]))
 
 
-def _rest(x: FloatArray) -> FloatArray:
-    """The rows beside their trend."""
-    time = np.arange(len(x)) - (len(x) - 1) / 2
-    rest = x - x.mean()
-    return np.asarray(rest - (rest @ time) / (time @ time) * time)
+def _rest(parts: FloatArray) -> FloatArray:
+    """Rows beside the trend of their part: (parts, rows of each)."""
+    time = np.arange(parts.shape[1]) - (parts.shape[1] - 1) / 2
+    rest = parts - parts.mean(axis=1, keepdims=True)
+    return np.asarray(rest - np.outer(rest @ time / (time @ time), time))
 
 
-def _of_rest(parts: list[FloatArray]) -> tuple[float, float]:
+def _of_rest(*rests: FloatArray) -> tuple[float, float]:
     """Standard deviation and memory of what the trends of some parts leave."""
-    squares = sum(float(rest @ rest) for rest in parts)
-    count = sum(map(len, parts))
-    products = sum(float(rest[1:] @ rest[:-1]) for rest in parts)
-    memory, size = products / squares if squares > 0 else 0.0, count / len(parts)
+    squares = sum(float(np.vdot(rest, rest)) for rest in rests)
+    products = sum(float((rest[:, 1:] * rest[:, :-1]).sum()) for rest in rests)
+    count, parts = sum(rest.size for rest in rests), sum(map(len, rests))
+    memory, size = products / squares if squares > 0 else 0.0, count / parts
     memory += (2 + 4 * memory) / size  # what the trends take away (Kendall 1954)
     memory = min(max(memory, 0.0), 1 - 1 / size)
-    return float(np.sqrt(squares / max(1, count - 2 * len(parts)))), memory
+    return float(np.sqrt(squares / max(1, count - 2 * parts))), memory
 
 
 def _break(x: FloatArray) -> int:
