@@ -29,9 +29,7 @@ from rltui.tui.keys import EVERYWHERE, KEYS
 ROOT = Path(__file__).resolve().parent.parent
 _DETECTORS_INTRO = """
 A detector reads the rows of one tag and decides for each row, by the rows up to it, whether it is
-beyond a threshold. A rule names one and sets its parameters. Where a number of rows is a parameter,
-a rule may also write `{least: 5, share: 0.1, most: 20}`: a tenth of the rows so far, at least 5 and
-at most 20. Rows beyond the threshold add up as evidence, farther ones more, and rows inside take it
+beyond a threshold. A rule names one and sets its parameters. Rows beyond the threshold add up as evidence, farther ones more, and rows inside take it
 away (Page's CUSUM): a rule speaks once there is enough, and is silent when none is left. numpy is
 the only library: what is needed of scipy, von Neumann's ratio and Page's CUSUM, takes a few lines.
 

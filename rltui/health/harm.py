@@ -54,7 +54,7 @@ def outcome_of(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Findi
         if i.metric and i.metric.key in rank and not i.guessed  # a guess excuses nothing
     ]
     for _, tag in sorted(known):
-        x = run.series(tag).values.astype(np.float64)
+        x = run.series(tag).values.astype(np.float64) * infos[tag].sign * infos[tag].scale
         change, error = gain_now(x)
         if is_solved(x[np.isfinite(x)]):
             return Outcome.SOLVED
@@ -72,7 +72,9 @@ def tempered(said: Judged, harm: Harm, outcome: Outcome) -> Judged:
         return said
     if outcome is Outcome.SOLVED and harm is Harm.EXHAUSTED:
         level = min(said.judgement.level, Level.OK)
-        return replace(said, findings=(), judgement=replace(said.judgement, level=level))
+        waits = said.judgement.level > Level.OK
+        judged = replace(said.judgement, level=level, pending=waits)
+        return replace(said, findings=(), judgement=judged)
     findings = tuple(_milder(f) for f in said.findings)
     level = min(said.judgement.level, Level.WATCH)
     return replace(said, findings=findings, judgement=replace(said.judgement, level=level))

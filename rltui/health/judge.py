@@ -29,6 +29,10 @@ CERTAIN = dict(zip((Level.WATCH, Level.BAD), LIMITS, strict=True))
 SHARE = {Level.WATCH: 0.03, Level.BAD: 0.05}
 
 
+#: What rounding may take from a sum of evidence.
+_ROUNDING = 1e-6
+
+
 class Span(NamedTuple):
     """Rows of one episode, as indices."""
 
@@ -60,7 +64,7 @@ def spans(
     n = len(weight)
     if not (weight > 0).any():
         return []
-    need = np.maximum(certainty, share * np.arange(1, n + 1))
+    need = np.maximum(certainty, share * np.arange(1, n + 1)) - _ROUNDING
     edges = np.flatnonzero(np.diff(weight > 0)) + 1
     bounds = np.concatenate([[0], edges, [n]])
     total = np.concatenate([[0.0], np.cumsum(np.clip(weight, -most * need[-1], most * need[-1]))])
@@ -197,6 +201,8 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
 
 def _is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:
     """Whether an episode that is over was none."""
+    if all(signal.forgotten is None for signal in signals.values()):
+        return False
     inside = any(s.first <= span.last and s.last >= span.first for s in bad_spans)
     signal = signals[Level.BAD if inside or Level.WATCH not in signals else Level.WATCH]
     return signal.forgotten is not None and bool(signal.forgotten[span.sure])

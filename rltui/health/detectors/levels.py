@@ -82,13 +82,15 @@ def outside(
             size = np.abs(np.nan_to_num(error, nan=np.inf))
             beyond &= size >= _SIGNAL * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
         inside = np.clip(np.abs(x - threshold), _BARELY, 1.0)
-        evidence = np.where(beyond, _BARELY, -inside)
+        evidence = np.where(beyond, _BARELY, np.where(x <= low, 0.0, -inside))
     return Signal(
         beyond=beyond,
         statistic=x,
         threshold=threshold,
         name="value",
-        low=constant(n, -high if absolute and np.isfinite(high) else low),
+        low=np.where(rows.x < 0, np.nan, low)
+        if absolute and np.isinf(high)
+        else constant(n, -high if absolute else low),
         high=constant(n, high),
         facts={"middle": rows.x},
         event=event,
@@ -119,20 +121,22 @@ def quotient(rows: Rows, *, high: float) -> Signal:
     )
 
 
-@detector(facts=("share",), lower=())
+@detector(facts=("share",))
 def often(rows: Rows, *, share: float, most: float = 0.0) -> Signal:
-    """The value is at most ``most`` in more than ``share`` of the rows: each such row counts, and
-    each other one takes away as much as makes that share break even."""
+    """The value is at most ``most`` in more than ``share`` of the newest half of the rows: each
+    such row counts, and each other one takes away as much as makes that share break even."""
     n = rows.count
     hit = rows.x <= most
-    part = np.cumsum(hit) / np.arange(1, n + 1)
+    count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
+    part = (total[count] - total[count // 2]) / (count - count // 2)
+    beyond = hit & (part >= share)
     return Signal(
-        beyond=hit,
+        beyond=beyond,
         statistic=part,
         threshold=constant(n, share),
-        name="share of the rows",
+        name="share of the newest half of the rows",
         facts={"share": part},
-        evidence=np.where(hit, 1.0, -share / (1.0 - share)),
+        evidence=np.where(beyond, 1.0, np.where(hit, 0.0, -share / max(1.0 - share, _SIGNAL))),
     )
 
 
@@ -158,7 +162,7 @@ def _relative(
     noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(x) else twos
     if event:
         noise[: 2 * EARLY] = 0.0
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.minimum(1.0, (distance / (_APART * noise)) ** 2)
     most = FAR_EVENT if event else FAR
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -189,13 +193,14 @@ def grown(
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
     start = start_median(x, EARLY)
-    limit = np.maximum(floor, factor * start)
+    limit = np.where((start > 0) | (floor > 0), np.maximum(floor, factor * start), np.nan)
     ceiling = rows.others.get("ceiling")
     if headroom > 0 and ceiling is not None and n:
         top = np.maximum.accumulate(np.where(np.isfinite(ceiling), ceiling, -np.inf))
         way = np.where(top > start, start + headroom * (top - start), np.inf)
         limit = np.minimum(limit, np.maximum(floor, way))
-    beyond = x >= limit
+    with np.errstate(invalid="ignore"):
+        beyond = x >= limit
     if least_second > 0:
         second = rows.others.get("second", constant(n, np.nan))
         beyond &= np.nan_to_num(second) >= least_second
@@ -215,30 +220,25 @@ def grown(
     )
 
 
-@detector(roles=("second",), facts=("start", "share", "middle"), lower=("share",))
-def below_start(
-    rows: Rows, *, share: float, unit: float = 0.0, second_share: float = 0.0
-) -> Signal:
+@detector(facts=("start", "share", "middle"), lower=("share",))
+def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     """The value is under ``share`` of its start: the highest median of three among the first rows,
     so that a collapse within them is measured by what was before.
 
-    Not judged: a start at or below zero, and one that is a multiple of ``unit``: the entropy of a
-    Gaussian has no natural zero. With ``second_share``: only while the ``second`` metric is under
-    that share of its own start, and never without it.
+    Not judged: a start at or below zero; with ``unit``, one that is a multiple of it or three times
+    as large: the entropy of a Gaussian begins there and has no natural zero, while that of a choice
+    among seventy actions is no larger.
     """
-    x, n = rows.x, rows.count
+    x = rows.x
     start = rows.once("start", lambda: _start(x))
     judged = start > 0
     if unit > 0:
-        judged &= start < 3 * unit  # more than seventy actions
+        judged &= start < 3 * unit
         multiple = np.maximum(1.0, np.round(start / unit)) * unit
         judged &= np.abs(start - multiple) > _SIGNAL * multiple
     base = np.where(judged, start, np.nan)
     with np.errstate(invalid="ignore"):
         beyond = x <= share * base
-        if second_share > 0:
-            second = np.nan_to_num(rows.others.get("second", constant(n, np.inf)), nan=np.inf)
-            beyond &= second <= second_share * _start(second)
     part, evidence = _relative(x, base, share, beyond)
     return Signal(
         beyond=beyond,
@@ -305,7 +305,7 @@ def off_best(
 
 def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     """(n,) lowest (``upwards``) or highest of the medians of the first 1, 2, 3 ... rows and of the
-    newest half of them, measured each time they have grown by a third."""
+    newest half of them, measured each time they have grown by three tenths."""
     out, best = np.full(len(x), np.nan), np.inf if upwards else -np.inf
     pick = min if upwards else max
     for look, following in looks(1, len(x), _GROWTH):
@@ -316,18 +316,18 @@ def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     return out
 
 
-@detector(facts=("usual", "factor"), higher=("factor", "above"))
-def spike(rows: Rows, *, factor: float, above: float = 0.0, event: bool = True) -> Signal:
-    """A row is ``factor`` times the usual, and above ``above``: the median of the rows before it.
+@detector(facts=("usual", "factor"), higher=("factor",))
+def spike(rows: Rows, *, factor: float) -> Signal:
+    """A row is ``factor`` times the usual: the median of the newest rows before it, measured anew
+    when the log has grown by three tenths.
 
     It is never less than the lower quartile of the first rows: a value that decayed to nothing is
-    no measure. Rows that are next to nothing beside the highest so far carry no signal. Without
-    ``event`` one row is not enough, however large. What was usual before a spike holds until the
-    value is back at half of the limit.
+    no measure. Rows that are next to nothing beside the highest median so far carry no signal. What
+    was usual before a spike holds until the value is back at half of the limit.
     """
     x = rows.x
     usual = rows.once("usual", lambda: _usual(x))
-    limit = np.maximum(factor * usual, above)
+    limit = factor * usual
     with np.errstate(invalid="ignore"):
         hit = x >= limit
     held, origin = latched(hit, rows.median(_FEW), 0.5 * limit)
@@ -343,16 +343,17 @@ def spike(rows: Rows, *, factor: float, above: float = 0.0, event: bool = True) 
         name="multiple of the median of the rows before",
         high=limit,
         facts={"usual": usual, "factor": part},
-        event=event,
+        event=True,
         peaked=True,
     )
 
 
 def _usual(x: FloatArray) -> FloatArray:
     """(n,) median of the rows with signal before each row, at least the lower quartile of the first
-    ones; NaN while there are too few. Measured each time these have grown by a third."""
+    ones; NaN while there are too few. Measured each time these have grown by three tenths."""
     usual = np.full(len(x), np.nan)
-    signal = (x > 0) & (x >= _SIGNAL * np.maximum.accumulate(x)) if len(x) else x > 0
+    usually = rolling_median(np.maximum(x, 0.0), 4 * EARLY + 1)
+    signal = (x > 0) & (x >= _SIGNAL * np.maximum.accumulate(usually)) if len(x) else x > 0
     y = x[signal]
     base = np.full(len(y) + 1, np.nan)
     if len(y) >= EARLY:

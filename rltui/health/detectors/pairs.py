@@ -70,6 +70,7 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
         for look, following in looks(2 * EARLY, n, _GROWTH):
             if far[look - 1 : following - 1].any():
                 tied[look - 1 : following - 1] = rank_correlation(x[:look], length[:look])
+    tied[~far] = np.nan
     gained = rows.once("gain", lambda: gain_so_far(x))[2]
     with np.errstate(invalid="ignore"):
         beyond = far & (np.abs(tied) >= correlation) & (gained >= wanted(sure=False)[0])

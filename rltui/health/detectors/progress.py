@@ -61,8 +61,7 @@ def never_rose(
     found = np.full((5, n), np.nan)
     for begin in np.unique(begins[begins < np.arange(n)]).tolist():
         here = (begins == begin) & (np.arange(n) > begin)
-        gained = rows.once(("gained", begin, gain, certainty),
-                           partial(_gains, rows.x[begin:], gain, certainty))  # fmt: skip
+        gained = _gains(rows.x[begin:], gain, certainty)
         found[:, here] = gained[:, here[begin:]]
     start, late, size, error, rose = found
     error = error / np.sqrt(1.0 + held_out)
@@ -98,7 +97,7 @@ def is_share(x: FloatArray) -> BoolArray:
 
 def is_solved(x: FloatArray) -> bool:
     """Whether a share has come near 1 in its last third."""
-    return bool(len(x)) and bool(is_share(x)[-1]) and float(x[-len(x) // 3 :].mean()) >= _SOLVED
+    return len(x) >= _PARTS and bool(is_share(x)[-1]) and float(x[-len(x) // 3 :].mean()) >= _SOLVED
 
 
 def wanted(*, sure: bool) -> tuple[float, float]:
@@ -126,6 +125,8 @@ def gain_now(x: FloatArray) -> tuple[float, float]:
     third = len(x) // 3
     spread = float(x.std()) if third else 0.0
     if spread <= _EQUAL * float(np.abs(x).max(initial=0.0)):
+        return 0.0, np.inf
+    if len(x) < _PARTS:
         return 0.0, np.inf
     noise, memory = _noise_about_trend(x)
     error = noise / spread * np.sqrt(2 / third * (1 + memory) / (1 - memory))

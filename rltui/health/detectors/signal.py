@@ -46,13 +46,9 @@ class Rows:
         """Number of rows."""
         return len(self.x)
 
-    def median(self, window: int, *, absolute: bool = False) -> FloatArray:
-        """(n,) median of the last ``window`` values at each row, ``absolute``: of their sizes; not
-        to be changed."""
-        return self.once(
-            ("median", window, absolute),
-            lambda: rolling_median(np.abs(self.x) if absolute else self.x, window),
-        )
+    def median(self, window: int) -> FloatArray:
+        """(n,) median of the last ``window`` values at each row; not to be changed."""
+        return self.once(("median", window), lambda: rolling_median(self.x, window))
 
     def extremes(self) -> tuple[float, float]:
         """Lowest and highest of all values, of which there is one at least."""

@@ -64,7 +64,8 @@ def unchanged(
     width: float = 0.0,
     lost: float = 0.0,
 ) -> Signal:
-    """The same value, to within ``width`` of its size, as in the row before, and at most ``most``.
+    """The same value, to within ``width`` of its size, as in the row before; with ``most``, any at
+    most that.
 
     Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few
     digits may be equal from row to row although weights change: it counts with ``rounded`` only.
