@@ -29,9 +29,10 @@ from rltui.tui.keys import EVERYWHERE, KEYS
 ROOT = Path(__file__).resolve().parent.parent
 _DETECTORS_INTRO = """
 A detector reads the rows of one tag and decides for each row, by the rows up to it, whether it is
-beyond a threshold. A rule names one and sets its parameters. Rows beyond the threshold add up as evidence, farther ones more, and rows inside take it
-away (Page's CUSUM): a rule speaks once there is enough, and is silent when none is left. numpy is
-the only library: what is needed of scipy, von Neumann's ratio and Page's CUSUM, takes a few lines.
+beyond a threshold. A rule names one and sets its parameters. Rows beyond the threshold add up as
+evidence, farther ones more, and rows inside take it away (Page's CUSUM): a rule speaks once there
+is enough, and is silent when none is left. numpy is the only library: what is needed of scipy, von
+Neumann's ratio and Page's CUSUM, takes a few lines.
 
 The tables give the share of simulated series, in percent, in which a rule reports anything at any
 time: AR(1) noise without trend or change, with a memory of 0, 0.5 and 0.9 from row to row, of 50,
