@@ -18,10 +18,13 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
 from rltui.core.yaml_record import shipped_record
 from rltui.health.detectors.progress import gain_now, is_solved, wanted
-from rltui.health.judge import Outcome as Judged
+from rltui.health.judge import Outcome
 from rltui.health.model import Finding, FindingState
 from rltui.health.rule import Harm
 from rltui.store import RunData
+
+#: A longer log is read in even strides: it says the same, and costs no more at each new row.
+_MOST_ROWS = 2_000
 
 
 class Course(NamedTuple):
@@ -31,7 +34,7 @@ class Course(NamedTuple):
     """Metric keys of what measures success, the best measure first."""
 
 
-class Outcome(Enum):
+class Success(Enum):
     """What is known of the success of a run."""
 
     UNKNOWN = "unknown"
@@ -40,11 +43,11 @@ class Outcome(Enum):
     """A share of successes that is near 1."""
 
 
-def outcome_of(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Finding]) -> Outcome:
+def success_of(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Finding]) -> Success:
     """What the best measure of success says that the run logs: whether it has risen with certainty.
     Unknown where a finding of ``found``, those about success, says otherwise."""
     if any(f.state is FindingState.FIRING for f in found):
-        return Outcome.UNKNOWN
+        return Success.UNKNOWN
     measures = shipped_record(Course, "health", "data", "course.yaml").measures
     gain, certainty = wanted(sure=False)
     rank = {key: at for at, key in enumerate(measures)}
@@ -54,23 +57,25 @@ def outcome_of(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Findi
         if i.metric and i.metric.key in rank and not i.guessed  # a guess excuses nothing
     ]
     for _, tag in sorted(known):
-        x = run.series(tag).values.astype(np.float64) * infos[tag].sign * infos[tag].scale
+        values = run.series(tag).values
+        x = values[:: 1 + len(values) // _MOST_ROWS].astype(np.float64)
+        x = x * infos[tag].sign * infos[tag].scale
         change, error = gain_now(x)
         if is_solved(x[np.isfinite(x)]):
-            return Outcome.SOLVED
+            return Success.SOLVED
         if change - certainty * error >= gain:
-            return Outcome.BETTER
+            return Success.BETTER
         if change + certainty * error < gain:
             break  # a better measure than the next one, and it does not rise
-    return Outcome.UNKNOWN
+    return Success.UNKNOWN
 
 
-def tempered(said: Judged, harm: Harm, outcome: Outcome) -> Judged:
+def tempered(said: Outcome, harm: Harm, success: Success) -> Outcome:
     """The answer of a technical sign in a run that does well: at most WATCH, and nothing where it
     is the consequence of having solved the task."""
-    if outcome is Outcome.UNKNOWN or harm not in {Harm.SIGN, Harm.EXHAUSTED}:
+    if success is Success.UNKNOWN or harm not in {Harm.SIGN, Harm.EXHAUSTED}:
         return said
-    if outcome is Outcome.SOLVED and harm is Harm.EXHAUSTED:
+    if success is Success.SOLVED and harm is Harm.EXHAUSTED:
         level = min(said.judgement.level, Level.OK)
         waits = said.judgement.level > Level.OK
         judged = replace(said.judgement, level=level, pending=waits)

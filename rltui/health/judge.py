@@ -27,8 +27,6 @@ _MOST_SPANS = 40
 #: beside the run is none.
 CERTAIN = dict(zip((Level.WATCH, Level.BAD), LIMITS, strict=True))
 SHARE = {Level.WATCH: 0.03, Level.BAD: 0.05}
-
-
 #: What rounding may take from a sum of evidence.
 _ROUNDING = 1e-6
 

@@ -20,8 +20,6 @@ class FindingState(str, Enum):
 
     FIRING = "firing"
     RESOLVED = "resolved"
-    EXCUSED = "excused"
-    """Still beyond its limit, for a reason that the evidence gives."""
 
 
 class Side(str, Enum):
@@ -213,8 +211,7 @@ class Diagnosis(NamedTuple):
     @property
     def peak(self) -> Level:
         """Worst level that its own findings had, also when they are over."""
-        known = (f for f in self.findings if f.state is not FindingState.EXCUSED)
-        return worst(f.evidence.worst or f.level for f in known)
+        return worst(f.evidence.worst or f.level for f in self.findings)
 
 
 def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:
@@ -355,5 +352,5 @@ class Report:
         return tuple(f for f in self.findings if id(f) in kept)
 
     def over(self) -> tuple[Finding, ...]:
-        """Findings that do not hold any more: resolved, or excused."""
+        """Findings that do not hold any more: resolved."""
         return tuple(f for f in self.findings if f.state is not FindingState.FIRING)

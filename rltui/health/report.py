@@ -11,7 +11,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level, worst
 from rltui.health.badges import reading, too_few, within_range
 from rltui.health.diagnoses import Facts, diagnose, story_order
-from rltui.health.harm import outcome_of, tempered
+from rltui.health.harm import Success, success_of, tempered
 from rltui.health.judge import Outcome
 from rltui.health.model import (
     Diagnosed,
@@ -91,12 +91,14 @@ def _by_harm(run: RunData, infos: Mapping[str, TagInfo], answers: Answers) -> An
     """The answers, those of technical signs milder where the run does well."""
     said = [f for t, a in _each(answers) if t.rule.harm is Harm.OUTCOME and a.outcome
             for f in a.outcome.findings]  # fmt: skip
-    outcome = outcome_of(run, infos, said)
+    success = success_of(run, infos, said)
+    if success is Success.UNKNOWN:
+        return answers
     return [
         (
             task,
             tuple(
-                replace(a, outcome=tempered(a.outcome, task.rule.harm, outcome)) if a.outcome else a
+                replace(a, outcome=tempered(a.outcome, task.rule.harm, success)) if a.outcome else a
                 for a in own
             ),
         )

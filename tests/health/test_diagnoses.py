@@ -360,7 +360,6 @@ def test_a_cause_begins_no_later_than_its_effect() -> None:
     [
         (Level.BAD, FindingState.RESOLVED, "kl_spike"),
         (Level.WATCH, FindingState.RESOLVED, "entropy_collapse"),
-        (Level.BAD, FindingState.EXCUSED, "entropy_collapse"),
     ],
 )
 def test_a_cause_that_is_over_leads_unless_it_was_milder(

@@ -17,7 +17,7 @@ from rltui.facts.runs import ListedRuns
 from rltui.health.model import Diagnosed, Finding, FindingState
 from rltui.output.text_report import check_text, run_lines, snapshot_text
 from rltui.pages.findings.findings_detail import detail_lines
-from rltui.pages.findings.lines import counts, finding_line
+from rltui.pages.findings.lines import finding_line
 from rltui.pages.run.header import run_header
 from rltui.pages.runs.lines import RunRows
 from rltui.session import RunView, Session
@@ -158,15 +158,6 @@ def test_episodes_of_one_fact_are_one_row() -> None:
     since, certain = row.finding.since_step, row.finding.certain_step
     when = f"since {since}, certain at {certain}"
     assert f"entropy collapse, 3 times: {when}, and 10 to 12, 3 to 5" in run_text(run)
-
-
-def test_what_is_excused_is_not_called_resolved() -> None:
-    run, finding = a_run()
-    with_findings(run, over(finding, 3, 5)._replace(state=FindingState.EXCUSED))
-    (row,) = finding_rows(run)
-    assert "3 to 5, excused" in plain(finding_line(run, row, 60, View()))
-    assert "1 excused" in counts(run)
-    assert "resolved" not in run_text(run) + counts(run)
 
 
 def test_what_no_other_row_says_comes_before_repeats() -> None:

@@ -23,7 +23,7 @@ from rltui.health.detectors.windows import latched, looks, rolling_median, start
 #: row.
 EARLY, _FEW = 5, 3
 #: By how much a log grows before what is usual in it is measured anew.
-_GROWTH = 1.3
+GROWTH = 1.3
 #: Standard deviations of single rows between base and limit from which on a row is worth a row.
 _APART = 3.0
 #: Sizes are compared in powers of two, at most so many: beyond, all are alike.
@@ -308,7 +308,7 @@ def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     newest half of them, measured each time they have grown by three tenths."""
     out, best = np.full(len(x), np.nan), np.inf if upwards else -np.inf
     pick = min if upwards else max
-    for look, following in looks(1, len(x), _GROWTH):
+    for look, following in looks(1, len(x), GROWTH):
         own = (median(x[:look]), median(x[look // 2 : look]))
         if look >= _FEW:
             best = pick(best, *own)
@@ -358,7 +358,7 @@ def _usual(x: FloatArray) -> FloatArray:
     base = np.full(len(y) + 1, np.nan)
     if len(y) >= EARLY:
         floor = float(np.sort(y[:EARLY])[EARLY // 4])
-        for look, following in looks(EARLY, len(y), _GROWTH):
+        for look, following in looks(EARLY, len(y), GROWTH):
             base[look:following] = max(floor, median(y[max(0, look - 4 * EARLY) : look]))
     usual[:] = base[np.minimum(np.cumsum(signal) - signal, len(y))]
     return usual

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.health.detectors.levels import EARLY
+from rltui.health.detectors.levels import EARLY, GROWTH
 from rltui.health.detectors.progress import fell, gain_so_far, wanted
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
@@ -17,8 +17,6 @@ from rltui.health.detectors.windows import looks, rolling_median, start_median
 COMPARED_ROWS = 5
 #: Up to so many ranks the sum of their squares is exact in any order.
 _EXACT = 100_000
-#: By how much a log grows before its correlation is computed anew.
-_GROWTH = 1.1
 
 
 @detector(roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
@@ -67,7 +65,7 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
         part = np.where(start > 0, middle / start, np.nan)
         far = (part <= 1 / moved) | (part >= moved)
     if far.any():
-        for look, following in looks(2 * EARLY, n, _GROWTH):
+        for look, following in looks(2 * EARLY, n, GROWTH):
             if far[look - 1 : following - 1].any():
                 tied[look - 1 : following - 1] = rank_correlation(x[:look], length[:look])
     tied[~far] = np.nan

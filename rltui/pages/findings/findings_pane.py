@@ -69,7 +69,6 @@ if TYPE_CHECKING:
 
 _TITLES = {
     FindingState.FIRING: "Firing",
-    FindingState.EXCUSED: "Excused",
     FindingState.RESOLVED: "Resolved",
 }
 
@@ -167,7 +166,7 @@ class _Entries(list[Entry[ItemId]]):
         self.item(EndingId(crash.reason), [(f"{glyphs.badge(level)} ", look), (words, look)])
 
     def findings(self, report: Report) -> None:
-        """Findings that fire, are excused, resolved, or muted by the user."""
+        """Findings that fire, are resolved, or muted by the user."""
         run, view, width = self._run, self._view, self._width
         explained, rows = _explained(report), finding_rows(run)
         for state, title in _TITLES.items():

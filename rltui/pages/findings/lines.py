@@ -67,7 +67,6 @@ def counts(run: RunView) -> str:
         (found[Level.BAD], "bad"),
         (found[Level.WATCH], "watch"),
         (over.count(FindingState.RESOLVED), "resolved"),
-        (over.count(FindingState.EXCUSED), "excused"),
     ]
     words = [f"{n} {word}" for n, word in parts if n]
 
