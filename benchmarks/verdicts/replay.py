@@ -64,12 +64,15 @@ class Logged:
         return self.changed(lambda p: rows_of(p, slice(offset, None, every)))
 
     def noisy(self, share: float, seed: int) -> Logged:
-        """Each value times a random factor of that relative spread."""
+        """Each value times a random factor of that relative spread; a share stays one."""
         random = np.random.default_rng(seed)
 
         def shake(points: Points) -> Points:
             factor = 1.0 + share * random.standard_normal(len(points[2]))
-            return points[0], points[1], points[2].astype(np.float64) * factor
+            values = points[2].astype(np.float64)
+            is_share = bool(((values >= 0.0) & (values <= 1.0)).all())
+            values = values * factor
+            return points[0], points[1], np.minimum(values, 1.0) if is_share else values
 
         return self.changed(shake)
 
