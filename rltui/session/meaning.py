@@ -19,6 +19,7 @@ from rltui.catalogue.guess import (
 )
 from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo, select
 from rltui.catalogue.resolve import Resolver
+from rltui.catalogue.settings import facts_of
 from rltui.config import Config, MetricOverride
 from rltui.core.batch import Note
 from rltui.core.errors import UsageError
@@ -163,6 +164,8 @@ class Interpreter:
             more = table.some_tags(MOST_SHOWN, self._resolver(view.recognition).names)
             view.recognition, known = self._meaning(names._replace(tags=more))
             _note_cap(points, len(known))
+        facts = facts_of(view.hyperparameters.values, view.recognition.algorithm)
+        view.recognition = view.recognition._replace(facts=facts)
         infos = known | derive(table, known, self._catalogue.metrics)
         view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
 
