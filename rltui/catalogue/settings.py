@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from rltui.catalogue.model import Facts, Range
+from rltui.catalogue.model import Facts, Range, Recognition
 from rltui.core.yaml_record import shipped_record
 
 _SECTIONS = re.compile(r"[./]")
@@ -48,17 +48,19 @@ def known_facts() -> Mapping[str, _Fact]:
     return shipped_record(_Document, "catalogue", "data", "settings.yaml").facts
 
 
-def facts_of(settings: Mapping[str, object], algorithm: str | None) -> Facts:
-    """What is known of a run with these settings and this algorithm. Raises DocumentError."""
+def facts_of(settings: Mapping[str, object], known: Recognition) -> Facts:
+    """What is known of a run with these settings. Raises DocumentError."""
     by_name: dict[str, list[tuple[str, object]]] = {}
-    for name, value in (*settings.items(), ("algorithm", algorithm)):
-        if "critic" not in name:
-            by_name.setdefault(_SECTIONS.split(name)[-1], []).append((name, value))
+    for name, value in (*settings.items(), ("algorithm", known.algorithm)):
+        *sections, last = _SECTIONS.split(name)
+        if "critic" not in sections:
+            path = ".".join(("", known.framework, *sections, last))
+            by_name.setdefault(last, []).append((path, value))
 
     def words(fact: _Fact) -> Iterator[str]:
         for setting in fact.settings:
-            for name, value in by_name.get(_SECTIONS.split(setting)[-1], ()):
-                if f".{name}".replace("/", ".").endswith(f".{setting}"):
+            for path, value in by_name.get(setting.rpartition(".")[2], ()):
+                if path.endswith(f".{setting}"):
                     yield fact.word(value)
 
     return Facts(*(next(filter(None, words(known_facts()[name])), "") for name in Facts._fields))

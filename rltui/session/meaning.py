@@ -164,7 +164,7 @@ class Interpreter:
             more = table.some_tags(MOST_SHOWN, self._resolver(view.recognition).names)
             view.recognition, known = self._meaning(names._replace(tags=more))
             _note_cap(points, len(known))
-        facts = facts_of(view.hyperparameters.values, view.recognition.algorithm)
+        facts = facts_of(view.hyperparameters.values, view.recognition)
         view.recognition = view.recognition._replace(facts=facts)
         infos = known | derive(table, known, self._catalogue.metrics)
         view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
