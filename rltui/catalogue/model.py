@@ -219,7 +219,7 @@ class Roles(NamedTuple):
     """Names of hyperparameters that hold the planned steps."""
 
 
-class Facts(NamedTuple):
+class Scope(NamedTuple):
     """What a run's settings say of its updates, in the words of ``data/settings.yaml``; "" for what
     they do not say."""
 
@@ -244,7 +244,7 @@ class Recognition(NamedTuple):
     algorithm: str | None
     scenario: Scenario
     reasons: tuple[str, ...]
-    facts: Facts = Facts()
+    scope: Scope = Scope()
 
 
 class Explanation(NamedTuple):

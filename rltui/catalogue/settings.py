@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from rltui.catalogue.model import Facts, Range, Recognition
+from rltui.catalogue.model import Range, Recognition, Scope
 from rltui.core.yaml_record import shipped_record
 
 _SECTIONS = re.compile(r"[./]")
@@ -39,28 +39,42 @@ class _Fact(NamedTuple):
 
 
 class _Document(NamedTuple):
-    facts: Mapping[str, _Fact]
+    scope: Mapping[str, _Fact]
 
 
 @cache
-def known_facts() -> Mapping[str, _Fact]:
+def known_scope() -> Mapping[str, _Fact]:
     """What decides each fact, by its name. Raises DocumentError."""
-    return shipped_record(_Document, "catalogue", "data", "settings.yaml").facts
+    return shipped_record(_Document, "catalogue", "data", "settings.yaml").scope
 
 
-def facts_of(settings: Mapping[str, object], known: Recognition) -> Facts:
+@cache
+def _decisive() -> frozenset[str]:
+    return frozenset(_last(s) for fact in known_scope().values() for s in fact.settings)
+
+
+def _last(name: str) -> str:
+    return _SECTIONS.split(name)[-1]
+
+
+def decides(name: str) -> bool:
+    """Whether a setting of this name may say something. Raises DocumentError."""
+    return _last(name) in _decisive()
+
+
+def scope_of(settings: Mapping[str, object], known: Recognition) -> Scope:
     """What is known of a run with these settings. Raises DocumentError."""
     by_name: dict[str, list[tuple[str, object]]] = {}
     for name, value in (*settings.items(), ("algorithm", known.algorithm)):
-        *sections, last = _SECTIONS.split(name)
-        if "critic" not in sections:
-            path = ".".join(("", known.framework, *sections, last))
-            by_name.setdefault(last, []).append((path, value))
+        parts = _SECTIONS.split(name)
+        if "critic" not in parts:
+            path = ".".join(("", known.framework, *parts))
+            by_name.setdefault(parts[-1], []).append((path, value))
 
     def words(fact: _Fact) -> Iterator[str]:
         for setting in fact.settings:
-            for path, value in by_name.get(setting.rpartition(".")[2], ()):
+            for path, value in by_name.get(_last(setting), ()):
                 if path.endswith(f".{setting}"):
                     yield fact.word(value)
 
-    return Facts(*(next(filter(None, words(known_facts()[name])), "") for name in Facts._fields))
+    return Scope(*(next(filter(None, words(known_scope()[name])), "") for name in Scope._fields))

@@ -174,7 +174,7 @@ class Engine:
             for info in infos.values()
         )
         known = recognition
-        kind = (known.framework, known.algorithm, known.scenario.id, known.facts)
+        kind = (known.framework, known.algorithm, known.scenario.id, known.scope)
         key = (tags, meant, kind, compared)
         if key not in self._plans:
             while len(self._plans) >= _MOST_PLANS:

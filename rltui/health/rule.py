@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rltui.catalogue.model import Category, Facts, Recognition
+from rltui.catalogue.model import Category, Recognition, Scope
 from rltui.core.level import Level
 from rltui.health.model import Words
 
@@ -35,7 +35,7 @@ class Harm(Enum):
 
 
 #: What ``when`` may ask of a run, and of a tag; ``not_`` before it excludes.
-OF_RUN = ("scenario", "framework", "algorithm", *Facts._fields)
+OF_RUN = ("scenario", "framework", "algorithm", *Scope._fields)
 ASKED = (*OF_RUN, "estimator")
 
 
@@ -51,7 +51,7 @@ class When(NamedTuple):
 
     def run_fits(self, run: Recognition) -> bool:
         """Whether the variant applies to such a run."""
-        said = run.facts._asdict() | {
+        said = run.scope._asdict() | {
             "scenario": run.scenario.id,
             "framework": run.framework,
             "algorithm": (run.algorithm or "").lower(),
@@ -79,7 +79,7 @@ class Case:
     estimator: str | None
     framework: str
     scenario: str
-    facts: Facts
+    scope: Scope
     line: int
     reference: Mapping[str, str] = field(default_factory=dict)
     """The same of the reference run, for detectors that compare with one."""

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from rltui.catalogue.model import Category, Facts
+from rltui.catalogue.model import Category, Scope
 from rltui.core.installation import shipped
 from rltui.core.level import Level
 from rltui.core.yaml_document import Node, Table, nearest, read_document, read_template
@@ -302,7 +302,7 @@ def _read_case(node: Node, variants: list[Variant]) -> Case:
         estimator=table.read("estimator", Node.text),
         framework=table.read("framework", Node.text) or "generic",
         scenario=table.read("scenario", Node.text) or "llm-rl",
-        facts=table.read("facts", lambda node: read_record(node, Facts)) or Facts(),
+        scope=table.read("scope", lambda node: read_record(node, Scope)) or Scope(),
         line=node.line,
         reference=past,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from rltui.catalogue import Catalogue
 from rltui.catalogue.catalogue import GENERIC
-from rltui.catalogue.model import Explanation, Facts, Recognition, TagInfo
+from rltui.catalogue.model import Explanation, Recognition, Scope, TagInfo
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.text import clean
@@ -186,7 +186,7 @@ def _applies(when: When) -> str:
     """For which runs a variant is, in words; "" for all."""
     words = []
     for word in OF_RUN:
-        name = f"{word.replace('_', ' ')} " if word in Facts._fields else ""
+        name = f"{word.replace('_', ' ')} " if word in Scope._fields else ""
         words += [name + ", ".join(when.only[word])] if word in when.only else []
         words += [f"{name}not {', '.join(when.never[word])}"] if word in when.never else []
     if when.unlogged:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from rltui.catalogue import Catalogue
-from rltui.catalogue.model import Facts, Recognition
-from rltui.catalogue.settings import facts_of, known_facts
+from rltui.catalogue.model import Recognition, Scope
+from rltui.catalogue.settings import known_scope, scope_of
 from rltui.health.rule import OF_RUN
 from rltui.health.rules import load_rules
 
-GSPO = Facts(loss="clipped", clip_level="sequence", clip_range="narrow")
+GSPO = Scope(loss="clipped", clip_level="sequence", clip_range="narrow")
 
 
-def facts(
+def scope(
     catalogue: Catalogue, framework: str, algorithm: str = "GRPO", /, **given: object
-) -> Facts:
+) -> Scope:
     settings = {name.replace("__", "."): value for name, value in given.items()}
     kind = catalogue.scenarios["llm-rl"]
-    return facts_of(settings, Recognition(framework, "", algorithm, kind, ()))
+    return scope_of(settings, Recognition(framework, "", algorithm, kind, ()))
 
 
 @pytest.mark.parametrize(
@@ -44,49 +44,49 @@ def facts(
     ],
 )  # fmt: skip
 def test_sequences(framework: str, settings: dict[str, object], catalogue: Catalogue) -> None:
-    assert facts(catalogue, framework, **settings) == GSPO
+    assert scope(catalogue, framework, **settings) == GSPO
 
 
 @pytest.mark.parametrize(
     ("framework", "settings", "expected"),
     [
         ("trl", {"importance_sampling_level": "token", "loss_type": "dapo", "epsilon": 0.2,
-                 "epsilon_high": 0.28}, Facts("clipped", "token", "usual")),
-        ("trl", {"loss_type": "cispo", "epsilon_high": 5}, Facts("other", "", "usual")),
-        ("generic", {"loss_type": "huber", "epsilon": 1e-8}, Facts("clipped")),
-        ("verl", {"diffusion_loss__loss_mode": "flow_grpo"}, Facts("other")),
+                 "epsilon_high": 0.28}, Scope("clipped", "token", "usual")),
+        ("trl", {"loss_type": "cispo", "epsilon_high": 5}, Scope("other", "", "usual")),
+        ("generic", {"loss_type": "huber", "epsilon": 1e-8}, Scope("clipped")),
+        ("verl", {"diffusion_loss__loss_mode": "flow_grpo"}, Scope("other")),
         ("verl", {"actor__clip_ratio_c": 3.0, "actor__kl_loss_type": "low_var_kl"},
-         Facts("clipped", dual_clip="far", kl_estimator="k3")),
+         Scope("clipped", dual_clip="far", kl_estimator="k3")),
         ("verl", {"actor__clip_ratio_c": "1.5", "actor__kl_loss_type": "kl+"},
-         Facts("clipped", dual_clip="near", kl_estimator="k1")),
+         Scope("clipped", dual_clip="near", kl_estimator="k1")),
         ("openrlhf", {"algo__kl__estimator": "k2", "actor__dual_clip": None},
-         Facts("clipped", kl_estimator="k2")),
-        ("sb3", {"clip_range": "<function>"}, Facts("clipped")),
+         Scope("clipped", kl_estimator="k2")),
+        ("sb3", {"clip_range": "<function>"}, Scope("clipped")),
     ],
 )  # fmt: skip
 def test_what_is_said(
-    framework: str, settings: dict[str, object], expected: Facts, catalogue: Catalogue
+    framework: str, settings: dict[str, object], expected: Scope, catalogue: Catalogue
 ) -> None:
-    assert facts(catalogue, framework, **settings) == expected
+    assert scope(catalogue, framework, **settings) == expected
 
 
 def test_the_algorithm_by_option_says_it(catalogue: Catalogue) -> None:
-    assert facts(catalogue, "generic", "GSPO") == Facts("clipped", "sequence")
+    assert scope(catalogue, "generic", "GSPO") == Scope("clipped", "sequence")
 
 
 def test_nothing_is_known_of_an_unknown_algorithm(catalogue: Catalogue) -> None:
-    assert facts(catalogue, "generic", "") == Facts()
+    assert scope(catalogue, "generic", "") == Scope()
 
 
 def test_the_document_decides_each_fact() -> None:
-    assert tuple(known_facts()) == Facts._fields
+    assert tuple(known_scope()) == Scope._fields
 
 
 def test_rules_ask_for_words_that_the_document_has() -> None:
     for when in (v.when for r in load_rules() for v in r.variants):
         for word in set(when.only) | set(when.never):
-            if word in Facts._fields:
-                fact = known_facts()[word]
+            if word in Scope._fields:
+                fact = known_scope()[word]
                 asked = {*when.only.get(word, ()), *when.never.get(word, ())}
                 assert word in OF_RUN
                 assert asked <= {*fact.words, *fact.ranges}
