@@ -219,6 +219,21 @@ class Roles(NamedTuple):
     """Names of hyperparameters that hold the planned steps."""
 
 
+class Scope(NamedTuple):
+    """What a run's settings say of its updates, in the words of ``data/settings.yaml``; "" for what
+    they do not say."""
+
+    loss: str = ""
+    """Whether it is the surrogate of PPO, which the clip cuts off."""
+    clip_level: str = ""
+    """Whether a token or a whole sequence is clipped."""
+    clip_range: str = ""
+    dual_clip: str = ""
+    """Where the second, lower clip acts."""
+    kl_estimator: str = ""
+    """How the KL to the reference is estimated."""
+
+
 class Recognition(NamedTuple):
     """The framework and algorithm that wrote a set of tags, and why."""
 
@@ -229,6 +244,7 @@ class Recognition(NamedTuple):
     algorithm: str | None
     scenario: Scenario
     reasons: tuple[str, ...]
+    scope: Scope = Scope()
 
 
 class Explanation(NamedTuple):

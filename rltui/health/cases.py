@@ -76,6 +76,7 @@ def _run_case(rule: Rule, case: Case) -> CaseResult:
     except ValueError as problem:
         return CaseResult(rule.id, case.name, False, str(problem), rule.path, case.line)
     run, infos, recognition = case_run(series, case.framework, case.scenario, case.estimator)
+    recognition = recognition._replace(scope=case.scope)
     engine = Engine([rule])
     if case.reference:
         past = {key: parse_series(text) for key, text in case.reference.items()}

@@ -173,7 +173,8 @@ class Engine:
             (info.metric.key if info.metric else None, info.estimator, info.guessed)
             for info in infos.values()
         )
-        kind = (recognition.framework, recognition.algorithm, recognition.scenario.id)
+        known = recognition
+        kind = (known.framework, known.algorithm, known.scenario.id, known.scope)
         key = (tags, meant, kind, compared)
         if key not in self._plans:
             while len(self._plans) >= _MOST_PLANS:

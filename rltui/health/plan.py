@@ -86,7 +86,11 @@ def make_plan(
 def _tags_of(variant: Variant, logged: _Logged, infos: Mapping[str, TagInfo]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for key in logged.matching(variant.metrics):
-        fitting = [t for t in logged.by_key[key] if variant.when.tag_fits(infos[t])]
+        fitting = [
+            t
+            for t in logged.by_key[key]
+            if variant.when.fits("estimator", infos[t].estimator or "")
+        ]
         fitting = [t for t in fitting if t not in found]
         found.update(dict.fromkeys(fitting))
         if fitting and not variant.all_metrics:

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rltui.catalogue.model import Category, Recognition, TagInfo
+from rltui.catalogue.model import Category, Recognition, Scope
 from rltui.core.level import Level
 from rltui.health.model import Words
 
@@ -34,42 +34,33 @@ class Harm(Enum):
     """It costs time, not success."""
 
 
+#: What ``when`` may ask of a run, and of a tag; ``not_`` before it excludes.
+OF_RUN = ("scenario", "framework", "algorithm", *Scope._fields)
+ASKED = (*OF_RUN, "estimator")
+
+
 class When(NamedTuple):
-    """Conditions under which a variant applies; empty means always.
+    """Conditions under which a variant applies; none means always."""
 
-    Those with ``not_`` exclude. ``unlogged``: only when the run logs none of these metrics.
-    """
-
-    frameworks: tuple[str, ...] = ()
-    not_frameworks: tuple[str, ...] = ()
-    scenarios: tuple[str, ...] = ()
-    not_scenarios: tuple[str, ...] = ()
-    algorithms: tuple[str, ...] = ()
-    not_algorithms: tuple[str, ...] = ()
-    estimators: tuple[str, ...] = ()
-    not_estimators: tuple[str, ...] = ()
+    only: Mapping[str, tuple[str, ...]] = {}
+    """Word of :data:`ASKED` -> what it has to be. What is not known is none of these."""
+    never: Mapping[str, tuple[str, ...]] = {}
+    """Word -> what it must not be."""
     unlogged: tuple[str, ...] = ()
+    """Only when the run logs none of these metrics."""
 
-    def run_fits(self, recognition: Recognition) -> bool:
+    def run_fits(self, run: Recognition) -> bool:
         """Whether the variant applies to such a run."""
-        algorithm = (recognition.algorithm or "").lower()
-        return (
-            self.framework_fits(recognition.framework)
-            and _within(recognition.scenario.id, self.scenarios, self.not_scenarios)
-            and _within(algorithm, self.algorithms, self.not_algorithms)
-        )
+        said = run.scope._asdict() | {
+            "scenario": run.scenario.id,
+            "framework": run.framework,
+            "algorithm": (run.algorithm or "").lower(),
+        }
+        return all(self.fits(word, said[word]) for word in OF_RUN)
 
-    def framework_fits(self, framework: str) -> bool:
-        """Whether the variant may apply to runs of a framework."""
-        return _within(framework, self.frameworks, self.not_frameworks)
-
-    def tag_fits(self, info: TagInfo) -> bool:
-        """Whether the variant may judge such a tag."""
-        return _within(info.estimator or "", self.estimators, self.not_estimators)
-
-
-def _within(word: str, wanted: tuple[str, ...], unwanted: tuple[str, ...]) -> bool:
-    return (not wanted or word in wanted) and word not in unwanted
+    def fits(self, word: str, said: str) -> bool:
+        """Whether the variant may apply where a word of :data:`ASKED` is ``said``."""
+        return said in self.only.get(word, (said,)) and said not in self.never.get(word, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +79,7 @@ class Case:
     estimator: str | None
     framework: str
     scenario: str
+    scope: Scope
     line: int
     reference: Mapping[str, str] = field(default_factory=dict)
     """The same of the reference run, for detectors that compare with one."""

@@ -8,11 +8,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from rltui.catalogue.model import Category
+from rltui.catalogue.model import Category, Scope
 from rltui.core.installation import shipped
 from rltui.core.level import Level
 from rltui.core.yaml_document import Node, Table, nearest, read_document, read_template
-from rltui.core.yaml_record import shipped_record
+from rltui.core.yaml_record import read_record, shipped_record
 from rltui.health.detectors import (  # noqa: F401
     levels,
     pairs,
@@ -22,7 +22,7 @@ from rltui.health.detectors import (  # noqa: F401
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
 from rltui.health.parameters import Override, read_parameters, refuse_counts
-from rltui.health.rule import Case, Harm, Number, Rule, Variant, When
+from rltui.health.rule import ASKED, Case, Harm, Number, Rule, Variant, When
 
 #: Fields that every template may name, besides the facts of its detector.
 STANDARD_FIELDS = (
@@ -37,12 +37,6 @@ FORMATS = ("%", "d")
 _Find = Callable[[str], "Node | None"]
 
 _LEVELS = {"watch": Level.WATCH, "bad": Level.BAD}
-_WHEN = {
-    "framework": "frameworks",
-    "scenario": "scenarios",
-    "algorithm": "algorithms",
-    "estimator": "estimators",
-}
 
 
 def load_rules(
@@ -250,24 +244,22 @@ def _read_when(*nodes: Node | None) -> When:
     What the variant demands beats what the rule excludes: ``scenario: preference`` in a variant of
     a rule that is not for preference training.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    only: dict[str, tuple[str, ...]] = {}
+    never: dict[str, tuple[str, ...]] = {}
+    unlogged: tuple[str, ...] = ()
     for node in nodes:
         if node is None:
             continue
         table = node.table()
-        for word, attribute in _WHEN.items():
-            if word in table:
-                found.pop(f"not_{attribute}", None)
-            for prefix in ("", "not_"):
-                value = table.get(prefix + word)
-                if value is not None:
-                    old = found.get(prefix + attribute, ()) if prefix else ()
-                    found[prefix + attribute] = (*old, *value.texts())
-        unlogged = table.get("unlogged")
-        if unlogged is not None:
-            found["unlogged"] = (*found.get("unlogged", ()), *unlogged.texts())
+        for word in ASKED:
+            if (value := table.get(word)) is not None:
+                only[word] = tuple(value.texts())
+                never.pop(word, None)
+            if (value := table.get(f"not_{word}")) is not None:
+                never[word] = (*never.get(word, ()), *value.texts())
+        unlogged += tuple(table.read("unlogged", Node.texts) or ())
         table.finish()
-    return When(**found)
+    return When(only, never, unlogged)
 
 
 def _read_words(need: Callable[[str], Node], find: _Find, detector: Detector) -> Words:
@@ -310,6 +302,7 @@ def _read_case(node: Node, variants: list[Variant]) -> Case:
         estimator=table.read("estimator", Node.text),
         framework=table.read("framework", Node.text) or "generic",
         scenario=table.read("scenario", Node.text) or "llm-rl",
+        scope=table.read("scope", lambda node: read_record(node, Scope)) or Scope(),
         line=node.line,
         reference=past,
     )

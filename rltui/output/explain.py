@@ -9,7 +9,7 @@ from typing import Any
 
 from rltui.catalogue import Catalogue
 from rltui.catalogue.catalogue import GENERIC
-from rltui.catalogue.model import Explanation, Recognition, TagInfo
+from rltui.catalogue.model import Explanation, Recognition, Scope, TagInfo
 from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.core.text import clean
@@ -17,7 +17,7 @@ from rltui.core.yaml_document import nearest, parts_of
 from rltui.draw.prose import wrap
 from rltui.facts import sentences
 from rltui.health.model import Judgement
-from rltui.health.rule import Number, Rule, Variant, When
+from rltui.health.rule import OF_RUN, Number, Rule, Variant, When
 from rltui.health.rules import why_unread
 from rltui.health.symptoms import Symptom, symptoms
 from rltui.output.json_document import fields_of
@@ -159,7 +159,7 @@ def _readers(
         if any(
             v.reads(key) is not None
             and not (v.remaining or v.detector.finite_is_quiet)
-            and (not framework or v.when.framework_fits(framework))
+            and (not framework or v.when.fits("framework", framework))
             and (run is None or v.when.run_fits(run))
             for v in rule.variants
         )
@@ -185,13 +185,10 @@ def _variant(variant: Variant) -> Json:
 def _applies(when: When) -> str:
     """For which runs a variant is, in words; "" for all."""
     words = []
-    for only, never in (
-        (when.scenarios, when.not_scenarios),
-        (when.frameworks, when.not_frameworks),
-        (when.algorithms, when.not_algorithms),
-    ):
-        words += [", ".join(only)] if only else []
-        words += [f"not {', '.join(never)}"] if never else []
+    for word in OF_RUN:
+        name = f"{word.replace('_', ' ')} " if word in Scope._fields else ""
+        words += [name + ", ".join(when.only[word])] if word in when.only else []
+        words += [f"{name}not {', '.join(when.never[word])}"] if word in when.never else []
     if when.unlogged:
         words.append(f"without {', '.join(when.unlogged)}")
     return "; ".join(words)

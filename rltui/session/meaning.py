@@ -19,6 +19,7 @@ from rltui.catalogue.guess import (
 )
 from rltui.catalogue.model import Category, Metric, Recognition, Scenario, TagInfo, select
 from rltui.catalogue.resolve import Resolver
+from rltui.catalogue.settings import scope_of
 from rltui.config import Config, MetricOverride
 from rltui.core.batch import Note
 from rltui.core.errors import UsageError
@@ -163,8 +164,18 @@ class Interpreter:
             more = table.some_tags(MOST_SHOWN, self._resolver(view.recognition).names)
             view.recognition, known = self._meaning(names._replace(tags=more))
             _note_cap(points, len(known))
+        self.heed_settings(view)
         infos = known | derive(table, known, self._catalogue.metrics)
         view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
+
+    def heed_settings(self, view: RunView) -> bool:
+        """Note what the settings of a run say of its updates, in its logs or else in files beside
+        them; returns whether that is news."""
+        known = view.recognition
+        if known is not None:
+            settings = {**view.facts.settings, **view.hyperparameters.values}
+            view.recognition = known._replace(scope=scope_of(settings, known))
+        return view.recognition != known
 
     def _meaning(self, names: _Names) -> tuple[Recognition, dict[str, TagInfo]]:
         """Framework and meaning by the tags, without what all of them have in front where more are

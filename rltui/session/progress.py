@@ -179,7 +179,7 @@ def progress(
     last = run.last_step
     planned = (positive(hyper.get(name)) for name in roles.total_steps)
     total = next(filter(None, planned), None)
-    total = total or _planned_in_files(run, infos, facts.plan, roles.total_steps)
+    total = total or _planned_in_files(run, infos, facts.settings, roles.total_steps)
     # a trainer's closing row (train_runtime, ...) is the newest that was logged
     ends = (series.last for series in _series_of(run, infos, roles.closing))
     eta, done = None, any(end is not None and end[0] == last for end in ends)

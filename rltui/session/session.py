@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.catalogue import Catalogue
+from rltui.catalogue.settings import decides
 from rltui.config import Config
 from rltui.core.address import is_remote
 from rltui.core.batch import Batch, Note, RunKey
@@ -129,7 +130,9 @@ class Session:
         """Which logdirs can be read now."""
         views = self.run_list.all
         plan = catalogue.roles.total_steps
-        self._vitals = Vitals(logdirs, views, self.clock, plan, self.judge.renew)
+        self._vitals = Vitals(
+            logdirs, views, self.clock, lambda name: name in plan or decides(name), self._learned
+        )
         self.memory = Memory(config.watch.memory_bytes, views, self.reader, self.clock)
         """Which runs have their points in memory."""
         apart = partial(_read_apart, config=config, choice=choice)
@@ -201,7 +204,8 @@ class Session:
             raise self.reference.missing()
         if judge:
             self.judge.judge()
-            self._vitals.renew(self.run_list.all.values(), live=False)
+            if self._vitals.renew(self.run_list.all.values(), live=False):
+                self.judge.judge()  # by what was found beside the logs
 
     def start(self) -> None:
         """Read and watch on a thread of its own until :meth:`stop`."""
@@ -302,6 +306,12 @@ class Session:
         self.judge.mark(changes.runs)
 
         return changes
+
+    def _learned(self, view: RunView) -> None:
+        """Take in what was found beside the logs of a run."""
+        self.judge.renew(view)
+        if self._interpreter.heed_settings(view):
+            self.judge.mark((view.key,))
 
     def _failed(self, batch: Batch, fault: Fault) -> None:
         self._store.add_run(batch.run, batch.run_path)

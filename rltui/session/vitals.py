@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -73,12 +73,12 @@ class Vitals:
         logdirs: Sequence[Path],
         views: Mapping[RunKey, RunView],
         clock: Clock,
-        plan: Container[str],
+        needs: Callable[[str], bool],
         tell: Callable[[RunView], None],
     ) -> None:
-        """``plan``: names of hyperparameters that may hold the planned steps; ``tell`` is called
-        for each run about which an inspection has found something new."""
-        self._plan = plan
+        """``needs``: whether a hyperparameter of this name is needed; ``tell`` is called for each
+        run about which an inspection has found something new."""
+        self._needs = needs
         self._logdirs = logdirs
         self._views = views
         self._clock = clock
@@ -208,7 +208,7 @@ class Vitals:
         files = {path: kind for inspection in looks for path, kind in inspection.files.items()}
         try:
             with contained():
-                holds, fact_files = look(files) if files else {}, FactFiles(self._plan)
+                holds, fact_files = look(files) if files else {}, FactFiles(self._needs)
                 found = [
                     replace(
                         inspection,

@@ -58,6 +58,7 @@ GRPO = [*TRL, "train/reward", "train/reward_std", "train/kl", "train/completions
         (TRL, "transformers", "SFT", "sft"),
         ([*TRL, "memory(GiB)"], "ms-swift", "SFT", "sft"),
         (["current_steps", "percentage", "loss", "lr"], "llama-factory", "SFT", "sft"),
+        (["actor/pg_clipfrac_higher", "actor/pg_clipfrac_lower"], "verl", "FLOW-GRPO", "llm-rl"),
         (["train/policy_loss", "train/actor_lr", "train/ppo_clip_ratio", "train/kl"],
          "openrlhf", "GRPO", "llm-rl"),
         (["train/policy_loss", "train/ppo_clip_ratio", "train/critic_loss"],

@@ -1,4 +1,5 @@
-"""The best guess at a reward without a usual name; names of experiments in front of all tags."""
+"""The best guess at a reward without a usual name; names of experiments in front of all tags; what
+settings say of the updates."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from rltui.core.batch import Batch
 from rltui.core.level import Level
 from rltui.session import RunView
 from tests.builders import a_batch
@@ -121,3 +123,36 @@ def test_what_says_something_of_the_figure_stays(head: str) -> None:
     run = a_view(**{f"{head}{name}": RISES for name in ("kl", "entropy", "value_loss", "ratio")})
     known = {i.metric.key for i in run.infos.values() if i.metric}
     assert not known & {"kl.policy_ref", "entropy", "loss.value", "ratio.mean"}
+
+
+#: A clip that stops much of updates that move the policy little.
+_CLIPPED = {
+    "actor/pg_clipfrac": [0.4] * 60,
+    "actor/pg_clipfrac_lower": [0.0] * 60,
+    "actor/ppo_kl": [8e-4] * 60,
+    "critic/score/mean": [0.3 + x / 200 for x in range(60)],
+}
+_POLICY = "actor_rollout_ref.actor."
+_GSPO = {f"{_POLICY}policy_loss.loss_mode": "gspo", f"{_POLICY}clip_ratio_high": 4e-4}
+
+
+def found(*batches: Batch) -> set[str]:
+    (run,) = a_session(*batches).runs()
+    assert run.report is not None
+    return {f.rule for f in run.report.firing()}
+
+
+def test_a_clip_of_sequences_is_not_judged_by_the_limit_of_tokens() -> None:
+    assert found(a_batch(_CLIPPED)) == {"clipfrac_high"}
+    assert found(a_batch(_CLIPPED, hparams=_GSPO)) == set()
+    wide = _GSPO | {f"{_POLICY}clip_ratio_high": 0.2}
+    assert found(a_batch(_CLIPPED, hparams=wide)) == {"clipfrac_high"}
+
+
+def test_settings_that_are_logged_later_count() -> None:
+    assert found(a_batch(_CLIPPED), a_batch(source="settings", hparams=_GSPO)) == set()
+
+
+def test_flow_grpo_has_no_second_clip() -> None:
+    logged = _CLIPPED | {f"actor/pg_clipfrac_{side}": [0.3] * 60 for side in ("higher", "lower")}
+    assert found(a_batch(logged)) == set()

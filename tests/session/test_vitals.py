@@ -267,6 +267,22 @@ def test_settings_above_several_runs_are_of_none(tmp_path: Path) -> None:
     assert [total for total, _ in total_of(tmp_path)] == [None, None]
 
 
+def test_settings_beside_the_logs_say_what_is_clipped(tmp_path: Path) -> None:
+    row = '{{"reward": 0.{0}, "completions/mean_length": 50, "clip_ratio/region_mean": 0.4}}'
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "logging.jsonl").write_text("\n".join(row.format(n) for n in range(10, 60)) + "\n")
+    assert clipped(tmp_path)
+    (run / "args.json").write_text('{"importance_sampling_level": "sequence", "epsilon": 3e-4}')
+    assert not clipped(tmp_path)
+
+
+def clipped(logdir: Path) -> bool:
+    (run,) = read(logdir).runs()
+    assert run.report is not None
+    return "clipfrac_high" in {f.rule for f in run.report.firing()}
+
+
 TRIAL = "PPO_CartPole_1_0_2026"
 
 

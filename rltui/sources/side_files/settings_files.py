@@ -7,7 +7,7 @@ RLlib and d3rlpy write ``params.json``, ms-swift ``args.json``, sacred ``config.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,11 +113,10 @@ def _pairs(document: object) -> Iterator[tuple[object, object]]:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What files beside the logs say of a run: its planned steps, and how it ended."""
+    """What files beside the logs say of a run: how it was set up, and how it ended."""
 
-    plan: Mapping[str, object] = field(default_factory=dict)
-    """The hyperparameters that may hold the planned steps, before them what Tune stops at as
-    ``stop.NAME``."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """The hyperparameters that are needed, before them what Tune stops at as ``stop.NAME``."""
     exit_code: int | None = None
     """That of the training, where it is recorded."""
     recorded_at: float = 0.0
@@ -131,9 +130,9 @@ class FactFiles:
     """Reads the facts of many runs; what they share is read once. Never raises: a file that cannot
     be read is left out."""
 
-    def __init__(self, plan: Container[str]) -> None:
-        """``plan``: names of hyperparameters that may hold the planned steps."""
-        self._plan = plan
+    def __init__(self, needs: Callable[[str], bool]) -> None:
+        """``needs``: whether a hyperparameter of this name is needed."""
+        self._needs = needs
         self._facts: dict[tuple[Path, ...], Facts] = {}
         self._experiments: dict[Path, tuple[float, Mapping[str, Mapping[str, object]]]] = {}
 
@@ -152,10 +151,10 @@ class FactFiles:
         trial = trials.get(home.name, {})
         stop = trial.get("stopping_criterion")
         limits = stop.items() if isinstance(stop, Mapping) else ()
-        plan = {f"{STOP}{name}": limit for name, limit in limits}
-        settings = read_settings(folders).values
-        plan |= {name: value for name, value in settings.items() if name in self._plan}
-        facts = Facts(plan, _EXIT_CODES.get(str(trial.get("status"))), recorded_at)
+        settings = {f"{STOP}{name}": limit for name, limit in limits}
+        found = read_settings(folders).values
+        settings |= {name: value for name, value in found.items() if self._needs(name)}
+        facts = Facts(settings, _EXIT_CODES.get(str(trial.get("status"))), recorded_at)
         self._facts[folders] = facts
         return facts
 

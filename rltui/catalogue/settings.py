@@ -1,0 +1,80 @@
+"""What the settings of a run say of its updates, by ``data/settings.yaml``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from rltui.catalogue.model import Range, Recognition, Scope
+from rltui.core.yaml_record import shipped_record
+
+_SECTIONS = re.compile(r"[./]")
+
+
+class _Fact(NamedTuple):
+    """Which settings decide one fact; see the document."""
+
+    settings: tuple[str, ...]
+    source: str
+    words: Mapping[str, tuple[str, ...]] = {}
+    ranges: Mapping[str, Range] = {}
+
+    def word(self, value: object) -> str:
+        """What a setting of this value says; "" for nothing."""
+        text = str(value).lower()
+        for word, values in self.words.items():
+            if text in values:
+                return word
+        try:
+            number = float(text)
+        except ValueError:
+            return ""
+        for word, (low, high) in self.ranges.items():
+            if (low or 0.0) <= number < (math.inf if high is None else high):
+                return word
+        return ""
+
+
+class _Document(NamedTuple):
+    scope: Mapping[str, _Fact]
+
+
+@cache
+def known_scope() -> Mapping[str, _Fact]:
+    """What decides each fact, by its name. Raises DocumentError."""
+    return shipped_record(_Document, "catalogue", "data", "settings.yaml").scope
+
+
+@cache
+def _decisive() -> frozenset[str]:
+    return frozenset(_last(s) for fact in known_scope().values() for s in fact.settings)
+
+
+def _last(name: str) -> str:
+    return _SECTIONS.split(name)[-1]
+
+
+def decides(name: str) -> bool:
+    """Whether a setting of this name may say something. Raises DocumentError."""
+    return _last(name) in _decisive()
+
+
+def scope_of(settings: Mapping[str, object], known: Recognition) -> Scope:
+    """What is known of a run with these settings. Raises DocumentError."""
+    by_name: dict[str, list[tuple[str, object]]] = {}
+    for name, value in (*settings.items(), ("algorithm", known.algorithm)):
+        parts = _SECTIONS.split(name)
+        if "critic" not in parts:
+            path = ".".join(("", known.framework, *parts))
+            by_name.setdefault(parts[-1], []).append((path, value))
+
+    def words(fact: _Fact) -> Iterator[str]:
+        for setting in fact.settings:
+            for path, value in by_name.get(_last(setting), ()):
+                if path.endswith(f".{setting}"):
+                    yield fact.word(value)
+
+    return Scope(*(next(filter(None, words(known_scope()[name])), "") for name in Scope._fields))
