@@ -225,7 +225,7 @@ def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:
 def harm_of(story: Sequence[Diagnosis]) -> int:
     """The greatest harm in a story that goes on, or that of what to begin with; 0 is the worst."""
     holding = (d for d in story if d.level >= Level.WATCH and not d.is_over)
-    return min(d.symptom.harm for d in (lead_of(story), *holding))
+    return min(d.symptom.harm.place for d in (lead_of(story), *holding))
 
 
 class Diagnosed(NamedTuple):
