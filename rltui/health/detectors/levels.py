@@ -8,6 +8,7 @@ Row i of every answer depends on rows up to i only. Rows add up as evidence
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -74,7 +75,9 @@ def outside(
     if per_unit > 0 and length is not None:
         with np.errstate(invalid="ignore", divide="ignore"):
             beyond &= ~(np.abs(x) / length < per_unit)
-    threshold = np.where(below | ~np.isfinite(high), low, high)
+    # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
+    middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
+    threshold = np.where(x <= middle, low, high)
     evidence: FloatArray | None = None
     if explained:
         error = rows.others.get("error")
