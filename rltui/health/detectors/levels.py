@@ -17,7 +17,7 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import FAR, FAR_EVENT, Rows, Signal, constant
+from rltui.health.detectors.signal import FAR, FAR_EVENT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import latched, looks, rolling_median, start_median
 
 #: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
@@ -31,8 +31,6 @@ _APART = 3.0
 _MOST_TWOS = 8.0
 #: What a row without any explained variance is worth.
 _BARELY = 1 / 3
-#: Share of the largest value so far below which a row carries no signal and is no base.
-_SIGNAL = 0.01
 
 
 def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
@@ -83,7 +81,7 @@ def outside(
         error = rows.others.get("error")
         if error is not None and n:
             size = np.abs(np.nan_to_num(error, nan=np.inf))
-            beyond &= size >= _SIGNAL * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
+            beyond &= size >= NOTHING * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
         inside = np.clip(np.abs(x - threshold), _BARELY, 1.0)
         evidence = np.where(beyond, _BARELY, np.where(x <= low, 0.0, -inside))
     return Signal(
@@ -139,7 +137,7 @@ def often(rows: Rows, *, share: float, most: float = 0.0) -> Signal:
         threshold=constant(n, share),
         name="share of the newest half of the rows",
         facts={"share": part},
-        evidence=np.where(beyond, 1.0, np.where(hit, 0.0, -share / max(1.0 - share, _SIGNAL))),
+        evidence=np.where(beyond, 1.0, np.where(hit, 0.0, -share / max(1.0 - share, NOTHING))),
     )
 
 
@@ -238,7 +236,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     if unit > 0:
         judged &= start < 3 * unit
         multiple = np.maximum(1.0, np.round(start / unit)) * unit
-        judged &= np.abs(start - multiple) > _SIGNAL * multiple
+        judged &= np.abs(start - multiple) > NOTHING * multiple
     base = np.where(judged, start, np.nan)
     with np.errstate(invalid="ignore"):
         beyond = x <= share * base
@@ -299,7 +297,7 @@ def off_best(
         low=None if upwards else limit,
         high=limit if upwards else None,
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
-        notes=((growth > 1 + _SIGNAL, ", though answers are {growth} times as long"),),
+        notes=((growth > 1 + NOTHING, ", though answers are {growth} times as long"),),
         evidence=evidence,
         event=event,
         silent=not (best > 0).any(),
@@ -356,7 +354,7 @@ def _usual(x: FloatArray) -> FloatArray:
     ones; NaN while there are too few. Measured each time these have grown by three tenths."""
     usual = np.full(len(x), np.nan)
     usually = rolling_median(np.maximum(x, 0.0), 4 * EARLY + 1)
-    signal = (x > 0) & (x >= _SIGNAL * np.maximum.accumulate(usually)) if len(x) else x > 0
+    signal = (x > 0) & (x >= NOTHING * np.maximum.accumulate(usually)) if len(x) else x > 0
     y = x[signal]
     base = np.full(len(y) + 1, np.nan)
     if len(y) >= EARLY:

@@ -18,6 +18,9 @@ CERTAIN = (4.0, 6.0)
 FAR, FAR_EVENT = 1.0, 5.0
 #: What a row without an event takes away: calm rows do not undo what happened.
 CALM = 0.25
+#: Share of the largest so far below which something is next to nothing, and of the rows below which
+#: such rows are rare.
+NOTHING = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +105,8 @@ class Signal:
     peaked: bool = False
     """The evidence is the worst row of an episode, even while it lasts."""
     certain: bool = False
-    """Each row beyond is certain by itself; otherwise rows add up, as far as they are beyond."""
+    """Each row beyond is certain by itself; otherwise rows add up, as far as they are beyond.
+    Without ``evidence`` it is over at the first row inside."""
     event: bool = False
     """A row is an event and no estimate: one that is far beyond suffices."""
     evidence: FloatArray | None = None

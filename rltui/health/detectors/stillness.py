@@ -6,7 +6,7 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.signal import CERTAIN, NOTHING, Rows, Signal, constant
 
 #: What a row that equals the one before is worth: coarse values are equal by chance, and the first
 #: batches of a trainer may have nothing to learn from.
@@ -19,18 +19,30 @@ _DIGITS, _EXACT = 3, 1e-6
 
 @detector(all_rows=True, finite_is_quiet=True, facts=("count",))
 def non_finite(rows: Rows, *, after_finite: bool = False, lasts: bool = False) -> Signal:
-    """NaN or infinite. ``after_finite``: only after a finite value was seen; silent until then.
-    ``lasts``: not once the value has come back from it twice: it is not computed at every row."""
+    """NaN or infinite. What comes a third time comes again and again: it is over once it stays
+    away for three times as long as it usually did, else at the first finite row.
+
+    ``after_finite``: only after a finite value was seen; silent until then. ``lasts``: not once
+    the value has come back from it twice, if such rows are not rare: it is not always computed.
+    """
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
     if (after_finite or lasts) and len(wrong):
         wrong &= np.maximum.accumulate(~wrong)
     if lasts:
         back = ~wrong & np.concatenate([[False], wrong[:-1]]) if len(wrong) else wrong
-        wrong &= np.cumsum(back) <= 1
+        rare = np.cumsum(wrong) <= NOTHING * np.arange(1, rows.count + 1)
+        wrong &= (np.cumsum(back) <= 1) | rare
+    own = np.arange(rows.count)
+    times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
+    again, sure = times > 2, 2 * CERTAIN[1]
+    since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1
     return Signal(
         certain=True,
         beyond=wrong,
+        onset=np.where(again, int(np.argmax(wrong)), own) if len(wrong) else own,
+        evidence=np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
+        notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         statistic=rows.x,
         threshold=constant(rows.count, np.nan),
         name="non-finite values",
