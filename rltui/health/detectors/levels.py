@@ -17,20 +17,21 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import FAR, FAR_EVENT, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.signal import (
+    CERTAIN,
+    FAINT,
+    FAR,
+    FAR_EVENT,
+    NOTHING,
+    Rows,
+    Signal,
+    constant,
+)
 from rltui.health.detectors.windows import latched, looks, rolling_median, start_median
 
 #: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
 #: row.
 EARLY, _FEW = 5, 3
-#: By how much a log grows before what is usual in it is measured anew.
-GROWTH = 1.3
-#: Standard deviations of single rows between base and limit from which on a row is worth a row.
-_APART = 3.0
-#: Sizes are compared in powers of two, at most so many: beyond, all are alike.
-_MOST_TWOS = 8.0
-#: What a row without any explained variance is worth.
-_BARELY = 1 / 3
 
 
 def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
@@ -82,8 +83,8 @@ def outside(
         if error is not None and n:
             size = np.abs(np.nan_to_num(error, nan=np.inf))
             beyond &= size >= NOTHING * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
-        inside = np.clip(np.abs(x - threshold), _BARELY, 1.0)
-        evidence = np.where(beyond, _BARELY, np.where(x <= low, 0.0, -inside))
+        inside = np.clip(np.abs(x - threshold), FAINT, 1.0)
+        evidence = np.where(beyond, FAINT, np.where(x <= low, 0.0, -inside))
     return Signal(
         beyond=beyond,
         statistic=x,
@@ -155,7 +156,9 @@ def _relative(
         twos = np.log2(np.maximum(part, 0.0))
     distance = np.log2(factor)  # beyond the base on the other side, how far does not matter
     side = np.sign(distance)
-    twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), _MOST_TWOS)
+    most = FAR_EVENT if event else FAR
+    highest = abs(distance) * 2**most  # farther ones are worth no more
+    twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), highest)
     count = np.arange(len(x))
     steps = np.abs(np.diff(twos, prepend=twos[:1]))  # one jump, however far, is no scatter
     steps = np.cumsum(np.minimum(steps, 2 * abs(distance)) ** 2)
@@ -163,9 +166,8 @@ def _relative(
     noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(x) else twos
     if event:
         noise[: 2 * EARLY] = 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worth = np.minimum(1.0, (distance / (_APART * noise)) ** 2)
-    most = FAR_EVENT if event else FAR
+    with np.errstate(divide="ignore", invalid="ignore"):  # three standard deviations are enough
+        worth = np.minimum(1.0, (2 * distance / (CERTAIN[1] * noise)) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.clip(np.abs(np.log2(np.maximum(twos / distance, 0.0))), 0.0, most)
     return part, np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
@@ -309,7 +311,7 @@ def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     newest half of them, measured each time they have grown by three tenths."""
     out, best = np.full(len(x), np.nan), np.inf if upwards else -np.inf
     pick = min if upwards else max
-    for look, following in looks(1, len(x), GROWTH):
+    for look, following in looks(1, len(x)):
         own = (median(x[:look]), median(x[look // 2 : look]))
         if look >= _FEW:
             best = pick(best, *own)
@@ -359,7 +361,7 @@ def _usual(x: FloatArray) -> FloatArray:
     base = np.full(len(y) + 1, np.nan)
     if len(y) >= EARLY:
         floor = float(np.sort(y[:EARLY])[EARLY // 4])
-        for look, following in looks(EARLY, len(y), GROWTH):
+        for look, following in looks(EARLY, len(y)):
             base[look:following] = max(floor, median(y[max(0, look - 4 * EARLY) : look]))
     usual[:] = base[np.minimum(np.cumsum(signal) - signal, len(y))]
     return usual

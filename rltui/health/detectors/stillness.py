@@ -6,11 +6,8 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import CERTAIN, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal, constant
 
-#: What a row that equals the one before is worth: coarse values are equal by chance, and the first
-#: batches of a trainer may have nothing to learn from.
-_EQUAL_ROW = 1 / 3
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
@@ -63,7 +60,7 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
         threshold=constant(n, limit),
         name="highest so far",
         facts={"top": top, "count": np.arange(1.0, n + 1)},
-        evidence=np.where(still, _EQUAL_ROW, _OTHER_ROW),
+        evidence=np.where(still, FAINT, _OTHER_ROW),
     )
 
 
@@ -106,7 +103,7 @@ def unchanged(
         facts={"count": count},
         forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
         onset=np.maximum(own - count.astype(np.int64) + np.isfinite(most), 0),
-        evidence=np.where(still, _EQUAL_ROW / _usual_stretch(still), _OTHER_ROW),
+        evidence=np.where(still, FAINT / _usual_stretch(still), _OTHER_ROW),
     )
 
 
