@@ -57,6 +57,7 @@ def outside(
     event: bool = False,
     explained: bool = False,
     per_unit: float = 0.0,
+    settles: bool = False,
 ) -> Signal:
     """The value is outside ``low`` .. ``high``.
 
@@ -65,11 +66,12 @@ def outside(
     that is explained, which every critic begins without: each row says little, and none while the
     ``error`` is next to nothing beside its highest, as then nothing is left to explain;
     ``per_unit``: with a ``length``, the value must also
-    exceed this much per unit of length.
+    exceed this much per unit of length; ``settles``: it stays below ``low`` rather than passes
+    through zero, see :func:`_settled`.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
     above, below = x >= high, x <= low
-    beyond = above | below
+    beyond = above | (below & _settled(rows.x, constant(n, low)) if settles else below)
     length = rows.others.get("length")
     if per_unit > 0 and length is not None:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -230,7 +232,8 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
 
     Not judged: a start at or below zero; with ``unit``, one that is a multiple of it or three times
     as large: the entropy of a Gaussian begins there and has no natural zero, while that of a choice
-    among seventy actions is no larger.
+    among seventy actions is no larger. Nor, with ``unit``, a value that may be on its way through
+    zero, see :func:`_settled`.
     """
     x = rows.x
     start = rows.once("start", lambda: _start(x))
@@ -242,7 +245,10 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     base = np.where(judged, start, np.nan)
     with np.errstate(invalid="ignore"):
         beyond = x <= share * base
+    if unit > 0:
+        beyond &= _settled(x, share * base)
     part, evidence = _relative(x, base, share, beyond)
+    negative = (x < 0) & (unit > 0)
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -250,8 +256,22 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         name="share of start",
         low=share * base,
         facts={"start": start, "share": part, "middle": x},
-        evidence=evidence,
+        evidence=np.where(negative, -np.inf, evidence),
+        forgotten=np.full(rows.count, negative.any()),
     )
+
+
+def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
+    """(n,) whether a value stays near zero: all so far are of one sign, and the rows since it fell
+    below ``limit`` are as many as its way there from twice that: by then, what passes through zero
+    is beyond it."""
+    own, size = np.arange(len(x)), np.abs(x)
+    with np.errstate(invalid="ignore"):
+        before = np.maximum.accumulate(np.where(size > 2 * limit, own, -1)) if len(x) else own
+        there = np.flatnonzero(size <= limit)
+    fell = np.append(there, 2 * len(x))[np.searchsorted(there, before)]
+    one = np.logical_and.accumulate(x >= 0) | np.logical_and.accumulate(x <= 0)
+    return np.asarray(one & (own - fell >= fell - before - 1))
 
 
 def _start(x: FloatArray) -> FloatArray:
