@@ -22,7 +22,7 @@ from rltui.formats import ALL_FORMATS, FORMATS
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
-from rltui.health.symptoms import HARMS, symptoms
+from rltui.health.symptoms import Harm, symptoms
 from rltui.trackers import TRACKERS
 from rltui.tui.keys import EVERYWHERE, KEYS
 
@@ -229,8 +229,8 @@ def diagnoses_page(catalogue: Catalogue) -> str:
         "Generated from `rltui/health/data/diagnoses.yaml`. Findings of a run form stories: a",
         "symptom that an earlier one of this list explains, because it began soon after it or",
         "while it lasted, stands below it. Of equally bad stories the one that does most harm",
-        f"comes first: {', '.join(HARMS)}. Each check shows the value now, its badge and its",
-        "sparkline.",
+        f"comes first: {', '.join(h.value for h in Harm)}. Each check shows the value now, its",
+        "badge and its sparkline.",
     ]
     for symptom in symptoms().values():
         lines += ["", f"## {symptom.title} (`{symptom.id}`)", ""]
@@ -242,7 +242,7 @@ def diagnoses_page(catalogue: Catalogue) -> str:
         lines += ["", f"Usual causes: {symptom.causes}. {symptom.advice}"]
         rules = ", ".join(f"`{s}`" for s in dict.fromkeys(s.rule for s in symptom.found if s.rule))
         shown = f"Shown by {rules}. " if rules else ""
-        lines += ["", f"{shown}Harm: {HARMS[symptom.harm]}. Source: {symptom.source}."]
+        lines += ["", f"{shown}Harm: {symptom.harm.value}. Source: {symptom.source}."]
     return "\n".join(lines) + "\n"
 
 

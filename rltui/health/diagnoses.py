@@ -114,13 +114,14 @@ def _diagnosed(findings: Sequence[Finding], facts: Facts) -> Diagnosed:
 
 
 def story_order(findings: Sequence[Finding], diagnosed: Diagnosed) -> list[Finding]:
-    """The findings in the order of the stories, firing ones first. One that no symptom knows (a
-    rule of the user) is a story of its own, behind the others of its level."""
+    """The findings in the order of the stories, firing ones first; in a story the worst first. One
+    that no symptom knows (a rule of the user) is a story of its own, behind the others of its
+    level."""
     place: dict[int, tuple[int, int]] = {}
     for story in diagnosed.stories():
-        level = _level(list(story))
-        for diagnosis in story:
-            place |= {id(f): (-level, len(place)) for f in diagnosis.findings}
+        level, own = _level(story), [f for d in story for f in d.findings]
+        own.sort(key=lambda f: -f.level)
+        place |= {id(f): (-level, len(place) + at) for at, f in enumerate(own)}
 
     def key(finding: Finding) -> tuple[bool, tuple[int, int]]:
         over = finding.state is not FindingState.FIRING

@@ -20,7 +20,7 @@ from rltui.core.yaml_record import shipped_record
 from rltui.health.detectors.progress import gain_now, is_solved, wanted
 from rltui.health.judge import Outcome
 from rltui.health.model import Finding, FindingState
-from rltui.health.rule import Harm
+from rltui.health.symptoms import Harm
 from rltui.store import RunData
 
 #: A longer log is read in even strides: it says the same, and costs no more at each new row.

@@ -110,10 +110,10 @@ def _spans_of(level: Level, signal: Signal, weight: FloatArray) -> list[Span]:
 def _weight(signal: Signal) -> FloatArray:
     """What each row is worth as evidence: one, and up to one more the farther its statistic is
     beyond the limit, in powers of two; minus that inside."""
-    if signal.certain:
-        return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
     if signal.evidence is not None:
         return signal.evidence
+    if signal.certain:
+        return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
     most = FAR_EVENT if signal.event else FAR

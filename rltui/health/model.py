@@ -215,17 +215,17 @@ class Diagnosis(NamedTuple):
 
 
 def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:
-    """What to begin with: the first of a story that still holds, or the cause that began it, if
-    that was no milder: what it damaged does not mend because it is over."""
+    """What to begin with: the worst of a story that still holds, of several the first; or the cause
+    that began it, if that was no milder: what it damaged does not mend because it is over."""
     top = story[0]
-    holding = next((d for d in story if not d.is_over), top)
-    return top if top.findings and top.peak >= holding.peak else holding
+    lead = max((d for d in story if not d.is_over), key=lambda d: d.peak, default=top)
+    return top if top.findings and top.peak >= lead.peak else lead
 
 
 def harm_of(story: Sequence[Diagnosis]) -> int:
     """The greatest harm in a story that goes on, or that of what to begin with; 0 is the worst."""
     holding = (d for d in story if d.level >= Level.WATCH and not d.is_over)
-    return min(d.symptom.harm for d in (lead_of(story), *holding))
+    return min(d.symptom.harm.place for d in (lead_of(story), *holding))
 
 
 class Diagnosed(NamedTuple):
@@ -317,7 +317,8 @@ class Report:
     level: Level
     """Worst firing finding; when none fires, ``calm``."""
     findings: tuple[Finding, ...]
-    """Firing first, then resolved; in the order of ``diagnosed``: causes before their effects."""
+    """Firing first, then resolved; in the order of ``diagnosed``, in each story bad before watch
+    and causes before their effects."""
     tags: dict[str, Judgement]
     """With the level of their story for the settings that are blamed."""
     skipped: tuple[Skipped, ...]

@@ -17,7 +17,7 @@ from rltui.catalogue.model import TagInfo, counterpart
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Direction
 from rltui.core.medians import median
-from rltui.health.detectors.pairs import COMPARED_ROWS
+from rltui.health.detectors.levels import EARLY
 from rltui.health.detectors.windows import rolling_extreme, rolling_median
 from rltui.store import RunData, Series
 
@@ -140,7 +140,7 @@ class Reference:
         low, high = (_centred_extreme(middle, shift, least=least) for least in (True, False))
         ends = np.quantile(middle, (0.02, 0.98))
         spread = _MAD * median(np.abs(x - np.interp(places, at, middle)))
-        own = _own_extremes(at, places, rolling_median(x, COMPARED_ROWS))
+        own = _own_extremes(at, places, rolling_median(x, EARLY))
 
         return _Course(at, low, high, *own, spread, float(ends[1] - ends[0]))
 

@@ -23,7 +23,8 @@ from rltui.health.model import (
     Skipped,
 )
 from rltui.health.plan import Task
-from rltui.health.rule import Harm, Rule
+from rltui.health.rule import Rule
+from rltui.health.symptoms import Harm
 from rltui.store import RunData
 
 #: Most resolved episodes listed per rule and title: the worst ones, and besides the first of all,

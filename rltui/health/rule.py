@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,27 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from rltui.catalogue.model import Category, Recognition, Scope
 from rltui.core.level import Level
 from rltui.health.model import Words
+from rltui.health.symptoms import Harm
 
 if TYPE_CHECKING:
     from rltui.health.detectors.registry import Detector
 
 Number = float | int | bool
-
-
-class Harm(Enum):
-    """What a finding of a rule means for the run."""
-
-    FATAL = "fatal"
-    """Nothing is learned from then on, whatever the reward says."""
-    OUTCOME = "outcome"
-    """It says itself that success suffers."""
-    SIGN = "sign"
-    """A technical sign: bad only where success suffers with it."""
-    EXHAUSTED = "exhausted"
-    """A technical sign that is also the consequence of having solved the task."""
-    COST = "cost"
-    """It costs time, not success."""
-
 
 #: What ``when`` may ask of a run, and of a tag; ``not_`` before it excludes.
 OF_RUN = ("scenario", "framework", "algorithm", *Scope._fields)

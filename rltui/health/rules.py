@@ -22,7 +22,8 @@ from rltui.health.detectors import (  # noqa: F401
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
 from rltui.health.parameters import Override, read_parameters, refuse_counts
-from rltui.health.rule import ASKED, Case, Harm, Number, Rule, Variant, When
+from rltui.health.rule import ASKED, Case, Number, Rule, Variant, When
+from rltui.health.symptoms import Harm
 
 #: Fields that every template may name, besides the facts of its detector.
 STANDARD_FIELDS = (

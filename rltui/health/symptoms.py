@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from enum import Enum
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, NamedTuple
@@ -12,8 +13,28 @@ from rltui.core.yaml_record import Keyed, read_record, shipped_record
 
 #: Id of the symptom that findings never show: a hyperparameter that moved before them.
 SETTING_CHANGED = "setting_changed"
-#: What a symptom does to the run, the worst first.
-HARMS = ("fatal", "outcome", "training", "speed", "minor")
+
+
+class Harm(Enum):
+    """What a finding or a symptom means for the run, the worst first."""
+
+    FATAL = "fatal"
+    """Nothing is learned from then on, whatever the reward says."""
+    OUTCOME = "outcome"
+    """What it is trained for does not get better, or gets worse."""
+    SIGN = "sign"
+    """A technical sign: bad only where success suffers with it."""
+    EXHAUSTED = "exhausted"
+    """A technical sign that is also the consequence of having solved the task."""
+    COST = "cost"
+    """It costs time, not success."""
+    MINOR = "minor"
+    """It costs a part of the work."""
+
+    @property
+    def place(self) -> int:
+        """0 for the worst."""
+        return list(Harm).index(self)
 
 
 class Limits(NamedTuple):
@@ -74,10 +95,6 @@ def _checks(*, first: bool) -> Callable[[Node], tuple[Check, ...]]:
     return lambda node: tuple(read_record(n, Check, first=first) for n in node.items())
 
 
-def _harm(node: Node) -> int:
-    return HARMS.index(node.choice(HARMS))
-
-
 class Symptom(NamedTuple):
     """One entry of ``data/diagnoses.yaml``; see there for the meaning of each field."""
 
@@ -85,8 +102,7 @@ class Symptom(NamedTuple):
     title: Annotated[str, Keyed("symptom")]
     order: int
     """Position in the order of cause and effect."""
-    harm: Annotated[int, Keyed(read=_harm)]
-    """Place in :data:`HARMS`."""
+    harm: Harm
     first: Annotated[tuple[Check, ...], Keyed(read=_checks(first=True))]
     causes: str
     advice: str

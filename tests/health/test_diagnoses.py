@@ -15,7 +15,7 @@ from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.first_movers import moved_first, settings_changed
 from rltui.health.model import Diagnosed, Evidence, Finding, FindingState, Judgement
 from rltui.health.rules import load_rules
-from rltui.health.symptoms import SETTING_CHANGED, Symptom, symptoms
+from rltui.health.symptoms import SETTING_CHANGED, Harm, Symptom, symptoms
 from tests.builders import Tags, a_run
 
 METRICS = load_catalogue().metrics
@@ -130,6 +130,23 @@ def test_of_equally_bad_stories_the_one_that_does_most_harm_comes_first() -> Non
     assert stories(diagnosed_of(found)) == [
         ["not_finite"], ["eval_stalls"], ["critic_failing"], ["slow"], ["truncation"],
     ]  # fmt: skip
+
+
+def test_within_a_story_the_bad_comes_before_the_watch_that_began_it() -> None:
+    follows = finding("length_hacking", 20, "reward.mean", level=Level.WATCH)
+    cut = finding("truncation_high", 40, "response_length.clip_ratio")
+    over = finding("truncation_high", 4, "response_length.clip_ratio", until=9)
+    diagnosed = diagnosed_of([follows, cut, over])
+    assert stories(diagnosed) == [["length_bias", "truncation"]]
+    assert story_order([over, follows, cut], diagnosed) == [cut, follows, over]
+    assert diagnosed.leading is not None
+    assert diagnosed.leading.symptom.id == "truncation"
+
+
+def test_rules_and_symptoms_mean_the_same_harm() -> None:
+    exhausted = {r.id for r in load_rules() if r.harm is Harm.EXHAUSTED}
+    shown = {s.rule for x in symptoms().values() if x.harm is Harm.EXHAUSTED for s in x.found}
+    assert exhausted == shown != set()
 
 
 def test_the_harm_of_a_story_is_that_of_its_worst_effect_that_goes_on() -> None:

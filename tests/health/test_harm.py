@@ -16,8 +16,8 @@ from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.harm import Course
 from rltui.health.model import FindingState, Report
-from rltui.health.rule import Harm
 from rltui.health.rules import load_rules
+from rltui.health.symptoms import Harm
 from tests.health.drawn import Logged, logged
 
 RULES = load_rules()

@@ -8,6 +8,7 @@ Row i of every answer depends on rows up to i only. Rows add up as evidence
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,22 +17,21 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import FAR, FAR_EVENT, Rows, Signal, constant
+from rltui.health.detectors.signal import (
+    CERTAIN,
+    FAINT,
+    FAR,
+    FAR_EVENT,
+    NOTHING,
+    Rows,
+    Signal,
+    constant,
+)
 from rltui.health.detectors.windows import latched, looks, rolling_median, start_median
 
 #: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
 #: row.
 EARLY, _FEW = 5, 3
-#: By how much a log grows before what is usual in it is measured anew.
-GROWTH = 1.3
-#: Standard deviations of single rows between base and limit from which on a row is worth a row.
-_APART = 3.0
-#: Sizes are compared in powers of two, at most so many: beyond, all are alike.
-_MOST_TWOS = 8.0
-#: What a row without any explained variance is worth.
-_BARELY = 1 / 3
-#: Share of the largest value so far below which a row carries no signal and is no base.
-_SIGNAL = 0.01
 
 
 def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
@@ -57,6 +57,7 @@ def outside(
     event: bool = False,
     explained: bool = False,
     per_unit: float = 0.0,
+    settles: bool = False,
 ) -> Signal:
     """The value is outside ``low`` .. ``high``.
 
@@ -65,24 +66,27 @@ def outside(
     that is explained, which every critic begins without: each row says little, and none while the
     ``error`` is next to nothing beside its highest, as then nothing is left to explain;
     ``per_unit``: with a ``length``, the value must also
-    exceed this much per unit of length.
+    exceed this much per unit of length; ``settles``: it stays below ``low`` rather than passes
+    through zero, see :func:`_settled`.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
     above, below = x >= high, x <= low
-    beyond = above | below
+    beyond = above | (below & _settled(rows.x, constant(n, low)) if settles else below)
     length = rows.others.get("length")
     if per_unit > 0 and length is not None:
         with np.errstate(invalid="ignore", divide="ignore"):
             beyond &= ~(np.abs(x) / length < per_unit)
-    threshold = np.where(below | ~np.isfinite(high), low, high)
+    # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
+    middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
+    threshold = np.where(x <= middle, low, high)
     evidence: FloatArray | None = None
     if explained:
         error = rows.others.get("error")
         if error is not None and n:
             size = np.abs(np.nan_to_num(error, nan=np.inf))
-            beyond &= size >= _SIGNAL * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
-        inside = np.clip(np.abs(x - threshold), _BARELY, 1.0)
-        evidence = np.where(beyond, _BARELY, np.where(x <= low, 0.0, -inside))
+            beyond &= size >= NOTHING * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
+        inside = np.clip(np.abs(x - threshold), FAINT, 1.0)
+        evidence = np.where(beyond, FAINT, np.where(x <= low, 0.0, -inside))
     return Signal(
         beyond=beyond,
         statistic=x,
@@ -136,7 +140,7 @@ def often(rows: Rows, *, share: float, most: float = 0.0) -> Signal:
         threshold=constant(n, share),
         name="share of the newest half of the rows",
         facts={"share": part},
-        evidence=np.where(beyond, 1.0, np.where(hit, 0.0, -share / max(1.0 - share, _SIGNAL))),
+        evidence=np.where(beyond, 1.0, np.where(hit, 0.0, -share / max(1.0 - share, NOTHING))),
     )
 
 
@@ -154,7 +158,9 @@ def _relative(
         twos = np.log2(np.maximum(part, 0.0))
     distance = np.log2(factor)  # beyond the base on the other side, how far does not matter
     side = np.sign(distance)
-    twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), _MOST_TWOS)
+    most = FAR_EVENT if event else FAR
+    highest = abs(distance) * 2**most  # farther ones are worth no more
+    twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), highest)
     count = np.arange(len(x))
     steps = np.abs(np.diff(twos, prepend=twos[:1]))  # one jump, however far, is no scatter
     steps = np.cumsum(np.minimum(steps, 2 * abs(distance)) ** 2)
@@ -162,9 +168,8 @@ def _relative(
     noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(x) else twos
     if event:
         noise[: 2 * EARLY] = 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worth = np.minimum(1.0, (distance / (_APART * noise)) ** 2)
-    most = FAR_EVENT if event else FAR
+    with np.errstate(divide="ignore", invalid="ignore"):  # three standard deviations are enough
+        worth = np.minimum(1.0, (2 * distance / (CERTAIN[1] * noise)) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.clip(np.abs(np.log2(np.maximum(twos / distance, 0.0))), 0.0, most)
     return part, np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
@@ -227,7 +232,8 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
 
     Not judged: a start at or below zero; with ``unit``, one that is a multiple of it or three times
     as large: the entropy of a Gaussian begins there and has no natural zero, while that of a choice
-    among seventy actions is no larger.
+    among seventy actions is no larger. Nor, with ``unit``, a value that may be on its way through
+    zero, see :func:`_settled`.
     """
     x = rows.x
     start = rows.once("start", lambda: _start(x))
@@ -235,11 +241,14 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     if unit > 0:
         judged &= start < 3 * unit
         multiple = np.maximum(1.0, np.round(start / unit)) * unit
-        judged &= np.abs(start - multiple) > _SIGNAL * multiple
+        judged &= np.abs(start - multiple) > NOTHING * multiple
     base = np.where(judged, start, np.nan)
     with np.errstate(invalid="ignore"):
         beyond = x <= share * base
+    if unit > 0:
+        beyond &= _settled(x, share * base)
     part, evidence = _relative(x, base, share, beyond)
+    negative = (x < 0) & (unit > 0)
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -247,8 +256,22 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         name="share of start",
         low=share * base,
         facts={"start": start, "share": part, "middle": x},
-        evidence=evidence,
+        evidence=np.where(negative, -np.inf, evidence),
+        forgotten=np.full(rows.count, negative.any()),
     )
+
+
+def _settled(x: FloatArray, limit: FloatArray) -> BoolArray:
+    """(n,) whether a value stays near zero: all so far are of one sign, and the rows since it fell
+    below ``limit`` are as many as its way there from twice that: by then, what passes through zero
+    is beyond it."""
+    own, size = np.arange(len(x)), np.abs(x)
+    with np.errstate(invalid="ignore"):
+        before = np.maximum.accumulate(np.where(size > 2 * limit, own, -1)) if len(x) else own
+        there = np.flatnonzero(size <= limit)
+    fell = np.append(there, 2 * len(x))[np.searchsorted(there, before)]
+    one = np.logical_and.accumulate(x >= 0) | np.logical_and.accumulate(x <= 0)
+    return np.asarray(one & (own - fell >= fell - before - 1))
 
 
 def _start(x: FloatArray) -> FloatArray:
@@ -296,7 +319,7 @@ def off_best(
         low=None if upwards else limit,
         high=limit if upwards else None,
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
-        notes=((growth > 1 + _SIGNAL, ", though answers are {growth} times as long"),),
+        notes=((growth > 1 + NOTHING, ", though answers are {growth} times as long"),),
         evidence=evidence,
         event=event,
         silent=not (best > 0).any(),
@@ -308,7 +331,7 @@ def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     newest half of them, measured each time they have grown by three tenths."""
     out, best = np.full(len(x), np.nan), np.inf if upwards else -np.inf
     pick = min if upwards else max
-    for look, following in looks(1, len(x), GROWTH):
+    for look, following in looks(1, len(x)):
         own = (median(x[:look]), median(x[look // 2 : look]))
         if look >= _FEW:
             best = pick(best, *own)
@@ -353,12 +376,12 @@ def _usual(x: FloatArray) -> FloatArray:
     ones; NaN while there are too few. Measured each time these have grown by three tenths."""
     usual = np.full(len(x), np.nan)
     usually = rolling_median(np.maximum(x, 0.0), 4 * EARLY + 1)
-    signal = (x > 0) & (x >= _SIGNAL * np.maximum.accumulate(usually)) if len(x) else x > 0
+    signal = (x > 0) & (x >= NOTHING * np.maximum.accumulate(usually)) if len(x) else x > 0
     y = x[signal]
     base = np.full(len(y) + 1, np.nan)
     if len(y) >= EARLY:
         floor = float(np.sort(y[:EARLY])[EARLY // 4])
-        for look, following in looks(EARLY, len(y), GROWTH):
+        for look, following in looks(EARLY, len(y)):
             base[look:following] = max(floor, median(y[max(0, look - 4 * EARLY) : look]))
     usual[:] = base[np.minimum(np.cumsum(signal) - signal, len(y))]
     return usual

@@ -7,16 +7,11 @@ from functools import lru_cache
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.health.detectors.levels import EARLY, GROWTH
+from rltui.health.detectors.levels import EARLY
 from rltui.health.detectors.progress import fell, gain_so_far, wanted
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
-
-#: Rows whose median is compared, of the run and of the reference alike.
-COMPARED_ROWS = 5
-#: Up to so many ranks the sum of their squares is exact in any order.
-_EXACT = 100_000
 
 
 @detector(roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
@@ -65,7 +60,7 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
         part = np.where(start > 0, middle / start, np.nan)
         far = (part <= 1 / moved) | (part >= moved)
     if far.any():
-        for look, following in looks(2 * EARLY, n, GROWTH):
+        for look, following in looks(2 * EARLY, n):
             if far[look - 1 : following - 1].any():
                 tied[look - 1 : following - 1] = rank_correlation(x[:look], length[:look])
     tied[~far] = np.nan
@@ -95,7 +90,7 @@ def _ranks(x: FloatArray) -> tuple[FloatArray, float]:
     """The rank of each value, from 1 on, equal ones share theirs; and their standard deviation."""
     order = np.argsort(x)
     ordered, ranks = x[order], np.empty(len(x))
-    if len(x) <= _EXACT and bool((ordered[1:] > ordered[:-1]).all()):
+    if bool((ordered[1:] > ordered[:-1]).all()):
         ranks[order] = np.arange(1.0, len(x) + 1)
         return ranks, _spread_of_ranks(len(x))
     _, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
@@ -106,7 +101,7 @@ def _ranks(x: FloatArray) -> tuple[FloatArray, float]:
 
 @lru_cache(maxsize=1024)
 def _spread_of_ranks(count: int) -> float:
-    """The standard deviation of the ranks 1 to ``count`` in any order: all sums are exact."""
+    """The standard deviation of the ranks 1 to ``count`` in any order."""
     return float(np.arange(1.0, count + 1).std())
 
 
@@ -204,7 +199,7 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
     The statistic is the distance from the course in such bands. Not judged where the reference
     has no rows. Two runs of one configuration differ by their seeds, hence both margins.
     """
-    middle = rows.median(COMPARED_ROWS)
+    middle = rows.median(EARLY)
     low, high, spread, reach, worse = (
         rows.others.get(role, np.full(rows.count, np.nan))
         for role in ("low", "high", "spread", "reach", "worse")
@@ -224,7 +219,7 @@ def off_course(rows: Rows, *, spreads: float, reach_share: float) -> Signal:
         name="distance from the reference in bands",
         low=np.where(known & (worse <= 0), low - band, np.nan),
         high=np.where(known & (worse >= 0), high + band, np.nan),
-        window=COMPARED_ROWS,
+        window=EARLY,
         facts={
             "usual": np.where(below > above, low, high),
             "beyond": share,

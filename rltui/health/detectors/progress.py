@@ -18,17 +18,17 @@ from rltui.health.detectors.windows import latched, looks
 
 #: Values that differ by less than this share of the largest one are equal but for float noise.
 _EQUAL = 1e-9
-#: Fewest rows of a mean, and by how much a log grows before its noise is measured anew.
-_LEAST, _GROWTH = 4, 1.3
-#: A mean of more than this part of the rows would level the range that was covered.
+#: Fewest rows of a mean.
+_LEAST = 4
+#: A mean of more than this part of the rows would level the range that was covered; of less than
+#: half of it, a dip is a phase of the run.
 _PARTS = 8
 
-#: A gain in standard deviations of all rows, and standard errors (1 in 40, 1 in 700) by which a
-#: run must be short of it: as a suspicion and when ``sure``.
-_GAIN, _CERTAINTY = (0.8, 0.5), (2.0, 3.0)
-#: Share of the range whose loss anybody sees, and of which little of use is left; and the share of
-#: the rows below which a dip is a phase of the run.
-_LOST, _SHARE = (0.5, 0.75), 1 / 16
+#: A gain in standard deviations of all rows of which a run must be short, as a suspicion and when
+#: ``sure``: a large and a medium effect (Cohen 1988).
+_GAIN = 0.8, 0.5
+#: Share of the range whose loss anybody sees, and of which little of use is left.
+_LOST = 0.5, 0.75
 #: A share of successes that cannot rise much, and the rate above which most actions are random.
 _SOLVED, _AT_RANDOM = 0.9, 0.5
 
@@ -56,7 +56,7 @@ def never_rose(
     others; rows that are all equal although a ``spread`` is not zero are no measure: they were
     normalised.
     """
-    n, gain, certainty = rows.count, _GAIN[sure], _CERTAINTY[sure]
+    n, (gain, certainty) = rows.count, wanted(sure=sure)
     begins = after_exploring(rows, _AT_RANDOM)
     found = np.full((5, n), np.nan)
     for begin in np.unique(begins[begins < np.arange(n)]).tolist():
@@ -102,7 +102,7 @@ def is_solved(x: FloatArray) -> bool:
 
 def wanted(*, sure: bool) -> tuple[float, float]:
     """The gain that is asked for, in standard deviations, and with how many standard errors."""
-    return _GAIN[sure], _CERTAINTY[sure]
+    return _GAIN[sure], CERTAIN[sure] / 2
 
 
 def gain_so_far(x: FloatArray) -> FloatArray:
@@ -195,7 +195,7 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
             errors *= 1 + (errors**2 + 1) / (4 * count)  # Student's t: the noise is an estimate
             enough = (part >= lost) & (best - mean >= errors * chance)
             enough &= (count >= _PARTS * window) | (window == _LEAST)
-            enough &= (window >= _SHARE * count) & (best - mean > _EQUAL * np.abs(best))
+            enough &= (2 * _PARTS * window >= count) & (best - mean > _EQUAL * np.abs(best))
             better = enough & ~(part <= out[0])
         out[:, better] = np.stack([part, best, least, mean, np.full(n, window)])[:, better]
         window *= 2
@@ -239,7 +239,7 @@ def _noise(x: FloatArray) -> FloatArray:
     """Standard deviation of single rows about the trend of their neighbourhood, and the correlation
     of one with the next, at each row: (2, n)."""
     out = np.zeros((2, len(x)))
-    for look, following in looks(2, len(x), _GROWTH):
+    for look, following in looks(2, len(x)):
         out[:, look - 1 : following - 1] = np.array(_noise_about_trend(x[:look]))[:, np.newaxis]
     return out
 

@@ -11,13 +11,19 @@ from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.windows import rolling_median
 
 #: What is certain, as a suspicion and as bad: so much evidence, in rows that are barely beyond
-#: their limit; so many standard errors where one fall of many is looked at.
+#: their limit; so many standard errors where one fall of many is looked at, and half of them (1 in
+#: 40, 1 in 700 of normal errors) where there is one comparison.
 CERTAIN = (4.0, 6.0)
 #: The most that a row adds as evidence for being far beyond: an estimate, or an event that speaks
 #: for itself.
 FAR, FAR_EVENT = 1.0, 5.0
+#: What a row is worth that says little: it would often be so by chance.
+FAINT = 1 / 3
 #: What a row without an event takes away: calm rows do not undo what happened.
 CALM = 0.25
+#: Share of the largest so far below which something is next to nothing, and of the rows below which
+#: such rows are rare.
+NOTHING = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +108,8 @@ class Signal:
     peaked: bool = False
     """The evidence is the worst row of an episode, even while it lasts."""
     certain: bool = False
-    """Each row beyond is certain by itself; otherwise rows add up, as far as they are beyond."""
+    """Each row beyond is certain by itself; otherwise rows add up, as far as they are beyond.
+    Without ``evidence`` it is over at the first row inside."""
     event: bool = False
     """A row is an event and no estimate: one that is far beyond suffices."""
     evidence: FloatArray | None = None

@@ -6,11 +6,8 @@ import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal, constant
 
-#: What a row that equals the one before is worth: coarse values are equal by chance, and the first
-#: batches of a trainer may have nothing to learn from.
-_EQUAL_ROW = 1 / 3
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
 #: Significant digits of a value that is no rounded one, and how exact a rounded one is.
@@ -19,18 +16,30 @@ _DIGITS, _EXACT = 3, 1e-6
 
 @detector(all_rows=True, finite_is_quiet=True, facts=("count",))
 def non_finite(rows: Rows, *, after_finite: bool = False, lasts: bool = False) -> Signal:
-    """NaN or infinite. ``after_finite``: only after a finite value was seen; silent until then.
-    ``lasts``: not once the value has come back from it twice: it is not computed at every row."""
+    """NaN or infinite. What comes a third time comes again and again: it is over once it stays
+    away for three times as long as it usually did, else at the first finite row.
+
+    ``after_finite``: only after a finite value was seen; silent until then. ``lasts``: not once
+    the value has come back from it twice, if such rows are not rare: it is not always computed.
+    """
     wrong = ~np.isfinite(rows.x)
     never = bool(wrong.all())
     if (after_finite or lasts) and len(wrong):
         wrong &= np.maximum.accumulate(~wrong)
     if lasts:
         back = ~wrong & np.concatenate([[False], wrong[:-1]]) if len(wrong) else wrong
-        wrong &= np.cumsum(back) <= 1
+        rare = np.cumsum(wrong) <= NOTHING * np.arange(1, rows.count + 1)
+        wrong &= (np.cumsum(back) <= 1) | rare
+    own = np.arange(rows.count)
+    times = np.cumsum(wrong & ~np.concatenate([[False], wrong])[:-1])
+    again, sure = times > 2, 2 * CERTAIN[1]
+    since = np.maximum.accumulate(np.where(wrong, own + 1, 1)) if len(wrong) else own + 1
     return Signal(
         certain=True,
         beyond=wrong,
+        onset=np.where(again, int(np.argmax(wrong)), own) if len(wrong) else own,
+        evidence=np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
+        notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         statistic=rows.x,
         threshold=constant(rows.count, np.nan),
         name="non-finite values",
@@ -51,7 +60,7 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
         threshold=constant(n, limit),
         name="highest so far",
         facts={"top": top, "count": np.arange(1.0, n + 1)},
-        evidence=np.where(still, _EQUAL_ROW, _OTHER_ROW),
+        evidence=np.where(still, FAINT, _OTHER_ROW),
     )
 
 
@@ -94,7 +103,7 @@ def unchanged(
         facts={"count": count},
         forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
         onset=np.maximum(own - count.astype(np.int64) + np.isfinite(most), 0),
-        evidence=np.where(still, _EQUAL_ROW / _usual_stretch(still), _OTHER_ROW),
+        evidence=np.where(still, FAINT / _usual_stretch(still), _OTHER_ROW),
     )
 
 

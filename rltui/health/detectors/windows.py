@@ -15,6 +15,8 @@ from rltui.core.block import BoolArray, FloatArray, IntArray
 
 #: Rows whose windows are sorted at a time; bounds the memory for long runs.
 _CHUNK_ROWS = 1 << 14
+#: By how much a log grows before what is usual in it is measured anew.
+_GROWTH = 1.3
 
 
 def rolling_median(x: FloatArray, window: int) -> FloatArray:
@@ -44,13 +46,13 @@ def _growing_medians(x: FloatArray) -> list[float]:
 
 
 @lru_cache(maxsize=64)
-def looks(first: int, rows: int, growth: float) -> tuple[tuple[int, int], ...]:
+def looks(first: int, rows: int) -> tuple[tuple[int, int], ...]:
     """(look, next one): the numbers of rows at which something is evaluated that costs too much to
-    do so at each row. From ``first`` on, each time the log has grown by the factor ``growth``; what
-    is found at a look holds for the rows ``look - 1`` to ``next - 2``."""
+    do so at each row. From ``first`` on, each time the log has grown by three tenths; what is found
+    at a look holds for the rows ``look - 1`` to ``next - 2``."""
     out, look = [], first
     while look <= rows:
-        following = max(look + 1, int(look * growth))
+        following = max(look + 1, int(look * _GROWTH))
         out.append((look, following))
         look = following
     return tuple(out)

@@ -231,12 +231,13 @@ def finding_entries(run: RunView, view: View, width: int, margin: int) -> list[E
 
 
 def _explained(report: Report) -> set[int]:
-    """id of each firing finding that is shown indented below the one that explains it."""
+    """id of each firing finding that is shown indented below the worst one of its story."""
     found: set[int] = set()
     for story in report.diagnosed.stories():
         if story[0].symptom.id != SETTING_CHANGED:
             firing = [f for d in story for f in d.findings if f.state is FindingState.FIRING]
-            found |= {id(f) for f in firing[1:]}
+            first = max(firing, key=lambda f: f.level, default=None)
+            found |= {id(f) for f in firing if f is not first}
     return found
 
 

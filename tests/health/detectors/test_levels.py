@@ -26,6 +26,10 @@ TWICE: Roles = {"length": "100x20 400x20"}
         ("outside", HIGH, "1x20 -3x9", {}, None),
         ("outside", {**HIGH, "absolute": True}, "1x20 -3x9", {}, 20),
         ("outside", {"low": 0.5, "high": 2.0}, "1x20 0.2x9", {}, 20),
+        # rows inside weigh by the nearer limit
+        ("outside", {"low": 0.5, "high": 2.0}, "1x20" + " 0.3 0.55" * 9, {}, 20),
+        ("outside", {"low": 0.5, "high": 2.0}, "1x20" + " 3.33 1.82" * 9, {}, 20),
+        ("outside", {"low": -2.0, "high": -0.5}, "-1x20" + " -0.3 -0.55" * 9, {}, 20),
         ("outside", HIGH, "1x20 90x1 1x1", {}, None),
         ("outside", {**HIGH, "event": True}, "1x20 90x1 1x1", {}, 20),
         ("outside", {**HIGH, "per_unit": 0.1}, "1x20 3x9", {"length": "10x20 60x9"}, None),

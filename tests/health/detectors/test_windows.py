@@ -42,13 +42,13 @@ def test_windows_of_nothing(statistic: object) -> None:
     assert not len(statistic(np.empty(0), 5))  # type: ignore[operator]
 
 
-@given(first=st.integers(1, 20), rows=st.integers(0, 400), growth=st.sampled_from([1.0, 1.1, 2.0]))
-def test_looks_cover_all_rows_from_the_first_on(first: int, rows: int, growth: float) -> None:
-    found = looks(first, rows, growth)
+@given(first=st.integers(1, 20), rows=st.integers(0, 400))
+def test_looks_cover_all_rows_from_the_first_on(first: int, rows: int) -> None:
+    found = looks(first, rows)
     assert [a for a, _ in found[1:]] == [b for _, b in found[:-1]]
     assert bool(found) is (first <= rows)
     assert not found or (found[0][0] == first and found[-1][0] <= rows < found[-1][1])
-    assert found == looks(first, 2 * rows, growth)[: len(found)], "as the log grows"
+    assert found == looks(first, 2 * rows)[: len(found)], "as the log grows"
 
 
 def test_latched_holds_until_the_value_is_under_the_level_of_its_trigger() -> None:
