@@ -194,7 +194,7 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
             errors = certainty + luck
             errors *= 1 + (errors**2 + 1) / (4 * count)  # Student's t: the noise is an estimate
             enough = (part >= lost) & (best - mean >= errors * chance)
-            enough &= (count >= _PARTS * window) | (window == _LEAST)
+            enough &= (count >= _LEAST * window) | (window == _LEAST)
             enough &= (2 * _PARTS * window >= count) & (best - mean > _EQUAL * np.abs(best))
             better = enough & ~(part <= out[0])
         out[:, better] = np.stack([part, best, least, mean, np.full(n, window)])[:, better]
