@@ -265,10 +265,12 @@ def _anywhere(text: bytes) -> tuple[Position, Row, bool] | None:
 
 def _pairs(text: bytes) -> list[tuple[bytes, float, tuple[int, int]]]:
     """Names, values and the spans of the values."""
-    parts = [part for part in text.split(b"|")[1:] if part.strip()] if b"|" in text else ()
+    head, *parts = text.split(b"|")
+    parts = [part for part in parts if part.strip()]
     if len(parts) > 1:
         fields = list(_BARRED.finditer(text))
         if len(fields) == len(parts):
+            fields = [f for f in _PAIR.finditer(head) if f[3] is None] + fields
             return [(found[1], quantity(found[2]), found.span(2)) for found in fields]
     pairs = []
     for found in _PAIR.finditer(text):
