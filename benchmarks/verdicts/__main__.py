@@ -13,14 +13,13 @@ LABELS are ``labels.yaml`` files, or directories with one; without any, the runs
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.machine import table
 from benchmarks.verdicts.figures import measures, score_all
-from benchmarks.verdicts.labels import judged_rules, read_labels
+from benchmarks.verdicts.labels import arguments, judged_rules, read_labels
 from benchmarks.verdicts.peer import score_peer
 from benchmarks.verdicts.score import FORMS, GRID, Scored
 
@@ -28,18 +27,12 @@ _OWN = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "labelled"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="benchmarks.verdicts",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("labels", nargs="*", type=Path, metavar="LABELS")
+    parser = arguments("", __doc__, needed=False)
     parser.add_argument("--quick", action="store_true", help="recall and false alarms only")
     parser.add_argument(
         "--grid", type=_share_of_run, default=GRID, help="distance of the prefixes (0.05)"
     )
     parser.add_argument("--only", default="", help="runs whose path contains this")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--details", action="store_true", help="also a line for each run")
     parser.add_argument(
         "--rl-doctor", type=Path, metavar="PROGRAM", help="also judged by this rl-doctor"

@@ -13,9 +13,7 @@ LABELS are ``labels.yaml`` files, or directories with one.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.machine import table
 from benchmarks.verdicts.figures import counts, healthy_alarms, measures, score_all, share
-from benchmarks.verdicts.labels import Label, judged_rules, read_labels
+from benchmarks.verdicts.labels import Label, arguments, judged_rules, read_labels
 from benchmarks.verdicts.score import Scored
 
 HEAD = ("origin", "runs", "recall", "at bad", "precision", "healthy", "any alarm", "bad alarm")
@@ -94,15 +92,9 @@ def figures(name: str, scored: Sequence[Scored]) -> tuple[str, ...]:
 
 def main() -> int:
     """Judge the labelled runs, and print the tables."""
-    parser = argparse.ArgumentParser(
-        prog="benchmarks.verdicts.across",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("labels", nargs="+", type=Path, metavar="LABELS")
+    parser = arguments(".across", __doc__)
     parser.add_argument("--sealed", action="store_true", help="the sealed origins, too")
     parser.add_argument("--quick", action="store_true", help="recall and false alarms only")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     origins = by_origin(options.labels, sealed=False)
     if options.sealed:

@@ -20,8 +20,6 @@ LABELS are ``labels.yaml`` files, or directories with one.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +33,7 @@ import numpy as np
 from benchmarks.machine import table
 from benchmarks.verdicts.across import by_origin
 from benchmarks.verdicts.figures import share
-from benchmarks.verdicts.labels import Failure, Label, judged_rules
+from benchmarks.verdicts.labels import Failure, Label, arguments, judged_rules
 from benchmarks.verdicts.replay import Judge, Logged, Points, Said, rows_of
 from benchmarks.verdicts.score import alarms_of, level_of, met_by
 from rltui.catalogue.model import Recognition, TagInfo, select
@@ -330,13 +328,7 @@ def _row(name: str, found: Sequence[Followed]) -> tuple[str, ...]:
 
 def main() -> int:
     """Judge all variants of the labelled runs, and print the table."""
-    parser = argparse.ArgumentParser(
-        prog="benchmarks.verdicts.invariance",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("labels", nargs="+", type=Path, metavar="LABELS")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser = arguments(".invariance", __doc__)
     parser.add_argument("--details", action="store_true", help="also what does not follow")
     options = parser.parse_args()
     jobs = list(_jobs(by_origin(options.labels, sealed=False)))

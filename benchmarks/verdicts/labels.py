@@ -13,6 +13,8 @@ kind: format                  for reading only: left out
 
 from __future__ import annotations
 
+import argparse
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,3 +107,19 @@ def _label(root: Path, entry: dict[str, object]) -> Label:
         full_framework=str(entry.get("framework") or "unknown"),
         made=str(entry.get("made") or ""),
     )
+
+
+def arguments(
+    program: str, text: str | None, *, needed: bool = True, jobs: bool = True
+) -> argparse.ArgumentParser:
+    """The parser of a program that reads LABELS; ``needed``: one at least; ``jobs``: it may judge
+    in several processes."""
+    parser = argparse.ArgumentParser(
+        prog=f"benchmarks.verdicts{program}",
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("labels", nargs="+" if needed else "*", type=Path, metavar="LABELS")
+    if jobs:
+        parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    return parser

@@ -7,16 +7,14 @@ that changes shows how far the shipped limits lean on single frameworks.
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from benchmarks.machine import table
-from benchmarks.verdicts.labels import Label, judged_rules, read_labels
+from benchmarks.verdicts.labels import Label, arguments, judged_rules, read_labels
 from benchmarks.verdicts.replay import Judge, Said
 from benchmarks.verdicts.score import alarms_of, met_by
 from rltui.core.level import Level
@@ -40,8 +38,7 @@ class Answers:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="benchmarks.verdicts.leave_out", description=__doc__)
-    parser.add_argument("labels", nargs="+", type=Path, metavar="LABELS")
+    parser = arguments(".leave_out", __doc__, jobs=False)
     labels = [x for file in parser.parse_args().labels for x in read_labels(file)]
     answers = answer(labels)
     rows = [_row(name, answers) for name in sorted({x.framework for x in labels})]

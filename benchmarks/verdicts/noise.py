@@ -19,9 +19,7 @@ docs/detectors.md, the healthy runs as they were if there are no LABELS.
 
 from __future__ import annotations
 
-import argparse
 import csv
-import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -33,7 +31,7 @@ import numpy as np
 
 from benchmarks.machine import table
 from benchmarks.verdicts.across import by_origin
-from benchmarks.verdicts.labels import Label
+from benchmarks.verdicts.labels import Label, arguments
 from benchmarks.verdicts.replay import Judge
 from rltui.catalogue.model import Recognition, Scenario
 from rltui.core.block import FloatArray
@@ -261,15 +259,9 @@ def _kept(healthy: Mapping[str, str], rows: Sequence[list[str]], *, measured: bo
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="benchmarks.verdicts.noise",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("labels", nargs="*", type=Path, metavar="LABELS")
+    parser = arguments(".noise", __doc__, needed=False)
     parser.add_argument("--series", type=int, default=100, help="simulated series per figure")
     parser.add_argument("--only", default="", help="variants whose id contains this")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--write", action="store_true", help=f"keep the result in {RESULT.name}")
     options = parser.parse_args()
     jobs = [(r, v, options.series) for r in load_rules() for v in r.variants]

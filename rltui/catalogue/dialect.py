@@ -134,9 +134,9 @@ class Entry:
         """Whether the entry is for any score (``test/{what}``) and the tag that its pattern matches
         is none, but a time, a spread or a count (``test/collect_time``)."""
         key, pattern = self.metric.key, self.pattern
-        if pattern.suffix or not key.startswith(("val.", "reward.")):
+        if not key.startswith(("val.", "reward.")):
             return False
-        rest = tag[len(pattern.prefix) :]
+        rest = tag[len(pattern.prefix) : len(tag) - len(pattern.suffix)]
         if names_score(pattern.text) or is_no_score(pattern.text) or not is_no_score(rest):
             return False
         return key.startswith("val.") or not names_score(rest)

@@ -73,12 +73,15 @@ _COUNTED = word_set(
 )
 _MEASURED = word_set("reward return length time loss score throughput per rate fps")
 
-#: Words that say score, those at the end of a name that say time or speed, those that say spread.
+#: Words that say score, those at its end that say time, speed or count, and those of spread.
 _SCORES = word_set("reward return score scores fitness")
 _TIMES = word_set(
-    "time times timer timers seconds ms latency duration elapsed runtime speed fps sps"
+    "time times timer timers seconds minutes hours ms latency duration elapsed runtime "
+    "walltime eta speed fps sps count"
 )
 _SPREADS = word_set("std var variance sem stderr")
+#: Words at the end of a name that say which value of many it is.
+_WHICH = frozenset((*STATS, "total", "last")) - _SPREADS
 #: Words of a reward, the likelier first; words that one of the whole task may have beside them; and
 #: words of what is only a part, a statistic, a setting or a comparison of it.
 _REWARDS = tuple(map(word_set, ("reward", "return", "score scores fitness")))
@@ -154,6 +157,8 @@ def is_no_score(tag: str) -> bool:
     """Whether the name says time, speed, spread or count: ``reward_std``, ``lens_stat/std``."""
     for part in tag.split("/"):
         words = usual_words(normal(part))
+        while len(words) > 1 and words[-1] in _WHICH:
+            words = words[:-1]
         if words[-1] in _TIMES or not _SPREADS.isdisjoint(words) or _is_counter(words):
             return True
     return _RATE.search(tag) is not None

@@ -312,7 +312,9 @@ class Resolver:
         metric = info.metric
         if metric is None or metric.category is Category.VALIDATION:
             return replace(info, category=Category.VALIDATION)
-        known = self._metrics.get(f"val.{metric.key}")
+        key = metric.key.replace("episode_return.", "reward.").replace("loss.total", "loss")
+        keys = (f"val.{key}", f"val.{key.removesuffix('.mean')}")
+        known = next((self._metrics[k] for k in keys if k in self._metrics), None)
         if known is not None:
             own = TagInfo.of_metric(info.tag, known)
             return replace(own, **{name: getattr(info, name) for name in _OF_ENTRY})

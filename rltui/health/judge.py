@@ -14,7 +14,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray
 from rltui.core.level import Level
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.signal import CALM, FAR, FAR_EVENT, Rows, Signal
+from rltui.health.detectors.signal import CALM, FAR, Rows, Signal
 from rltui.health.detectors.signal import CERTAIN as LIMITS
 from rltui.health.judgement import Evaluation, draws_limits, finite, is_pending, judgement, numbers
 from rltui.health.model import Evidence, Finding, FindingState, Judgement, Side
@@ -116,7 +116,7 @@ def _weight(signal: Signal) -> FloatArray:
         return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
-    most = FAR_EVENT if signal.event else FAR
+    most = FAR[signal.event]
     far = np.clip(np.nan_to_num(far, nan=0.0, posinf=most), 0.0, most)
     inside = CALM if signal.event else 1.0 + far
     worth: FloatArray = np.where(signal.beyond, 1.0 + far, -inside)

@@ -9,10 +9,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rltui.core.level import Level, worst
+from rltui.health.symptoms import Harm, Symptom
 
 if TYPE_CHECKING:
     from rltui.core.batch import RunKey
-    from rltui.health.symptoms import Symptom
 
 
 class FindingState(str, Enum):
@@ -225,7 +225,7 @@ def lead_of(story: Sequence[Diagnosis]) -> Diagnosis:
 def harm_of(story: Sequence[Diagnosis]) -> int:
     """The greatest harm in a story that goes on, or that of what to begin with; 0 is the worst."""
     holding = (d for d in story if d.level >= Level.WATCH and not d.is_over)
-    return min(d.symptom.harm.place for d in (lead_of(story), *holding))
+    return min(list(Harm).index(d.symptom.harm) for d in (lead_of(story), *holding))
 
 
 class Diagnosed(NamedTuple):

@@ -31,11 +31,6 @@ class Harm(Enum):
     MINOR = "minor"
     """It costs a part of the work."""
 
-    @property
-    def place(self) -> int:
-        """0 for the worst."""
-        return list(Harm).index(self)
-
 
 class Limits(NamedTuple):
     """The range of a value that holds almost everywhere, in units of the metric."""

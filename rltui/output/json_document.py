@@ -34,6 +34,7 @@ LevelWord = Literal["ok", "watch", "bad", "unknown"]
 MarkWord = Literal["ok", "unsure", "watch", "bad", "unknown"]
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_FORM = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 #: Last lines of the log of a run that died.
 _TAIL_LINES = 20
 
@@ -254,7 +255,7 @@ def fields_of(source: object, form: type | tuple[str, ...], **given: object) -> 
 def dump(document: Json) -> str:
     """The document as indented strict JSON in ASCII with a final newline."""
     try:
-        fast = orjson.dumps(document, _plain, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        fast = orjson.dumps(document, np.generic.item, _FORM)
     except TypeError:  # a surrogate of a file name, an integer of more than 64 bits
         return json.dumps(_finite(document), indent=2, allow_nan=False) + "\n"
 
@@ -266,13 +267,6 @@ def dump(document: Json) -> str:
         return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
     return _NOT_ASCII.sub(escaped, fast.decode())
-
-
-def _plain(value: object) -> object:
-    """What orjson does not know: a number of numpy as one of Python."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(type(value).__name__)
 
 
 def _finite(value: Any) -> Any:
@@ -374,12 +368,7 @@ def _entry(run: RunView) -> Json:
         "guessed": [{"tag": tag, "metric": metric.key} for tag, metric in guessed if metric],
         "suspects": [fields_of(s, SuspectDocument) for s in diagnosed.suspects],
         "projections": [
-            {
-                "tag": p.tag,
-                "limit": p.limit,
-                "earliest_step": p.earliest,
-                "latest_step": p.latest,
-            }
+            fields_of(p, ProjectionDocument, earliest_step=p.earliest, latest_step=p.latest)
             for p in findings.projections(run)
         ],
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],

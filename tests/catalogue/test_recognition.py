@@ -14,6 +14,7 @@ import pytest
 from google.protobuf.message import DecodeError
 
 from rltui.catalogue import Catalogue, Category
+from rltui.catalogue.guess import names_score
 from tests.event_files import events
 from tests.ids import path_id
 from tests.places import DEV
@@ -23,6 +24,8 @@ VERL = [
     "critic/rewards/mean", "critic/advantages/mean", "response_length/mean", "timing_s/gen",
     "timing_s/step", "timing_per_token_ms/gen",
 ]  # fmt: skip
+#: Metrics by which success is judged.
+SCORES = {"val.score", "val.reward.mean", "val.accuracy", "val.success_rate", "reward.mean"}
 TRL = ["train/loss", "train/grad_norm", "train/learning_rate", "train/epoch"]
 GRPO = [*TRL, "train/reward", "train/reward_std", "train/kl", "train/completions/mean_length"]
 
@@ -81,6 +84,7 @@ GRPO = [*TRL, "train/reward", "train/reward_std", "train/kl", "train/completions
         (["train/reward", "train/kl"], "generic", None, "generic"),
         (["episode", "timestep", "reward"], "generic", None, "classic-rl"),
         (["reward", "loss", "avg_response_len"], "generic", None, "llm-rl"),
+        (["reward", "loss", "frac_mixed", "val/exact"], "generic", None, "llm-rl"),
         (["loss", "lr", "grad_norm"], "generic", None, "generic"),
         (["loss", "dpo_loss"], "generic", "DPO", "preference"),
         ([], "generic", None, "generic"),
@@ -144,6 +148,23 @@ def test_learning_rate_shows_in_actor_too(catalogue: Catalogue) -> None:
 
 def test_scale(catalogue: Catalogue) -> None:
     assert catalogue.resolver("verl").resolve("train/lr(1e-3)").scale == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize("end", [
+    "time", "collect_time", "time_s", "time_ms", "time/mean", "time_mean", "time_max", "seconds",
+    "latency_p95", "duration_total", "runtime", "walltime", "eta", "fps", "steps_per_second",
+    "it/s", "std", "lens_stat/std", "score_stddev", "accuracy_variance", "acc_stderr",
+    "num_episodes", "episode_count",
+])  # fmt: skip
+def test_no_wildcard_makes_a_score_of_a_time_a_spread_or_a_count(
+    end: str, catalogue: Catalogue
+) -> None:
+    for framework in catalogue.dialects:
+        patterns = (e.pattern for e in catalogue.entries(framework))
+        fronts = {p.prefix for p in patterns if not p.exact and p.prefix.endswith("/")}
+        for front in (f for f in fronts if not names_score(f)):  # reward/time is what time costs
+            metric = catalogue.resolver(framework).resolve(front + end).metric
+            assert metric is None or metric.key not in SCORES, (framework, front)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,10 @@ STATES = {
 
 
 def seen(age: float) -> Session:
-    return a_session(grpo_batch(60, collapse=None), clock=ManualClock(START + 20.0 * 60 + age))
+    clock = ManualClock(START + 20.0 * 60 + age)
+    session = a_session(grpo_batch(60, collapse=None), clock=clock)
+    session.refresh_progress()
+    return session
 
 
 def crashed(age: float) -> Session:

@@ -131,11 +131,12 @@ def badge_of(hand: Hand, title: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "cause"),
-    [("kl-blowup", "learning rate × 100"), ("nan", "gradient explosion")],
+    ("scenario", "first"),
+    # while the gradient explosion is at watch, the NaN that it caused is worse
+    [("kl-blowup", ("learning rate × 100",)), ("nan", ("not a number", "gradient explosion"))],
 )
-async def test_the_cause_stands_first_two_seconds_after_the_onset(
-    scenario: str, cause: str
+async def test_the_cause_or_the_worst_stands_first_two_seconds_after_the_onset(
+    scenario: str, first: tuple[str, ...]
 ) -> None:
     onset = SCENARIOS[scenario].onset_of(_TOTAL)
     assert onset == _HISTORY
@@ -151,7 +152,7 @@ async def test_the_cause_stands_first_two_seconds_after_the_onset(
             ticks += sum(x[1:2] == "✔" for x in hand.lines)
             assert contradicted(hand) == [], step
             if step >= onset + 2:
-                assert hand.lines[2][3:].startswith(cause), step
+                assert hand.lines[2][3:].startswith(first), step
                 assert any("next step" in x for x in hand.lines[:8])
             assert hand.cursor == "critic/score/mean"
         assert hand.lines[2].startswith(" ✖"), "the run no longer gets better"

@@ -17,16 +17,7 @@ import numpy as np
 from rltui.core.block import BoolArray, FloatArray
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import (
-    CERTAIN,
-    FAINT,
-    FAR,
-    FAR_EVENT,
-    NOTHING,
-    Rows,
-    Signal,
-    constant,
-)
+from rltui.health.detectors.signal import CERTAIN, FAINT, FAR, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import latched, looks, rolling_median, start_median
 
 #: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
@@ -158,8 +149,7 @@ def _relative(
         twos = np.log2(np.maximum(part, 0.0))
     distance = np.log2(factor)  # beyond the base on the other side, how far does not matter
     side = np.sign(distance)
-    most = FAR_EVENT if event else FAR
-    highest = abs(distance) * 2**most  # farther ones are worth no more
+    highest = abs(distance) * 2 ** FAR[event]  # farther ones are worth no more
     twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), highest)
     count = np.arange(len(x))
     steps = np.abs(np.diff(twos, prepend=twos[:1]))  # one jump, however far, is no scatter
@@ -171,7 +161,7 @@ def _relative(
     with np.errstate(divide="ignore", invalid="ignore"):  # three standard deviations are enough
         worth = np.minimum(1.0, (2 * distance / (CERTAIN[1] * noise)) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.clip(np.abs(np.log2(np.maximum(twos / distance, 0.0))), 0.0, most)
+        far = np.clip(np.abs(np.log2(np.maximum(twos / distance, 0.0))), 0.0, FAR[event])
     return part, np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
 
 

@@ -123,11 +123,8 @@ def gain_now(x: FloatArray) -> tuple[float, float]:
     """Change from the first to the last third in standard deviations of all rows, and its standard
     error by the noise about the trend, at the newest row; (0, inf) of too few finite rows."""
     x = x[np.isfinite(x)]
-    third = len(x) // 3
-    spread = float(x.std()) if third else 0.0
-    if spread <= _EQUAL * float(np.abs(x).max(initial=0.0)):
-        return 0.0, np.inf
-    if len(x) < _PARTS:
+    third, spread = len(x) // 3, float(x.std()) if len(x) else 0.0
+    if len(x) < _PARTS or spread <= _EQUAL * float(np.abs(x).max()):
         return 0.0, np.inf
     noise, memory = _noise_about_trend(x)
     error = noise / spread * np.sqrt(2 / third * (1 + memory) / (1 - memory))

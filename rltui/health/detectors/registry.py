@@ -92,27 +92,14 @@ def detector(
     def register(function: Callable[..., Signal]) -> Callable[..., Signal]:
         hints = get_type_hints(function)
         parameters = {
-            name: Parameter(
-                name,
-                hints[name],
-                None if p.default is inspect.Parameter.empty else p.default,
-            )
+            name: Parameter(name, hints[name], None if p.default is p.empty else p.default)
             for name, p in inspect.signature(function).parameters.items()
-            if p.kind is inspect.Parameter.KEYWORD_ONLY
+            if p.kind is p.KEYWORD_ONLY
         }
-        DETECTORS[function.__name__] = Detector(
-            function.__name__,
-            function,
-            parameters,
-            roles,
-            facts,
-            all_rows,
-            reference,
-            finite_is_quiet,
-            anew,
-            {**dict.fromkeys(higher, 1), **dict.fromkeys(lower, -1)},
-            possible,
-        )
+        strict = {**dict.fromkeys(higher, 1), **dict.fromkeys(lower, -1)}
+        given = (roles, facts, all_rows, reference, finite_is_quiet, anew, strict, possible)
+        name = function.__name__
+        DETECTORS[name] = Detector(name, function, parameters, *given)
         return function
 
     return register

@@ -14,9 +14,8 @@ from rltui.health.detectors.windows import rolling_median
 #: their limit; so many standard errors where one fall of many is looked at, and half of them (1 in
 #: 40, 1 in 700 of normal errors) where there is one comparison.
 CERTAIN = (4.0, 6.0)
-#: The most that a row adds as evidence for being far beyond: an estimate, or an event that speaks
-#: for itself.
-FAR, FAR_EVENT = 1.0, 5.0
+#: The most that a row adds for being far beyond: an estimate, and an event that speaks for itself.
+FAR = (1.0, 5.0)
 #: What a row is worth that says little: it would often be so by chance.
 FAINT = 1 / 3
 #: What a row without an event takes away: calm rows do not undo what happened.
