@@ -89,11 +89,8 @@ def out_of_scope(
     """Tags that would be judged if the settings of the run said nothing: as the limits of the rules
     are not for it, no documented range is."""
     unsaid = run._replace(scope=Scope())
-    unfit = [
-        variant
-        for rule in rules if run != unsaid for variant in rule.variants
-        if variant.when.run_fits(unsaid) and not variant.when.run_fits(run)
-    ]  # fmt: skip
+    whens = [(v, v.when) for rule in rules if run != unsaid for v in rule.variants]
+    unfit = [v for v, when in whens if when.run_fits(unsaid) and not when.run_fits(run)]
     return frozenset(
         tag
         for tag, info in infos.items()
