@@ -157,10 +157,12 @@ def _end(example: Example) -> float:
 def _as_read(variant: Variant, case: Case) -> Example | None:
     """The series of a case as the variant reads them; None if it does not judge the case."""
     kind = Scenario(case.scenario, case.scenario, (), ())
-    if not variant.when.run_fits(Recognition(case.framework, "", None, kind, ())):
+    run = Recognition(case.framework, "", None, kind, (), case.scope)
+    when = variant.when
+    if not (when.run_fits(run) and when.fits("estimator", case.estimator or "")):
         return None
     own = sorted((at, k) for k in case.series if (at := variant.reads(k)) is not None)
-    if not own or any(fnmatchcase(k, p) for k in case.series for p in variant.when.unlogged):
+    if not own or any(fnmatchcase(k, p) for k in case.series for p in when.unlogged):
         return None
     roles = {
         role: key

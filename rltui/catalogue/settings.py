@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
@@ -28,13 +29,11 @@ class _Fact(NamedTuple):
         for word, values in self.words.items():
             if text in values:
                 return word
-        try:
+        with suppress(ValueError):
             number = float(text)
-        except ValueError:
-            return ""
-        for word, (low, high) in self.ranges.items():
-            if (low or 0.0) <= number < (math.inf if high is None else high):
-                return word
+            for word, (low, high) in self.ranges.items():
+                if (low or 0.0) <= number < (math.inf if high is None else high):
+                    return word
         return ""
 
 

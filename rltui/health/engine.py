@@ -12,7 +12,7 @@ from rltui.health.columns import Columns
 from rltui.health.freshness import SHORT_ROWS, Freshness, Kept
 from rltui.health.judge import Outcome, judge
 from rltui.health.model import Judgement, Report
-from rltui.health.plan import Task, make_plan
+from rltui.health.plan import Task, make_plan, out_of_scope
 from rltui.health.reference import Reference
 from rltui.health.report import Answer, make_report
 from rltui.health.rule import Rule
@@ -135,7 +135,8 @@ class Engine:
         ]
         memory.version = run.version
         vital = tuple(k for q in recognition.scenario.questions for k in q.metrics)
-        memory.report = make_report(run, infos, answers, vital)
+        unfit = out_of_scope(self.rules, infos, recognition)
+        memory.report = make_report(run, infos, answers, vital, unfit)
         if compared and self._reference is not None:
             memory.report = replace(memory.report, reference=self._reference.name)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import filter as fitting_names
 from typing import NamedTuple
 
-from rltui.catalogue.model import Recognition, TagInfo
+from rltui.catalogue.model import Recognition, Scope, TagInfo
 from rltui.health.rule import Rule, Variant
 
 
@@ -81,6 +81,21 @@ def make_plan(
             read.update(found)
             tasks.append(Task(rule, variant, found, roles))
     return tuple(tasks)
+
+
+def out_of_scope(
+    rules: Iterable[Rule], infos: Mapping[str, TagInfo], run: Recognition
+) -> frozenset[str]:
+    """Tags that would be judged if the settings of the run said nothing: as the limits of the rules
+    are not for it, no documented range is."""
+    unsaid = run._replace(scope=Scope())
+    whens = [(v, v.when) for rule in rules if run != unsaid for v in rule.variants]
+    unfit = [v for v, when in whens if when.run_fits(unsaid) and not when.run_fits(run)]
+    return frozenset(
+        tag
+        for tag, info in infos.items()
+        if info.metric and any(v.reads(info.metric.key) is not None for v in unfit)
+    )
 
 
 def _tags_of(variant: Variant, logged: _Logged, infos: Mapping[str, TagInfo]) -> tuple[str, ...]:

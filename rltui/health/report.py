@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -48,11 +48,16 @@ Answers = Sequence[tuple[Task, tuple[Answer, ...]]]
 
 
 def make_report(
-    run: RunData, infos: Mapping[str, TagInfo], answers: Answers, vital: tuple[str, ...] = ()
+    run: RunData,
+    infos: Mapping[str, TagInfo],
+    answers: Answers,
+    vital: tuple[str, ...] = (),
+    unfit: Collection[str] = (),
 ) -> Report:
     """The report of a run from the answers of all its tasks.
 
-    ``vital``: metric keys whose moves are worth naming beside a finding.
+    ``vital``: metric keys whose moves are worth naming beside a finding; ``unfit``: tags whose
+    documented range is not for such a run.
     """
     answers = _by_harm(run, infos, answers)
     yields = {t.rule.id: t.rule.yields_to for t, _ in answers if t.rule.yields_to}
@@ -60,7 +65,7 @@ def make_report(
     # firing before resolved, bad before watch, newest first
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (f.state is not FindingState.FIRING, -f.level, -newest[id(f)]))
-    tags = _judgements(infos, answers)
+    tags = _judgements(infos, answers, unfit)
     diagnosed = _diagnosed(run, infos, findings, tags, vital)
     findings = story_order(findings, diagnosed)
     judged, skipped = _judged_and_skipped(answers)
@@ -240,7 +245,9 @@ def _each(answers: Answers) -> Iterable[tuple[Task, Answer]]:
             yield task, answer
 
 
-def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Judgement]:
+def _judgements(
+    infos: Mapping[str, TagInfo], answers: Answers, unfit: Collection[str]
+) -> dict[str, Judgement]:
     tags: dict[str, Judgement] = {}
     compared: dict[str, Judgement] = {}
     for task, answer in _each(answers):
@@ -256,7 +263,7 @@ def _judgements(infos: Mapping[str, TagInfo], answers: Answers) -> dict[str, Jud
     for tag, judged in _of_quotients(infos, answers).items():
         tags.setdefault(tag, judged)
     for tag, info in infos.items():
-        if tag not in tags and info.healthy is not None:
+        if tag not in tags and tag not in unfit and info.healthy is not None:
             # the documentation gives a range: no rule judges it, so it has no badge
             low, high = info.healthy
             values = {"low": low, "high": high}
