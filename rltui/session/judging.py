@@ -193,9 +193,6 @@ class Judge:
         lost_at = self._lost.get(view.key.logdir)
         if lost_at is not None and known is not None:  # nobody knows whether it goes on
             fresh = fresh._replace(age_s=known.age_s, state=known.state, lost_at=lost_at)
-        if fresh.state is RunState.STALLED and not (self._watches or fresh.seen_live or fresh.held):
-            # nothing says that it is live: it may be a copy from elsewhere
-            fresh = fresh._replace(state=RunState.UNKNOWN)
         view.progress = fresh
         self._note_stall(view)
 
@@ -286,8 +283,7 @@ def with_stall(
     """``report`` with the finding that the run is stalled or stopped too early, or without when it
     is neither; the same object when nothing changes. It stands behind all that fires: the state of
     the run shows it already, and it must not hide what went wrong before. A single look
-    (``watches`` is false) cannot find a stall, but a silent run whose process lives is not ok
-    either."""
+    (``watches`` is false) cannot find a stall, but such a run is not ok either."""
     ids = [rule.id for rule in known.rules]
     held = next((f for f in report.findings if f.rule in ids), None)
     found = _finding(progress, known, mute)

@@ -123,11 +123,12 @@ def test_a_single_look_names_the_state_and_a_watch_finds_the_stall() -> None:
     looked_at.advance(600)
     single = a_session(rows(1, 60), clock=looked_at)
     verdicts = [v.runs()[0].verdict for v in (session, single)]
-    assert [v.state_word for v in verdicts] == ["stalled", "quiet"], "it may be a copy"
-    assert [v.level for v in verdicts] == [Level.WATCH, Level.OK]
+    assert [v.state_word for v in verdicts] == ["stalled", "stalled"]
+    assert [v.level for v in verdicts] == [Level.WATCH, Level.WATCH], "never ok"
     (run,) = single.runs()
     assert run.report is not None
     assert not run.report.firing()
+    assert why_unknown(run) == "silent for 9 m"
     single.refresh_progress()
     assert [f.rule for f in run.report.firing()] == ["stalled"], "opened for watching"
     assert why_unknown(run) == ""

@@ -43,10 +43,8 @@ def rows(
 
 
 def view_of(*batches: Batch, at: float = 0.0) -> RunView:
-    """The run that is watched, ``at`` seconds after START."""
-    session = a_session(*batches, clock=ManualClock(START + at))
-    session.refresh_progress()
-    return session.runs()[0]
+    """The run, ``at`` seconds after START."""
+    return a_session(*batches, clock=ManualClock(START + at)).runs()[0]
 
 
 def progress_of(*batches: Batch, at: float = 0.0) -> Progress:

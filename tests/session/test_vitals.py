@@ -97,21 +97,6 @@ def test_a_run_that_a_process_holds_is_stalled(processes: Processes) -> None:
     assert rules(run) == []
 
 
-@pytest.mark.parametrize(
-    ("hold", "word", "level"),
-    [(HELD, "stalled", Level.WATCH), (CLOSED, "quiet", Level.OK), (UNKNOWN, "quiet", Level.OK)],
-)
-def test_a_single_look_says_stalled_only_of_a_run_that_a_process_holds(
-    processes: Processes, hold: Hold | None, word: str, level: Level
-) -> None:
-    processes.hold = hold
-    tags = grpo_tags(60, 1, None)
-    batch = a_batch(steps(1, tags), source=a_source(modified=START + 60))
-    session = a_session(batch, clock=ManualClock(START + 600))
-    (run,) = session.runs()
-    assert (run.verdict.state_word, run.verdict.level) == (word, level)
-
-
 def test_a_writer_that_was_seen_to_keep_its_file_open(processes: Processes) -> None:
     session, clock = watched()
     processes.hold = CLOSED
