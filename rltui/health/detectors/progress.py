@@ -20,6 +20,10 @@ from rltui.health.detectors.windows import latched, looks
 _EQUAL = 1e-9
 #: Fewest rows of a mean, and by how much a log grows before its noise is measured anew.
 _LEAST, _GROWTH = 4, 1.3
+#: Rows of :func:`gains`.
+_GAINS = 9
+#: Rows among which breaks are sought at a time.
+_MOST_AT_ONCE = 1 << 16
 #: A mean of more than this part of the rows would level the range that was covered.
 _PARTS = 8
 
@@ -58,15 +62,19 @@ def never_rose(
     """
     n, gain, certainty = rows.count, _GAIN[sure], _CERTAINTY[sure]
     begins = after_exploring(rows, _AT_RANDOM)
-    found = np.full((5, n), np.nan)
-    for begin in np.unique(begins[begins < np.arange(n)]).tolist():
-        here = (begins == begin) & (np.arange(n) > begin)
-        gained = _gains(rows.x[begin:], gain, certainty)
-        found[:, here] = gained[:, here[begin:]]
-    start, late, size, error, rose = found
-    error = error / np.sqrt(1.0 + held_out)
+    found = np.full((_GAINS, n), np.nan)
+    least = int(3 * (certainty / gain) ** 2 / (1.0 + held_out))
+    stretches = np.flatnonzero(np.diff(begins, prepend=-1))
+    for row, end in zip(stretches.tolist(), [*stretches[1:].tolist(), n], strict=False):
+        begin = int(begins[row])
+        if end - begin > least:  # fewer rows are never certain
+            found[:, begin + least : end] = gains(rows, begin, end)[:, least:]
+    start, late, _, *pairs = found
+    size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     with np.errstate(invalid="ignore"):
-        beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
+        beyond = np.maximum(size, 0.0) + certainty * error <= gain
+        for change, doubt in zip(pairs[::2], pairs[1::2], strict=True):
+            beyond &= (change < gain) | (change < certainty * doubt)
         beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     spread = rows.others.get("spread")
@@ -105,17 +113,22 @@ def wanted(*, sure: bool) -> tuple[float, float]:
     return _GAIN[sure], _CERTAINTY[sure]
 
 
-def gain_so_far(x: FloatArray) -> FloatArray:
-    """Means of the first and last third, their difference in standard deviations of all rows, its
-    standard error as if the trend were memory, and by the noise about the trend: (5, n)."""
-    found = _gains(x, np.inf, 0.0)
+def gains(rows: Rows, begin: int = 0, end: int | None = None) -> FloatArray:
+    """How the last third of the rows from ``begin`` on differs from their beginning, at each row
+    before ``end``: means of the first and last third, standard deviation of all rows; then, from
+    the first third, ninth and twenty-seventh to the last third, the difference in such deviations
+    and its standard error as if the trend were memory. (9, n)."""
+    x = rows.x[begin:end]
+    return rows.once(("gains", begin, len(x)), lambda: _gains(x))
+
+
+def gain_error(x: FloatArray, spread: FloatArray) -> FloatArray:
+    """(n,) standard error of a gain from the first third, by the noise about the trend."""
     noise, memory = _noise(x)
-    count = np.arange(1, len(x) + 1)
-    spread, _ = _spread(x, np.concatenate([[0.0], np.cumsum(x - x[:1])]))
+    third = np.maximum(1, np.arange(1, len(x) + 1) // 3)
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_mean = 2 / np.maximum(1, count // 3) * (1 + memory) / (1 - memory)
-        found[4] = np.where(spread > 0, noise / spread * np.sqrt(of_mean), np.inf)
-    return found
+        of_mean = 2 / third * (1 + memory) / (1 - memory)
+        return np.where(spread > 0, noise / spread * np.sqrt(of_mean), np.inf)
 
 
 def gain_now(x: FloatArray) -> tuple[float, float]:
@@ -128,29 +141,28 @@ def gain_now(x: FloatArray) -> tuple[float, float]:
         return 0.0, np.inf
     if len(x) < _PARTS:
         return 0.0, np.inf
-    noise, memory = _noise_about_trend(x)
+    noise, memory = _noise_about_trend(x, np.array([len(x)]))[:, 0].tolist()
     error = noise / spread * np.sqrt(2 / third * (1 + memory) / (1 - memory))
     return float(x[-third:].mean() - x[:third].mean()) / spread, float(error)
 
 
-def _gains(x: FloatArray, gain: float, certainty: float) -> FloatArray:
-    """The same, and whether the run rose by ``gain`` at any time: (5, n)."""
+def _gains(x: FloatArray) -> FloatArray:
     n = len(x)
     count = np.arange(1, n + 1)
     third = np.maximum(1, count // 3)
     total = np.concatenate([[0.0], np.cumsum(x - x[:1])])
     spread, share = _spread(x, total)
     late = (total[count] - total[count - third]) / third
-    out = np.zeros((5, n))
-    for part in (27, 9, 3):
+    moves = spread > 0
+    out = np.zeros((_GAINS, n))
+    for at, part in ((7, 27), (5, 9), (3, 3)):
         size = np.maximum(1, count // part)
         early = total[size] / size
+        np.divide(late - early, spread, out=out[at], where=moves)
+        early_error = np.where(moves, 1 / size, 0.0)  # equal rows leave no doubt of it
         with np.errstate(divide="ignore", invalid="ignore"):
-            change = np.where(spread > 0, (late - early) / spread, 0.0)
-            early_error = np.where(spread > 0, 1 / size, 0.0)  # equal rows leave no doubt of it
-            error = np.sqrt((early_error + 1 / third) / share)
-        out[4] += (change >= gain) & (change >= certainty * error)
-    out[:4] = early + x[:1], late + x[:1], change, error
+            out[at + 1] = np.sqrt((early_error + 1 / third) / share)
+    out[:3] = early + x[:1], late + x[:1], spread
     return out
 
 
@@ -179,28 +191,16 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
     beyond what the best of so many means is by luck; the chance is that of rows that remember the
     ones before, as far as these do.
     """
-    n, lost, certainty = rows.count, _LOST[sure], CERTAIN[sure]
+    n, lost = rows.count, _LOST[sure]
     out = np.full((5, n), np.nan)
-    window, count = _LEAST, np.arange(1, n + 1)
-    noise, memory = rows.once("noise", lambda: _noise(rows.x))
-    inflation = (1 + memory) / (1 - memory)
-    while 2 * window <= n:
-        mean, best, least = rows.once(("falls", window), partial(_means, rows.x, window))
-        chance = noise * np.sqrt(2 * np.minimum(1.0, inflation / window))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            part = (best - mean) / (best - least)
-            luck = np.sqrt(2 * np.log(np.maximum(count / (window * inflation), 1.0)))
-            errors = certainty + luck
-            errors *= 1 + (errors**2 + 1) / (4 * count)  # Student's t: the noise is an estimate
-            enough = (part >= lost) & (best - mean >= errors * chance)
-            enough &= (count >= _PARTS * window) | (window == _LEAST)
-            enough &= (window >= _SHARE * count) & (best - mean > _EQUAL * np.abs(best))
-            better = enough & ~(part <= out[0])
-        out[:, better] = np.stack([part, best, least, mean, np.full(n, window)])[:, better]
-        window *= 2
+    falls = rows.once("falls", lambda: _falls(rows.x))
+    enough = falls[:, _enough(falls, lost, CERTAIN[sure])]
+    # of two windows the one that lost more, of equal ones the shorter
+    enough = enough[:, np.argsort(enough[1], kind="stable")]
+    out[:, enough[0].astype(np.int64)] = enough[1:6]
     part, best, least, mean, size = out
     found = np.isfinite(part)
-    short = rows.once(("falls", _LEAST), lambda: _means(rows.x, _LEAST))[0]
+    short = rows.once("short", lambda: _means(rows.x, _LEAST)[0])
     limit = best - lost * (best - least)
     beyond, origin = latched(found, -np.nan_to_num(short), -(limit + 0.5 * lost * (best - least)))
     best, least = best[origin], least[origin]
@@ -221,6 +221,36 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
     )  # fmt: skip
 
 
+def _falls(x: FloatArray) -> FloatArray:
+    """The falls that may be one: row, share of the range lost, best mean before, lowest and newest
+    one, window, and what chance and luck make of such means; the longest windows first. (8, m)."""
+    n, window, found = len(x), _LEAST, []
+    while (first := 2 * window if window == _LEAST else _PARTS * window) <= n:
+        last = min(n, int(window / _SHARE))
+        means = _means(x[:last], window)[:, first - 1 :]
+        found.append([np.arange(first - 1, last), *means, np.full(last - first + 1, window)])
+        window *= 2
+    if not found:
+        return np.empty((8, 0))
+    row, mean, best, least, size = np.concatenate(found[::-1], axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = (best - mean) / (best - least)
+    noise, memory = _noise(x)[:, row.astype(np.int64)]
+    inflation = (1 + memory) / (1 - memory)
+    chance = noise * np.sqrt(2 * np.minimum(1.0, inflation / size))
+    luck = np.sqrt(2 * np.log(np.maximum((row + 1) / (size * inflation), 1.0)))
+    return np.array([row, part, best, least, mean, size, chance, luck])
+
+
+def _enough(falls: FloatArray, lost: float, certainty: float) -> BoolArray:
+    """(m,) which falls are large and beyond chance."""
+    row, part, best, _, mean, _, chance, luck = falls
+    errors = certainty + luck
+    errors *= 1 + (errors**2 + 1) / (4 * (row + 1))  # Student's t: the noise is an estimate
+    enough = (part >= lost) & (best - mean >= errors * chance)
+    return np.asarray(enough & (best - mean > _EQUAL * np.abs(best)))
+
+
 def _span(mean: FloatArray) -> float:
     """Distance of the highest and the lowest mean of all: what a fall looks large beside at the
     beginning may be little in the end."""
@@ -237,56 +267,94 @@ def _highest_after(mean: FloatArray) -> FloatArray:
 def _noise(x: FloatArray) -> FloatArray:
     """Standard deviation of single rows about the trend of their neighbourhood, and the correlation
     of one with the next, at each row: (2, n)."""
+    counts = np.array([look for look, _ in looks(2, len(x), _GROWTH)], dtype=np.int64)
+    found = _noise_about_trend(x, counts) if len(counts) else np.empty((2, 0))
     out = np.zeros((2, len(x)))
-    for look, following in looks(2, len(x), _GROWTH):
-        out[:, look - 1 : following - 1] = np.array(_noise_about_trend(x[:look]))[:, np.newaxis]
+    out[:, 1:] = np.repeat(found, np.diff(counts, append=len(x) + 1), axis=1)
     return out
 
 
-def _noise_about_trend(x: FloatArray) -> tuple[float, float]:
-    """The same of all rows: about the trends of eighths of them, or about one trend before and one
-    after a break, where that leaves less: a cliff is no noise. At least two rows."""
-    size = max(2 * _PARTS, len(x) // _PARTS) if len(x) >= 2 * _PARTS else len(x)
-    found = [_of_rest(_rest(x[len(x) % size :].reshape(-1, size)))]
-    if len(x) >= 2 * _PARTS:
-        at = _break(x)
-        found.append(_of_rest(_rest(x[np.newaxis, :at]), _rest(x[np.newaxis, at:])))
-    return min(found, key=lambda f: f[0] * (1 + f[1]) / (1 - f[1]))
+def _noise_about_trend(x: FloatArray, counts: IntArray) -> FloatArray:
+    """The same of the first so many rows: about the trends of eighths of them, or about one trend
+    before and one after a break, where that leaves less: a cliff is no noise. At least two rows,
+    and (k,) numbers of rows -> (2, k)."""
+    sums, long = _sums(x), counts >= 2 * _PARTS
+    size = np.where(long, np.maximum(2 * _PARTS, counts // _PARTS), counts)
+    parts = counts // size
+    begin = np.repeat(counts % size, parts) + _places(parts) * np.repeat(size, parts)
+    out = _of_rest(x, sums, begin, np.repeat(size, parts), parts)
+    if long.any():
+        ends = counts[long]
+        # a break in a long log takes memory for each row of it
+        several = [ends] if ends.sum() <= _MOST_AT_ONCE else ends.reshape(-1, 1)
+        at = np.concatenate([_breaks(sums, some) for some in several])
+        begin, length = np.zeros((2, len(at), 2), dtype=np.int64)
+        begin[:, 1] = length[:, 0] = at
+        length[:, 1] = ends - at
+        broken = _of_rest(x, sums, begin.ravel(), length.ravel(), np.full(len(at), 2))
+        noise, memory = np.stack([out[:, long], broken], axis=1)
+        less = np.argmin(noise * (1 + memory) / (1 - memory), axis=0)
+        out[:, long] = np.where(less, broken, out[:, long])
+    return out
 
 
-def _rest(parts: FloatArray) -> FloatArray:
-    """Rows beside the trend of their part: (parts, rows of each)."""
-    time = np.arange(parts.shape[1]) - (parts.shape[1] - 1) / 2
-    rest = parts - parts.mean(axis=1, keepdims=True)
-    return np.asarray(rest - np.outer(rest @ time / (time @ time), time))
+def _places(counts: IntArray) -> IntArray:
+    """0, 1, ... up to each of some numbers, one after the other."""
+    return np.asarray(np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))
 
 
-def _of_rest(*rests: FloatArray) -> tuple[float, float]:
-    """Standard deviation and memory of what the trends of some parts leave."""
-    squares = sum(float(np.vdot(rest, rest)) for rest in rests)
-    products = sum(float((rest[:, 1:] * rest[:, :-1]).sum()) for rest in rests)
-    count, parts = sum(rest.size for rest in rests), sum(map(len, rests))
-    memory, size = products / squares if squares > 0 else 0.0, count / parts
+def _sums(x: FloatArray) -> FloatArray:
+    """Sums of x, t x, x^2 and the squares of steps over the rows before each: (4, n + 1). Of
+    distances from the first row, which no later one changes."""
+    own, out = x - x[0], np.zeros((4, len(x) + 1))
+    steps = np.diff(own, prepend=0.0)
+    np.cumsum([own, own * np.arange(len(x)), own * own, steps * steps], axis=1, out=out[:, 1:])
+    return out
+
+
+def _left_over(sums: FloatArray, begin: IntArray, length: IntArray) -> FloatArray:
+    """Mean and slope of stretches of rows, and the squares that their trends leave: (3, k)."""
+    x, tx, xx = sums[:3, begin + length] - sums[:3, begin]
+    mean, tt = x / length, length * (length * length - 1.0) / 12
+    tx -= (begin + 0.5 * (length - 1)) * x
+    slope = tx / tt
+    return np.array([mean, slope, np.maximum(xx - mean * x - slope * tx, 0.0)])
+
+
+def _of_rest(
+    x: FloatArray, sums: FloatArray, begin: IntArray, length: IntArray, parts: IntArray
+) -> FloatArray:
+    """Standard deviation and memory of what the trends of stretches leave, of so many ``parts`` of
+    them together: (2, k)."""
+    mean, slope, squares = _left_over(sums, begin, length)
+    last, half = begin + length - 1, 0.5 * (length - 1)
+    first_x, last_x = x[begin] - x[0], x[last] - x[0]
+    # the products of neighbours, by the squares of their differences
+    steps = sums[3, last + 1] - sums[3, begin + 1]
+    steps += slope * ((length - 1) * slope - 2 * (last_x - first_x))
+    ends = (first_x - mean + slope * half) ** 2 + (last_x - mean - slope * half) ** 2
+    together = np.cumsum(parts) - parts
+    squares, products, count = np.add.reduceat(
+        [squares, squares - 0.5 * (steps + ends), length], together, axis=1
+    )
+    size = count / parts
+    memory = np.divide(products, squares, out=np.zeros(len(parts)), where=squares > 0)
     memory += (2 + 4 * memory) / size  # what the trends take away (Kendall 1954)
-    memory = min(max(memory, 0.0), 1 - 1 / size)
-    return float(np.sqrt(squares / max(1, count - 2 * parts))), memory
+    noise = np.sqrt(squares / np.maximum(1, count - 2 * parts))
+    return np.array([noise, np.clip(memory, 0.0, 1 - 1 / size)])
 
 
-def _break(x: FloatArray) -> int:
-    """The row at which two trends, one before and one from there on, leave least."""
-    n = len(x)
-    time, values = np.arange(n) - n / 2, x - x.mean()
-    sums = np.cumsum([np.ones(n), time, values, time * time, time * values, values**2], axis=1)
-    at = np.arange(_LEAST, n - _LEAST + 1)
-    left = sums[:, at - 1]
-    return int(at[np.argmin(_left_over(left) + _left_over(sums[:, -1:] - left))])
-
-
-def _left_over(sums: FloatArray) -> FloatArray:
-    """Squares that a trend leaves, by the sums of 1, t, x, t^2, t x and x^2: (6, k) -> (k,)."""
-    count, t, x, tt, tx, xx = sums
-    shared = tx - t * x / count
-    return np.asarray(xx - x * x / count - shared * shared / (tt - t * t / count))
+def _breaks(sums: FloatArray, ends: IntArray) -> IntArray:
+    """For the first so many rows each, the row at which two trends, one before and one from there
+    on, leave least."""
+    counts = ends - 2 * _LEAST + 1
+    at = _LEAST + _places(counts)
+    every = np.arange(_LEAST, ends.max())
+    before = _left_over(sums, np.zeros_like(every), every)[2]
+    left = before[at - _LEAST] + _left_over(sums, at, np.repeat(ends, counts) - at)[2]
+    stops = np.cumsum(counts)
+    found = (np.argmin(left[stop - n : stop]) for n, stop in zip(counts, stops, strict=True))
+    return np.fromiter(found, np.int64) + _LEAST
 
 
 def _means(x: FloatArray, window: int) -> FloatArray:
