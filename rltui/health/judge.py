@@ -91,13 +91,15 @@ def spans(
 
 def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     """Episodes by the answers for each level: those of either level, and those of BAD alone."""
-    bad, watch = signals.get(Level.BAD), signals.get(Level.WATCH)
-    bad_spans = _spans_of(Level.BAD, bad, _weight(bad)) if bad else []
-    if watch is None:
+    beyond = {level: signal for level, signal in signals.items() if signal.beyond.any()}
+    bad, watch = beyond.get(Level.BAD), signals.get(Level.WATCH)
+    bad_weight = _weight(bad) if bad else None
+    bad_spans = _spans_of(Level.BAD, bad, bad_weight) if bad else []
+    if watch is None or not beyond:
         return bad_spans, bad_spans
     weight = _weight(watch)
     if bad:
-        weight = np.where(bad.beyond, np.maximum(weight, _weight(bad)), weight)
+        weight = np.where(bad.beyond, np.maximum(weight, bad_weight), weight)
     return _spans_of(Level.WATCH, watch, weight), bad_spans
 
 
@@ -113,7 +115,7 @@ def _weight(signal: Signal) -> FloatArray:
     if signal.certain:
         return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
     if signal.evidence is not None:
-        return signal.evidence
+        return signal.evidence()
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log2(np.abs(signal.statistic) / np.abs(signal.threshold)))
     most = FAR_EVENT if signal.event else FAR

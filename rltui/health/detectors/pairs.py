@@ -28,17 +28,19 @@ def parted(rows: Rows) -> Signal:
     n, (gain, certainty) = rows.count, wanted(sure=False)
     rewards = rows.others.get("reward", constant(n, np.nan))
     known = np.where(np.isfinite(rewards), rewards, 0.0)
-    theirs = rows.once_of("reward", "gains", lambda: gains(Rows(known, rows.steps)))
+    _, _, their_spread, rise, *_ = rows.once_of(
+        "reward", "gains", lambda: gains(Rows(known, rows.steps))
+    )
     start, late, spread, size, error, *_ = gains(rows)
     with np.errstate(invalid="ignore"):
         flat = (np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0)
         fallen = fell(rows).beyond
-        beyond = (flat | fallen | (size <= -gain)) & (theirs[3] >= gain)
-        beyond &= (start != late) & np.isfinite(rewards)
-        if beyond.any():
-            down = fallen | (size + certainty * gain_error(rows.x, spread) <= -gain)
-            rise = theirs[3] - certainty * gain_error(known, theirs[2])
-            beyond &= (flat | down) & (rise >= gain)
+        beyond = (flat | fallen | (size <= -gain)) & (rise >= gain)
+        beyond &= (start != late) & np.isfinite(rewards) & (spread > 0)
+        at = np.flatnonzero(beyond)
+        down = size[at] + certainty * gain_error(rows.x, spread, at) <= -gain
+        risen = rise[at] - certainty * gain_error(known, their_spread, at) >= gain
+        beyond[at] = (flat[at] | fallen[at] | down) & risen
     return Signal(
         certain=True,
         beyond=beyond,
@@ -47,7 +49,7 @@ def parted(rows: Rows) -> Signal:
         name="gain in standard deviations",
         whole=True,
         forgotten=np.ones(n, dtype=bool),
-        facts={"start": start, "late": late, "gain": size, "rise": theirs[3],
+        facts={"start": start, "late": late, "gain": size, "rise": rise,
                "count": np.arange(1.0, n + 1)},
     )  # fmt: skip
 

@@ -122,13 +122,12 @@ def gains(rows: Rows, begin: int = 0, end: int | None = None) -> FloatArray:
     return rows.once(("gains", begin, len(x)), lambda: _gains(x))
 
 
-def gain_error(x: FloatArray, spread: FloatArray) -> FloatArray:
-    """(n,) standard error of a gain from the first third, by the noise about the trend."""
-    noise, memory = _noise(x)
-    third = np.maximum(1, np.arange(1, len(x) + 1) // 3)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_mean = 2 / third * (1 + memory) / (1 - memory)
-        return np.where(spread > 0, noise / spread * np.sqrt(of_mean), np.inf)
+def gain_error(x: FloatArray, spread: FloatArray, rows: IntArray) -> FloatArray:
+    """(m,) standard error of a gain from the first third, by the noise about the trend, at some
+    rows at which values differ."""
+    noise, memory = _noise(x, rows)
+    of_mean = 2 / np.maximum(1, (rows + 1) // 3) * (1 + memory) / (1 - memory)
+    return np.asarray(noise / spread[rows] * np.sqrt(of_mean))
 
 
 def gain_now(x: FloatArray) -> tuple[float, float]:
@@ -181,7 +180,7 @@ def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
     return spread, (1 - memory) / (1 + memory)
 
 
-@detector(anew=True, facts=("best", "least", "lost", "middle", "count"))
+@detector(anew=True, facts=("best", "least", "lost", "middle", "count"), higher=("sure",))
 def fell(rows: Rows, *, sure: bool = False) -> Signal:
     """The mean of the newest rows has lost half of the range that such means covered, counted from
     the best one before; ``sure``: three quarters.
@@ -193,11 +192,8 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
     """
     n, lost = rows.count, _LOST[sure]
     out = np.full((5, n), np.nan)
-    falls = rows.once("falls", lambda: _falls(rows.x))
-    enough = falls[:, _enough(falls, lost, CERTAIN[sure])]
-    # of two windows the one that lost more, of equal ones the shorter
-    enough = enough[:, np.argsort(enough[1], kind="stable")]
-    out[:, enough[0].astype(np.int64)] = enough[1:6]
+    found = _beyond_chance(rows.once("falls", lambda: _falls(rows.x)), lost, CERTAIN[sure])
+    out[:, found[0].astype(np.int64)] = found[1:6]
     part, best, least, mean, size = out
     found = np.isfinite(part)
     short = rows.once("short", lambda: _means(rows.x, _LEAST)[0])
@@ -222,33 +218,34 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
 
 
 def _falls(x: FloatArray) -> FloatArray:
-    """The falls that may be one: row, share of the range lost, best mean before, lowest and newest
-    one, window, and what chance and luck make of such means; the longest windows first. (8, m)."""
-    n, window, found = len(x), _LEAST, []
+    """The falls that are large enough: row, share of the range lost, best mean before, lowest and
+    newest one, window, and what chance and luck make of such means: (8, m)."""
+    n, window, found = len(x), _LEAST, [np.empty((5, 0))]
     while (first := 2 * window if window == _LEAST else _PARTS * window) <= n:
         last = min(n, int(window / _SHARE))
-        means = _means(x[:last], window)[:, first - 1 :]
-        found.append([np.arange(first - 1, last), *means, np.full(last - first + 1, window)])
+        mean, best, least = _means(x[:last], window)[:, first - 1 :]
+        loss = best - mean
+        at = np.flatnonzero((loss >= _LOST[0] * (best - least)) & (loss > _EQUAL * np.abs(best)))
+        size = np.full(len(at), window)
+        found.append(np.array([at + first - 1, best[at], least[at], mean[at], size]))
         window *= 2
-    if not found:
-        return np.empty((8, 0))
-    row, mean, best, least, size = np.concatenate(found[::-1], axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = (best - mean) / (best - least)
-    noise, memory = _noise(x)[:, row.astype(np.int64)]
+    row, best, least, mean, size = np.concatenate(found, axis=1)
+    noise, memory = _noise(x, row.astype(np.int64))
     inflation = (1 + memory) / (1 - memory)
     chance = noise * np.sqrt(2 * np.minimum(1.0, inflation / size))
     luck = np.sqrt(2 * np.log(np.maximum((row + 1) / (size * inflation), 1.0)))
+    part = (best - mean) / (best - least)
     return np.array([row, part, best, least, mean, size, chance, luck])
 
 
-def _enough(falls: FloatArray, lost: float, certainty: float) -> BoolArray:
-    """(m,) which falls are large and beyond chance."""
+def _beyond_chance(falls: FloatArray, lost: float, certainty: float) -> FloatArray:
+    """The falls that lost a share of the range and are certain, the largest last: of two windows
+    at one row the one that lost more, of equal ones the shorter."""
     row, part, best, _, mean, _, chance, luck = falls
     errors = certainty + luck
     errors *= 1 + (errors**2 + 1) / (4 * (row + 1))  # Student's t: the noise is an estimate
-    enough = (part >= lost) & (best - mean >= errors * chance)
-    return np.asarray(enough & (best - mean > _EQUAL * np.abs(best)))
+    falls = falls[:, (part >= lost) & (best - mean >= errors * chance)]
+    return falls[:, np.lexsort((-falls[5], falls[1]))]
 
 
 def _span(mean: FloatArray) -> float:
@@ -264,14 +261,16 @@ def _highest_after(mean: FloatArray) -> FloatArray:
     return np.asarray(np.maximum.accumulate(known[::-1])[::-1])
 
 
-def _noise(x: FloatArray) -> FloatArray:
+def _noise(x: FloatArray, rows: IntArray) -> FloatArray:
     """Standard deviation of single rows about the trend of their neighbourhood, and the correlation
-    of one with the next, at each row: (2, n)."""
-    counts = np.array([look for look, _ in looks(2, len(x), _GROWTH)], dtype=np.int64)
-    found = _noise_about_trend(x, counts) if len(counts) else np.empty((2, 0))
-    out = np.zeros((2, len(x)))
-    out[:, 1:] = np.repeat(found, np.diff(counts, append=len(x) + 1), axis=1)
-    return out
+    of one with the next, as known at some rows behind the first: (2, m)."""
+    if not len(rows):
+        return np.empty((2, 0))
+    counts = np.array([look for look, _ in looks(2, len(x), _GROWTH)])
+    counts, known = np.unique(
+        counts[np.searchsorted(counts, rows + 1, "right") - 1], return_inverse=True
+    )
+    return _noise_about_trend(x, counts)[:, known]
 
 
 def _noise_about_trend(x: FloatArray, counts: IntArray) -> FloatArray:

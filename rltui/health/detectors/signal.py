@@ -105,8 +105,9 @@ class Signal:
     """Each row beyond is certain by itself; otherwise rows add up, as far as they are beyond."""
     event: bool = False
     """A row is an event and no estimate: one that is far beyond suffices."""
-    evidence: FloatArray | None = None
-    """(n,) what each row adds as evidence, below zero where it is inside; None: by its distance."""
+    evidence: Callable[[], FloatArray] | None = None
+    """Computes (n,) what each row adds as evidence, not above zero where it is inside; seldom
+    asked for. None: by its distance."""
     whole: bool = False
     """It holds for the whole run and has no onset."""
     forgotten: BoolArray | None = None

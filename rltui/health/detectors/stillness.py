@@ -51,7 +51,7 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
         threshold=constant(n, limit),
         name="highest so far",
         facts={"top": top, "count": np.arange(1.0, n + 1)},
-        evidence=np.where(still, _EQUAL_ROW, _OTHER_ROW),
+        evidence=lambda: np.where(still, _EQUAL_ROW, _OTHER_ROW),
     )
 
 
@@ -94,7 +94,7 @@ def unchanged(
         facts={"count": count},
         forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
         onset=np.maximum(own - count.astype(np.int64) + np.isfinite(most), 0),
-        evidence=np.where(still, _EQUAL_ROW / _usual_stretch(still), _OTHER_ROW),
+        evidence=lambda: np.where(still, _EQUAL_ROW / _usual_stretch(still), _OTHER_ROW),
     )
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.medians import row_medians
 
 #: Rows whose windows are sorted at a time; bounds the memory for long runs.
 _CHUNK_ROWS = 1 << 14
@@ -25,9 +26,8 @@ def rolling_median(x: FloatArray, window: int) -> FloatArray:
     if len(x) >= window > 1:
         view = np.lib.stride_tricks.sliding_window_view(x, window)
         for begin in range(0, len(view), _CHUNK_ROWS):
-            out[head + begin : head + begin + _CHUNK_ROWS] = np.median(
-                view[begin : begin + _CHUNK_ROWS], axis=1
-            )
+            part = view[begin : begin + _CHUNK_ROWS]
+            out[head + begin : head + begin + _CHUNK_ROWS] = row_medians(part)
     return out
 
 
