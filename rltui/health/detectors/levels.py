@@ -17,7 +17,7 @@ from rltui.core.block import BoolArray, FloatArray
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import FAR, FAR_EVENT, Rows, Signal, constant
-from rltui.health.detectors.windows import latched, looks, rolling_median, start_median
+from rltui.health.detectors.windows import latched, looks, rolling_median, start_median, steps_of
 
 #: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
 #: row.
@@ -164,7 +164,7 @@ def _relative(
     side = np.sign(distance)
     twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), _MOST_TWOS)
     count = np.arange(len(part))
-    steps = np.abs(np.diff(twos, prepend=twos[:1]))  # one jump, however far, is no scatter
+    steps = np.abs(steps_of(twos))  # one jump, however far, is no scatter
     steps = np.cumsum(np.minimum(steps, 2 * abs(distance)) ** 2)
     known = count // 2 if event else count
     noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(part) else twos
@@ -211,7 +211,7 @@ def grown(
         beyond = x >= limit
     if least_second > 0:
         second = rows.others.get("second", constant(n, np.nan))
-        beyond &= np.nan_to_num(second) >= least_second
+        beyond &= second >= least_second
     base = np.minimum(limit / factor, np.maximum(start, floor / factor))
     return Signal(
         beyond=beyond,
@@ -283,7 +283,7 @@ def off_best(
     growth = np.ones(n)
     length = rows.others.get("length")
     if length is not None and n:
-        known = np.nan_to_num(length)
+        known = np.where(np.isnan(length), 0.0, length)
         usual = rows.once_of("length", "usual", lambda: _best(known, upwards=True))
         with np.errstate(invalid="ignore", divide="ignore"):
             growth = np.where(usual > 0, np.maximum(1.0, known / usual), 1.0)
@@ -291,7 +291,7 @@ def off_best(
         limit = factor * base * growth
         beyond = x >= limit if upwards else x <= limit
     if least_second > 0:
-        beyond &= np.nan_to_num(rows.others.get("second", constant(n, np.nan))) >= least_second
+        beyond &= rows.others.get("second", constant(n, np.nan)) >= least_second
     part = _part(x / growth, base)
     return Signal(
         beyond=beyond,

@@ -54,7 +54,9 @@ def parted(rows: Rows) -> Signal:
     )  # fmt: skip
 
 
-@detector(roles=("length",), facts=("correlation", "share", "start"))
+@detector(
+    roles=("length",), facts=("correlation", "share", "start"), higher=("correlation", "moved")
+)
 def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     """A reward that rises with a length that changed a lot: its newest value is ``moved`` times its
     start, or the ``moved``-th part.
@@ -64,7 +66,8 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     """
     x, n = rows.x, rows.count
     tied = constant(n, np.nan)
-    length = np.nan_to_num(rows.others.get("length", constant(n, 0.0)))
+    length = rows.others.get("length", constant(n, 0.0))
+    length = np.where(np.isnan(length), 0.0, length)
     start = start_median(length, EARLY)
     middle = rolling_median(length, EARLY)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -7,23 +7,23 @@ not matter, and a log with fewer rows says the same later.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, Rows, Signal, after_exploring, constant
-from rltui.health.detectors.windows import latched, looks
+from rltui.health.detectors.windows import latched, looks, steps_of
 
 #: Values that differ by less than this share of the largest one are equal but for float noise.
 _EQUAL = 1e-9
 #: Fewest rows of a mean, and by how much a log grows before its noise is measured anew.
 _LEAST, _GROWTH = 4, 1.3
-#: Rows of :func:`gains`.
-_GAINS = 9
-#: Rows among which breaks are sought at a time.
-_MOST_AT_ONCE = 1 << 16
+#: Rows of :func:`gains`, and among which breaks are sought at a time.
+_GAINS, _MOST_AT_ONCE = 9, 1 << 16
+_EMPTY: IntArray = np.empty(0, dtype=np.int64)
 #: A mean of more than this part of the rows would level the range that was covered.
 _PARTS = 8
 
@@ -40,7 +40,16 @@ _SOLVED, _AT_RANDOM = 0.9, 0.5
 _TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
 
 
-@detector(anew=True, roles=("exploration", "spread"), facts=("start", "late", "gain", "count"))
+def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
+    return not given["equal"] or (rows.count > 1 and bool(rows.x[0] == rows.x[1]))
+
+
+@detector(
+    anew=True,
+    roles=("exploration", "spread"),
+    facts=("start", "late", "gain", "count"),
+    possible=_may_not_have_risen,
+)
 def never_rose(
     rows: Rows,
     *,
@@ -64,9 +73,9 @@ def never_rose(
     begins = after_exploring(rows, _AT_RANDOM)
     found = np.full((_GAINS, n), np.nan)
     least = int(3 * (certainty / gain) ** 2 / (1.0 + held_out))
-    stretches = np.flatnonzero(np.diff(begins, prepend=-1))
-    for row, end in zip(stretches.tolist(), [*stretches[1:].tolist(), n], strict=False):
-        begin = int(begins[row])
+    ends = [*(np.flatnonzero(begins[1:] != begins[:-1]) + 1).tolist(), n]
+    for end in ends if n else ():
+        begin = int(begins[end - 1])
         if end - begin > least:  # fewer rows are never certain
             found[:, begin + least : end] = gains(rows, begin, end)[:, least:]
     start, late, _, *pairs = found
@@ -79,7 +88,7 @@ def never_rose(
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     spread = rows.others.get("spread")
     if spread is not None and equal:
-        beyond &= np.cumsum(np.nan_to_num(np.abs(spread)) > 0) == 0
+        beyond &= np.cumsum(np.abs(spread) > 0) == 0
     return Signal(
         beyond=beyond,
         statistic=size,
@@ -173,7 +182,7 @@ def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
     variance = np.maximum(squares / count - (total[1:] / count) ** 2, 0.0)
     spread = np.sqrt(variance)
     spread[spread <= _EQUAL * np.maximum.accumulate(np.abs(x))] = 0.0
-    steps = np.cumsum(np.diff(x, prepend=x[:1]) ** 2) / np.maximum(count - 1, 1)
+    steps = np.cumsum(steps_of(x) ** 2) / np.maximum(count - 1, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         memory = np.where(spread > 0, 1 - steps / (2 * variance), 0.0)
     memory = np.clip(memory, 0.0, 1 - 1 / np.maximum(count, 2))
@@ -190,15 +199,19 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
     beyond what the best of so many means is by luck; the chance is that of rows that remember the
     ones before, as far as these do.
     """
-    n, lost = rows.count, _LOST[sure]
+    return rows.once(("fell", sure), lambda: _fell(rows, _LOST[sure], CERTAIN[sure]))
+
+
+def _fell(rows: Rows, lost: float, certainty: float) -> Signal:
+    n = rows.count
     out = np.full((5, n), np.nan)
-    found = _beyond_chance(rows.once("falls", lambda: _falls(rows.x)), lost, CERTAIN[sure])
+    found = _beyond_chance(rows.once("falls", lambda: _falls(rows.x)), lost, certainty)
     out[:, found[0].astype(np.int64)] = found[1:6]
     part, best, least, mean, size = out
     found = np.isfinite(part)
     short = rows.once("short", lambda: _means(rows.x, _LEAST)[0])
     limit = best - lost * (best - least)
-    beyond, origin = latched(found, -np.nan_to_num(short), -(limit + 0.5 * lost * (best - least)))
+    beyond, origin = latched(found, -short, -(limit + 0.5 * lost * (best - least)))
     best, least = best[origin], least[origin]
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
@@ -264,60 +277,54 @@ def _highest_after(mean: FloatArray) -> FloatArray:
 def _noise(x: FloatArray, rows: IntArray) -> FloatArray:
     """Standard deviation of single rows about the trend of their neighbourhood, and the correlation
     of one with the next, as known at some rows behind the first: (2, m)."""
-    if not len(rows):
+    counts = np.array([look for look, _ in looks(2, len(x), _GROWTH)], dtype=np.int64)
+    known = np.searchsorted(counts, rows + 1, "right") - 1
+    needed = np.flatnonzero(np.bincount(known))
+    if not len(needed):
         return np.empty((2, 0))
-    counts = np.array([look for look, _ in looks(2, len(x), _GROWTH)])
-    counts, known = np.unique(
-        counts[np.searchsorted(counts, rows + 1, "right") - 1], return_inverse=True
-    )
-    return _noise_about_trend(x, counts)[:, known]
+    return _noise_about_trend(x, counts[needed])[:, np.searchsorted(needed, known)]
 
 
 def _noise_about_trend(x: FloatArray, counts: IntArray) -> FloatArray:
-    """The same of the first so many rows: about the trends of eighths of them, or about one trend
-    before and one after a break, where that leaves less: a cliff is no noise. At least two rows,
-    and (k,) numbers of rows -> (2, k)."""
-    sums, long = _sums(x), counts >= 2 * _PARTS
-    size = np.where(long, np.maximum(2 * _PARTS, counts // _PARTS), counts)
+    """The same of the first so many rows, two at least, in ascending order: about the trends of
+    eighths of them, or about one trend before and one after a break, where that leaves less: a
+    cliff is no noise. (k,) -> (2, k)."""
+    sums, long = _sums(x), counts[counts >= 2 * _PARTS]
+    size = np.minimum(counts, np.maximum(2 * _PARTS, counts // _PARTS))
     parts = counts // size
-    begin = np.repeat(counts % size, parts) + _places(parts) * np.repeat(size, parts)
-    out = _of_rest(x, sums, begin, np.repeat(size, parts), parts)
-    if long.any():
-        ends = counts[long]
-        # a break in a long log takes memory for each row of it
-        several = [ends] if ends.sum() <= _MOST_AT_ONCE else ends.reshape(-1, 1)
-        at = np.concatenate([_breaks(sums, some) for some in several])
-        begin, length = np.zeros((2, len(at), 2), dtype=np.int64)
-        begin[:, 1] = length[:, 0] = at
-        length[:, 1] = ends - at
-        broken = _of_rest(x, sums, begin.ravel(), length.ravel(), np.full(len(at), 2))
-        noise, memory = np.stack([out[:, long], broken], axis=1)
-        less = np.argmin(noise * (1 + memory) / (1 - memory), axis=0)
-        out[:, long] = np.where(less, broken, out[:, long])
-    return out
-
-
-def _places(counts: IntArray) -> IntArray:
-    """0, 1, ... up to each of some numbers, one after the other."""
-    return np.asarray(np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))
+    length, earlier = np.repeat(size, parts), np.repeat(np.cumsum(parts) - parts, parts)
+    begin = np.repeat(counts % size, parts) + (np.arange(len(length)) - earlier) * length
+    at = _breaks(sums, long)
+    halves = np.stack([0 * at, at, at, long - at], axis=1)
+    begin = np.concatenate([begin, halves[:, :2].ravel()])
+    length = np.concatenate([length, halves[:, 2:].ravel()])
+    found = _of_rest(x, sums, begin, length, np.concatenate([parts, np.full(len(at), 2)]))
+    own, broken = found[:, : len(counts)], found[:, len(counts) :]
+    noise, memory = found
+    left = noise * (1 + memory) / (1 - memory)
+    less = left[len(counts) :] < left[len(counts) - len(at) : len(counts)]
+    np.copyto(own[:, len(counts) - len(at) :], broken, where=less)
+    return own
 
 
 def _sums(x: FloatArray) -> FloatArray:
     """Sums of x, t x, x^2 and the squares of steps over the rows before each: (4, n + 1). Of
     distances from the first row, which no later one changes."""
-    own, out = x - x[0], np.zeros((4, len(x) + 1))
-    steps = np.diff(own, prepend=0.0)
-    np.cumsum([own, own * np.arange(len(x)), own * own, steps * steps], axis=1, out=out[:, 1:])
+    own, steps, out = x - x[0], steps_of(x), np.zeros((4, len(x) + 1))
+    terms = (own, own * np.arange(len(x)), own * own, steps * steps)
+    for term, total in zip(terms, out, strict=True):
+        np.cumsum(term, out=total[1:])
     return out
 
 
-def _left_over(sums: FloatArray, begin: IntArray, length: IntArray) -> FloatArray:
-    """Mean and slope of stretches of rows, and the squares that their trends leave: (3, k)."""
-    x, tx, xx = sums[:3, begin + length] - sums[:3, begin]
-    mean, tt = x / length, length * (length * length - 1.0) / 12
-    tx -= (begin + 0.5 * (length - 1)) * x
-    slope = tx / tt
-    return np.array([mean, slope, np.maximum(xx - mean * x - slope * tx, 0.0)])
+def _left_over(
+    x: FloatArray, tx: FloatArray, xx: FloatArray, middle: FloatArray, length: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Slope of stretches of rows, and the squares that their trends leave, from the sums over
+    them: (k,) each."""
+    tx = tx - middle * x
+    slope = tx / (length * (length * length - 1.0) / 12)
+    return slope, np.maximum(xx - x * x / length - slope * tx, 0.0)
 
 
 def _of_rest(
@@ -325,35 +332,37 @@ def _of_rest(
 ) -> FloatArray:
     """Standard deviation and memory of what the trends of stretches leave, of so many ``parts`` of
     them together: (2, k)."""
-    mean, slope, squares = _left_over(sums, begin, length)
-    last, half = begin + length - 1, 0.5 * (length - 1)
-    first_x, last_x = x[begin] - x[0], x[last] - x[0]
+    end, half = begin + length, 0.5 * (length - 1)
+    within = sums.take(end, axis=1) - sums.take(begin, axis=1)
+    slope, squares = _left_over(*within[:3], begin + half, length)
+    mean = within[0] / length
+    first, last = x[begin] - x[0] - mean, x[end - 1] - x[0] - mean
     # the products of neighbours, by the squares of their differences
-    steps = sums[3, last + 1] - sums[3, begin + 1]
-    steps += slope * ((length - 1) * slope - 2 * (last_x - first_x))
-    ends = (first_x - mean + slope * half) ** 2 + (last_x - mean - slope * half) ** 2
+    steps = sums[3, end] - sums[3, begin + 1] + slope * (2 * half * slope - 2 * (last - first))
+    products = squares - 0.5 * (steps + (first + slope * half) ** 2 + (last - slope * half) ** 2)
     together = np.cumsum(parts) - parts
-    squares, products, count = np.add.reduceat(
-        [squares, squares - 0.5 * (steps + ends), length], together, axis=1
-    )
+    squares, products, count = np.add.reduceat([squares, products, length], together, axis=1)
     size = count / parts
     memory = np.divide(products, squares, out=np.zeros(len(parts)), where=squares > 0)
     memory += (2 + 4 * memory) / size  # what the trends take away (Kendall 1954)
     noise = np.sqrt(squares / np.maximum(1, count - 2 * parts))
-    return np.array([noise, np.clip(memory, 0.0, 1 - 1 / size)])
+    return np.array([noise, np.minimum(np.maximum(memory, 0.0), 1 - 1 / size)])
 
 
 def _breaks(sums: FloatArray, ends: IntArray) -> IntArray:
-    """For the first so many rows each, the row at which two trends, one before and one from there
-    on, leave least."""
-    counts = ends - 2 * _LEAST + 1
-    at = _LEAST + _places(counts)
-    every = np.arange(_LEAST, ends.max())
-    before = _left_over(sums, np.zeros_like(every), every)[2]
-    left = before[at - _LEAST] + _left_over(sums, at, np.repeat(ends, counts) - at)[2]
-    stops = np.cumsum(counts)
-    found = (np.argmin(left[stop - n : stop]) for n, stop in zip(counts, stops, strict=True))
-    return np.fromiter(found, np.int64) + _LEAST
+    """The rows at which two trends, one before and one from there on, leave least of the first so
+    many rows."""
+    if len(ends) > 1 and ends.sum() > _MOST_AT_ONCE:
+        return np.concatenate([_breaks(sums, ends[:-1]), _breaks(sums, ends[-1:])])
+    stops = np.cumsum(ends - 2 * _LEAST + 1).tolist()
+    at = np.concatenate([_EMPTY, *(np.arange(_LEAST, end - _LEAST + 1) for end in ends.tolist())])
+    x, tx, xx = before = sums[:3].take(at, axis=1)
+    end = np.repeat(ends, ends - 2 * _LEAST + 1)
+    rest = sums[:3].take(end, axis=1) - before
+    left = _left_over(x, tx, xx, 0.5 * (at - 1), at)[1]
+    left += _left_over(*rest, 0.5 * (at + end - 1), end - at)[1]
+    found = [np.argmin(left[a:b]) for a, b in zip([0, *stops], stops, strict=False)]
+    return np.array(found, dtype=np.int64) + _LEAST
 
 
 def _means(x: FloatArray, window: int) -> FloatArray:

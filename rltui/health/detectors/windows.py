@@ -43,6 +43,13 @@ def _growing_medians(x: FloatArray) -> list[float]:
     return out
 
 
+def steps_of(x: FloatArray) -> FloatArray:
+    """(n,) how much each row is above the one before, the first one 0."""
+    out = np.zeros(len(x))
+    np.subtract(x[1:], x[:-1], out=out[1:])
+    return out
+
+
 @lru_cache(maxsize=64)
 def looks(first: int, rows: int, growth: float) -> tuple[tuple[int, int], ...]:
     """(look, next one): the numbers of rows at which something is evaluated that costs too much to
