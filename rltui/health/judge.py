@@ -93,13 +93,12 @@ def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     """Episodes by the answers for each level: those of either level, and those of BAD alone."""
     beyond = {level: signal for level, signal in signals.items() if signal.beyond.any()}
     bad, watch = beyond.get(Level.BAD), signals.get(Level.WATCH)
-    bad_weight = _weight(bad) if bad else None
-    bad_spans = _spans_of(Level.BAD, bad, bad_weight) if bad else []
+    bad_spans = _spans_of(Level.BAD, bad, _weight(bad)) if bad else []
     if watch is None or not beyond:
         return bad_spans, bad_spans
     weight = _weight(watch)
     if bad:
-        weight = np.where(bad.beyond, np.maximum(weight, bad_weight), weight)
+        weight = np.where(bad.beyond, np.maximum(weight, _weight(bad)), weight)
     return _spans_of(Level.WATCH, watch, weight), bad_spans
 
 

@@ -318,10 +318,11 @@ def _sums(x: FloatArray) -> FloatArray:
 
 
 def _left_over(
-    x: FloatArray, tx: FloatArray, xx: FloatArray, middle: FloatArray, length: IntArray
+    sums: FloatArray, middle: FloatArray, length: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Slope of stretches of rows, and the squares that their trends leave, from the sums over
     them: (k,) each."""
+    x, tx, xx = sums
     tx = tx - middle * x
     slope = tx / (length * (length * length - 1.0) / 12)
     return slope, np.maximum(xx - x * x / length - slope * tx, 0.0)
@@ -334,7 +335,7 @@ def _of_rest(
     them together: (2, k)."""
     end, half = begin + length, 0.5 * (length - 1)
     within = sums.take(end, axis=1) - sums.take(begin, axis=1)
-    slope, squares = _left_over(*within[:3], begin + half, length)
+    slope, squares = _left_over(within[:3], begin + half, length)
     mean = within[0] / length
     first, last = x[begin] - x[0] - mean, x[end - 1] - x[0] - mean
     # the products of neighbours, by the squares of their differences
@@ -356,11 +357,11 @@ def _breaks(sums: FloatArray, ends: IntArray) -> IntArray:
         return np.concatenate([_breaks(sums, ends[:-1]), _breaks(sums, ends[-1:])])
     stops = np.cumsum(ends - 2 * _LEAST + 1).tolist()
     at = np.concatenate([_EMPTY, *(np.arange(_LEAST, end - _LEAST + 1) for end in ends.tolist())])
-    x, tx, xx = before = sums[:3].take(at, axis=1)
+    before = sums[:3].take(at, axis=1)
     end = np.repeat(ends, ends - 2 * _LEAST + 1)
     rest = sums[:3].take(end, axis=1) - before
-    left = _left_over(x, tx, xx, 0.5 * (at - 1), at)[1]
-    left += _left_over(*rest, 0.5 * (at + end - 1), end - at)[1]
+    left = _left_over(before, np.asarray(0.5 * (at - 1), np.float64), at)[1]
+    left += _left_over(rest, np.asarray(0.5 * (at + end - 1), np.float64), end - at)[1]
     found = [np.argmin(left[a:b]) for a, b in zip([0, *stops], stops, strict=False)]
     return np.array(found, dtype=np.int64) + _LEAST
 
