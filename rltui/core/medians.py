@@ -14,12 +14,10 @@ def median(x: ValueArray) -> float:
     a few."""
     ordered = x.astype(np.float64)
     ordered.sort()
-    if np.isnan(ordered[-1]):
+    middle, at = len(x) // 2, ordered.item
+    if math.isnan(at(-1)):
         return math.nan
-    middle = len(x) // 2
-    if len(x) % 2:
-        return float(ordered[middle])
-    return 0.5 * float(ordered[middle - 1] + ordered[middle])
+    return float(at(middle)) if len(x) % 2 else 0.5 * float(at(middle - 1) + at(middle))
 
 
 def row_medians(view: ValueArray) -> FloatArray:

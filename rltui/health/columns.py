@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class _Beside:
     steps: IntArray
     x: FloatArray
     """The newest value at or before each step; NaN if none yet."""
-    kept: dict[Hashable, FloatArray] = field(default_factory=dict)
+    kept: dict[Hashable, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +40,7 @@ class Column:
     x: FloatArray
     steps: IntArray
     walls: FloatArray
-    kept: dict[Hashable, FloatArray] = field(default_factory=dict)
+    kept: dict[Hashable, Any] = field(default_factory=dict)
     beside: deque[_Beside] = field(default_factory=lambda: deque(maxlen=_MOST_BESIDE))
 
 

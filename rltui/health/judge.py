@@ -91,9 +91,10 @@ def spans(
 
 def episodes(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     """Episodes by the answers for each level: those of either level, and those of BAD alone."""
-    bad, watch = signals.get(Level.BAD), signals.get(Level.WATCH)
+    beyond = {level: signal for level, signal in signals.items() if signal.beyond.any()}
+    bad, watch = beyond.get(Level.BAD), signals.get(Level.WATCH)
     bad_spans = _spans_of(Level.BAD, bad, _weight(bad)) if bad else []
-    if watch is None:
+    if watch is None or not beyond:
         return bad_spans, bad_spans
     weight = _weight(watch)
     if bad:
@@ -111,7 +112,7 @@ def _weight(signal: Signal) -> FloatArray:
     """What each row is worth as evidence: one, and up to one more the farther its statistic is
     beyond the limit, in powers of two; minus that inside."""
     if signal.evidence is not None:
-        return signal.evidence
+        return signal.evidence()
     if signal.certain:
         return np.where(signal.beyond, 2.0, -2.0) * CERTAIN[Level.BAD]
     with np.errstate(divide="ignore", invalid="ignore"):

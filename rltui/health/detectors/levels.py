@@ -18,7 +18,7 @@ from rltui.core.block import BoolArray, FloatArray
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, FAINT, FAR, NOTHING, Rows, Signal, constant
-from rltui.health.detectors.windows import latched, looks, rolling_median, start_median
+from rltui.health.detectors.windows import latched, looks, rolling_median, start_median, steps_of
 
 #: Rows at the beginning by which later ones are measured, and of a median that is no single lucky
 #: row.
@@ -70,14 +70,15 @@ def outside(
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
-    evidence: FloatArray | None = None
-    if explained:
-        error = rows.others.get("error")
-        if error is not None and n:
-            size = np.abs(np.nan_to_num(error, nan=np.inf))
-            beyond &= size >= NOTHING * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
+    error = rows.others.get("error")
+    if explained and error is not None and n:
+        size = np.abs(np.nan_to_num(error, nan=np.inf))
+        beyond &= size >= NOTHING * np.maximum.accumulate(np.where(np.isfinite(size), size, 0))
+
+    def little() -> FloatArray:
         inside = np.clip(np.abs(x - threshold), FAINT, 1.0)
-        evidence = np.where(beyond, FAINT, np.where(x <= low, 0.0, -inside))
+        return np.where(beyond, FAINT, np.where(x <= low, 0.0, -inside))
+
     return Signal(
         beyond=beyond,
         statistic=x,
@@ -89,7 +90,7 @@ def outside(
         high=constant(n, high),
         facts={"middle": rows.x},
         event=event,
-        evidence=evidence,
+        evidence=little if explained else None,
     )
 
 
@@ -125,44 +126,51 @@ def often(rows: Rows, *, share: float, most: float = 0.0) -> Signal:
     count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
     part = (total[count] - total[count // 2]) / (count - count // 2)
     beyond = hit & (part >= share)
+    other = -share / max(1.0 - share, NOTHING)
     return Signal(
         beyond=beyond,
         statistic=part,
         threshold=constant(n, share),
         name="share of the newest half of the rows",
         facts={"share": part},
-        evidence=np.where(beyond, 1.0, np.where(hit, 0.0, -share / max(1.0 - share, NOTHING))),
+        evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, other)),
     )
 
 
+def _part(x: FloatArray, base: FloatArray) -> FloatArray:
+    """x / base, NaN where there is no base."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(base > 0, x / base, np.nan)
+
+
 def _relative(
-    x: FloatArray, base: FloatArray, factor: float, beyond: BoolArray, *, event: bool = False
-) -> tuple[FloatArray, FloatArray]:
-    """x / base, and what each row is worth as evidence that it is ``factor`` times the base: 1, and
-    one more each time that it is twice as far from the base, in powers of two, as the limit.
+    part: FloatArray, factor: float, beyond: BoolArray, *, event: bool = False
+) -> FloatArray:
+    """What each row is worth as evidence that it is ``factor`` times its base, by the ``part``
+    that it is: 1, and one more each time that it is twice as far from the base, in powers of two,
+    as the limit.
 
     A row is worth as much as it can tell one from the other: where single rows scatter as widely
     as both are apart, it takes many. An ``event`` is no estimate and speaks for itself.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(base > 0, x / base, np.nan)
         twos = np.log2(np.maximum(part, 0.0))
     distance = np.log2(factor)  # beyond the base on the other side, how far does not matter
     side = np.sign(distance)
     highest = abs(distance) * 2 ** FAR[event]  # farther ones are worth no more
     twos = side * np.clip(side * np.nan_to_num(twos), -abs(distance), highest)
-    count = np.arange(len(x))
-    steps = np.abs(np.diff(twos, prepend=twos[:1]))  # one jump, however far, is no scatter
+    count = np.arange(len(part))
+    steps = np.abs(steps_of(twos))  # one jump, however far, is no scatter
     steps = np.cumsum(np.minimum(steps, 2 * abs(distance)) ** 2)
     known = count // 2 if event else count
-    noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(x) else twos
+    noise = np.sqrt(steps[known] / np.maximum(2 * known, 1)) if len(part) else twos
     if event:
         noise[: 2 * EARLY] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):  # three standard deviations are enough
         worth = np.minimum(1.0, (2 * distance / (CERTAIN[1] * noise)) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.clip(np.abs(np.log2(np.maximum(twos / distance, 0.0))), 0.0, FAR[event])
-    return part, np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
+    return np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
 
 
 @detector(
@@ -198,11 +206,8 @@ def grown(
         beyond = x >= limit
     if least_second > 0:
         second = rows.others.get("second", constant(n, np.nan))
-        beyond &= np.nan_to_num(second) >= least_second
+        beyond &= second >= least_second
     base = np.minimum(limit / factor, np.maximum(start, floor / factor))
-    _, evidence = _relative(x, base, factor, beyond)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        change = np.where(start > 0, x / start, np.nan)
     return Signal(
         beyond=beyond,
         statistic=x,
@@ -210,8 +215,8 @@ def grown(
         name="value",
         low=-limit if absolute else None,
         high=limit,
-        facts={"start": start_median(rows.x, EARLY), "change": change, "middle": rows.x},
-        evidence=evidence,
+        facts={"start": start_median(rows.x, EARLY), "change": _part(x, start), "middle": rows.x},
+        evidence=lambda: _relative(_part(x, base), factor, beyond),
     )
 
 
@@ -237,7 +242,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         beyond = x <= share * base
     if unit > 0:
         beyond &= _settled(x, share * base)
-    part, evidence = _relative(x, base, share, beyond)
+    part = _part(x, base)
     negative = (x < 0) & (unit > 0)
     return Signal(
         beyond=beyond,
@@ -246,7 +251,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         name="share of start",
         low=share * base,
         facts={"start": start, "share": part, "middle": x},
-        evidence=np.where(negative, -np.inf, evidence),
+        evidence=lambda: np.where(negative, -np.inf, _relative(part, share, beyond)),
         forgotten=np.full(rows.count, negative.any()),
     )
 
@@ -291,7 +296,7 @@ def off_best(
     growth = np.ones(n)
     length = rows.others.get("length")
     if length is not None and n:
-        known = np.nan_to_num(length)
+        known = np.where(np.isnan(length), 0.0, length)
         usual = rows.once_of("length", "usual", lambda: _best(known, upwards=True))
         with np.errstate(invalid="ignore", divide="ignore"):
             growth = np.where(usual > 0, np.maximum(1.0, known / usual), 1.0)
@@ -299,8 +304,8 @@ def off_best(
         limit = factor * base * growth
         beyond = x >= limit if upwards else x <= limit
     if least_second > 0:
-        beyond &= np.nan_to_num(rows.others.get("second", constant(n, np.nan))) >= least_second
-    part, evidence = _relative(x / growth, base, factor, beyond, event=event)
+        beyond &= rows.others.get("second", constant(n, np.nan)) >= least_second
+    part = _part(x / growth, base)
     return Signal(
         beyond=beyond,
         statistic=part,
@@ -310,7 +315,7 @@ def off_best(
         high=limit if upwards else None,
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
         notes=((growth > 1 + NOTHING, ", though answers are {growth} times as long"),),
-        evidence=evidence,
+        evidence=lambda: _relative(part, factor, beyond, event=event),
         event=event,
         silent=not (best > 0).any(),
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from rltui.core.block import FloatArray
 from rltui.health.detectors.levels import EARLY
-from rltui.health.detectors.progress import fell, gain_so_far, wanted
+from rltui.health.detectors.progress import fell, gain_error, gains, wanted
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
@@ -21,29 +21,37 @@ def parted(rows: Rows) -> Signal:
     ``reward`` is. Never without a ``reward``; scores that never moved at all are not judged: they
     may not be measured."""
     n, (gain, certainty) = rows.count, wanted(sure=False)
-    own = rows.once("gain", lambda: gain_so_far(rows.x))
     rewards = rows.others.get("reward", constant(n, np.nan))
     known = np.where(np.isfinite(rewards), rewards, 0.0)
-    theirs = rows.once_of("reward", "gain", lambda: gain_so_far(known))
-    start, late, size, error, own_error = own
+    _, _, their_spread, rise, *_ = rows.once_of(
+        "reward", "gains", lambda: gains(Rows(known, rows.steps))
+    )
+    start, late, spread, size, error, *_ = gains(rows)
     with np.errstate(invalid="ignore"):
         flat = (np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0)
-        down = (size + certainty * own_error <= -gain) | fell(rows).beyond
-        beyond = (flat | down) & (theirs[2] - certainty * theirs[4] >= gain)
+        fallen = fell(rows).beyond
+        beyond = (flat | fallen | (size <= -gain)) & (rise >= gain)
+        beyond &= (start != late) & np.isfinite(rewards) & (spread > 0)
+        at = np.flatnonzero(beyond)
+        down = size[at] + certainty * gain_error(rows.x, spread, at) <= -gain
+        risen = rise[at] - certainty * gain_error(known, their_spread, at) >= gain
+        beyond[at] = (flat[at] | fallen[at] | down) & risen
     return Signal(
         certain=True,
-        beyond=beyond & (start != late) & np.isfinite(rewards),
+        beyond=beyond,
         statistic=size,
         threshold=constant(n, gain),
         name="gain in standard deviations",
         whole=True,
         forgotten=np.ones(n, dtype=bool),
-        facts={"start": start, "late": late, "gain": size, "rise": theirs[2],
+        facts={"start": start, "late": late, "gain": size, "rise": rise,
                "count": np.arange(1.0, n + 1)},
     )  # fmt: skip
 
 
-@detector(roles=("length",), facts=("correlation", "share", "start"))
+@detector(
+    roles=("length",), facts=("correlation", "share", "start"), higher=("correlation", "moved")
+)
 def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     """A reward that rises with a length that changed a lot: its newest value is ``moved`` times its
     start, or the ``moved``-th part.
@@ -53,7 +61,8 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
     """
     x, n = rows.x, rows.count
     tied = constant(n, np.nan)
-    length = np.nan_to_num(rows.others.get("length", constant(n, 0.0)))
+    length = rows.others.get("length", constant(n, 0.0))
+    length = np.where(np.isnan(length), 0.0, length)
     start = start_median(length, EARLY)
     middle = rolling_median(length, EARLY)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -64,9 +73,8 @@ def tied_to_length(rows: Rows, *, correlation: float, moved: float) -> Signal:
             if far[look - 1 : following - 1].any():
                 tied[look - 1 : following - 1] = rank_correlation(x[:look], length[:look])
     tied[~far] = np.nan
-    gained = rows.once("gain", lambda: gain_so_far(x))[2]
     with np.errstate(invalid="ignore"):
-        beyond = far & (np.abs(tied) >= correlation) & (gained >= wanted(sure=False)[0])
+        beyond = far & (np.abs(tied) >= correlation) & (gains(rows)[3] >= wanted(sure=False)[0])
     return Signal(
         beyond=beyond,
         statistic=np.abs(tied),

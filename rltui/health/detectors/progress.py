@@ -7,19 +7,23 @@ not matter, and a log with fewer rows says the same later.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, Rows, Signal, after_exploring, constant
-from rltui.health.detectors.windows import latched, looks
+from rltui.health.detectors.windows import latched, looks, steps_of
 
 #: Values that differ by less than this share of the largest one are equal but for float noise.
 _EQUAL = 1e-9
 #: Fewest rows of a mean.
 _LEAST = 4
+#: Rows of :func:`gains`, and among which breaks are sought at a time.
+_GAINS, _MOST_AT_ONCE = 9, 1 << 16
+_EMPTY: IntArray = np.empty(0, dtype=np.int64)
 #: A mean of more than this part of the rows would level the range that was covered; of less than
 #: half of it, a dip is a phase of the run.
 _PARTS = 8
@@ -36,7 +40,16 @@ _SOLVED, _AT_RANDOM = 0.9, 0.5
 _TOO_LITTLE = "a change of {gain} standard deviations, a gain needs {threshold}"
 
 
-@detector(anew=True, roles=("exploration", "spread"), facts=("start", "late", "gain", "count"))
+def _may_not_have_risen(rows: Rows, given: Mapping[str, Any]) -> bool:
+    return not given["equal"] or (rows.count > 1 and bool(rows.x[0] == rows.x[1]))
+
+
+@detector(
+    anew=True,
+    roles=("exploration", "spread"),
+    facts=("start", "late", "gain", "count"),
+    possible=_may_not_have_risen,
+)
 def never_rose(
     rows: Rows,
     *,
@@ -58,20 +71,24 @@ def never_rose(
     """
     n, (gain, certainty) = rows.count, wanted(sure=sure)
     begins = after_exploring(rows, _AT_RANDOM)
-    found = np.full((5, n), np.nan)
-    for begin in np.unique(begins[begins < np.arange(n)]).tolist():
-        here = (begins == begin) & (np.arange(n) > begin)
-        gained = _gains(rows.x[begin:], gain, certainty)
-        found[:, here] = gained[:, here[begin:]]
-    start, late, size, error, rose = found
-    error = error / np.sqrt(1.0 + held_out)
+    found = np.full((_GAINS, n), np.nan)
+    least = int(3 * (certainty / gain) ** 2 / (1.0 + held_out))
+    ends = [*(np.flatnonzero(begins[1:] != begins[:-1]) + 1).tolist(), n]
+    for end in ends if n else ():
+        begin = int(begins[end - 1])
+        if end - begin > least:  # fewer rows are never certain
+            found[:, begin + least : end] = gains(rows, begin, end)[:, least:]
+    start, late, _, *pairs = found
+    size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     with np.errstate(invalid="ignore"):
-        beyond = (np.maximum(size, 0.0) + certainty * error <= gain) & (rose == 0)
+        beyond = np.maximum(size, 0.0) + certainty * error <= gain
+        for change, doubt in zip(pairs[::2], pairs[1::2], strict=True):
+            beyond &= (change < gain) | (change < certainty * doubt)
         beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
     spread = rows.others.get("spread")
     if spread is not None and equal:
-        beyond &= np.cumsum(np.nan_to_num(np.abs(spread)) > 0) == 0
+        beyond &= np.cumsum(np.abs(spread) > 0) == 0
     return Signal(
         beyond=beyond,
         statistic=size,
@@ -105,18 +122,22 @@ def wanted(*, sure: bool) -> tuple[float, float]:
     return _GAIN[sure], CERTAIN[sure] / 2
 
 
-def gain_so_far(x: FloatArray) -> FloatArray:
-    """Means of the first and last third, their difference in standard deviations of all rows, its
-    standard error as if the trend were memory, and by the noise about the trend: (5, n)."""
-    found = _gains(x, np.inf, 0.0)
-    noise, memory = _noise(x)
-    count = np.arange(1, len(x) + 1)
-    spread, _ = _spread(x, np.concatenate([[0.0], np.cumsum(x - x[:1])]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_mean = 2 / np.maximum(1, count // 3) * (1 + memory) / (1 - memory)
-        found[4] = np.where(spread > 0, noise / spread * np.sqrt(of_mean), np.inf)
-    found[4, : _PARTS - 1] = np.inf  # a trend through so few rows leaves next to no noise
-    return found
+def gains(rows: Rows, begin: int = 0, end: int | None = None) -> FloatArray:
+    """How the last third of the rows from ``begin`` on differs from their beginning, at each row
+    before ``end``: means of the first and last third, standard deviation of all rows; then, from
+    the first third, ninth and twenty-seventh to the last third, the difference in such deviations
+    and its standard error as if the trend were memory. (9, n)."""
+    x = rows.x[begin:end]
+    return rows.once(("gains", begin, len(x)), lambda: _gains(x))
+
+
+def gain_error(x: FloatArray, spread: FloatArray, rows: IntArray) -> FloatArray:
+    """(m,) standard error of a gain from the first third, by the noise about the trend, at some
+    rows at which values differ."""
+    noise, memory = _noise(x, rows)
+    of_mean = 2 / np.maximum(1, (rows + 1) // 3) * (1 + memory) / (1 - memory)
+    found = noise / spread[rows] * np.sqrt(of_mean)
+    return np.where(rows + 1 < _PARTS, np.inf, found)  # a trend through a few rows leaves no noise
 
 
 def gain_now(x: FloatArray) -> tuple[float, float]:
@@ -126,29 +147,28 @@ def gain_now(x: FloatArray) -> tuple[float, float]:
     third, spread = len(x) // 3, float(x.std()) if len(x) else 0.0
     if len(x) < _PARTS or spread <= _EQUAL * float(np.abs(x).max()):
         return 0.0, np.inf
-    noise, memory = _noise_about_trend(x)
+    noise, memory = _noise_about_trend(x, np.array([len(x)]))[:, 0].tolist()
     error = noise / spread * np.sqrt(2 / third * (1 + memory) / (1 - memory))
     return float(x[-third:].mean() - x[:third].mean()) / spread, float(error)
 
 
-def _gains(x: FloatArray, gain: float, certainty: float) -> FloatArray:
-    """The same, and whether the run rose by ``gain`` at any time: (5, n)."""
+def _gains(x: FloatArray) -> FloatArray:
     n = len(x)
     count = np.arange(1, n + 1)
     third = np.maximum(1, count // 3)
     total = np.concatenate([[0.0], np.cumsum(x - x[:1])])
     spread, share = _spread(x, total)
     late = (total[count] - total[count - third]) / third
-    out = np.zeros((5, n))
-    for part in (27, 9, 3):
+    moves = spread > 0
+    out = np.zeros((_GAINS, n))
+    for at, part in ((7, 27), (5, 9), (3, 3)):
         size = np.maximum(1, count // part)
         early = total[size] / size
+        np.divide(late - early, spread, out=out[at], where=moves)
+        early_error = np.where(moves, 1 / size, 0.0)  # equal rows leave no doubt of it
         with np.errstate(divide="ignore", invalid="ignore"):
-            change = np.where(spread > 0, (late - early) / spread, 0.0)
-            early_error = np.where(spread > 0, 1 / size, 0.0)  # equal rows leave no doubt of it
-            error = np.sqrt((early_error + 1 / third) / share)
-        out[4] += (change >= gain) & (change >= certainty * error)
-    out[:4] = early + x[:1], late + x[:1], change, error
+            out[at + 1] = np.sqrt((early_error + 1 / third) / share)
+    out[:3] = early + x[:1], late + x[:1], spread
     return out
 
 
@@ -160,14 +180,14 @@ def _spread(x: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
     variance = np.maximum(squares / count - (total[1:] / count) ** 2, 0.0)
     spread = np.sqrt(variance)
     spread[spread <= _EQUAL * np.maximum.accumulate(np.abs(x))] = 0.0
-    steps = np.cumsum(np.diff(x, prepend=x[:1]) ** 2) / np.maximum(count - 1, 1)
+    steps = np.cumsum(steps_of(x) ** 2) / np.maximum(count - 1, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         memory = np.where(spread > 0, 1 - steps / (2 * variance), 0.0)
     memory = np.clip(memory, 0.0, 1 - 1 / np.maximum(count, 2))
     return spread, (1 - memory) / (1 + memory)
 
 
-@detector(anew=True, facts=("best", "least", "lost", "middle", "count"))
+@detector(anew=True, facts=("best", "least", "lost", "middle", "count"), higher=("sure",))
 def fell(rows: Rows, *, sure: bool = False) -> Signal:
     """The mean of the newest rows has lost half of the range that such means covered, counted from
     the best one before; ``sure``: three quarters.
@@ -177,30 +197,19 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
     beyond what the best of so many means is by luck; the chance is that of rows that remember the
     ones before, as far as these do.
     """
-    n, lost, certainty = rows.count, _LOST[sure], CERTAIN[sure]
+    return rows.once(("fell", sure), lambda: _fell(rows, _LOST[sure], CERTAIN[sure]))
+
+
+def _fell(rows: Rows, lost: float, certainty: float) -> Signal:
+    n = rows.count
     out = np.full((5, n), np.nan)
-    window, count = _LEAST, np.arange(1, n + 1)
-    noise, memory = rows.once("noise", lambda: _noise(rows.x))
-    inflation = (1 + memory) / (1 - memory)
-    while 2 * window <= n:
-        mean, best, least = rows.once(("falls", window), partial(_means, rows.x, window))
-        chance = noise * np.sqrt(2 * np.minimum(1.0, inflation / window))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            part = (best - mean) / (best - least)
-            luck = np.sqrt(2 * np.log(np.maximum(count / (window * inflation), 1.0)))
-            errors = certainty + luck
-            errors *= 1 + (errors**2 + 1) / (4 * count)  # Student's t: the noise is an estimate
-            enough = (part >= lost) & (best - mean >= errors * chance)
-            enough &= (count >= _LEAST * window) | (window == _LEAST)
-            enough &= (2 * _PARTS * window >= count) & (best - mean > _EQUAL * np.abs(best))
-            better = enough & ~(part <= out[0])
-        out[:, better] = np.stack([part, best, least, mean, np.full(n, window)])[:, better]
-        window *= 2
+    found = _beyond_chance(rows.once("falls", lambda: _falls(rows.x)), lost, certainty)
+    out[:, found[0].astype(np.int64)] = found[1:6]
     part, best, least, mean, size = out
     found = np.isfinite(part)
-    short = rows.once(("falls", _LEAST), lambda: _means(rows.x, _LEAST))[0]
+    short = rows.once("short", lambda: _means(rows.x, _LEAST)[0])
     limit = best - lost * (best - least)
-    beyond, origin = latched(found, -np.nan_to_num(short), -(limit + 0.5 * lost * (best - least)))
+    beyond, origin = latched(found, -short, -(limit + 0.5 * lost * (best - least)))
     best, least = best[origin], least[origin]
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(found, part, np.where(beyond, (best - short) / (best - least), np.nan))
@@ -219,6 +228,37 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
     )  # fmt: skip
 
 
+def _falls(x: FloatArray) -> FloatArray:
+    """The falls that are large enough: row, share of the range lost, best mean before, lowest and
+    newest one, window, and what chance and luck make of such means: (8, m)."""
+    n, window, found = len(x), _LEAST, [np.empty((5, 0))]
+    while (first := 2 * window if window == _LEAST else _LEAST * window) <= n:
+        last = min(n, 2 * _PARTS * window)
+        mean, best, least = _means(x[:last], window)[:, first - 1 :]
+        loss = best - mean
+        at = np.flatnonzero((loss >= _LOST[0] * (best - least)) & (loss > _EQUAL * np.abs(best)))
+        size = np.full(len(at), window)
+        found.append(np.array([at + first - 1, best[at], least[at], mean[at], size]))
+        window *= 2
+    row, best, least, mean, size = np.concatenate(found, axis=1)
+    noise, memory = _noise(x, row.astype(np.int64))
+    inflation = (1 + memory) / (1 - memory)
+    chance = noise * np.sqrt(2 * np.minimum(1.0, inflation / size))
+    luck = np.sqrt(2 * np.log(np.maximum((row + 1) / (size * inflation), 1.0)))
+    part = (best - mean) / (best - least)
+    return np.array([row, part, best, least, mean, size, chance, luck])
+
+
+def _beyond_chance(falls: FloatArray, lost: float, certainty: float) -> FloatArray:
+    """The falls that lost a share of the range and are certain, the largest last: of two windows
+    at one row the one that lost more, of equal ones the shorter."""
+    row, part, best, _, mean, _, chance, luck = falls
+    errors = certainty + luck
+    errors *= 1 + (errors**2 + 1) / (4 * (row + 1))  # Student's t: the noise is an estimate
+    falls = falls[:, (part >= lost) & (best - mean >= errors * chance)]
+    return falls[:, np.lexsort((-falls[5], falls[1]))]
+
+
 def _span(mean: FloatArray) -> float:
     """Distance of the highest and the lowest mean of all: what a fall looks large beside at the
     beginning may be little in the end."""
@@ -232,59 +272,96 @@ def _highest_after(mean: FloatArray) -> FloatArray:
     return np.asarray(np.maximum.accumulate(known[::-1])[::-1])
 
 
-def _noise(x: FloatArray) -> FloatArray:
+def _noise(x: FloatArray, rows: IntArray) -> FloatArray:
     """Standard deviation of single rows about the trend of their neighbourhood, and the correlation
-    of one with the next, at each row: (2, n)."""
-    out = np.zeros((2, len(x)))
-    for look, following in looks(2, len(x)):
-        out[:, look - 1 : following - 1] = np.array(_noise_about_trend(x[:look]))[:, np.newaxis]
+    of one with the next, as known at some rows behind the first: (2, m)."""
+    counts = np.array([look for look, _ in looks(2, len(x))], dtype=np.int64)
+    known = np.searchsorted(counts, rows + 1, "right") - 1
+    needed = np.flatnonzero(np.bincount(known))
+    if not len(needed):
+        return np.empty((2, 0))
+    return _noise_about_trend(x, counts[needed])[:, np.searchsorted(needed, known)]
+
+
+def _noise_about_trend(x: FloatArray, counts: IntArray) -> FloatArray:
+    """The same of the first so many rows, two at least, in ascending order: about the trends of
+    eighths of them, or about one trend before and one after a break, where that leaves less: a
+    cliff is no noise. (k,) -> (2, k)."""
+    sums, long = _sums(x), counts[counts >= 2 * _PARTS]
+    size = np.minimum(counts, np.maximum(2 * _PARTS, counts // _PARTS))
+    parts = counts // size
+    length, earlier = np.repeat(size, parts), np.repeat(np.cumsum(parts) - parts, parts)
+    begin = np.repeat(counts % size, parts) + (np.arange(len(length)) - earlier) * length
+    at = _breaks(sums, long)
+    halves = np.stack([0 * at, at, at, long - at], axis=1)
+    begin = np.concatenate([begin, halves[:, :2].ravel()])
+    length = np.concatenate([length, halves[:, 2:].ravel()])
+    found = _of_rest(x, sums, begin, length, np.concatenate([parts, np.full(len(at), 2)]))
+    own, broken = found[:, : len(counts)], found[:, len(counts) :]
+    noise, memory = found
+    left = noise * (1 + memory) / (1 - memory)
+    less = left[len(counts) :] < left[len(counts) - len(at) : len(counts)]
+    np.copyto(own[:, len(counts) - len(at) :], broken, where=less)
+    return own
+
+
+def _sums(x: FloatArray) -> FloatArray:
+    """Sums of x, t x, x^2 and the squares of steps over the rows before each: (4, n + 1). Of
+    distances from the first row, which no later one changes."""
+    own, steps, out = x - x[0], steps_of(x), np.zeros((4, len(x) + 1))
+    terms = (own, own * np.arange(len(x)), own * own, steps * steps)
+    for term, total in zip(terms, out, strict=True):
+        np.cumsum(term, out=total[1:])
     return out
 
 
-def _noise_about_trend(x: FloatArray) -> tuple[float, float]:
-    """The same of all rows: about the trends of eighths of them, or about one trend before and one
-    after a break, where that leaves less: a cliff is no noise. At least two rows."""
-    size = max(2 * _PARTS, len(x) // _PARTS) if len(x) >= 2 * _PARTS else len(x)
-    found = [_of_rest(_rest(x[len(x) % size :].reshape(-1, size)))]
-    if len(x) >= 2 * _PARTS:
-        at = _break(x)
-        found.append(_of_rest(_rest(x[np.newaxis, :at]), _rest(x[np.newaxis, at:])))
-    return min(found, key=lambda f: f[0] * (1 + f[1]) / (1 - f[1]))
+def _left_over(
+    sums: FloatArray, middle: FloatArray, length: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Slope of stretches of rows, and the squares that their trends leave, from the sums over
+    them: (k,) each."""
+    x, tx, xx = sums
+    tx = tx - middle * x
+    slope = tx / (length * (length * length - 1.0) / 12)
+    return slope, np.maximum(xx - x * x / length - slope * tx, 0.0)
 
 
-def _rest(parts: FloatArray) -> FloatArray:
-    """Rows beside the trend of their part: (parts, rows of each)."""
-    time = np.arange(parts.shape[1]) - (parts.shape[1] - 1) / 2
-    rest = parts - parts.mean(axis=1, keepdims=True)
-    return np.asarray(rest - np.outer(rest @ time / (time @ time), time))
-
-
-def _of_rest(*rests: FloatArray) -> tuple[float, float]:
-    """Standard deviation and memory of what the trends of some parts leave."""
-    squares = sum(float(np.vdot(rest, rest)) for rest in rests)
-    products = sum(float((rest[:, 1:] * rest[:, :-1]).sum()) for rest in rests)
-    count, parts = sum(rest.size for rest in rests), sum(map(len, rests))
-    memory, size = products / squares if squares > 0 else 0.0, count / parts
+def _of_rest(
+    x: FloatArray, sums: FloatArray, begin: IntArray, length: IntArray, parts: IntArray
+) -> FloatArray:
+    """Standard deviation and memory of what the trends of stretches leave, of so many ``parts`` of
+    them together: (2, k)."""
+    end, half = begin + length, 0.5 * (length - 1)
+    within = sums.take(end, axis=1) - sums.take(begin, axis=1)
+    slope, squares = _left_over(within[:3], begin + half, length)
+    mean = within[0] / length
+    first, last = x[begin] - x[0] - mean, x[end - 1] - x[0] - mean
+    # the products of neighbours, by the squares of their differences
+    steps = sums[3, end] - sums[3, begin + 1] + slope * (2 * half * slope - 2 * (last - first))
+    products = squares - 0.5 * (steps + (first + slope * half) ** 2 + (last - slope * half) ** 2)
+    together = np.cumsum(parts) - parts
+    squares, products, count = np.add.reduceat([squares, products, length], together, axis=1)
+    size = count / parts
+    memory = np.divide(products, squares, out=np.zeros(len(parts)), where=squares > 0)
     memory += (2 + 4 * memory) / size  # what the trends take away (Kendall 1954)
-    memory = min(max(memory, 0.0), 1 - 1 / size)
-    return float(np.sqrt(squares / max(1, count - 2 * parts))), memory
+    noise = np.sqrt(squares / np.maximum(1, count - 2 * parts))
+    return np.array([noise, np.minimum(np.maximum(memory, 0.0), 1 - 1 / size)])
 
 
-def _break(x: FloatArray) -> int:
-    """The row at which two trends, one before and one from there on, leave least."""
-    n = len(x)
-    time, values = np.arange(n) - n / 2, x - x.mean()
-    sums = np.cumsum([np.ones(n), time, values, time * time, time * values, values**2], axis=1)
-    at = np.arange(_LEAST, n - _LEAST + 1)
-    left = sums[:, at - 1]
-    return int(at[np.argmin(_left_over(left) + _left_over(sums[:, -1:] - left))])
-
-
-def _left_over(sums: FloatArray) -> FloatArray:
-    """Squares that a trend leaves, by the sums of 1, t, x, t^2, t x and x^2: (6, k) -> (k,)."""
-    count, t, x, tt, tx, xx = sums
-    shared = tx - t * x / count
-    return np.asarray(xx - x * x / count - shared * shared / (tt - t * t / count))
+def _breaks(sums: FloatArray, ends: IntArray) -> IntArray:
+    """The rows at which two trends, one before and one from there on, leave least of the first so
+    many rows."""
+    if len(ends) > 1 and ends.sum() > _MOST_AT_ONCE:
+        return np.concatenate([_breaks(sums, ends[:-1]), _breaks(sums, ends[-1:])])
+    stops = np.cumsum(ends - 2 * _LEAST + 1).tolist()
+    at = np.concatenate([_EMPTY, *(np.arange(_LEAST, end - _LEAST + 1) for end in ends.tolist())])
+    before = sums[:3].take(at, axis=1)
+    end = np.repeat(ends, ends - 2 * _LEAST + 1)
+    rest = sums[:3].take(end, axis=1) - before
+    left = _left_over(before, np.asarray(0.5 * (at - 1), np.float64), at)[1]
+    left += _left_over(rest, np.asarray(0.5 * (at + end - 1), np.float64), end - at)[1]
+    found = [np.argmin(left[a:b]) for a, b in zip([0, *stops], stops, strict=False)]
+    return np.array(found, dtype=np.int64) + _LEAST
 
 
 def _means(x: FloatArray, window: int) -> FloatArray:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.health.detectors.windows import rolling_median
+
+T = TypeVar("T")
 
 #: What is certain, as a suspicion and as bad: so much evidence, in rows that are barely beyond
 #: their limit; so many standard errors where one fall of many is looked at, and half of them (1 in
@@ -40,9 +43,9 @@ class Rows:
     """role -> (n,): the newest value of another metric at or before each row, NaN if none yet.
     Roles that the run does not log are absent."""
 
-    kept: dict[Hashable, FloatArray] = field(default_factory=dict)
+    kept: dict[Hashable, Any] = field(default_factory=dict)
     """What was computed of ``x`` already; shared by all variants and levels that judge it."""
-    kept_of: dict[str, dict[Hashable, FloatArray]] = field(default_factory=dict)
+    kept_of: dict[str, dict[Hashable, Any]] = field(default_factory=dict)
     """role -> what was computed of its values already; shared by all tags beside which they are
     the same."""
 
@@ -57,24 +60,21 @@ class Rows:
 
     def extremes(self) -> tuple[float, float]:
         """Lowest and highest of all values, of which there is one at least."""
-        low, high = self.once("extremes", lambda: np.array([self.x.min(), self.x.max()])).tolist()
-        return low, high
+        return self.once("extremes", lambda: (float(self.x.min()), float(self.x.max())))
 
-    def once(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What ``compute`` makes of ``x`` alone, computed once per ``key``; not to be changed."""
         return _once(self.kept, key, compute)
 
-    def once_of(self, role: str, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
+    def once_of(self, role: str, key: Hashable, compute: Callable[[], T]) -> T:
         """The same for what ``compute`` makes of the values of one role alone."""
         return _once(self.kept_of.setdefault(role, {}), key, compute)
 
 
-def _once(
-    kept: dict[Hashable, FloatArray], key: Hashable, compute: Callable[[], FloatArray]
-) -> FloatArray:
-    found = kept.get(key)
-    if found is None:
-        found = kept[key] = compute()
+def _once(kept: dict[Hashable, Any], key: Hashable, compute: Callable[[], T]) -> T:
+    if key not in kept:
+        kept[key] = compute()
+    found: T = kept[key]
     return found
 
 
@@ -111,8 +111,9 @@ class Signal:
     Without ``evidence`` it is over at the first row inside."""
     event: bool = False
     """A row is an event and no estimate: one that is far beyond suffices."""
-    evidence: FloatArray | None = None
-    """(n,) what each row adds as evidence, below zero where it is inside; None: by its distance."""
+    evidence: Callable[[], FloatArray] | None = None
+    """Computes (n,) what each row adds as evidence, not above zero where it is inside; seldom
+    asked for. None: by its distance."""
     whole: bool = False
     """It holds for the whole run and has no onset."""
     forgotten: BoolArray | None = None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal, constant
+from rltui.health.detectors.windows import steps_of
 
 #: What a row that differs takes away: all.
 _OTHER_ROW = -np.inf
@@ -60,11 +64,28 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
         threshold=constant(n, limit),
         name="highest so far",
         facts={"top": top, "count": np.arange(1.0, n + 1)},
-        evidence=np.where(still, FAINT, _OTHER_ROW),
+        evidence=lambda: np.where(still, FAINT, _OTHER_ROW),
     )
 
 
-@detector(roles=("gradient",), facts=("count",))
+def _equal(rows: Rows, width: float) -> BoolArray:
+    """(n,) which rows are the same as the one before, to within ``width`` of their size."""
+
+    def compute() -> BoolArray:
+        same = np.abs(steps_of(rows.x)) <= width * np.abs(rows.x)
+        same[:1] = False
+        return same
+
+    return rows.once(("equal", width), compute)
+
+
+def _may_be_unchanged(rows: Rows, given: Mapping[str, Any]) -> bool:
+    if np.isfinite(given["most"]):
+        return rows.extremes()[0] <= float(given["most"])
+    return bool(_equal(rows, given["width"]).any())
+
+
+@detector(roles=("gradient",), facts=("count",), possible=_may_be_unchanged)
 def unchanged(
     rows: Rows,
     *,
@@ -82,9 +103,7 @@ def unchanged(
     values are usual, it takes more of them.
     """
     n = rows.count
-    still = np.abs(np.diff(rows.x, prepend=np.nan)) <= width * np.abs(rows.x)
-    still |= (rows.x <= most) if np.isfinite(most) else False
-    still &= rows.x <= most
+    still = rows.x <= most if np.isfinite(most) else _equal(rows, width).copy()
     if not rounded and not np.isfinite(most):
         still &= ~_is_rounded(rows.x)
     if lost > 0 and n:
@@ -92,7 +111,7 @@ def unchanged(
         still &= (best - rows.x >= lost * (best - least)) & (best > least)
     other = rows.others.get("gradient")
     if other is not None:
-        still &= np.nan_to_num(np.abs(other), nan=np.inf) <= 0
+        still &= np.abs(other) <= 0
     own = np.arange(n)
     count = (own - np.maximum.accumulate(np.where(still, -1, own)) + 1).astype(np.float64)
     return Signal(
@@ -103,7 +122,7 @@ def unchanged(
         facts={"count": count},
         forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
         onset=np.maximum(own - count.astype(np.int64) + np.isfinite(most), 0),
-        evidence=np.where(still, FAINT / _usual_stretch(still), _OTHER_ROW),
+        evidence=lambda: np.where(still, FAINT / _usual_stretch(still), _OTHER_ROW),
     )
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
+from rltui.core.medians import row_medians
 
 #: Rows whose windows are sorted at a time; bounds the memory for long runs.
 _CHUNK_ROWS = 1 << 14
@@ -27,9 +28,8 @@ def rolling_median(x: FloatArray, window: int) -> FloatArray:
     if len(x) >= window > 1:
         view = np.lib.stride_tricks.sliding_window_view(x, window)
         for begin in range(0, len(view), _CHUNK_ROWS):
-            out[head + begin : head + begin + _CHUNK_ROWS] = np.median(
-                view[begin : begin + _CHUNK_ROWS], axis=1
-            )
+            part = view[begin : begin + _CHUNK_ROWS]
+            out[head + begin : head + begin + _CHUNK_ROWS] = row_medians(part)
     return out
 
 
@@ -42,6 +42,13 @@ def _growing_medians(x: FloatArray) -> list[float]:
         middle = len(ordered) // 2
         odd = len(ordered) % 2
         out.append(ordered[middle] if odd else 0.5 * (ordered[middle - 1] + ordered[middle]))
+    return out
+
+
+def steps_of(x: FloatArray) -> FloatArray:
+    """(n,) how much each row is above the one before, the first one 0."""
+    out = np.zeros(len(x))
+    np.subtract(x[1:], x[:-1], out=out[1:])
     return out
 
 

@@ -32,7 +32,8 @@ def answer(variant: Variant, level: Level, x: FloatArray, other: FloatArray | No
 
 def columns(signal: Signal) -> list[np.ndarray]:
     found = [signal.beyond, signal.statistic, signal.threshold, *signal.facts.values()]
-    found += [c for c in (signal.low, signal.high, signal.evidence, signal.held) if c is not None]
+    found += [c for c in (signal.low, signal.high, signal.held) if c is not None]
+    found += [signal.evidence()] if signal.evidence else []
     found += [flags for flags, _ in signal.notes]
     if signal.onset is not None:
         found.append(np.where(signal.beyond, signal.onset, -1))
@@ -63,7 +64,7 @@ def test_short_runs_and_roles_without_a_number_are_borne(
         signal = answer(variant, level, x, None if other is None else np.full(n, other))
         assert all(len(c) == n for c in columns(signal))
         assert signal.beyond.dtype == bool
-        assert signal.evidence is None or not np.isnan(signal.evidence).any()
+        assert signal.evidence is None or not np.isnan(signal.evidence()).any()
 
 
 @SETTINGS

@@ -101,7 +101,7 @@ def test_it_takes_more_rows_where_single_ones_scatter_widely(
     rng = np.random.default_rng(0)
     line = np.concatenate([np.ones(60), np.full(60, 4.0)])
     calm, wild = line * 2 ** (0.1 * rng.standard_normal(120)), line * 2 ** rng.normal(0, 2, 120)
-    worth = [np.abs(signal(name, x, {}, **given).evidence).mean() for x in (calm, wild)]  # type: ignore[arg-type]
+    worth = [np.abs(signal(name, x, {}, **given).evidence()).mean() for x in (calm, wild)]  # type: ignore[arg-type]
     assert worth[0] > 3 * worth[1]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
-from rltui.health.detectors.progress import gain_now, gain_so_far
+from rltui.health.detectors.progress import gain_now, gains
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules
@@ -137,7 +137,7 @@ def test_the_gain_of_the_newest_row_is_that_of_all_rows_so_far() -> None:
     for x in courses(200):
         change, error = gain_now(np.where(np.arange(200) == 9, np.nan, x))
         assert (change, error) == pytest.approx(gain_now(8.0 * np.delete(x, 9) - 512.0))
-        assert change == pytest.approx(gain_so_far(x)[2, -1], abs=0.05)
+        assert change == pytest.approx(gains(Rows(x, np.arange(200)))[3, -1], abs=0.05)
     for nothing in (np.empty(0), np.ones(2), np.ones(99), np.full(9, np.nan)):
         assert gain_now(nothing) == (0.0, np.inf)
 
