@@ -42,7 +42,7 @@ def non_finite(rows: Rows, *, after_finite: bool = False, lasts: bool = False) -
         certain=True,
         beyond=wrong,
         onset=np.where(again, int(np.argmax(wrong)), own) if len(wrong) else own,
-        evidence=np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
+        evidence=lambda: np.where(wrong, sure, np.where(again, -sure / 3 * times / since, -sure)),
         notes=((again, ", again and again: {count:d} rows, the last at step {step}"),),
         statistic=rows.x,
         threshold=constant(rows.count, np.nan),
