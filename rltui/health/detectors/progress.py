@@ -81,7 +81,7 @@ def never_rose(
     start, late, _, *pairs = found
     size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     with np.errstate(invalid="ignore"):
-        beyond = np.maximum(size, 0.0) + certainty * error <= gain
+        beyond = size + certainty * error <= gain
         for change, doubt in zip(pairs[::2], pairs[1::2], strict=True):
             beyond &= (change < gain) | (change < certainty * doubt)
         beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
