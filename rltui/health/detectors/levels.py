@@ -121,22 +121,22 @@ def quotient(rows: Rows, *, high: float) -> Signal:
     )
 
 
-@detector(facts=("share",))
-def often(rows: Rows, *, share: float, most: float = 0.0) -> Signal:
-    """The value is at most ``most`` in more than ``share`` of the newest half of the rows: each
+@detector(facts=("share",), higher=("high",))
+def often(rows: Rows, *, high: float, most: float = 0.0) -> Signal:
+    """The value is at most ``most`` in more than ``high`` of the newest half of the rows: each
     such row counts, and each other one takes away as much as makes that share break even."""
     n = rows.count
     hit = rows.x <= most
     count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
     part = (total[count] - total[count // 2]) / (count - count // 2)
-    beyond = hit & (part >= share)
+    beyond = hit & (part >= high)
     return Signal(
         beyond=beyond,
         statistic=part,
-        threshold=constant(n, share),
+        threshold=constant(n, high),
         name="share of the newest half of the rows",
         facts={"share": part},
-        evidence=np.where(beyond, 1.0, np.where(hit, 0.0, -share / max(1.0 - share, _SIGNAL))),
+        evidence=np.where(beyond, 1.0, np.where(hit, 0.0, -high / max(1.0 - high, _SIGNAL))),
     )
 
 
