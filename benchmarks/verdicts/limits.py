@@ -115,23 +115,23 @@ def limits_of(origins: Mapping[str, Sequence[Reached]]) -> Healthy:
     least = statistics.median(far for far in farthest.values() if far > 0)
     excess = sorted(
         max(
-            (by_rule[r][origin] / max(least, _without(by_rule[r], origin))
+            (by_rule[r][origin] - max(least, _without(by_rule[r], origin))
              for r in rules if origin in by_rule[r]),
             default=0.0,
         )
         for origin in origins
     )  # fmt: skip
-    watch, bad = (max(1.0, _conformal(excess, 1 / one_of)) for one_of in BUDGET)
+    watch, bad = (max(0.0, _conformal(excess, 1 / one_of)) for one_of in BUDGET)
 
     def far(rule: str, size: float, runs: int, origins: int) -> Farthest:
-        limits = (_rounded(math.exp(power * max(least, size))) for power in (watch, bad))
+        limits = (_rounded(math.exp(max(least, size) + more)) for more in (watch, bad))
         return Farthest(rule, *limits, _rounded(math.exp(size)), runs, origins)
 
     counts = {r: sum(r in run for runs in origins.values() for run in runs) for r in rules}
     total = sum(map(len, origins.values()))
     limits = [far(rule, farthest[rule], counts[rule], len(by_rule[rule])) for rule in rules]
     return Healthy(
-        round(watch, 3), round(bad, 3), (far("any", least, total, len(origins)), *limits)
+        round(math.exp(watch), 3), round(math.exp(bad), 3), (far("any", least, total, len(origins)), *limits)
     )
 
 

@@ -45,7 +45,7 @@ class Healthy(NamedTuple):
 
     watch: float
     bad: float
-    """How much farther than all others one origin may go, as a power."""
+    """How many times as far as all others one origin may go."""
     limits: tuple[Farthest, ...]
     """First that of any rule which is not among the others."""
 
