@@ -37,7 +37,7 @@ from rltui.health.columns import Column, judged_rows
 from rltui.health.detectors.signal import Rows
 from rltui.health.harm import Success, success_of
 from rltui.health.judge import found_in
-from rltui.health.parameters import Farthest, Healthy
+from rltui.health.parameters import Farthest, Healthy, from_farthest
 from rltui.health.plan import make_plan
 from rltui.health.rule import Harm, Rule, Variant
 from rltui.health.rules import load_rules
@@ -92,7 +92,7 @@ def with_factor(variant: Variant, factor: Mapping[Level, float]) -> Variant:
     def changed(name: str, value: float, level: Level) -> float:
         if name not in variant.healthy:
             return value
-        return 1 / factor[level] if value < 1 else factor[level]
+        return from_farthest(factor[level], inverse=value < 1)
 
     return variant._replace(
         levels={

@@ -39,6 +39,17 @@ class Farthest(NamedTuple):
     runs: int
     origins: int
 
+    @property
+    def source(self) -> str:
+        """Where the limits are from."""
+        own = f"{self.origins} origins, the farthest at {self.farthest:g} times the usual"
+        return f"beyond {self.runs} healthy runs of {own}"
+
+
+def from_farthest(farthest: float, *, inverse: bool) -> float:
+    """The limit for something that grows, or shrinks, so many times."""
+    return float(f"{1 / farthest:.2g}") if inverse else farthest
+
 
 class Healthy(NamedTuple):
     """``data/healthy.yaml``, which benchmarks.verdicts.limits writes."""
@@ -88,7 +99,7 @@ def _value(parameter: Parameter, node: Node, farthest: float | None = None) -> N
     if node.value in _FROM_HEALTHY:
         if farthest is None:
             node.fail(f"{node.value!r} belongs below 'parameters' of a rule")
-        return farthest if node.value == _FROM_HEALTHY[0] else 1 / farthest
+        return from_farthest(farthest, inverse=node.value == _FROM_HEALTHY[1])
     if parameter.kind is bool:
         return node.boolean()
     return node.integer() if parameter.kind is int else node.number()

@@ -75,7 +75,7 @@ def load_rules(
     known = frozenset(metrics)
     nodes = {k: _as_node(v) for k, v in (overrides or {}).items()}
     changes = {k: Override(node) for k, node in nodes.items()}
-    given = Given(known, changes, limits)
+    given = Given(known, changes, limits or healthy().of)
     rules: dict[str, Rule] = {}
     for path in (*sorted(shipped("health", "data", "rules").glob("*.yaml")), *extra_files):
         for rule in read_rules(path, given):
@@ -118,7 +118,7 @@ class Given(NamedTuple):
     metrics: frozenset[str]
     """Metric keys of the catalogue; empty for any."""
     changes: Mapping[str, Override] = MappingProxyType({})
-    farthest: Callable[[str], Farthest] | None = None
+    farthest: Callable[[str], Farthest] = lambda rule: healthy().of(rule)
 
 
 def read_rules(path: Path, given: Given) -> list[Rule]:
@@ -192,7 +192,9 @@ def _read_variant(
     roles = _read_roles(find("with"), detector, given.metrics)
     rule_id = variant_id.partition(".")[0]
     layers = [given.changes[i] for i in (variant_id, rule_id) if i in given.changes]
-    sources = _read_sources(rule.get("source"), DETECTORS.values())
+    far, computed = given.farthest(rule_id), from_healthy(find("parameters"))
+    sources = dict.fromkeys(computed, far.source)
+    sources |= _read_sources(rule.get("source"), DETECTORS.values())
     sources |= _read_sources(own.get("source"), [detector])
     return Variant(
         id=variant_id,
@@ -201,8 +203,8 @@ def _read_variant(
         roles=roles,
         when=_read_when(rule.get("when"), own.get("when") if own is not rule else None),
         detector=detector,
-        levels=_read_levels(word, find, detector, layers, (given.farthest or healthy().of)(rule_id)),
-        healthy=from_healthy(find("parameters")),
+        levels=_read_levels(word, find, detector, layers, far),
+        healthy=computed,
         all_metrics=flag("all_metrics", default=False),
         remaining=flag("remaining", default=False),
         badge_ok=flag("badge_ok", default=True),
