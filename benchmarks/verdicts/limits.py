@@ -22,15 +22,13 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from benchmarks.machine import table
-from benchmarks.verdicts.across import by_origin
-from benchmarks.verdicts.labels import Label
+from benchmarks.verdicts.labels import Label, by_origin
 from benchmarks.verdicts.replay import Judge, Logged
 from rltui.core.level import Level
 from rltui.health.columns import Column, judged_rows
@@ -39,7 +37,7 @@ from rltui.health.harm import Success, success_of
 from rltui.health.judge import found_in
 from rltui.health.parameters import Farthest, Healthy, from_farthest
 from rltui.health.plan import make_plan
-from rltui.health.rule import Harm, Rule, Variant
+from rltui.health.rule import Harm, Variant
 from rltui.health.rules import load_rules
 
 RESULT = Path(__file__).parents[2] / "rltui" / "health" / "data" / "healthy.yaml"
@@ -131,8 +129,21 @@ def limits_of(origins: Mapping[str, Sequence[Reached]]) -> Healthy:
     total = sum(map(len, origins.values()))
     limits = [far(rule, farthest[rule], counts[rule], len(by_rule[rule])) for rule in rules]
     return Healthy(
-        round(math.exp(watch), 3), round(math.exp(bad), 3), (far("any", least, total, len(origins)), *limits)
+        round(math.exp(watch), 3),
+        round(math.exp(bad), 3),
+        (far("any", least, total, len(origins)), *limits),
     )
+
+
+def limits_without(origins: Mapping[str, Sequence[Reached]]) -> dict[str, Healthy]:
+    """The limits without each origin, where they are others than with all."""
+    usual = _numbers(limits_of(origins))
+    without = {o: limits_of({k: v for k, v in origins.items() if k != o}) for o in origins}
+    return {origin: found for origin, found in without.items() if _numbers(found) != usual}
+
+
+def _numbers(found: Healthy) -> dict[str, tuple[float, float]]:
+    return {far.rule: (far.watch, far.bad) for far in found.limits}
 
 
 def _without(by_origin: Mapping[str, float], origin: str) -> float:
@@ -155,30 +166,20 @@ def _rounded(value: float) -> float:
 def written(found: Healthy) -> str:
     """The document that the rules read."""
     lines = [
-        "# How many times its usual value something is in healthy runs, for rules without a published",
-        "# limit. Written by benchmarks.verdicts.limits, which says how; not to be edited.",
+        "# How many times its usual value something is in healthy runs, for rules that nobody has",
+        "# published a limit for. Written by benchmarks.verdicts.limits, which says how.",
         "schema: 1",
         f"watch: {found.watch:g}",
         f"bad: {found.bad:g}",
         "limits:",
     ]  # fmt: skip
-    for each in found.limits:
-        lines.append("- {" + ", ".join(f"{k}: {_shown(v)}" for k, v in each._asdict().items()) + "}")
+    lines += [f"- {{{', '.join(f'{k}: {_shown(v)}' for k, v in each._asdict().items())}}}"
+              for each in found.limits]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
 def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def rules_with(rules: Iterable[Rule], found: Healthy) -> Iterator[Rule]:
-    """The rules with these limits."""
-    by_rule = {far.rule: {Level.WATCH: far.watch, Level.BAD: far.bad} for far in found.limits}
-    for rule in rules:
-        if rule.id in by_rule:
-            variants = tuple(with_factor(v, by_rule[rule.id]) for v in rule.variants)
-            rule = replace(rule, variants=variants)
-        yield rule
 
 
 @cache

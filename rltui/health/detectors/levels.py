@@ -124,7 +124,7 @@ def quotient(rows: Rows, *, high: float) -> Signal:
 @detector(facts=("share",), higher=("high",))
 def often(rows: Rows, *, high: float, most: float = 0.0) -> Signal:
     """The value is at most ``most`` in more than ``high`` of the newest half of the rows: each
-    such row counts, and each other one takes away as much as makes half of that share break even."""
+    such row counts, and each other one takes away so much that half of that share breaks even."""
     n = rows.count
     hit = rows.x <= most
     count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
