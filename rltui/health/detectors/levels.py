@@ -171,9 +171,9 @@ def _relative(
 
 
 @detector(
-    roles=("second", "ceiling"),
+    roles=("second",),
     facts=("start", "change", "middle"),
-    higher=("factor", "floor", "headroom", "least_second"),
+    higher=("factor", "floor", "least_second"),
 )
 def grown(
     rows: Rows,
@@ -182,29 +182,21 @@ def grown(
     floor: float = 0.0,
     absolute: bool = True,
     least_second: float = 0.0,
-    headroom: float = 0.0,
 ) -> Signal:
     """The value is ``factor`` times that of the start, and above ``floor``.
 
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
-    is at least that, and never without it. With ``headroom`` and a ``ceiling`` (the highest that
-    this metric has been): or the value has covered that share of the way from the start to it, as
-    ``factor`` may be beyond the ceiling.
+    is at least that, and never without it.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
     start = start_median(x, EARLY)
     limit = np.where((start > 0) | (floor > 0), np.maximum(floor, factor * start), np.nan)
-    ceiling = rows.others.get("ceiling")
-    if headroom > 0 and ceiling is not None and n:
-        top = np.maximum.accumulate(np.where(np.isfinite(ceiling), ceiling, -np.inf))
-        way = np.where(top > start, start + headroom * (top - start), np.inf)
-        limit = np.minimum(limit, np.maximum(floor, way))
     with np.errstate(invalid="ignore"):
         beyond = x >= limit
     if least_second > 0:
         second = rows.others.get("second", constant(n, np.nan))
         beyond &= np.nan_to_num(second) >= least_second
-    base = np.minimum(limit / factor, np.maximum(start, floor / factor))
+    base = np.maximum(start, floor / factor)
     _, evidence = _relative(x, base, factor, beyond)
     with np.errstate(invalid="ignore", divide="ignore"):
         change = np.where(start > 0, x / start, np.nan)

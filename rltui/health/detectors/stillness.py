@@ -61,11 +61,9 @@ def unchanged(
     *,
     most: float = np.inf,
     rounded: bool = False,
-    width: float = 0.0,
     lost: float = 0.0,
 ) -> Signal:
-    """The same value, to within ``width`` of its size, as in the row before; with ``most``, any at
-    most that.
+    """The same value as in the row before; with ``most``, any at most that.
 
     Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few
     digits may be equal from row to row although weights change: it counts with ``rounded`` only.
@@ -73,7 +71,7 @@ def unchanged(
     values are usual, it takes more of them.
     """
     n = rows.count
-    still = np.abs(np.diff(rows.x, prepend=np.nan)) <= width * np.abs(rows.x)
+    still = np.diff(rows.x, prepend=np.nan) == 0
     still |= (rows.x <= most) if np.isfinite(most) else False
     still &= rows.x <= most
     if not rounded and not np.isfinite(most):
