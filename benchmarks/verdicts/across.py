@@ -2,68 +2,43 @@
 
 The origin of a run is its framework and who made the logs. A third of the origins, chosen by the
 hash of the name, is sealed: they are judged with ``--sealed`` alone, once, so that nothing is
-chosen by looking at them. The first table has a column for the open origins and, with ``--sealed``,
-one for the sealed third and one for all; the second a line for each origin.
+chosen by looking at them, and no limit is computed from them.
 
-No script computes a limit of the shipped rules from runs, so there is nothing to compute anew
-without an origin: the figures are those with all at hand.
+The first column of the first table is the headline: each open origin is judged with limits that
+are computed from the healthy runs of all others (see ``limits``). Beside it stand the open origins
+judged with the limits that are shipped and, with ``--sealed``, the sealed third and all. The second
+table has a line for each origin, judged without itself if it is an open one.
 
 LABELS are ``labels.yaml`` files, or directories with one.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from benchmarks.machine import table
 from benchmarks.verdicts.figures import counts, healthy_alarms, measures, score_all, share
-from benchmarks.verdicts.labels import Label, arguments, judged_rules, read_labels
+from benchmarks.verdicts.labels import arguments, by_origin, is_sealed, judged_rules
+from benchmarks.verdicts.limits import limits_without, reached_by_origin
 from benchmarks.verdicts.score import Scored
 
 HEAD = ("origin", "runs", "recall", "at bad", "precision", "healthy", "any alarm", "bad alarm")
-#: One of this many origins is sealed.
-_SEALED_SHARE = 3
-_FRAMEWORK_END = re.compile(r"[ ,(/]")
-_REPOSITORY = re.compile(r"\s*(?:https?://)?(?:github\.com/|huggingface\.co/)?([\w.-]+)/[\w.-]+")
 
 
-def origin(corpus: str, framework: str, made: str) -> str:
-    """Where a run comes from: the first word of its framework, and the owner of the repository for
-    a corpus of published logs, else the name of the corpus."""
-    word = _FRAMEWORK_END.split(framework.strip().lower())[0]
-    found = _REPOSITORY.match(made) if corpus.startswith("public") else None
-    return f"{word} {found[1].lower() if found else corpus}"
-
-
-def is_sealed(name: str) -> bool:
-    """Whether an origin is kept aside, by the hash of its name."""
-    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % _SEALED_SHARE == 0
-
-
-def by_origin(files: Iterable[Path], *, sealed: bool) -> dict[str, list[Label]]:
-    """The labels of all files by origin, of the sealed origins or of the others. Raises OSError."""
-    found: dict[str, list[Label]] = {}
-    for label in (x for file in files for x in read_labels(file)):
-        name = origin(label.corpus, label.full_framework, label.made)
-        if is_sealed(name) == sealed:
-            found.setdefault(name, []).append(label)
-    return dict(sorted(found.items()))
-
-
-def headline(scored: Mapping[str, Sequence[Scored]], *, quick: bool) -> list[str]:
-    """The table of all measures: of the open origins, and of the sealed ones and all if any was
-    judged."""
+def headline(
+    without: Mapping[str, Sequence[Scored]], scored: Mapping[str, Sequence[Scored]], *, quick: bool
+) -> list[str]:
+    """The table of all measures: of the open origins by limits ``without`` themselves and by those
+    of all, of the sealed ones and of all if any sealed one was judged."""
     columns = {
+        "without itself": without,
         "open origins": {k: v for k, v in scored.items() if not is_sealed(k)},
         "sealed third": {k: v for k, v in scored.items() if is_sealed(k)},
         "all": scored,
     }
     if not columns["sealed third"]:
-        columns = {"open origins": scored}
+        columns = dict(list(columns.items())[:2])
     cells = [dict(_measures(found, quick=quick)) for found in columns.values()]
     rows = [(what, *(each.get(what, "none") for each in cells)) for what in cells[-1]]
     return table(("what", *columns), rows)
@@ -96,16 +71,21 @@ def main() -> int:
     parser.add_argument("--sealed", action="store_true", help="the sealed origins, too")
     parser.add_argument("--quick", action="store_true", help="recall and false alarms only")
     options = parser.parse_args()
-    origins = by_origin(options.labels, sealed=False)
-    if options.sealed:
-        origins |= by_origin(options.labels, sealed=True)
+    opened = by_origin(options.labels, sealed=False)
+    origins = opened | (by_origin(options.labels, sealed=True) if options.sealed else {})
     labels = [label for found in origins.values() for label in found]
     known = judged_rules(labels)
     done = iter(score_all(labels, known, options.jobs, quick=options.quick))
     scored = {name: [next(done) for _ in found] for name, found in origins.items()}
-    lines = headline(scored, quick=options.quick)
-    lines += ["", *table(HEAD, [figures(*each) for each in sorted(scored.items())])]
-    sys.stdout.write("\n".join(lines) + "\n")
+    changed = limits_without(reached_by_origin(opened, options.jobs))
+    again = {
+        name: score_all(opened[name], known, options.jobs, quick=options.quick, limits=limits)
+        for name, limits in changed.items()
+    }
+    without = {name: again.get(name, scored[name]) for name in opened}
+    lines = headline(without, scored, quick=options.quick)
+    rows = [figures(*each) for each in sorted((scored | without).items())]
+    sys.stdout.write("\n".join([*lines, "", *table(HEAD, rows)]) + "\n")
     return 0
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 
 from benchmarks.verdicts.labels import Label
 from benchmarks.verdicts.replay import Judge
 from benchmarks.verdicts.score import FORMS, GRID, Scored, score
+from rltui.health.parameters import Healthy
+from rltui.health.rules import load_rules
 
-Job = tuple[Label, frozenset[str], bool, float]
-_judge: Judge | None = None
+Job = tuple[Label, frozenset[str], bool, float, Healthy | None]
 
 
 def score_all(
@@ -20,17 +22,23 @@ def score_all(
     *,
     quick: bool = False,
     grid: float = GRID,
+    limits: Healthy | None = None,
 ) -> list[Scored]:
-    """Judge labelled runs in ``jobs`` processes; see :func:`benchmarks.verdicts.score.score`."""
+    """Judge labelled runs in ``jobs`` processes, by the shipped rules or these with other
+    ``limits`` from healthy runs; see :func:`benchmarks.verdicts.score.score`."""
     with ProcessPoolExecutor(jobs) as pool:
-        return list(pool.map(_score, [(label, known, quick, grid) for label in labels]))
+        return list(pool.map(_score, [(label, known, quick, grid, limits) for label in labels]))
 
 
 def _score(job: Job) -> Scored:
-    global _judge  # noqa: PLW0603 - one per process: documents are read once
-    _judge = _judge or Judge()
-    label, known, quick, grid = job
-    return score(label, _judge, known, quick=quick, grid=grid)
+    label, known, quick, grid, limits = job
+    return score(label, _judge(limits), known, quick=quick, grid=grid)
+
+
+@cache
+def _judge(limits: Healthy | None) -> Judge:
+    """One per process: documents are read once."""
+    return Judge(load_rules(limits=limits.of) if limits else None)
 
 
 def measures(scored: Sequence[Scored], *, quick: bool) -> list[tuple[str, str]]:

@@ -31,9 +31,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.machine import table
-from benchmarks.verdicts.across import by_origin
 from benchmarks.verdicts.figures import share
-from benchmarks.verdicts.labels import Failure, Label, arguments, judged_rules
+from benchmarks.verdicts.labels import Failure, Label, arguments, by_origin, judged_rules
 from benchmarks.verdicts.replay import Judge, Logged, Points, Said, rows_of
 from benchmarks.verdicts.score import alarms_of, level_of, met_by
 from rltui.catalogue.model import Recognition, TagInfo, select

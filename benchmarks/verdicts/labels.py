@@ -14,8 +14,10 @@ kind: format                  for reading only: left out
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +28,11 @@ MET_BY: Mapping[str, tuple[str, ...]] = {
     "reward_flat_no_learning": ("reward_drop", "zero_std_groups", "no_update"),
     "ratio_off": ("rollout_mismatch",),
 }
+
+#: One of this many origins is sealed.
+_SEALED_SHARE = 3
+_FRAMEWORK_END = re.compile(r"[ ,(/]")
+_REPOSITORY = re.compile(r"\s*(?:https?://)?(?:github\.com/|huggingface\.co/)?([\w.-]+)/[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,29 @@ def read_labels(file: Path) -> list[Label]:
     file = file / "labels.yaml" if file.is_dir() else file
     entries = yaml.safe_load(file.read_text("utf-8"))
     return [_label(file.parent, e) for e in entries if e.get("kind") != "format"]
+
+
+def origin(corpus: str, framework: str, made: str) -> str:
+    """Where a run comes from: the first word of its framework, and the owner of the repository for
+    a corpus of published logs, else the name of the corpus."""
+    word = _FRAMEWORK_END.split(framework.strip().lower())[0]
+    found = _REPOSITORY.match(made) if corpus.startswith("public") else None
+    return f"{word} {found[1].lower() if found else corpus}"
+
+
+def is_sealed(name: str) -> bool:
+    """Whether an origin is kept aside, by the hash of its name."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % _SEALED_SHARE == 0
+
+
+def by_origin(files: Iterable[Path], *, sealed: bool) -> dict[str, list[Label]]:
+    """The labels of all files by origin, of the sealed origins or of the others. Raises OSError."""
+    found: dict[str, list[Label]] = {}
+    for label in (x for file in files for x in read_labels(file)):
+        name = origin(label.corpus, label.full_framework, label.made)
+        if is_sealed(name) == sealed:
+            found.setdefault(name, []).append(label)
+    return dict(sorted(found.items()))
 
 
 def judged_rules(labels: list[Label]) -> frozenset[str]:

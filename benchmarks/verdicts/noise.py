@@ -30,8 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.machine import table
-from benchmarks.verdicts.across import by_origin
-from benchmarks.verdicts.labels import Label, arguments
+from benchmarks.verdicts.labels import Label, arguments, by_origin
 from benchmarks.verdicts.replay import Judge
 from rltui.catalogue.model import Recognition, Scenario
 from rltui.core.block import FloatArray

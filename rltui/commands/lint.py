@@ -19,7 +19,7 @@ from rltui.core.text import clean
 from rltui.core.yaml_document import Node, read_document
 from rltui.draw.theme import load_theme
 from rltui.health.cases import CaseResult, run_cases
-from rltui.health.rules import load_rules, read_rules
+from rltui.health.rules import Given, load_rules, read_rules
 from rltui.session.judging import open_rules
 from rltui.session.meaning import open_catalogue
 from rltui.tui.keys import keys_of
@@ -126,7 +126,7 @@ def _read_dialect(path: Path) -> None:
 _READERS: dict[str, Callable[[Path], object]] = {
     "config": _read_config,
     "dialect": _read_dialect,
-    "rules": lambda path: read_rules(path, frozenset(load_catalogue().metrics)),
+    "rules": lambda path: read_rules(path, Given(frozenset(load_catalogue().metrics))),
     "theme": load_theme,
 }
 

@@ -173,8 +173,7 @@ def judge(
     if all(signal.silent for signal in signals.values()):
         return Outcome(False, (), _UNJUDGED, rows.count)
     case = Evaluation(rule, variant, info, rows, walls, signals)
-    all_spans, bad_spans = episodes(signals)
-    all_spans = [s for s in all_spans if s.open or not _is_forgotten(signals, s, bad_spans)]
+    all_spans, bad_spans = found_in(signals)
     findings = tuple(_finding(case, span, bad_spans) for span in _worth_listing(all_spans))
     now = findings[-1] if findings and findings[-1].state is FindingState.FIRING else None
     level = now.level if now else Level.OK
@@ -196,6 +195,12 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
                 continue
         out[level] = detector.run(rows, **parameters)
     return out
+
+
+def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
+    """The same as :func:`episodes`, without those of either level that are over and were none."""
+    found, bad = episodes(signals)
+    return [s for s in found if s.open or not _is_forgotten(signals, s, bad)], bad
 
 
 def _is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:

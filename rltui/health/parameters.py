@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
 
 from rltui.core.yaml_document import Node, Table, nearest
+from rltui.core.yaml_record import shipped_record
 from rltui.health.detectors.registry import Detector, Parameter
 from rltui.health.rule import Number
 
 #: Keys of earlier versions, which counted consecutive rows.
 _COUNTS = ("hold", "release", "min_points", "window")
 _GROUPS = ("parameters", "watch", "bad")
+#: What stands for a limit that no healthy run went beyond.
+_FROM_HEALTHY = ("healthy", "1/healthy")
 
 
 def refuse_counts(table: Table) -> None:
@@ -23,8 +28,54 @@ def refuse_counts(table: Table) -> None:
             )
 
 
-def read_parameters(node: Node | None, detector: Detector) -> dict[str, Number]:
-    """The parameters at ``node``. Raises DocumentError for one that the detector lacks."""
+class Farthest(NamedTuple):
+    """How many times the usual value of the run itself is beyond healthy runs, for one rule."""
+
+    rule: str
+    watch: float
+    bad: float
+    farthest: float
+    """What a healthy run reached; 1 if none got anywhere."""
+    runs: int
+    origins: int
+
+    @property
+    def source(self) -> str:
+        """Where the limits are from."""
+        own = f"{self.origins} origins, the farthest at {self.farthest:g} times the usual"
+        return f"beyond {self.runs} healthy runs of {own}"
+
+
+def from_farthest(farthest: float, *, inverse: bool) -> float:
+    """The limit for something that grows, or shrinks, so many times."""
+    return float(f"{1 / farthest:.2g}") if inverse else farthest
+
+
+class Healthy(NamedTuple):
+    """``data/healthy.yaml``, which benchmarks.verdicts.limits writes."""
+
+    watch: float
+    bad: float
+    """How many times as far as all others one origin may go."""
+    limits: tuple[Farthest, ...]
+    """First that of any rule which is not among the others."""
+
+    def of(self, rule: str) -> Farthest:
+        """The limits of a rule."""
+        return next((far for far in self.limits if far.rule == rule), self.limits[0])
+
+
+@cache
+def healthy() -> Healthy:
+    """Reads the shipped document once. Raises DocumentError."""
+    return shipped_record(Healthy, "health", "data", "healthy.yaml")
+
+
+def read_parameters(
+    node: Node | None, detector: Detector, farthest: float | None = None
+) -> dict[str, Number]:
+    """The parameters at ``node``, the word ``healthy`` as the limit ``farthest``, ``1/healthy`` as
+    its inverse. Raises DocumentError for one that the detector lacks."""
     if node is None:
         return {}
     table = node.table()
@@ -35,10 +86,20 @@ def read_parameters(node: Node | None, detector: Detector) -> dict[str, Number]:
                 f"detector {detector.name} has no parameter {name!r}",
                 hint=nearest(name, detector.parameters),
             )
-    return {name: _value(detector.parameters[name], node) for name, node in table.pairs()}
+    return {name: _value(detector.parameters[name], node, farthest) for name, node in table.pairs()}
 
 
-def _value(parameter: Parameter, node: Node) -> Number:
+def from_healthy(node: Node | None) -> tuple[str, ...]:
+    """The parameters at ``node`` whose limit comes from healthy runs."""
+    pairs = node.table().pairs() if node else ()
+    return tuple(name for name, value in pairs if value.value in _FROM_HEALTHY)
+
+
+def _value(parameter: Parameter, node: Node, farthest: float | None = None) -> Number:
+    if node.value in _FROM_HEALTHY:
+        if farthest is None:
+            node.fail(f"{node.value!r} belongs below 'parameters' of a rule")
+        return from_farthest(farthest, inverse=node.value == _FROM_HEALTHY[1])
     if parameter.kind is bool:
         return node.boolean()
     return node.integer() if parameter.kind is int else node.number()

@@ -85,6 +85,8 @@ class Variant(NamedTuple):
     detector: Detector
     levels: Mapping[Level, Mapping[str, Number]]
     """WATCH and BAD -> all parameters of the detector for that level."""
+    healthy: tuple[str, ...]
+    """The parameters whose limits come from healthy runs, instead of a source."""
     all_metrics: bool
     """Judge every metric of ``metrics`` rather than only the first that the run logs."""
     remaining: bool

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rltui.catalogue.model import Category, Scope
@@ -21,7 +22,14 @@ from rltui.health.detectors import (  # noqa: F401
 )
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.model import Words
-from rltui.health.parameters import Override, read_parameters, refuse_counts
+from rltui.health.parameters import (
+    Farthest,
+    Override,
+    from_healthy,
+    healthy,
+    read_parameters,
+    refuse_counts,
+)
 from rltui.health.rule import ASKED, Case, Number, Rule, Variant, When
 from rltui.health.symptoms import Harm
 
@@ -46,6 +54,7 @@ def load_rules(
     overrides: Mapping[str, Node | Mapping[str, object]] | None = None,
     metrics: Iterable[str] = (),
     add: Iterable[Node] = (),
+    limits: Callable[[str], Farthest] | None = None,
 ) -> tuple[Rule, ...]:
     """The shipped rules, then those of ``extra_files``, then the nodes ``add``.
 
@@ -54,18 +63,20 @@ def load_rules(
     ``mute`` names rules (or variants, ``rule.variant``) to leave out. ``overrides`` maps a rule
     or variant to new parameters (see :class:`~rltui.health.parameters.Override`); with document
     nodes as values, errors name the line. ``metrics`` are the metric keys of the catalogue;
-    when given, a rule that names another key is rejected.
+    when given, a rule that names another key is rejected. ``limits``: those from healthy runs by
+    rule, instead of the shipped ones.
     Raises DocumentError.
     """
     known = frozenset(metrics)
     nodes = {k: _as_node(v) for k, v in (overrides or {}).items()}
     changes = {k: Override(node) for k, node in nodes.items()}
+    given = Given(known, changes, limits or healthy().of)
     rules: dict[str, Rule] = {}
     for path in (*sorted(shipped("health", "data", "rules").glob("*.yaml")), *extra_files):
-        for rule in read_rules(path, known, changes):
+        for rule in read_rules(path, given):
             rules[rule.id] = rule
     for node in add:
-        rule = _read_rule(node, changes, known)
+        rule = _read_rule(node, given)
         rules[rule.id] = rule
     words = [w for r in rules.values() for w in (r.id, *(v.id for v in r.variants))]
     for name, override in changes.items():
@@ -96,15 +107,22 @@ def without(rules: Iterable[Rule], mute: Iterable[str]) -> Iterable[Rule]:
             yield replace(rule, variants=kept)
 
 
-def read_rules(
-    path: Path, known: frozenset[str], changes: Mapping[str, Override] | None = None
-) -> list[Rule]:
-    """The rules of one document; ``known``: metric keys. Raises DocumentError."""
+class Given(NamedTuple):
+    """What rules are read with."""
+
+    metrics: frozenset[str]
+    """Metric keys of the catalogue; empty for any."""
+    changes: Mapping[str, Override] = MappingProxyType({})
+    farthest: Callable[[str], Farthest] = lambda rule: healthy().of(rule)
+
+
+def read_rules(path: Path, given: Given) -> list[Rule]:
+    """The rules of one document. Raises DocumentError."""
     document = read_document(path).table()
     document.get("schema")
     rules: dict[str, Rule] = {}
     for node in document.need("rules").items():
-        rule = _read_rule(node, changes or {}, known)
+        rule = _read_rule(node, given)
         if rule.id in rules:
             node.fail(f"rule {rule.id!r} stands twice")
         rules[rule.id] = rule
@@ -113,7 +131,7 @@ def read_rules(
     return list(rules.values())
 
 
-def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str]) -> Rule:
+def _read_rule(node: Node, given: Given) -> Rule:
     table = node.table()
     refuse_counts(table)
     rule_id = table.need("id").text()
@@ -133,8 +151,7 @@ def _read_rule(node: Node, changes: Mapping[str, Override], known: frozenset[str
         variant_id = f"{rule_id}.{name}" if name else rule_id
         if any(v.id == variant_id for v in variants):
             part.fail(f"variant {variant_id!r} stands twice")
-        layers = [changes[i] for i in dict.fromkeys((variant_id, rule_id)) if i in changes]
-        variants.append(_read_variant(variant_id, title, own, table, layers, known))
+        variants.append(_read_variant(variant_id, title, own, table, given))
         if variants_node:
             own.finish()
     cases = tuple(_read_case(c, variants) for c in table.read("cases", Node.items) or ())
@@ -151,8 +168,7 @@ def _read_variant(
     rule_title: str,
     own: Table,
     rule: Table,
-    changes: list[Override],
-    known: frozenset[str],
+    given: Given,
 ) -> Variant:
     def find(key: str) -> Node | None:
         """A value of the variant, else of the rule."""
@@ -168,29 +184,34 @@ def _read_variant(
 
     word = need("detector")
     detector = DETECTORS[word.choice(DETECTORS)]
-    roles = _read_roles(find("with"), detector, known)
+    roles = _read_roles(find("with"), detector, given.metrics)
+    rule_id = variant_id.partition(".")[0]
+    layers = [given.changes[i] for i in (variant_id, rule_id) if i in given.changes]
+    far, computed = given.farthest(rule_id), from_healthy(find("parameters"))
+    sources = dict.fromkeys(computed, far.source)
+    sources |= _read_sources(rule.get("source"), DETECTORS.values())
+    sources |= _read_sources(own.get("source"), [detector])
     return Variant(
         id=variant_id,
         title=own.read("title", Node.text) or rule_title,
-        metrics=_metric_keys(need("metrics"), known),
+        metrics=_metric_keys(need("metrics"), given.metrics),
         roles=roles,
         when=_read_when(rule.get("when"), own.get("when") if own is not rule else None),
         detector=detector,
-        levels=_read_levels(need("detector"), find, detector, changes),
+        levels=_read_levels(word, find, detector, layers, far),
+        healthy=computed,
         all_metrics=flag("all_metrics", default=False),
         remaining=flag("remaining", default=False),
         badge_ok=flag("badge_ok", default=True),
         words=_read_words(need, find, detector),
         advice=need("advice").text(),
-        sources=_read_sources(rule.get("source"), detector)
-        | _read_sources(own.get("source"), detector),
+        sources={k: why for k, why in sources.items() if not k or k in detector.parameters},
     )
 
 
 def _read_levels(
-    where: Node, find: _Find, detector: Detector, changes: list[Override]
+    where: Node, find: _Find, detector: Detector, changes: list[Override], far: Farthest
 ) -> Mapping[Level, Mapping[str, Number]]:
-    shared = read_parameters(find("parameters"), detector)
     out: dict[Level, Mapping[str, Number]] = {}
     for word, level in _LEVELS.items():
         node = find(word)
@@ -199,6 +220,8 @@ def _read_levels(
             changed |= override.parameters(word, detector)
         if node is None:
             continue
+        farthest = far.watch if level is Level.WATCH else far.bad
+        shared = read_parameters(find("parameters"), detector, farthest)
         given = shared | read_parameters(node, detector) | changed
         for name, parameter in detector.parameters.items():
             if name not in given and parameter.default is None:
@@ -271,17 +294,17 @@ def _read_words(need: Callable[[str], Node], find: _Find, detector: Detector) ->
     return Words(*(read_template(n, fields, FORMATS) for n in nodes))
 
 
-def _read_sources(node: Node | None, detector: Detector) -> dict[str, str]:
+def _read_sources(node: Node | None, detectors: Iterable[Detector]) -> dict[str, str]:
     if node is None:
         return {}
     if isinstance(node.value, str):
         return {"": node.value}
     table = node.table()
     refuse_counts(table)
+    known = {name for detector in detectors for name in detector.parameters}
     for name, _ in table.pairs():
-        if name not in detector.parameters:
-            hint = nearest(name, detector.parameters)
-            table.key_node(name).fail(f"unknown parameter {name!r}", hint=hint)
+        if name not in known:
+            table.key_node(name).fail(f"unknown parameter {name!r}", hint=nearest(name, known))
     return {name: value.text() for name, value in table.pairs()}
 
 

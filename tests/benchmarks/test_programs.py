@@ -1,6 +1,6 @@
 """Benchmarks of a program that runs, at a tiny scale: live, many runs, for long.
 
-The benchmark of verdicts: labels, score, limits chosen without a framework, a peer.
+The benchmark of verdicts: labels, score, a peer.
 The benchmarks run at a tiny scale: sets, readers and tables.
 """
 
@@ -10,7 +10,6 @@ import csv
 import json
 import stat
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +20,16 @@ from benchmarks.data import NAME
 from benchmarks.read import cost_table, cpu_table, measure, ratio_table, report
 from benchmarks.soak import Sample, Soak, Training, points_in, slope
 from benchmarks.terminal import Program, Screen, quiet_home
-from benchmarks.verdicts.across import by_origin, figures, headline, is_sealed, origin
-from benchmarks.verdicts.labels import Failure, Label, judged_rules, read_labels
-from benchmarks.verdicts.leave_out import FACTORS, Answers, choose
+from benchmarks.verdicts.across import figures, headline
+from benchmarks.verdicts.labels import (
+    Failure,
+    Label,
+    by_origin,
+    is_sealed,
+    judged_rules,
+    origin,
+    read_labels,
+)
 from benchmarks.verdicts.noise import HEAD, RESULT, ROWS, examples, power, usual
 from benchmarks.verdicts.peer import score_peer
 from benchmarks.verdicts.replay import Judge, Said
@@ -160,20 +166,6 @@ def test_a_run_appears_later_by_prefixes(judge: Judge) -> None:
     assert "every 2nd row" in scored.form_hits
 
 
-def answers(found: Mapping[float, set[str]], alarms: Mapping[float, Mapping[str, bool]]) -> Answers:
-    return Answers(
-        a_label(),
-        {f: frozenset((r, r) for r in found.get(f, set())) for f in FACTORS},
-        {f: alarms.get(f, {}) for f in FACTORS},
-    )
-
-
-def test_the_factor_with_most_hits_less_alarms_is_chosen() -> None:
-    low = answers({0.5: {"a"}, 0.7: {"a"}}, {0.5: {"a": True}})
-    assert choose([low]) == {"a": 0.7}
-    assert choose([answers({f: {"a"} for f in FACTORS}, {})]) == {"a": 1.0}
-
-
 def test_a_peer_is_read_generously(tmp_path: Path) -> None:
     said = [
         {"detector": "kl_drift", "severity": "CRITICAL"},
@@ -306,9 +298,10 @@ def test_the_headline_has_a_column_for_the_sealed_origins_once_they_are_judged()
     names = [f"framework {number}" for number in range(20)]
     kept, aside = (next(n for n in names if is_sealed(n) == sealed) for sealed in (False, True))
     scored = {kept: [Scored(sick, hits={"nan": True})], aside: [Scored(sick)]}
-    lines = headline(scored, quick=True)
-    assert lines[0] == "| what | open origins | sealed third | all |"
-    assert "| recall | 100 % (1 of 1) | 0 % (0 of 1) | 50 % (1 of 2) |" in lines
-    alone = headline({kept: scored[kept]}, quick=True)
-    assert alone[0] == "| what | open origins |"
-    assert "| origins, with a missed failure, a false alarm | 1, 0, 0 |" in alone
+    without = {kept: [Scored(sick)]}
+    lines = headline(without, scored, quick=True)
+    assert lines[0] == "| what | without itself | open origins | sealed third | all |"
+    assert "| recall | 0 % (0 of 1) | 100 % (1 of 1) | 0 % (0 of 1) | 50 % (1 of 2) |" in lines
+    alone = headline(without, {kept: scored[kept]}, quick=True)
+    assert alone[0] == "| what | without itself | open origins |"
+    assert "| origins, with a missed failure, a false alarm | 1, 1, 0 | 1, 0, 0 |" in alone

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from benchmarks.verdicts.across import by_origin
+from benchmarks.verdicts.labels import by_origin
 from rltui.core.level import Level, worst
 from rltui.draw.view import View
 from rltui.facts import sentences

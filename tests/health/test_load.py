@@ -52,6 +52,7 @@ def test_good(tmp_path: Path) -> None:
         ("detector: outside", "detector: outsid", 6, 13, "unknown word 'outsid'", "outside"),
         ("{high: 2}", "{hihg: 2}", 8, 11, "no parameter 'hihg'", "high"),
         ("{high: 2}", "{high: much}", 8, 17, "expected a number", None),
+        ("{high: 2}", "{high: healthy}", 8, 17, "belongs below 'parameters'", None),
         ("{event: true}", "{event: 2.5}", 7, 23, "expected true or false", None),
         ("  watch:", "  harm: sgn\n  watch:", 8, 9, "unknown word 'sgn'", "sign"),
         ("category: actor", "category: actr", 4, 13, "unknown word 'actr'", "actor"),

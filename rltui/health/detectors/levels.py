@@ -117,23 +117,22 @@ def quotient(rows: Rows, *, high: float) -> Signal:
     )
 
 
-@detector(facts=("share",))
-def often(rows: Rows, *, share: float, most: float = 0.0) -> Signal:
-    """The value is at most ``most`` in more than ``share`` of the newest half of the rows: each
-    such row counts, and each other one takes away as much as makes that share break even."""
+@detector(facts=("share",), higher=("high",))
+def often(rows: Rows, *, high: float, most: float = 0.0) -> Signal:
+    """The value is at most ``most`` in more than ``high`` of the newest half of the rows: each
+    such row counts, and each other one takes away so much that half of that share breaks even."""
     n = rows.count
     hit = rows.x <= most
     count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
     part = (total[count] - total[count // 2]) / (count - count // 2)
-    beyond = hit & (part >= share)
-    other = -share / max(1.0 - share, NOTHING)
+    beyond = hit & (part >= high)
     return Signal(
         beyond=beyond,
         statistic=part,
-        threshold=constant(n, share),
+        threshold=constant(n, high),
         name="share of the newest half of the rows",
         facts={"share": part},
-        evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, other)),
+        evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, -high / (2.0 - high))),
     )
 
 
@@ -174,9 +173,9 @@ def _relative(
 
 
 @detector(
-    roles=("second", "ceiling"),
+    roles=("second",),
     facts=("start", "change", "middle"),
-    higher=("factor", "floor", "headroom", "least_second"),
+    higher=("factor", "floor", "least_second"),
 )
 def grown(
     rows: Rows,
@@ -185,29 +184,21 @@ def grown(
     floor: float = 0.0,
     absolute: bool = True,
     least_second: float = 0.0,
-    headroom: float = 0.0,
 ) -> Signal:
     """The value is ``factor`` times that of the start, and above ``floor``.
 
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
-    is at least that, and never without it. With ``headroom`` and a ``ceiling`` (the highest that
-    this metric has been): or the value has covered that share of the way from the start to it, as
-    ``factor`` may be beyond the ceiling.
+    is at least that, and never without it.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
     start = start_median(x, EARLY)
     limit = np.where((start > 0) | (floor > 0), np.maximum(floor, factor * start), np.nan)
-    ceiling = rows.others.get("ceiling")
-    if headroom > 0 and ceiling is not None and n:
-        top = np.maximum.accumulate(np.where(np.isfinite(ceiling), ceiling, -np.inf))
-        way = np.where(top > start, start + headroom * (top - start), np.inf)
-        limit = np.minimum(limit, np.maximum(floor, way))
     with np.errstate(invalid="ignore"):
         beyond = x >= limit
     if least_second > 0:
         second = rows.others.get("second", constant(n, np.nan))
         beyond &= second >= least_second
-    base = np.minimum(limit / factor, np.maximum(start, floor / factor))
+    base = np.maximum(start, floor / factor)
     return Signal(
         beyond=beyond,
         statistic=x,

@@ -173,17 +173,17 @@ def pinned(rows: Rows, *, share: float) -> Signal:
     )
 
 
-@detector(roles=("total",), facts=("start", "share"), higher=("rise",))
-def share_grown(rows: Rows, *, share: float, rise: float) -> Signal:
-    """The share of a ``total`` is ``share`` or more, and has risen from its start by ``rise`` of
-    what there was to rise: nothing takes over that had nearly all from the start."""
+@detector(roles=("total",), facts=("start", "share"), higher=("factor",))
+def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
+    """The share of a ``total`` is ``share`` or more, and what it leaves has shrunk to one
+    ``factor``-th since the start: nothing takes over that had nearly all from the start."""
     n = rows.count
     total = rows.others.get("total", constant(n, np.nan))
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(total > 0, rows.x / total, 0.0)
     part = np.nan_to_num(np.minimum(part, 1.0))
     start = start_median(part, EARLY)
-    limit = np.maximum(share, start + rise * (1.0 - start))
+    limit = np.maximum(share, 1.0 - (1.0 - start) / factor)
     return Signal(
         beyond=(part >= limit) & (start < 0.5 * (1.0 + share)),
         statistic=part,

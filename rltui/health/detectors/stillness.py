@@ -68,21 +68,21 @@ def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
     )
 
 
-def _equal(rows: Rows, width: float) -> BoolArray:
-    """(n,) which rows are the same as the one before, to within ``width`` of their size."""
+def _equal(rows: Rows) -> BoolArray:
+    """(n,) which rows are the same as the one before."""
 
     def compute() -> BoolArray:
-        same = np.abs(steps_of(rows.x)) <= width * np.abs(rows.x)
+        same = steps_of(rows.x) == 0
         same[:1] = False
         return same
 
-    return rows.once(("equal", width), compute)
+    return rows.once("equal", compute)
 
 
 def _may_be_unchanged(rows: Rows, given: Mapping[str, Any]) -> bool:
     if np.isfinite(given["most"]):
         return rows.extremes()[0] <= float(given["most"])
-    return bool(_equal(rows, given["width"]).any())
+    return bool(_equal(rows).any())
 
 
 @detector(roles=("gradient",), facts=("count",), possible=_may_be_unchanged)
@@ -91,11 +91,9 @@ def unchanged(
     *,
     most: float = np.inf,
     rounded: bool = False,
-    width: float = 0.0,
     lost: float = 0.0,
 ) -> Signal:
-    """The same value, to within ``width`` of its size, as in the row before; with ``most``, any at
-    most that.
+    """The same value as in the row before; with ``most``, any at most that.
 
     Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few
     digits may be equal from row to row although weights change: it counts with ``rounded`` only.
@@ -103,7 +101,7 @@ def unchanged(
     values are usual, it takes more of them.
     """
     n = rows.count
-    still = rows.x <= most if np.isfinite(most) else _equal(rows, width).copy()
+    still = rows.x <= most if np.isfinite(most) else _equal(rows).copy()
     if not rounded and not np.isfinite(most):
         still &= ~_is_rounded(rows.x)
     if lost > 0 and n:

@@ -19,7 +19,7 @@ from tests.health.detectors.said import Number, first_row
 
 FAR: dict[str, Number] = {"share": 0.5, "factor": 3.0}
 LIMIT: dict[str, Number] = {"share": 0.9}
-GROWN: dict[str, Number] = {"share": 0.6, "rise": 0.5}
+GROWN: dict[str, Number] = {"share": 0.6, "factor": 2.0}
 TIED: dict[str, Number] = {"correlation": 0.8, "moved": 1.5}
 COURSE: dict[str, Number] = {"spreads": 3.0, "reach_share": 0.1}
 BAND = {"low": "1x40", "high": "2x40", "spread": "0.1x40", "reach": "0x40"}
