@@ -269,7 +269,7 @@ def _start(x: FloatArray) -> FloatArray:
     return top
 
 
-@detector(roles=("second", "length"), facts=("best", "factor", "growth", "middle"))
+@detector(roles=("second", "length", "learns"), facts=("best", "factor", "growth", "middle"))
 def off_best(
     rows: Rows, *, factor: float, least_second: float = 0.0, event: bool = False
 ) -> Signal:
@@ -278,11 +278,15 @@ def off_best(
 
     With a ``length``, longer answers may take proportionally longer; with ``least_second``: only
     while a ``second`` metric is at least that, and never without it. ``event``: a row is a mean
-    over a held-out set, and one that is far beyond suffices.
+    over a held-out set, and one that is far beyond suffices. Rows before the first value of
+    ``learns``, if that is logged, are no measure: a buffer is filled at another speed.
     """
     x, n = rows.x, rows.count
     upwards = factor > 1
-    best = rows.once(("best", upwards), lambda: _best(x, upwards=upwards))
+    learns = rows.others.get("learns")
+    begin = int(np.argmax(np.isfinite(learns))) if learns is not None and n else 0
+    best = rows.once(("best", upwards, begin), lambda: _best(x[begin:], upwards=upwards))
+    best = np.concatenate([np.full(begin, np.nan), best])
     base = np.where(best > 0, best, np.nan)
     growth = np.ones(n)
     length = rows.others.get("length")
@@ -325,17 +329,20 @@ def _best(x: FloatArray, *, upwards: bool) -> FloatArray:
     return out
 
 
-@detector(facts=("usual", "factor"), higher=("factor",))
+@detector(roles=("spread",), facts=("usual", "factor"), higher=("factor",))
 def spike(rows: Rows, *, factor: float) -> Signal:
     """A row is ``factor`` times the usual: the median of the newest rows before it, measured anew
     when the log has grown by three tenths.
 
     It is never less than the lower quartile of the first rows: a value that decayed to nothing is
-    no measure. Rows that are next to nothing beside the highest median so far carry no signal. What
-    was usual before a spike holds until the value is back at half of the limit.
+    no measure. Rows that are next to nothing beside the highest median so far carry no signal, nor
+    do those without a ``spread`` of what is learned from. What was usual before a spike holds until
+    the value is back at half of the limit.
     """
     x = rows.x
-    usual = rows.once("usual", lambda: _usual(x))
+    spread = rows.others.get("spread")
+    x_of = x if spread is None else np.where(spread == 0, 0.0, x)
+    usual = rows.once(("usual", spread is None), lambda: _usual(x_of))
     limit = factor * usual
     with np.errstate(invalid="ignore"):
         hit = x >= limit

@@ -7,7 +7,7 @@ not matter, and a log with fewer rows says the same later.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,10 +64,10 @@ def never_rose(
     each time, has as many independent values as its neighbours differ (von Neumann's ratio). A run
     that is certainly above its first ninth or twenty-seventh rose, however early; a share near 1
     cannot rise; a row of a ``held_out`` score is worth two. Rows up to the last one at which
-    most actions are random, by the ``exploration`` rate, do not count: what acts at random gains
-    nothing. With ``equal`` only runs of which all rows are the same are judged, without it only
-    others; rows that are all equal although a ``spread`` is not zero are no measure: they were
-    normalised.
+    most actions are random, by the ``exploration`` rate, count only as what a run may rise from:
+    what acts at random gains nothing. With ``equal`` only runs of which all rows are the same are
+    judged, without it only others; rows that are all equal although a ``spread`` is not zero are no
+    measure: they were normalised.
     """
     n, (gain, certainty) = rows.count, wanted(sure=sure)
     begins = after_exploring(rows, _AT_RANDOM)
@@ -82,7 +82,7 @@ def never_rose(
     size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     with np.errstate(invalid="ignore"):
         beyond = size + certainty * error <= gain
-        for change, doubt in zip(pairs[::2], pairs[1::2], strict=True):
+        for change, doubt in (*_pairs(pairs), *(_pairs(gains(rows)[3:]) if begins.any() else ())):
             beyond &= (change < gain) | (change < certainty * doubt)
         beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
     beyond &= (np.cumsum(rows.x != rows.x[:1]) == 0) == equal
@@ -105,6 +105,11 @@ def never_rose(
             ((size > -gain) & (start != late), _TOO_LITTLE),
         ),
     )  # fmt: skip
+
+
+def _pairs(found: Sequence[FloatArray] | FloatArray) -> Iterable[tuple[FloatArray, FloatArray]]:
+    """Each gain of :func:`gains` with its standard error."""
+    return zip(found[::2], found[1::2], strict=True)
 
 
 def is_share(x: FloatArray) -> BoolArray:
@@ -150,6 +155,14 @@ def gain_now(x: FloatArray) -> tuple[float, float]:
     noise, memory = _noise_about_trend(x, np.array([len(x)]))[:, 0].tolist()
     error = noise / spread * np.sqrt(2 / third * (1 + memory) / (1 - memory))
     return float(x[-third:].mean() - x[:third].mean()) / spread, float(error)
+
+
+def has_risen(x: FloatArray) -> bool:
+    """Whether the last third is certainly above the first, or the first ninth or twenty-seventh:
+    what was learned early was learned."""
+    gain, certainty = wanted(sure=False)
+    pairs = _gains(x)[3:, -1].reshape(-1, 2) if len(x) else np.empty((0, 2))
+    return bool(((pairs[:, 0] >= gain) & (pairs[:, 0] >= certainty * pairs[:, 1])).any())
 
 
 def _gains(x: FloatArray) -> FloatArray:
@@ -202,10 +215,10 @@ def fell(rows: Rows, *, sure: bool = False) -> Signal:
 
 def _fell(rows: Rows, lost: float, certainty: float) -> Signal:
     n = rows.count
-    out = np.full((5, n), np.nan)
+    out = np.full((6, n), np.nan)
     found = _beyond_chance(rows.once("falls", lambda: _falls(rows.x)), lost, certainty)
-    out[:, found[0].astype(np.int64)] = found[1:6]
-    part, best, least, mean, size = out
+    out[:, found[0].astype(np.int64)] = found[1:7]
+    part, best, least, mean, size, chance = out
     found = np.isfinite(part)
     short = rows.once("short", lambda: _means(rows.x, _LEAST)[0])
     limit = best - lost * (best - least)
@@ -219,7 +232,8 @@ def _fell(rows: Rows, lost: float, certainty: float) -> Signal:
         threshold=constant(n, lost),
         name="share of the range lost",
         certain=True,
-        forgotten=(best - least < lost * _span(short)) | (best < _highest_after(short)),
+        forgotten=(best - least < lost * _span(short))
+        | (best - chance[origin] < _highest_after(short)),
         low=np.where(beyond, limit[origin], np.nan),
         onset=_fell_since(rows.x, limit, size)[origin] if n else None,
         held=~found,
@@ -267,7 +281,7 @@ def _span(mean: FloatArray) -> float:
 
 
 def _highest_after(mean: FloatArray) -> FloatArray:
-    """(n,) highest mean from each row on: what rose above its best again has made a fall good."""
+    """(n,) highest mean from each row on: what is back there, but for chance, made a fall good."""
     known = np.where(np.isfinite(mean), mean, -np.inf)
     return np.asarray(np.maximum.accumulate(known[::-1])[::-1])
 

@@ -72,7 +72,7 @@ def _equal(rows: Rows) -> BoolArray:
     """(n,) which rows are the same as the one before."""
 
     def compute() -> BoolArray:
-        same = steps_of(rows.x) == 0
+        same: BoolArray = steps_of(rows.x) == 0
         same[:1] = False
         return same
 
