@@ -207,9 +207,9 @@ def _is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[S
     """Whether an episode that is over was none."""
     if all(signal.forgotten is None for signal in signals.values()):
         return False
-    inside = any(s.first <= span.last and s.last >= span.first for s in bad_spans)
-    signal = signals[Level.BAD if inside or Level.WATCH not in signals else Level.WATCH]
-    return signal.forgotten is not None and bool(signal.forgotten[span.sure])
+    bad = [s for s in bad_spans if s.first <= span.last and s.last >= span.first]
+    signal = signals[Level.BAD if bad or Level.WATCH not in signals else Level.WATCH]
+    return signal.forgotten is not None and bool(signal.forgotten[(bad or [span])[0].sure])
 
 
 def _worth_listing(found: list[Span]) -> list[Span]:
