@@ -8,7 +8,7 @@ import numpy as np
 
 from rltui.core.block import FloatArray
 from rltui.health.detectors.levels import EARLY
-from rltui.health.detectors.progress import fell, gain_error, gains, wanted
+from rltui.health.detectors.progress import fell, gain_error, gains, gains_of, rises, wanted
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
@@ -21,21 +21,16 @@ def parted(rows: Rows) -> Signal:
     ``reward`` is. Never without a ``reward``; scores that never moved at all are not judged: they
     may not be measured."""
     n, (gain, certainty) = rows.count, wanted(sure=False)
-    rewards = rows.others.get("reward", constant(n, np.nan))
-    known = np.where(np.isfinite(rewards), rewards, 0.0)
-    _, _, their_spread, rise, *_ = rows.once_of(
-        "reward", "gains", lambda: gains(Rows(known, rows.steps))
-    )
     start, late, spread, size, error, *_ = gains(rows)
+    beyond = rises(rows, "reward")
     with np.errstate(invalid="ignore"):
         flat = (np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0)
         fallen = fell(rows).beyond
-        beyond = (flat | fallen | (size <= -gain)) & (rise >= gain)
-        beyond &= (start != late) & np.isfinite(rewards) & (spread > 0)
+        beyond &= (start != late) & (spread > 0) & (flat | fallen | (size <= -gain))
         at = np.flatnonzero(beyond)
         down = size[at] + certainty * gain_error(rows.x, spread, at) <= -gain
-        risen = rise[at] - certainty * gain_error(known, their_spread, at) >= gain
-        beyond[at] = (flat[at] | fallen[at] | down) & risen
+        beyond[at] = flat[at] | fallen[at] | down
+    rise = gains_of(rows, "reward")[3] if "reward" in rows.others else constant(n, np.nan)
     return Signal(
         certain=True,
         beyond=beyond,

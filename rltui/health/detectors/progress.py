@@ -157,6 +157,26 @@ def gain_now(x: FloatArray) -> tuple[float, float]:
     return float(x[-third:].mean() - x[:third].mean()) / spread, float(error)
 
 
+def gains_of(rows: Rows, role: str) -> FloatArray:
+    """:func:`gains` of a metric that is logged beside, with 0 in its gaps. (9, n)."""
+    known = np.nan_to_num(rows.others[role], posinf=0.0, neginf=0.0)
+    return rows.once_of(role, "gains", lambda: gains(Rows(known, rows.steps)))
+
+
+def rises(rows: Rows, role: str) -> BoolArray:
+    """(n,) whether such a metric is certainly higher in the last third of the rows than in the
+    first; never without it."""
+    if role not in rows.others:
+        return np.zeros(rows.count, dtype=bool)
+    gain, certainty = wanted(sure=False)
+    _, _, spread, rise, *_ = gains_of(rows, role)
+    risen: BoolArray = (rise >= gain) & (spread > 0)
+    at = np.flatnonzero(risen)
+    known = np.nan_to_num(rows.others[role], posinf=0.0, neginf=0.0)
+    risen[at] = rise[at] - certainty * gain_error(known, spread, at) >= gain
+    return risen
+
+
 def has_risen(x: FloatArray) -> bool:
     """Whether the last third is certainly above the first, or the first ninth or twenty-seventh:
     what was learned early was learned."""

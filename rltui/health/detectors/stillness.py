@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rltui.core.block import BoolArray, FloatArray
+from rltui.health.detectors.progress import rises
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import CERTAIN, FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import steps_of
@@ -52,12 +53,15 @@ def non_finite(rows: Rows, *, after_finite: bool = False, lasts: bool = False) -
     )
 
 
-@detector(facts=("top", "count"))
+@detector(roles=("reward",), facts=("top", "count"))
 def never_above(rows: Rows, *, limit: float = 0.0) -> Signal:
-    """No row so far was above ``limit``, sign dropped."""
+    """No row so far was above ``limit``, sign dropped; not while a ``reward`` has certainly risen:
+    what is measured after a single update per batch is zero by its definition."""
     n = rows.count
     top = np.maximum.accumulate(np.abs(rows.x)) if n else rows.x
     still = top <= limit
+    if still.any():
+        still &= ~rises(rows, "reward")
     return Signal(
         beyond=still,
         statistic=np.where(still, top, np.nan),
