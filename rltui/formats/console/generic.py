@@ -263,15 +263,19 @@ def _anywhere(text: bytes) -> tuple[Position, Row, bool] | None:
     return Position(counter[1], pair.whole or 0, pair.total), row, sure and not are_settings(names)
 
 
+def _between_bars(text: bytes) -> list[re.Match[bytes]]:
+    """The fields between two bars or more, and those before the first; none unless all are."""
+    head, *parts = text.split(b"|")
+    count = sum(map(bool, map(bytes.strip, parts)))
+    fields = list(_BARRED.finditer(text)) if count > 1 else []
+    before = [found for found in _PAIR.finditer(head) if found[3] is None]
+    return before + fields if len(fields) == count else []
+
+
 def _pairs(text: bytes) -> list[tuple[bytes, float, tuple[int, int]]]:
     """Names, values and the spans of the values."""
-    head, *parts = text.split(b"|")
-    parts = [part for part in parts if part.strip()]
-    if len(parts) > 1:
-        fields = list(_BARRED.finditer(text))
-        if len(fields) == len(parts):
-            fields = [f for f in _PAIR.finditer(head) if f[3] is None] + fields
-            return [(found[1], quantity(found[2]), found.span(2)) for found in fields]
+    if fields := _between_bars(text):
+        return [(found[1], quantity(found[2]), found.span(2)) for found in fields]
     pairs = []
     for found in _PAIR.finditer(text):
         two = _TWO.match(found[1])
