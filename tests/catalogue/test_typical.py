@@ -31,7 +31,9 @@ def test_every_dialect_is_typical_of_something(catalogue: Catalogue) -> None:
         "transformers", "trl", "trl-ppo-classic",
     }  # fmt: skip
     tried = {case["framework"] for case in CASES} | {read(path).framework for path in LISTS}
-    assert tried | elsewhere == set(catalogue.dialects), "each needs a case in tests/catalogue/typical.yaml"
+    assert tried | elsewhere == set(catalogue.dialects), (
+        "each needs a case in tests/catalogue/typical.yaml"
+    )
 
 
 @pytest.mark.parametrize(
