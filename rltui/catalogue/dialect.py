@@ -6,7 +6,7 @@ the body (patterns). Heads of all dialects are read at start, a body only when a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -21,6 +21,8 @@ from rltui.core.yaml_document import Node, parse_document, read_template
 from rltui.core.yaml_record import Keyed, record_of
 
 _BODY = "\nentries:"
+#: In a tag and at the end of a metric: one entry for each statistic that the metric has.
+_STAT = "{stat}"
 
 
 def _pattern(node: Node) -> Pattern:
@@ -179,39 +181,54 @@ def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry,
         part.finish()
         for name, node in tags.pairs():
             key = tags.key_node(name)
-            out.append(_entry(key, node, common, only, kinds, metrics))
-            keys.append(key)
+            found = list(_entries(key, node, common, only, kinds, metrics))
+            out += found
+            keys += [key] * len(found)
     _check_ties(out, keys)
 
     return tuple(out)
 
 
-def _entry(
+def _entries(
     key: Node,
     node: Node,
     source: str,
     only: tuple[str, ...],
     kinds: tuple[str, ...],
     metrics: dict[str, Metric],
-) -> Entry:
+) -> Iterator[Entry]:
+    """What one line says: an entry, or one for each statistic of a metric (``value.{stat}``)."""
     pattern = _pattern(key)
-    if isinstance(node.value, str):
-        named = metrics[check_key(node, metrics)]
-        return Entry(pattern, named, key.path, key.line, source, only, kinds)
-    table = node.table()
-    metric = metrics[check_key(table.need("metric"), metrics)]
-    for template in (table.get("title"), table.get("unit")):
-        if template is not None:
-            read_template(template, pattern.names, LABEL_FORMATS)
-    part_of = table.get("part_of")
-    if part_of is not None and part_of.text():
-        check_key(part_of, metrics)
-    source = table.read("source", Node.text) or source
-    given = ((name, read, table.get(name)) for name, read in _CHANGES.items())
-    changes = {name: read(value) for name, read, value in given if value is not None}
-    table.finish()
+    named, changes = node, dict[str, Any]()
+    if not isinstance(node.value, str):
+        table = node.table()
+        named = table.need("metric")
+        for template in (table.get("title"), table.get("unit")):
+            if template is not None:
+                read_template(template, pattern.names, LABEL_FORMATS)
+        part_of = table.get("part_of")
+        if part_of is not None and part_of.text():
+            check_key(part_of, metrics)
+        source = table.read("source", Node.text) or source
+        given = ((name, read, table.get(name)) for name, read in _CHANGES.items())
+        changes = {name: read(value) for name, read, value in given if value is not None}
+        table.finish()
 
-    return Entry(pattern, metric, key.path, key.line, source, only, kinds, changes)
+    base = named.text().removesuffix(f".{_STAT}")
+    if base == named.text():
+        metric = metrics[check_key(named, metrics)]
+        yield Entry(pattern, metric, key.path, key.line, source, only, kinds, changes)
+        return
+    family = [metric for metric in metrics.values() if metric.family == base]
+    if not family or _STAT not in pattern.text:
+        named.fail(f"{base!r} has no statistics, or the tag has no {_STAT}")
+    for metric in family:
+        own = changes
+        if metric.stat != "mean" and "title" in changes:
+            own = {**changes, "title": f"{changes['title']}, {metric.stat}"}
+        for word in ("mean", "avg") if metric.stat == "mean" else (str(metric.stat),):
+            one = parse(pattern.text.replace(_STAT, word))
+            yield Entry(one, metric, key.path, key.line, source, only, kinds, own)
 
 
 def _sign(node: Node) -> float:
