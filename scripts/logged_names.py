@@ -20,7 +20,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import product
+from itertools import product, zip_longest
 from pathlib import Path
 
 from rltui.catalogue import load_catalogue
@@ -44,6 +44,7 @@ _ADDERS = frozenset("append extend add update insert".split())
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 #: What a name may consist of, and what is part of no name.
 _NAME = re.compile(r"[\w*@%.,:+=()\[\]{}<>| /-]+")
+_FILLED = re.compile(r"%[-+.\d]*[sdifger]")
 _STARS = re.compile(r"\*{2,}")
 _NOT_READ = frozenset("tests test testing docs build .git .venv node_modules".split())
 #: Most strings that a variable may stand for, deepest call that is followed.
@@ -309,6 +310,10 @@ class LoggedNames:
                 return self._concatenated(values, scope)
             case ast.BinOp(op=ast.Add(), left=left, right=right):
                 return self._concatenated((left, right), scope)
+            case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str() as text), right=right):
+                given = right.elts if isinstance(right, ast.Tuple) else [right]
+                parts = [ast.Constant(part) for part in _FILLED.split(text)]
+                return self._concatenated(_mixed(parts, given), scope)
             case ast.IfExp(body=left, orelse=right):
                 return _few(self._texts(left, scope) | self._texts(right, scope))
         return frozenset("*")
@@ -323,6 +328,12 @@ def _parsed(path: Path) -> ast.Module | None:
         return ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, UnicodeDecodeError, ValueError):
         return None
+
+
+def _mixed(parts: list[ast.expr], given: list[ast.expr]) -> Iterator[ast.expr]:
+    """A text cut at its places to fill, and what is filled in, in turn."""
+    for part, value in zip_longest(parts, given, fillvalue=ast.Constant("")):
+        yield from (part, value)
 
 
 def _few(texts: Texts) -> Texts:
@@ -388,13 +399,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("checkout", type=Path, metavar="CHECKOUT")
     parser.add_argument("--framework", default="generic", help="the dialect to compare with")
+    parser.add_argument(
+        "--prefix", action="append", default=[""], help="put before names elsewhere, as train/"
+    )
     parser.add_argument("--all", action="store_true", help="list the known names, too")
     options = parser.parse_args(arguments)
     found = LoggedNames(sources(options.checkout)).found()
     resolver = load_catalogue().resolver(options.framework)
     unknown = 0
     for name, path in found.items():
-        metric = resolver.resolve(example(name)).metric
+        ways = (resolver.resolve(head + example(name)).metric for head in options.prefix)
+        metric = next(filter(None, ways), None)
         unknown += metric is None
         if metric is None or options.all:
             where = path.relative_to(options.checkout)
