@@ -17,7 +17,7 @@ from rltui.catalogue.model import Category, Metric, read_range
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
-from rltui.core.yaml_document import Node, parse_document, read_template
+from rltui.core.yaml_document import Node, Table, parse_document, read_template
 from rltui.core.yaml_record import Keyed, record_of
 
 _BODY = "\nentries:"
@@ -181,54 +181,49 @@ def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry,
         part.finish()
         for name, node in tags.pairs():
             key = tags.key_node(name)
-            found = list(_entries(key, node, common, only, kinds, metrics))
-            out += found
-            keys += [key] * len(found)
+            for pattern, metric, changes in _meanings(key, node, metrics):
+                source = changes.pop("source", common)
+                out.append(Entry(pattern, metric, key.path, key.line, source, only, kinds, changes))
+                keys.append(key)
     _check_ties(out, keys)
 
     return tuple(out)
 
 
-def _entries(
-    key: Node,
-    node: Node,
-    source: str,
-    only: tuple[str, ...],
-    kinds: tuple[str, ...],
-    metrics: dict[str, Metric],
-) -> Iterator[Entry]:
-    """What one line says: an entry, or one for each statistic of a metric (``value.{stat}``)."""
-    pattern = _pattern(key)
-    named, changes = node, dict[str, Any]()
+def _meanings(
+    key: Node, node: Node, metrics: dict[str, Metric]
+) -> Iterator[tuple[Pattern, Metric, dict[str, Any]]]:
+    """Pattern, metric and changes of a line, or those of each statistic of ``value.{stat}``."""
+    pattern, named, changes = _pattern(key), node, dict[str, Any]()
     if not isinstance(node.value, str):
         table = node.table()
-        named = table.need("metric")
-        for template in (table.get("title"), table.get("unit")):
-            if template is not None:
-                read_template(template, pattern.names, LABEL_FORMATS)
-        part_of = table.get("part_of")
-        if part_of is not None and part_of.text():
-            check_key(part_of, metrics)
-        source = table.read("source", Node.text) or source
-        given = ((name, read, table.get(name)) for name, read in _CHANGES.items())
-        changes = {name: read(value) for name, read, value in given if value is not None}
-        table.finish()
-
+        named, changes = table.need("metric"), _changes(table, pattern, metrics)
     base = named.text().removesuffix(f".{_STAT}")
     if base == named.text():
-        metric = metrics[check_key(named, metrics)]
-        yield Entry(pattern, metric, key.path, key.line, source, only, kinds, changes)
+        yield pattern, metrics[check_key(named, metrics)], changes
         return
     family = [metric for metric in metrics.values() if metric.family == base]
     if not family or _STAT not in pattern.text:
         named.fail(f"{base!r} has no statistics, or the tag has no {_STAT}")
     for metric in family:
-        own = changes
-        if metric.stat != "mean" and "title" in changes:
-            own = {**changes, "title": f"{changes['title']}, {metric.stat}"}
-        for word in ("mean", "avg") if metric.stat == "mean" else (str(metric.stat),):
-            one = parse(pattern.text.replace(_STAT, word))
-            yield Entry(one, metric, key.path, key.line, source, only, kinds, own)
+        stat = str(metric.stat)
+        title = changes.get("title") if stat != "mean" else None
+        own = changes | ({"title": f"{title}, {stat}"} if title else {})
+        for word in ("mean", "avg") if stat == "mean" else (stat,):
+            yield parse(pattern.text.replace(_STAT, word)), metric, dict(own)
+
+
+def _changes(table: Table, pattern: Pattern, metrics: dict[str, Metric]) -> dict[str, Any]:
+    for template in (table.get("title"), table.get("unit")):
+        if template is not None:
+            read_template(template, pattern.names, LABEL_FORMATS)
+    part_of = table.get("part_of")
+    if part_of is not None and part_of.text():
+        check_key(part_of, metrics)
+    given = ((name, read, table.get(name)) for name, read in _CHANGES.items())
+    changes = {name: read(value) for name, read, value in given if value is not None}
+    table.finish()
+    return changes
 
 
 def _sign(node: Node) -> float:
@@ -239,7 +234,7 @@ def _sign(node: Node) -> float:
 
 #: What an entry may say of its tags other than the metric, and how it is read.
 _CHANGES: dict[str, Callable[[Node], object]] = {
-    **dict.fromkeys(("title", "unit", "meaning", "estimator", "part_of"), Node.text),
+    **dict.fromkeys(("title", "unit", "meaning", "estimator", "part_of", "source"), Node.text),
     **dict.fromkeys(
         ("category", "also"), lambda node: Category(node.choice(c.value for c in Category))
     ),
