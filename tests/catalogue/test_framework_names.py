@@ -55,6 +55,17 @@ def test_names_have_a_meaning(path: Path, catalogue: Catalogue) -> None:
 
 
 @pytest.mark.parametrize("path", LISTS, ids=lambda p: p.stem)
+def test_an_extreme_or_a_spread_is_no_mean(path: Path, catalogue: Catalogue) -> None:
+    logged = read(path)
+    resolver = catalogue.resolver(logged.framework)
+    ends = [
+        name for name in logged.names if name.endswith(("/max", "/min", "/std", "_max", "_std"))
+    ]
+    keys = {name: getattr(resolver.resolve(name).metric, "key", "") for name in ends}
+    assert {n: k for n, k in keys.items() if k.endswith((".mean", "rate")) and "std" not in k} == {}
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda p: p.stem)
 def test_names_tell_the_framework(path: Path, catalogue: Catalogue) -> None:
     logged = read(path)
     assert catalogue.recognise(logged.names).framework == logged.framework
