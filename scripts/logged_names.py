@@ -24,29 +24,30 @@ from itertools import product, zip_longest
 from pathlib import Path
 
 from rltui.catalogue import load_catalogue
+from rltui.catalogue.normal import word_set
 
 #: Words of variables, attributes and arguments that hold figures by name.
-_HOLDERS = frozenset(
+_HOLDERS = word_set(
     "metric metrics stat stats statistics log logs logged logging scalars status timing timings "
-    "timer".split()
+    "timer"
 )
 #: Calls with dictionaries or keywords of figures, and those with one name and its figure.
-_LOG_MANY = frozenset(
+_LOG_MANY = word_set(
     "log log_metrics log_dict log_stats log_data log_scalars add_scalars store_metrics record_many "
-    "update_metrics record_metrics scalar stat".split()
+    "update_metrics record_metrics scalar stat"
 )
-_LOG_ONE = frozenset(
+_LOG_ONE = word_set(
     "add_scalar log_scalar log_metric record_metric record logkv logkv_mean add_metric metric "
-    "report_scalar add_histogram Metric timer marked_timer simple_timer log_time".split()
+    "report_scalar add_histogram Metric timer marked_timer simple_timer log_time"
 )
 #: Methods of a dictionary, or of what is kept under one of its keys, that add a figure.
-_ADDERS = frozenset("append extend add update insert".split())
+_ADDERS = word_set("append extend add update insert")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 #: What a name may consist of, and what is part of no name.
 _NAME = re.compile(r"[\w*@%.,:+=()\[\]{}<>| /-]+")
 _FILLED = re.compile(r"%[-+.\d]*[sdifger]")
 _STARS = re.compile(r"\*{2,}")
-_NOT_READ = frozenset("tests test testing docs build .git .venv node_modules".split())
+_NOT_READ = word_set("tests test testing docs build .git .venv node_modules")
 #: Most strings that a variable may stand for, deepest call that is followed.
 _MOST, _DEEPEST = 12, 2
 
@@ -62,6 +63,8 @@ class Scope:
         self.depth = depth
         self.names: dict[str, Names] = defaultdict(dict)
         self.texts: dict[str, Texts] = {}
+        self.places: dict[str, frozenset[int]] = {}
+        """Variable of a loop over names -> the places of these names."""
         self.returned: Names = {}
 
 
@@ -146,7 +149,8 @@ class LoggedNames:
             slash = any("/" in name for name in found) and not isinstance(target.slice, ast.Name)
             if _holds(root) or (slash and not _plain(value)):
                 self._keep(found)
-                scope.names[_text(root)] |= found
+                if root is target.value:
+                    scope.names[_text(root)] |= found
             return
         names = self._names(value, scope)
         for part in target.elts if isinstance(target, ast.Tuple) else [target]:
@@ -173,13 +177,15 @@ class LoggedNames:
         if isinstance(first, ast.Name):
             known = self._names(over, scope)
             scope.texts[first.id] = frozenset(known) if known else frozenset("*")
+            scope.places[first.id] = frozenset().union(*known.values())
 
     def _calls(self, node: ast.expr, scope: Scope) -> None:
         for part in ast.walk(node):
             if isinstance(part, ast.Call):
                 self._call(part, scope)
             elif isinstance(part, ast.Dict):
-                self._keep({n: p for n, p in self._names(part, scope, True).items() if "/" in n})
+                names = self._written(part, scope, computed=True)
+                self._keep({name: places for name, places in names.items() if "/" in name})
 
     def _call(self, node: ast.Call, scope: Scope) -> None:
         name = _callee(node)
@@ -188,7 +194,9 @@ class LoggedNames:
             if keyword.arg and _HOLDERS & _words(keyword.arg):
                 self._keep(self._names(keyword.value, scope))
         if name in _LOG_ONE and node.args:
-            self._keep(dict.fromkeys(self._texts(node.args[0], scope), frozenset((id(node),))))
+            variables = (part.id for part in ast.walk(node.args[0]) if isinstance(part, ast.Name))
+            places = frozenset((id(node),)).union(*(scope.places.get(v, ()) for v in variables))
+            self._keep(dict.fromkeys(self._texts(node.args[0], scope), places))
         if name in _LOG_MANY:
             before = next((k.value for k in node.keywords if k.arg == "prefix"), None)
             for value in node.args:
@@ -212,32 +220,36 @@ class LoggedNames:
 
     # values
 
-    def _names(self, node: ast.expr, scope: Scope, computed: bool = False) -> Names:
+    def _names(self, node: ast.expr, scope: Scope) -> Names:
         """The names of the figures that an expression holds."""
+        parts: Iterable[ast.expr] = ()
         match node:
             case ast.Dict():
-                out: Names = {}
-                for key, value in zip(node.keys, node.values, strict=True):
-                    if key is None:
-                        out |= self._names(value, scope)
-                    elif not (computed and _plain(value)):
-                        out |= dict.fromkeys(self._texts(key, scope), frozenset((id(key),)))
-                return {name: places for name, places in out.items() if name != "*"}
+                return self._written(node, scope, computed=False)
             case ast.DictComp():
                 return self._comprehended(node, scope)
-            case ast.Name() | ast.Attribute():
-                return scope.names.get(_text(node), {})
-            case ast.BinOp(left=left, right=right):
-                return self._names(left, scope) | self._names(right, scope)
-            case ast.IfExp(body=left, orelse=right):
-                return self._names(left, scope) | self._names(right, scope)
-            case ast.Tuple() | ast.List():
-                return _joined(self._names(part, scope) for part in node.elts)
-            case ast.Await(value=value) | ast.Starred(value=value):
-                return self._names(value, scope)
             case ast.Call():
                 return self._result(node, scope)
-        return {}
+            case ast.Name() | ast.Attribute():
+                return scope.names.get(_text(node), {})
+            case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
+                parts = (left, right)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                parts = elements
+            case ast.Await(value=value) | ast.Starred(value=value):
+                parts = (value,)
+        return _joined(self._names(part, scope) for part in parts)
+
+    def _written(self, node: ast.Dict, scope: Scope, *, computed: bool) -> Names:
+        """The keys of a dictionary that is written out; with ``computed`` only those whose values
+        are no texts."""
+        out: Names = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                out |= self._names(value, scope)
+            elif not (computed and _plain(value)):
+                out |= dict.fromkeys(self._texts(key, scope), frozenset((id(key),)))
+        return {name: places for name, places in out.items() if name != "*"}
 
     def _comprehended(self, node: ast.DictComp, scope: Scope) -> Names:
         if len(node.generators) != 1:
@@ -304,19 +316,12 @@ class LoggedNames:
                 return frozenset((text,))
             case ast.Name(id=name):
                 return scope.texts.get(name) or self._constants.get(name) or frozenset("*")
-            case ast.FormattedValue(value=value):
-                return self._texts(value, scope)
-            case ast.JoinedStr(values=values):
-                return self._concatenated(values, scope)
-            case ast.BinOp(op=ast.Add(), left=left, right=right):
-                return self._concatenated((left, right), scope)
-            case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str() as text), right=right):
-                given = right.elts if isinstance(right, ast.Tuple) else [right]
-                parts = [ast.Constant(part) for part in _FILLED.split(text)]
-                return self._concatenated(_mixed(parts, given), scope)
             case ast.IfExp(body=left, orelse=right):
                 return _few(self._texts(left, scope) | self._texts(right, scope))
-        return frozenset("*")
+            case ast.FormattedValue(value=value):
+                return self._texts(value, scope)
+        parts = _parts(node)
+        return self._concatenated(parts, scope) if parts else frozenset("*")
 
     def _concatenated(self, parts: Iterable[ast.expr], scope: Scope) -> Texts:
         ways = product(*(self._texts(part, scope) for part in parts))
@@ -330,10 +335,19 @@ def _parsed(path: Path) -> ast.Module | None:
         return None
 
 
-def _mixed(parts: list[ast.expr], given: list[ast.expr]) -> Iterator[ast.expr]:
-    """A text cut at its places to fill, and what is filled in, in turn."""
-    for part, value in zip_longest(parts, given, fillvalue=ast.Constant("")):
-        yield from (part, value)
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """What a text is put together from: an f-string, a sum, a ``%``; empty for others."""
+    match node:
+        case ast.JoinedStr(values=values):
+            return values
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return [left, right]
+        case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str() as text), right=right):
+            given = right.elts if isinstance(right, ast.Tuple) else [right]
+            empty = ast.Constant("")
+            texts = map(ast.Constant, _FILLED.split(text))
+            return [part for pair in zip_longest(texts, given, fillvalue=empty) for part in pair]
+    return []
 
 
 def _few(texts: Texts) -> Texts:
