@@ -6,7 +6,7 @@ the body (patterns). Heads of all dialects are read at start, a body only when a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -17,10 +17,12 @@ from rltui.catalogue.model import Category, Metric, read_range
 from rltui.catalogue.pattern import Pattern, PatternError, parse
 from rltui.core.errors import DocumentError
 from rltui.core.level import Direction
-from rltui.core.yaml_document import Node, parse_document, read_template
+from rltui.core.yaml_document import Node, Table, parse_document, read_template
 from rltui.core.yaml_record import Keyed, record_of
 
 _BODY = "\nentries:"
+#: In a tag and at the end of a metric: one entry for each statistic that the metric has.
+_STAT = "{stat}"
 
 
 def _pattern(node: Node) -> Pattern:
@@ -168,8 +170,7 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
 def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
     """The entries of a document. Raises DocumentError when one is wrong or two are tied."""
     table = parse_document(text, path).table()
-    out: list[Entry] = []
-    keys: list[Node] = []
+    found: list[tuple[Entry, Node]] = []
     for group in table.read("entries", Node.items) or ():
         part = group.table()
         common = part.read("source", Node.text) or ""
@@ -179,74 +180,73 @@ def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry,
         part.finish()
         for name, node in tags.pairs():
             key = tags.key_node(name)
-            out.append(_entry(key, node, common, only, kinds, metrics))
-            keys.append(key)
-    _check_ties(out, keys)
+            for pattern, metric, changes in _meanings(key, node, metrics):
+                where = (key.path, key.line, changes.pop("source", common))
+                found.append((Entry(pattern, metric, *where, only, kinds, changes), key))
+    _check_ties(found)
+    return tuple(entry for entry, _ in found)
 
-    return tuple(out)
+
+def _meanings(
+    key: Node, node: Node, metrics: dict[str, Metric]
+) -> Iterator[tuple[Pattern, Metric, dict[str, Any]]]:
+    """Pattern, metric and changes of a line, or those of each statistic of ``value.{stat}``."""
+    pattern, named, changes = _pattern(key), node, dict[str, Any]()
+    if not isinstance(node.value, str):
+        table = node.table()
+        named, changes = table.need("metric"), _changes(table, pattern, metrics)
+    base = named.text().removesuffix(f".{_STAT}")
+    if base == named.text():
+        yield pattern, metrics[check_key(named, metrics)], changes
+        return
+    family = [metric for metric in metrics.values() if metric.family == base]
+    if not family or _STAT not in pattern.text:
+        named.fail(f"{base!r} has no statistics, or the tag has no {_STAT}")
+    for metric in family:
+        stat = str(metric.stat)
+        title = changes.get("title") if stat != "mean" else None
+        own = changes | ({"title": f"{title}, {stat}"} if title else {})
+        for word in ("mean", "avg") if stat == "mean" else (stat,):
+            yield parse(pattern.text.replace(_STAT, word)), metric, dict(own)
 
 
-def _entry(
-    key: Node,
-    node: Node,
-    source: str,
-    only: tuple[str, ...],
-    kinds: tuple[str, ...],
-    metrics: dict[str, Metric],
-) -> Entry:
-    pattern = _pattern(key)
-    if isinstance(node.value, str):
-        named = metrics[check_key(node, metrics)]
-        return Entry(pattern, named, key.path, key.line, source, only, kinds)
-    table = node.table()
-    metric = metrics[check_key(table.need("metric"), metrics)]
+def _changes(table: Table, pattern: Pattern, metrics: dict[str, Metric]) -> dict[str, Any]:
     for template in (table.get("title"), table.get("unit")):
         if template is not None:
             read_template(template, pattern.names, LABEL_FORMATS)
     part_of = table.get("part_of")
     if part_of is not None and part_of.text():
         check_key(part_of, metrics)
-    source = table.read("source", Node.text) or source
     given = ((name, read, table.get(name)) for name, read in _CHANGES.items())
     changes = {name: read(value) for name, read, value in given if value is not None}
     table.finish()
-
-    return Entry(pattern, metric, key.path, key.line, source, only, kinds, changes)
-
-
-def _sign(node: Node) -> float:
-    if node.number() not in (1.0, -1.0):
-        node.fail("sign is 1 or -1")
-    return node.number()
+    return changes
 
 
 #: What an entry may say of its tags other than the metric, and how it is read.
 _CHANGES: dict[str, Callable[[Node], object]] = {
-    **dict.fromkeys(("title", "unit", "meaning", "estimator", "part_of"), Node.text),
+    **dict.fromkeys(("title", "unit", "meaning", "estimator", "part_of", "source"), Node.text),
     **dict.fromkeys(
         ("category", "also"), lambda node: Category(node.choice(c.value for c in Category))
     ),
     "direction": lambda node: Direction(node.choice(d.value for d in Direction)),
     "healthy": read_range,
-    "sign": _sign,
+    "sign": lambda n: n.number() if abs(n.number()) == 1.0 else n.fail("sign is 1 or -1"),
     "scale": Node.number,
     "labels": lambda node: {name: text.text() for name, text in node.table().pairs()},
     "guessed": Node.boolean,
 }
 
 
-def _check_ties(entries: list[Entry], keys: list[Node]) -> None:
+def _check_ties(entries: list[tuple[Entry, Node]]) -> None:
     """No two patterns of one document may match the same tag equally well."""
-    seen: dict[tuple[int, bool], list[int]] = {}
-    for i, entry in enumerate(entries):
-        rivals = seen.setdefault((entry.pattern.literal, entry.pattern.exact), [])
-        for j in rivals:
-            other = entries[j]
-            if (other.algorithms, other.scenarios) != (entry.algorithms, entry.scenarios):
-                continue
-            if not other.pattern.ties(entry.pattern):
-                continue
-            same = other.pattern.text == entry.pattern.text
-            what = "stands twice" if same else f"ties with {other.pattern.text!r}"
-            keys[i].fail(f"pattern {entry.pattern.text!r} {what} of line {other.line}")
-        rivals.append(i)
+    seen: dict[tuple[object, ...], list[Entry]] = {}
+    for entry, key in entries:
+        pattern = entry.pattern
+        kind = (pattern.literal, pattern.exact, entry.algorithms, entry.scenarios)
+        for other in seen.setdefault(kind, []):
+            if other.pattern.ties(pattern):
+                same = other.pattern.text == pattern.text
+                what = "stands twice" if same else f"ties with {other.pattern.text!r}"
+                key.fail(f"pattern {pattern.text!r} {what} of line {other.line}")
+        seen[kind].append(entry)

@@ -94,6 +94,7 @@ def test_explain(catalogue: Catalogue) -> None:
         (HEAD + "      'a/{b:word}': entropy\n", 5, 7, "unknown kind"),
         (HEAD + "      a: {metric: entropy, sign: 2}\n", 5, 34, "sign is 1 or -1"),
         (HEAD + "      a: {metric: entropy, healthy: {low: 2, high: 1}}\n", 5, 37, "above"),
+        (HEAD + "      'a/{stat}': 'loss.{stat}'\n", 5, 19, "'loss' has no statistics"),
         ("id: mine\nfingerprnt: {}\n", 2, 1, "did you mean 'fingerprint'"),
         ("id: mine\nprefixes: {train/: trainin}\n", 2, 20, "did you mean 'training'"),
         ("title: mine\n", 1, 1, "key 'id' is missing"),
@@ -108,6 +109,17 @@ def test_broken_dialect(text: str, line: int, column: int, words: str, tmp_path:
         load_catalogue((tmp_path,))
     assert (caught.value.line, caught.value.column) == (line, column)
     assert caught.value.path.name == "mine.yaml"
+
+
+def test_one_line_for_every_statistic(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        HEAD + "      '{part}/{stat}': {metric: 'reward.component.{stat}', title: '{part}'}\n"
+    )
+    resolver = load_catalogue((tmp_path,)).resolver("mine")
+    found = [resolver.resolve(f"x/{stat}") for stat in ("mean", "avg", "max")]
+    assert [info.metric and info.metric.stat for info in found] == ["mean", "mean", "max"]
+    assert [info.title for info in found] == ["x", "x", "x, max"]
+    assert found[2].family == "x/*"
 
 
 def test_a_dialect_of_the_user(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from rltui.catalogue import Catalogue, Category
+from tests.catalogue.test_framework_names import LISTS, read
 
 CASES = yaml.safe_load((Path(__file__).parent / "typical.yaml").read_text())["cases"]
 
@@ -29,8 +30,10 @@ def test_every_dialect_is_typical_of_something(catalogue: Catalogue) -> None:
         "generic", "cleanrl", "llama-factory", "ms-swift", "openrlhf", "rllib", "tinyzero",
         "transformers", "trl", "trl-ppo-classic",
     }  # fmt: skip
-    tried = {case["framework"] for case in CASES} | elsewhere
-    assert tried == set(catalogue.dialects), "each needs a case in tests/catalogue/typical.yaml"
+    tried = {case["framework"] for case in CASES} | {read(path).framework for path in LISTS}
+    assert tried | elsewhere == set(catalogue.dialects), (
+        "each needs a case in tests/catalogue/typical.yaml"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,79 @@
+"""What each framework logs by its own sources: the names have a meaning, and tell which it is.
+
+A list in tests/fixtures/names begins with a line ``# source (version)`` and perhaps lines
+``# key: value``; then one name a line, placeholders filled in (``rewards/math/mean``).
+
+- ``framework``: id of the dialect, when it is not the name of the file;
+- ``built on``: dialects whose names it writes, too; a few names may look like one of them.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rltui.catalogue import Catalogue, TagInfo
+
+LISTS = sorted((Path(__file__).parents[1] / "fixtures" / "names").glob("*.txt"))
+
+
+@dataclass(frozen=True)
+class Logged:
+    """One list."""
+
+    framework: str
+    built_on: frozenset[str]
+    names: tuple[str, ...]
+
+
+def read(path: Path) -> Logged:
+    rows = path.read_text(encoding="utf-8").splitlines()
+    said = dict(row[2:].split(": ", 1) for row in rows if row.startswith("# ") and ": " in row)
+    names = tuple(row for row in rows if row and not row.startswith("# "))
+    built_on = frozenset(said.get("built on", "").split())
+    return Logged(said.get("framework", path.stem), built_on, names)
+
+
+def is_known(info: TagInfo) -> bool:
+    """Whether a name has a meaning: it is not one of the names for which nothing better is
+    known than the section (``actor.other`` under a wildcard)."""
+    if info.metric is None or info.guessed:
+        return False
+    return not (info.metric.key.split(".")[-1] == "other" and info.labels)
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda p: p.stem)
+def test_names_have_a_meaning(path: Path, catalogue: Catalogue) -> None:
+    logged = read(path)
+    assert len(set(logged.names)) == len(logged.names)
+    resolver = catalogue.resolver(logged.framework)
+    unknown = [name for name in logged.names if not is_known(resolver.resolve(name))]
+    assert len(unknown) <= 0.03 * len(logged.names), unknown
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda p: p.stem)
+def test_an_extreme_or_a_spread_is_no_mean(path: Path, catalogue: Catalogue) -> None:
+    logged = read(path)
+    resolver = catalogue.resolver(logged.framework)
+    ends = [
+        name for name in logged.names if name.endswith(("/max", "/min", "/std", "_max", "_std"))
+    ]
+    keys = {name: getattr(resolver.resolve(name).metric, "key", "") for name in ends}
+    assert {n: k for n, k in keys.items() if k.endswith((".mean", "rate")) and "std" not in k} == {}
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda p: p.stem)
+def test_names_tell_the_framework(path: Path, catalogue: Catalogue) -> None:
+    logged = read(path)
+    assert catalogue.recognise(logged.names).framework == logged.framework
+    for seed in range(5):
+        half = random.Random(seed).sample(logged.names, len(logged.names) // 2)
+        assert catalogue.recognise(half).framework == logged.framework, half
+    allowed = {logged.framework, "generic", *logged.built_on}
+    for seed in range(10):
+        few = random.Random(seed).sample(logged.names, max(1, len(logged.names) // 10))
+        found = catalogue.recognise(few)
+        assert found.framework in allowed, (few, found.reasons)
