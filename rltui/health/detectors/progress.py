@@ -170,19 +170,11 @@ def rises(rows: Rows, role: str) -> BoolArray:
         return np.zeros(rows.count, dtype=bool)
     gain, certainty = wanted(sure=False)
     _, _, spread, rise, *_ = gains_of(rows, role)
-    risen: BoolArray = (rise >= gain) & (spread > 0)
+    risen: BoolArray = (rise >= gain) & (spread > 0) & np.isfinite(rows.others[role])
     at = np.flatnonzero(risen)
     known = np.nan_to_num(rows.others[role], posinf=0.0, neginf=0.0)
     risen[at] = rise[at] - certainty * gain_error(known, spread, at) >= gain
     return risen
-
-
-def has_risen(x: FloatArray) -> bool:
-    """Whether the last third is certainly above the first, or the first ninth or twenty-seventh:
-    what was learned early was learned."""
-    gain, certainty = wanted(sure=False)
-    pairs = _gains(x)[3:, -1].reshape(-1, 2) if len(x) else np.empty((0, 2))
-    return bool(((pairs[:, 0] >= gain) & (pairs[:, 0] >= certainty * pairs[:, 1])).any())
 
 
 def _gains(x: FloatArray) -> FloatArray:
