@@ -81,7 +81,8 @@ def never_rose(
     start, late, _, *pairs = found
     size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     with np.errstate(invalid="ignore"):
-        beyond = size + certainty * error <= gain
+        worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
+        beyond = worst + certainty * error <= gain
         for change, doubt in (*_pairs(pairs), *(_pairs(gains(rows)[3:]) if begins.any() else ())):
             beyond &= (change < gain) | (change < certainty * doubt)
         beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
