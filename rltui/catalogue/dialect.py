@@ -170,8 +170,7 @@ def read_head(path: Path, text: str, scenarios: Collection[str]) -> Head:
 def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry, ...]:
     """The entries of a document. Raises DocumentError when one is wrong or two are tied."""
     table = parse_document(text, path).table()
-    out: list[Entry] = []
-    keys: list[Node] = []
+    found: list[tuple[Entry, Node]] = []
     for group in table.read("entries", Node.items) or ():
         part = group.table()
         common = part.read("source", Node.text) or ""
@@ -182,12 +181,10 @@ def read_body(path: Path, text: str, metrics: dict[str, Metric]) -> tuple[Entry,
         for name, node in tags.pairs():
             key = tags.key_node(name)
             for pattern, metric, changes in _meanings(key, node, metrics):
-                source = changes.pop("source", common)
-                out.append(Entry(pattern, metric, key.path, key.line, source, only, kinds, changes))
-                keys.append(key)
-    _check_ties(out, keys)
-
-    return tuple(out)
+                where = (key.path, key.line, changes.pop("source", common))
+                found.append((Entry(pattern, metric, *where, only, kinds, changes), key))
+    _check_ties(found)
+    return tuple(entry for entry, _ in found)
 
 
 def _meanings(
@@ -226,12 +223,6 @@ def _changes(table: Table, pattern: Pattern, metrics: dict[str, Metric]) -> dict
     return changes
 
 
-def _sign(node: Node) -> float:
-    if node.number() not in (1.0, -1.0):
-        node.fail("sign is 1 or -1")
-    return node.number()
-
-
 #: What an entry may say of its tags other than the metric, and how it is read.
 _CHANGES: dict[str, Callable[[Node], object]] = {
     **dict.fromkeys(("title", "unit", "meaning", "estimator", "part_of", "source"), Node.text),
@@ -240,25 +231,22 @@ _CHANGES: dict[str, Callable[[Node], object]] = {
     ),
     "direction": lambda node: Direction(node.choice(d.value for d in Direction)),
     "healthy": read_range,
-    "sign": _sign,
+    "sign": lambda n: n.number() if abs(n.number()) == 1.0 else n.fail("sign is 1 or -1"),
     "scale": Node.number,
     "labels": lambda node: {name: text.text() for name, text in node.table().pairs()},
     "guessed": Node.boolean,
 }
 
 
-def _check_ties(entries: list[Entry], keys: list[Node]) -> None:
+def _check_ties(entries: list[tuple[Entry, Node]]) -> None:
     """No two patterns of one document may match the same tag equally well."""
-    seen: dict[tuple[int, bool], list[int]] = {}
-    for i, entry in enumerate(entries):
-        rivals = seen.setdefault((entry.pattern.literal, entry.pattern.exact), [])
-        for j in rivals:
-            other = entries[j]
-            if (other.algorithms, other.scenarios) != (entry.algorithms, entry.scenarios):
-                continue
-            if not other.pattern.ties(entry.pattern):
-                continue
-            same = other.pattern.text == entry.pattern.text
-            what = "stands twice" if same else f"ties with {other.pattern.text!r}"
-            keys[i].fail(f"pattern {entry.pattern.text!r} {what} of line {other.line}")
-        rivals.append(i)
+    seen: dict[tuple[object, ...], list[Entry]] = {}
+    for entry, key in entries:
+        pattern = entry.pattern
+        kind = (pattern.literal, pattern.exact, entry.algorithms, entry.scenarios)
+        for other in seen.setdefault(kind, []):
+            if other.pattern.ties(pattern):
+                same = other.pattern.text == pattern.text
+                what = "stands twice" if same else f"ties with {other.pattern.text!r}"
+                key.fail(f"pattern {pattern.text!r} {what} of line {other.line}")
+        seen[kind].append(entry)
