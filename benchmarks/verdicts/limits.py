@@ -10,7 +10,9 @@ it. Where nobody has published a limit for that, it is computed here:
   do not even come near what it looks for say nothing of where it begins;
 - of each origin, how much farther it goes than all others, by the rule where that is most. This has
   one value an origin, whatever the number of its runs and of the rules: its conformal quantiles, so
-  that one new origin of ``BUDGET`` exceeds them, are what the farthest is multiplied by.
+  that one new origin of ``BUDGET`` exceeds them, are what the farthest is multiplied by. Of so few
+  origins the second quantile hardly differs from the first: bad is twice as far beyond the
+  farthest as watch, at least.
 
 ``--write`` keeps the limits for the rules, with the numbers of runs and origins behind each.
 """
@@ -120,6 +122,7 @@ def limits_of(origins: Mapping[str, Sequence[Reached]]) -> Healthy:
         for origin in origins
     )  # fmt: skip
     watch, bad = (max(0.0, _conformal(excess, 1 / one_of)) for one_of in BUDGET)
+    bad = max(bad, 2 * watch)
 
     def far(rule: str, size: float, runs: int, origins: int) -> Farthest:
         limits = (_rounded(math.exp(max(least, size) + more)) for more in (watch, bad))

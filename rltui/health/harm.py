@@ -17,7 +17,7 @@ import numpy as np
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
 from rltui.core.yaml_record import shipped_record
-from rltui.health.detectors.progress import gain_now, has_risen, is_solved, wanted
+from rltui.health.detectors.progress import gain_now, is_solved, wanted
 from rltui.health.judge import Outcome
 from rltui.health.model import Finding, FindingState
 from rltui.health.symptoms import Harm
@@ -63,7 +63,7 @@ def success_of(run: RunData, infos: Mapping[str, TagInfo], found: Iterable[Findi
         change, error = gain_now(x)
         if is_solved(x[np.isfinite(x)]):
             return Success.SOLVED
-        if change - certainty * error >= gain or has_risen(x[np.isfinite(x)]):
+        if change - certainty * error >= gain:
             return Success.BETTER
         if change + certainty * error < gain:
             break  # a better measure than the next one, and it does not rise

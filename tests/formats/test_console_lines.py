@@ -40,6 +40,7 @@ LINES = (
     ("Update {n}, mean/median reward {n}.0/2.5\n", "{n}: mean reward={n}; median reward=2.5"),
     ("[train] iter={n} algo=grpo mean_reward=0.{n} loss=1\n", "{n}: mean_reward=0.{n}; loss=1"),
     ("Ep {n} | Reward: {n}.5 | Eps: 1.0\n", "{n}: Reward={n}.5; Eps=1"),
+    ("[step {n}/9] avg_reward=0.{n} | kl=0.1 | ent=2\n", "{n}: avg_reward=0.{n}; kl=0.1; ent=2"),
     ("Ep {n} | Score {n}.5 | Avg of 10 2.0 | Eps: 0.5\n", "{n}: Score={n}.5; Avg of 10=2; Eps=0.5"),
     (
         "Episode {n}00 | Avg Reward (last 100 eps): {n}.5 | Epsilon: 0.{n} ✅\n",

@@ -111,7 +111,7 @@ class TestLife:
         report = judge(
             entropy="3.8x60 0.1x20",
             clipfrac__policy="0.05x20 0.5x20 0.01x40",
-            time__step="1x40 4x40",
+            time__step="1x40 3x40",
         )
         seen = [(f.rule, f.state.value, f.level) for f in report.findings]
         assert seen == [
@@ -162,8 +162,8 @@ class TestBadges:
         report = Engine(only("entropy_collapse")).evaluate(run, infos, RECOGNITION, 0.0)
         tag = report.tags["train/entropy_loss"]
         assert tag.level is Level.BAD
-        assert sentences.healthy_short(tag) == "≥ 0.138"
-        assert tag.high == pytest.approx(-0.138)
+        assert sentences.healthy_short(tag) == "≥ 0.145"
+        assert tag.high == pytest.approx(-0.1449)
         assert tag.low is None
 
     @pytest.mark.parametrize(("value", "level"), [(0.5, Level.UNKNOWN), (9.0, Level.UNSURE)])

@@ -92,8 +92,8 @@ def test_a_chart_names_the_levels_of_its_limits() -> None:
     drawn = "\n".join(plain(x) for x in chart_lines(run, TAG, VIEW, 78, 14))
     assert all(name in drawn for name in names)
     words = "\n".join(plain(x) for x in explain_tag(run, TAG, VIEW, 70))
-    assert "watch limit ≥ 20 % of start" in words
-    assert "bad limit   ≥ 10 % of start" in words
+    assert "watch limit ≥ 21 % of start" in words
+    assert "bad limit   ≥ 15 % of start" in words
 
 
 def test_a_limit_far_from_the_curve_leaves_its_scale_alone() -> None:

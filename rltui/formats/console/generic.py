@@ -268,8 +268,9 @@ def _between_bars(text: bytes) -> list[re.Match[bytes]]:
     head, *parts = text.split(b"|")
     count = sum(map(bool, map(bytes.strip, parts)))
     fields = list(_BARRED.finditer(text)) if count > 1 else []
-    before = [found for found in _PAIR.finditer(head) if found[3] is None]
-    return before + fields if len(fields) == count else []
+    if not fields or len(fields) != count:
+        return []
+    return [found for found in _PAIR.finditer(head) if found[3] is None] + fields
 
 
 def _pairs(text: bytes) -> list[tuple[bytes, float, tuple[int, int]]]:

@@ -255,7 +255,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     with np.errstate(invalid="ignore"):
         beyond = x <= share * base
     if unit > 0:
-        beyond &= _settled(x, share * base)
+        beyond &= _settled(x, base / 4)
     part = _part(x, base)
     negative = (x < 0) & (unit > 0)
     return Signal(

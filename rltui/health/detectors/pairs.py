@@ -278,7 +278,7 @@ def pinned(rows: Rows, *, share: float) -> Signal:
     )
 
 
-@detector(roles=("total",), facts=("start", "share"), higher=("factor",))
+@detector(roles=("total",), facts=("start", "share", "most"), higher=("factor",))
 def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
     """The share of a ``total`` is ``share`` or more, and what it leaves has shrunk to one
     ``factor``-th since the start: nothing takes over that had nearly all from the start."""
@@ -289,12 +289,13 @@ def share_grown(rows: Rows, *, share: float, factor: float) -> Signal:
     part = np.nan_to_num(np.minimum(part, 1.0))
     start = start_median(part, EARLY)
     limit = np.maximum(share, 1.0 - (1.0 - start) / factor)
+    judged = start < 0.5 * (1.0 + share)
     return Signal(
-        beyond=(part >= limit) & (start < 0.5 * (1.0 + share)),
+        beyond=(part >= limit) & judged,
         statistic=part,
         threshold=limit,
         name="share",
-        facts={"start": start, "share": part},
+        facts={"start": start, "share": part, "most": np.where(judged, limit, np.nan)},
     )
 
 

@@ -82,7 +82,8 @@ def never_rose(
     start, late, _, *pairs = found
     size, error = pairs[0], pairs[1] / np.sqrt(1.0 + held_out)
     with np.errstate(invalid="ignore"):
-        beyond = size + certainty * error <= gain
+        worst = np.maximum(size, 0.0) if sure else size  # a dip may be no more than that
+        beyond = worst + certainty * error <= gain
         for change, doubt in (*_pairs(pairs), *(_pairs(gains(rows)[3:]) if begins.any() else ())):
             beyond &= (change < gain) | (change < certainty * doubt)
         beyond &= ~(is_share(rows.x) & (late >= _SOLVED))
@@ -181,19 +182,11 @@ def rises(rows: Rows, role: str) -> BoolArray:
         return np.zeros(rows.count, dtype=bool)
     gain, certainty = wanted(sure=False)
     _, _, spread, rise, *_ = gains_of(rows, role)
-    risen: BoolArray = (rise >= gain) & (spread > 0)
+    risen: BoolArray = (rise >= gain) & (spread > 0) & np.isfinite(rows.others[role])
     at = np.flatnonzero(risen)
     known = np.nan_to_num(rows.others[role], posinf=0.0, neginf=0.0)
     risen[at] = rise[at] - certainty * gain_error(known, spread, at) >= gain
     return risen
-
-
-def has_risen(x: FloatArray) -> bool:
-    """Whether the last third is certainly above the first, or the first ninth or twenty-seventh:
-    what was learned early was learned."""
-    gain, certainty = wanted(sure=False)
-    pairs = _gains(x)[3:, -1].reshape(-1, 2) if len(x) else np.empty((0, 2))
-    return bool(((pairs[:, 0] >= gain) & (pairs[:, 0] >= certainty * pairs[:, 1])).any())
 
 
 def _gains(x: FloatArray) -> FloatArray:
