@@ -232,6 +232,8 @@ class Scope(NamedTuple):
     """Where the second, lower clip acts."""
     kl_estimator: str = ""
     """How the KL to the reference is estimated."""
+    weight_level: str = ""
+    """Whether a token or a whole sequence gets the weight that corrects for the sampling engine."""
 
 
 class Recognition(NamedTuple):

@@ -85,7 +85,9 @@ def judged_rows(
     others_x = {role: beside.x for role, beside in aligned.items()}
     kept_of = {role: beside.kept for role, beside in aligned.items()}
 
-    return Rows(own.x, own.steps, others_x, own.kept, kept_of), own.walls
+    restarts = tuple(np.searchsorted(own.steps, series.restarts).tolist())
+
+    return Rows(own.x, own.steps, others_x, restarts, own.kept, kept_of), own.walls
 
 
 def _beside(steps: IntArray, other: Column) -> _Beside:

@@ -33,7 +33,7 @@ def _may_be_outside(rows: Rows, given: Mapping[str, Any]) -> bool:
 
 
 @detector(
-    roles=("length", "error"),
+    roles=("length", "error", "other"),
     facts=("middle",),
     higher=("high",),
     lower=("low",),
@@ -49,6 +49,8 @@ def outside(
     explained: bool = False,
     per_unit: float = 0.0,
     settles: bool = False,
+    positive: bool = False,
+    least_other: float = 0.0,
 ) -> Signal:
     """The value is outside ``low`` .. ``high``.
 
@@ -58,7 +60,8 @@ def outside(
     ``error`` is next to nothing beside its highest, as then nothing is left to explain;
     ``per_unit``: with a ``length``, the value must also
     exceed this much per unit of length; ``settles``: it stays below ``low`` rather than passes
-    through zero, see :func:`_settled`.
+    through zero, see :func:`_settled`; ``positive``: zero is not measured; ``least_other``: not
+    while the ``other``, sign dropped, is less than so many times the value.
     """
     x, n = np.abs(rows.x) if absolute else rows.x, rows.count
     above, below = x >= high, x <= low
@@ -67,6 +70,11 @@ def outside(
     if per_unit > 0 and length is not None:
         with np.errstate(invalid="ignore", divide="ignore"):
             beyond &= ~(np.abs(x) / length < per_unit)
+    if positive:
+        beyond &= x > 0
+    if least_other > 0 and "other" in rows.others:
+        with np.errstate(invalid="ignore"):
+            beyond &= ~(np.abs(rows.others["other"]) < least_other * np.abs(x))
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
@@ -118,11 +126,18 @@ def quotient(rows: Rows, *, high: float) -> Signal:
 
 
 @detector(facts=("share",), higher=("high",))
-def often(rows: Rows, *, high: float, most: float = 0.0) -> Signal:
+def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -> Signal:
     """The value is at most ``most`` in more than ``high`` of the newest half of the rows: each
-    such row counts, and each other one takes away so much that half of that share breaks even."""
+    such row counts, and each other one takes away so much that half of that share breaks even.
+
+    ``at_top``: it is what it was at most before, to within ``most`` of that: something cuts it.
+    """
     n = rows.count
     hit = rows.x <= most
+    if at_top and n:
+        top = np.concatenate([[np.nan], np.maximum.accumulate(rows.x)[:-1]])
+        with np.errstate(invalid="ignore"):
+            hit = (np.abs(rows.x - top) <= most * top) & (top > 0)
     count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
     part = (total[count] - total[count // 2]) / (count - count // 2)
     beyond = hit & (part >= high)
@@ -142,7 +157,7 @@ def _part(x: FloatArray, base: FloatArray) -> FloatArray:
         return np.where(base > 0, x / base, np.nan)
 
 
-def _relative(
+def relative(
     part: FloatArray, factor: float, beyond: BoolArray, *, event: bool = False
 ) -> FloatArray:
     """What each row is worth as evidence that it is ``factor`` times its base, by the ``part``
@@ -175,7 +190,7 @@ def _relative(
 @detector(
     roles=("second",),
     facts=("start", "change", "middle"),
-    higher=("factor", "floor", "least_second"),
+    higher=("factor", "floor", "least_second", "always"),
 )
 def grown(
     rows: Rows,
@@ -184,34 +199,40 @@ def grown(
     floor: float = 0.0,
     absolute: bool = True,
     least_second: float = 0.0,
+    zero: float = 0.0,
+    always: float = np.inf,
 ) -> Signal:
-    """The value is ``factor`` times that of the start, and above ``floor``.
+    """The value is ``factor`` times that of the start, and above ``floor``; or above ``always``,
+    whatever its start.
 
     The start is the median of the first rows. With ``least_second``: only while a ``second`` metric
-    is at least that, and never without it.
+    is at least that, and never without it. What belongs at ``zero`` is measured from there.
     """
-    x, n = np.abs(rows.x) if absolute else rows.x, rows.count
+    x, n = rows.x - zero, rows.count
+    x = np.abs(x) if absolute else x
     start = start_median(x, EARLY)
     limit = np.where((start > 0) | (floor > 0), np.maximum(floor, factor * start), np.nan)
+    limit = np.fmin(limit, always) if np.isfinite(always) else limit
     with np.errstate(invalid="ignore"):
         beyond = x >= limit
     if least_second > 0:
         second = rows.others.get("second", constant(n, np.nan))
         beyond &= second >= least_second
     base = np.maximum(start, floor / factor)
+    base = np.fmin(base, always / factor)
     return Signal(
         beyond=beyond,
         statistic=x,
         threshold=limit,
         name="value",
-        low=-limit if absolute else None,
-        high=limit,
+        low=zero - limit if absolute else None,
+        high=zero + limit,
         facts={"start": start_median(rows.x, EARLY), "change": _part(x, start), "middle": rows.x},
-        evidence=lambda: _relative(_part(x, base), factor, beyond),
+        evidence=lambda: relative(_part(x, base), factor, beyond),
     )
 
 
-@detector(facts=("start", "share", "middle"), lower=("share",))
+@detector(roles=("bottom",), facts=("start", "share", "middle"), lower=("share",))
 def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     """The value is under ``share`` of its start: the highest median of three among the first rows,
     so that a collapse within them is measured by what was before.
@@ -219,10 +240,12 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     Not judged: a start at or below zero; with ``unit``, one that is a multiple of it or three times
     as large: the entropy of a Gaussian begins there and has no natural zero, while that of a choice
     among seventy actions is no larger. Nor, with ``unit``, a value that may be on its way through
-    zero, see :func:`_settled`.
+    zero, see :func:`_settled`. What has a ``bottom`` is measured from the lowest of that so far.
     """
-    x = rows.x
-    start = rows.once("start", lambda: _start(x))
+    x, start = rows.x, rows.once("start", lambda: _start(rows.x))
+    bottom = rows.others.get("bottom", constant(rows.count, 0.0))
+    bottom = np.fmin.accumulate(bottom) if len(x) else bottom
+    x, start = x - bottom, start - bottom
     judged = start > 0
     if unit > 0:
         judged &= start < 3 * unit
@@ -240,9 +263,9 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         statistic=part,
         threshold=np.where(judged, share, np.nan),
         name="share of start",
-        low=share * base,
-        facts={"start": start, "share": part, "middle": x},
-        evidence=lambda: np.where(negative, -np.inf, _relative(part, share, beyond)),
+        low=share * base + bottom,
+        facts={"start": start + bottom, "share": part, "middle": rows.x},
+        evidence=lambda: np.where(negative, -np.inf, relative(part, share, beyond)),
         forgotten=np.full(rows.count, negative.any()),
     )
 
@@ -310,7 +333,7 @@ def off_best(
         high=limit if upwards else None,
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
         notes=((growth > 1 + NOTHING, ", though answers are {growth} times as long"),),
-        evidence=lambda: _relative(part, factor, beyond, event=event),
+        evidence=lambda: relative(part, factor, beyond, event=event),
         event=event,
         silent=not (best > 0).any(),
     )

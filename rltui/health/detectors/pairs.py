@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from rltui.core.block import FloatArray
-from rltui.health.detectors.levels import EARLY
+from rltui.health.detectors.levels import EARLY, relative
 from rltui.health.detectors.progress import fell, gain_error, gains, gains_of, rises, wanted
 from rltui.health.detectors.registry import detector
-from rltui.health.detectors.signal import Rows, Signal, constant
+from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
 
 
 @detector(roles=("reward",), facts=("start", "late", "gain", "rise", "count"))
-def parted(rows: Rows) -> Signal:
+def parted(rows: Rows, *, falls: bool = False, down: bool = False) -> Signal:
     """A held-out score has not risen, or fell, while the training reward did: the last third of
     the score is certainly not higher than its first, as in :func:`never_rose`, that of the
     ``reward`` is. Never without a ``reward``; scores that never moved at all are not judged: they
-    may not be measured."""
+    may not be measured. ``falls``: only those that fell. ``down``: what should fall, its sign
+    dropped, has not fallen."""
     n, (gain, certainty) = rows.count, wanted(sure=False)
+    if down:
+        kept = rows.once("upside down", dict[Hashable, Any])
+        rows = replace(rows, x=-np.abs(rows.x), kept=kept)
     start, late, spread, size, error, *_ = gains(rows)
     beyond = rises(rows, "reward")
     with np.errstate(invalid="ignore"):
@@ -28,8 +35,9 @@ def parted(rows: Rows) -> Signal:
         fallen = fell(rows).beyond
         beyond &= (start != late) & (spread > 0) & (flat | fallen | (size <= -gain))
         at = np.flatnonzero(beyond)
-        down = size[at] + certainty * gain_error(rows.x, spread, at) <= -gain
-        beyond[at] = flat[at] | fallen[at] | down
+        steep = size[at] + certainty * gain_error(rows.x, spread, at) <= -gain
+        beyond[at] = fallen[at] | steep | (flat[at] & (not falls))
+    start, late = (-start, -late) if down else (start, late)
     rise = gains_of(rows, "reward")[3] if "reward" in rows.others else constant(n, np.nan)
     return Signal(
         certain=True,
@@ -106,6 +114,108 @@ def _ranks(x: FloatArray) -> tuple[FloatArray, float]:
 def _spread_of_ranks(count: int) -> float:
     """The standard deviation of the ranks 1 to ``count`` in any order."""
     return float(np.arange(1.0, count + 1).std())
+
+
+@detector(roles=("plus", "times", "rest"), facts=("middle", "all"), higher=("high",))
+def combined(rows: Rows, *, high: float) -> Signal:
+    """The value and a ``plus`` together, times a ``times``, or as a share of that and a ``rest``,
+    are ``high``, signs dropped; what is not logged is left out."""
+    other = {role: np.abs(x) for role, x in rows.others.items()}
+    total = np.abs(rows.x) + np.nan_to_num(other.get("plus", constant(rows.count, 0.0)))
+    total = total * other.get("times", constant(rows.count, 1.0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = total / (total + other["rest"]) if "rest" in other else total
+        beyond = total >= high
+    return Signal(
+        beyond=beyond,
+        statistic=total,
+        threshold=constant(rows.count, high),
+        name="all together",
+        facts={"middle": rows.x, "all": total},
+    )
+
+
+@detector(roles=("other",), facts=("middle", "behind"), higher=("least", "gap"))
+def behind(rows: Rows, *, least: float, gap: float) -> Signal:
+    """The value is ``least`` or more, an ``other`` lies ``gap`` below it, and gains nothing: its
+    mean over the newest quarter of the rows is hardly higher than over the quarter before. Rows
+    at which it seems to gain take little away, as it will where it varies."""
+    n, x = rows.count, rows.x
+    other = rows.others.get("other", constant(n, np.nan))
+    count = np.arange(1, n + 1)
+    quarter = np.maximum(1, count // 4)
+    total = np.concatenate([[0.0], np.cumsum(np.nan_to_num(other))])
+    before = total[count - quarter] - total[np.maximum(0, count - 2 * quarter)]
+    with np.errstate(invalid="ignore"):
+        apart = (x >= least) & (x - other >= gap)
+    beyond = apart & (total[count] - total[count - quarter] <= before + NOTHING * quarter)
+    return Signal(
+        beyond=beyond,
+        statistic=x - other,
+        threshold=constant(n, gap),
+        name="gap",
+        facts={"middle": x, "behind": other},
+        evidence=lambda: np.where(beyond, 1.0, np.where(apart, -FAINT, -1.0)),
+        forgotten=np.ones(n, dtype=bool),
+    )
+
+
+@detector(roles=("rate",), facts=("start", "change", "middle", "correlation"))
+def accumulates(rows: Rows, *, factor: float, floor: float, correlation: float) -> Signal:
+    """The value, its sign dropped, grows with the sum of the ``rate`` so far, without one with the
+    number of rows: it is ``factor`` times its start and above ``floor``, and since it left its
+    level its correlation with that sum is ``correlation`` or more: it neither jumps nor settles."""
+    n, x = rows.count, np.abs(rows.x)
+    rate = rows.others.get("rate", constant(n, 1.0))
+    total = np.cumsum(np.nan_to_num(np.abs(rate)))
+    start, tied = start_median(x, EARLY), constant(n, np.nan)
+    with np.errstate(invalid="ignore"):
+        far = x >= np.maximum(floor, factor * start)
+    for look, following in looks(4 * EARLY, n):
+        if far[look - 1 : following - 1].any():
+            usual = np.flatnonzero(x[:look] <= 2 * start[look - 1])
+            begin = min(int(usual[-1]) if len(usual) else 0, look - 2 * EARLY)
+            tied[look - 1 : following - 1] = _correlation(total[begin:look], x[begin:look])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        beyond = far & (tied >= correlation)
+        change = np.where(start > 0, x / start, np.nan)
+    return Signal(
+        beyond=beyond,
+        statistic=tied,
+        threshold=constant(n, correlation),
+        name="correlation with the sum so far",
+        facts={"start": start, "change": change, "middle": rows.x, "correlation": tied},
+    )
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / spread if spread > 0 else float("nan")
+
+
+@detector(facts=("start", "change", "middle"), higher=("factor", "floor"))
+def jumped(rows: Rows, *, factor: float, floor: float = 0.0) -> Signal:
+    """Since the newest restart the value, its sign dropped, is ``factor`` times the median of the
+    last rows before it, and above ``floor``."""
+    n, x = rows.count, np.abs(rows.x)
+    base = constant(n, np.nan)
+    for row in rows.restarts:
+        if EARLY <= row < n:
+            base[row:] = np.median(x[row - EARLY : row])
+    base = np.maximum(base, floor / factor)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = x / base
+        beyond = part >= factor
+    return Signal(
+        beyond=beyond,
+        statistic=x,
+        threshold=factor * base,
+        name="value",
+        facts={"start": base, "change": part, "middle": rows.x},
+        evidence=lambda: relative(part, factor, beyond),
+        silent=not np.isfinite(base).any(),
+    )
 
 
 @detector(roles=("spread", "top", "bottom"), facts=("middle", "size", "usual"))

@@ -7,7 +7,8 @@ not matter, and a log with fewer rows says the same later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,16 @@ def never_rose(
             ((size > -gain) & (start != late), _TOO_LITTLE),
         ),
     )  # fmt: skip
+
+
+@detector(roles=("reward",), facts=("start", "late", "gain", "count"))
+def never_fell(rows: Rows, *, sure: bool = False) -> Signal:
+    """What should fall did not: :func:`never_rose`, upside down. Not while a ``reward`` has
+    certainly risen: what is predicted then grows."""
+    down = Rows(-rows.x, rows.steps, kept=rows.once("upside down", dict[Hashable, Any]))
+    found = never_rose(down, sure=sure)
+    facts = {**found.facts, "start": -found.facts["start"], "late": -found.facts["late"]}
+    return replace(found, beyond=found.beyond & ~rises(rows, "reward"), facts=facts, notes=())
 
 
 def _pairs(found: Sequence[FloatArray] | FloatArray) -> Iterable[tuple[FloatArray, FloatArray]]:

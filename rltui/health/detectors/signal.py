@@ -43,6 +43,8 @@ class Rows:
     """role -> (n,): the newest value of another metric at or before each row, NaN if none yet.
     Roles that the run does not log are absent."""
 
+    restarts: tuple[int, ...] = ()
+    """The first row after each restart of the training."""
     kept: dict[Hashable, Any] = field(default_factory=dict)
     """What was computed of ``x`` already; shared by all variants and levels that judge it."""
     kept_of: dict[str, dict[Hashable, Any]] = field(default_factory=dict)

@@ -96,16 +96,19 @@ def unchanged(
     most: float = np.inf,
     rounded: bool = False,
     lost: float = 0.0,
+    after: bool = False,
 ) -> Signal:
     """The same value as in the row before; with ``most``, any at most that.
 
     Only while a ``gradient`` norm, if there is one, is zero. A value that is printed with few
     digits may be equal from row to row although weights change: it counts with ``rounded`` only.
     With ``lost``: only while it is that share of the range so far below its best. Where equal
-    values are usual, it takes more of them.
+    values are usual, it takes more of them. ``after``: only once there was something larger.
     """
     n = rows.count
     still = rows.x <= most if np.isfinite(most) else _equal(rows).copy()
+    if after:
+        still &= np.logical_or.accumulate(~still)
     if not rounded and not np.isfinite(most):
         still &= ~_is_rounded(rows.x)
     if lost > 0 and n:
@@ -115,7 +118,8 @@ def unchanged(
     if other is not None:
         still &= np.abs(other) <= 0
     own = np.arange(n)
-    count = (own - np.maximum.accumulate(np.where(still, -1, own)) + 1).astype(np.float64)
+    count = own - np.maximum.accumulate(np.where(still, -1, own)) if n else own
+    count = (count + (not np.isfinite(most))).astype(np.float64)  # equal to the row before
     return Signal(
         beyond=still,
         statistic=np.where(still, count, np.nan),
@@ -123,7 +127,7 @@ def unchanged(
         name="rows of one value",
         facts={"count": count},
         forgotten=np.ones(n, dtype=bool) if lost > 0 else None,
-        onset=np.maximum(own - count.astype(np.int64) + np.isfinite(most), 0),
+        onset=np.maximum(own - count.astype(np.int64) + 1, 0),
         evidence=lambda: np.where(still, FAINT / _usual_stretch(still), _OTHER_ROW),
     )
 
