@@ -57,7 +57,7 @@ class TagRow(NamedTuple):
     name: str = ""
     """What it is called in its section, if not by the title of its tag."""
     cells: tuple[str, str] | None = None
-    """What stands in place of unit and limits."""
+    """What stands in place of unit and limits; "" for the limits."""
 
     @property
     def title(self) -> str:

@@ -161,7 +161,7 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
 
 def healthy_words(row: TagRow, columns: MetricColumns, view: View) -> str:
     """The limit in words; narrow columns take the short form."""
-    if row.cells is not None:
+    if row.cells is not None and row.cells[1]:
         return view.glyphs.text(row.cells[1])
     words = view.glyphs.text(sentences.healthy(row.judgement))
     if columns.healthy >= 16 and cell_width(words) <= columns.healthy:
