@@ -191,9 +191,9 @@ def metrics_page(catalogue: Catalogue) -> str:
     lines = ["# Metrics", "", "Generated from the catalogue by `scripts/generate_docs.py`.", ""]
     category = ""
     for metric in catalogue.metrics.values():
-        if metric.category.value != category:
-            category = metric.category.value
-            lines += [f"## {category.replace('_', ' ').capitalize()}", ""]
+        if metric.category.heading != category:
+            category = metric.category.heading
+            lines += [f"## {category}", ""]
         healthy = range_words(metric.healthy)
         facts = [f for f in (metric.unit, healthy and f"healthy {healthy}") if f]
         tail = f" ({', '.join(facts)})" if facts else ""

@@ -11,8 +11,16 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from rltui.catalogue.dialect import Entry, Head, read_body, read_head, read_text
-from rltui.catalogue.metrics import read_metrics, read_relations, read_scenarios
-from rltui.catalogue.model import Explanation, Metric, Recognition, Roles, Scenario, TagInfo
+from rltui.catalogue.metrics import read_metrics, read_relations, read_scenarios, read_tabs
+from rltui.catalogue.model import (
+    Explanation,
+    Metric,
+    Recognition,
+    Roles,
+    Scenario,
+    TabQuestions,
+    TagInfo,
+)
 from rltui.catalogue.normal import normal
 from rltui.catalogue.recognise import Names, algorithm_of, judge, seen_by
 from rltui.catalogue.resolve import Resolver
@@ -84,6 +92,11 @@ class Catalogue:
     @cached_property
     def _relations(self) -> tuple[frozenset[str], ...]:
         return read_relations(shipped("catalogue", "data") / "relations.yaml", self.metrics)
+
+    @cached_property
+    def questions(self) -> TabQuestions:
+        """What the tabs of categories ask."""
+        return read_tabs(shipped("catalogue", "data") / "tabs.yaml", self.metrics)
 
     def relatives(self, key: str) -> frozenset[str]:
         """Keys of the metrics that are read together with ``key``."""

@@ -7,7 +7,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rltui.catalogue.model import Category, Metric, Roles, Scenario, select
+from rltui.catalogue.model import (
+    Category,
+    Environments,
+    Metric,
+    Question,
+    Roles,
+    Scenario,
+    TabQuestions,
+    select,
+)
 from rltui.core.level import Direction
 from rltui.core.yaml_document import Node, Table, nearest, read_document
 from rltui.core.yaml_record import read_record, record_of
@@ -133,6 +142,24 @@ def read_relations(path: Path, metrics: dict[str, Metric]) -> tuple[frozenset[st
     nodes = document.need("relations").items()
     document.finish()
     return tuple(frozenset(select(_keys(node, metrics), metrics)) for node in nodes)
+
+
+def read_tabs(path: Path, metrics: dict[str, Metric]) -> TabQuestions:
+    """What the tabs of categories ask.
+
+    Raises DocumentError when the document is wrong.
+    """
+    document, tabs = _document(path), {}
+    for word, node in document.need("tabs").table().pairs():
+        for entry in node.items():
+            _keys(entry.table().need("metrics"), metrics)
+        tabs[Category(word)] = tuple(read_record(entry, Question) for entry in node.items())
+    where = document.need("environments")
+    for _, node in where.table().need("metrics").table().pairs():
+        _keys(node, metrics)
+    found = TabQuestions(tabs, read_record(where, Environments))
+    document.finish()
+    return found
 
 
 def _keys(node: Node, metrics: dict[str, Metric]) -> tuple[str, ...]:

@@ -13,22 +13,30 @@ from rltui.core.yaml_record import Keyed, read_record
 
 
 class Category(str, Enum):
-    """Where a metric is shown. Order is the order of tabs; the word is used in JSON."""
+    """Where a metric is shown. Order is the order of tabs; the word is used in JSON and in
+    configurations."""
 
     VALIDATION = "validation"
     ACTOR = "actor"
     CRITIC = "critic"
     LENGTH = "length"
-    TIMING = "timing"
-    PERF = "perf"
-    BALANCE = "balance"
     PREFERENCE = "preference"
     REWARD_MODEL = "reward_model"
     TURNS = "turns"
+    TIMING = "timing"
+    ROLLOUT = "rollout"
+    PERF = "perf"
+    BALANCE = "balance"
     SYSTEM = "system"
     HYPER = "hyper"
     PROGRESS = "progress"
     OTHER = "other"
+
+    @property
+    def heading(self) -> str:
+        """Its name for people."""
+        words = "agents" if self is Category.TURNS else self.value
+        return words.replace("_", " ").capitalize()
 
 
 class Range(NamedTuple):
@@ -179,13 +187,56 @@ class TagInfo:
 
 
 class Question(NamedTuple):
-    """One section of Overview: a question and the metric keys that answer it, in order.
+    """One section of a tab: a question and the metric keys that answer it, in order.
 
     A key may end in ``.*``; ``a|b`` means the first of them that the run has.
     """
 
     title: str
     metrics: tuple[str, ...]
+
+
+class Environments(NamedTuple):
+    """How a run logs its environments or data sources one by one."""
+
+    tab: Category
+    title: str
+    """The question of the tab that they answer."""
+    labels: tuple[str, ...]
+    """Labels of a tag that name one."""
+    whole: tuple[str, ...]
+    """Names that stand for all of them."""
+    metrics: Mapping[str, tuple[str, ...]]
+    """Column -> metric keys, the first that there is: ``success``, ``reward``, ``samples``, and the
+    share of groups that ``none``, ``some`` or ``all`` of their answers solved."""
+
+    def tags(self, infos: Mapping[str, TagInfo]) -> dict[str, dict[str, str]]:
+        """Environment -> column -> tag, of those with a tag for their success."""
+        found: dict[str, dict[str, tuple[int, int, str]]] = {}
+        columns: dict[str, list[tuple[str, int]]] = {}
+        for column, keys in self.metrics.items():
+            for rank, key in enumerate(keys):
+                columns.setdefault(key, []).append((column, rank))
+        for tag, info in infos.items():
+            name = next((info.labels[x] for x in self.labels if x in info.labels), "")
+            if not name or name in self.whole or info.metric is None:
+                continue
+            for column, rank in columns.get(info.metric.key, ()):
+                place = rank, len(info.labels), tag  # of parts of it, what has the fewest labels
+                tags = found.setdefault(name, {})
+                tags[column] = min(place, tags.get(column, place))
+        return {
+            name: {column: place[2] for column, place in tags.items()}
+            for name, tags in sorted(found.items())
+            if "success" in tags
+        }
+
+
+class TabQuestions(NamedTuple):
+    """What the tabs of categories ask, from ``data/tabs.yaml``."""
+
+    tabs: Mapping[Category, tuple[Question, ...]]
+    environments: Environments
 
 
 class Scenario(NamedTuple):

@@ -73,7 +73,7 @@ _NEUTRAL = word_set(
     "summary misc info main general global overall monitor diagnostics optim optimizer "
     "learning learner samples"
 )
-_SPEED = frozenset({Category.TIMING, Category.PERF, Category.SYSTEM})
+_SPEED = frozenset({Category.TIMING, Category.ROLLOUT, Category.PERF, Category.SYSTEM})
 _REWARD = ("reward.", "episode_return.", "success_rate")
 _EPISODE = (*_REWARD, "episode_length.", "response_length.", "prompt_length.", "sps")
 _LOSS = ("kl.", "clipfrac.", "grad_norm.", "explained_variance", "ratio.", "lr.", "loss.")
@@ -86,7 +86,7 @@ _SUITS: dict[str, tuple[str, ...] | frozenset[Category]] = {
     "environment": _EPISODE,
     "episode": _EPISODE,
     "loss": _LOSS,
-    "policy": frozenset({Category.ACTOR, Category.HYPER}),
+    "policy": frozenset({Category.ACTOR, Category.ROLLOUT, Category.HYPER}),
     **dict.fromkeys(("time", "timing", "perf", "performance", "throughput", "speed"), _SPEED),
 }
 #: Words for the algorithm and its loop, the metrics that they may stand beside, and those of them
@@ -95,7 +95,9 @@ _LOOP = word_set(
     "ppo grpo rloo reinforce a2c sac td3 ddpg dqn trpo rl rlhf algo agent model batch minibatch "
     "epoch step iteration update current"
 )
-_LOOPED = frozenset({Category.ACTOR, Category.CRITIC, Category.LENGTH, Category.HYPER})
+_LOOPED = frozenset(
+    {Category.ACTOR, Category.CRITIC, Category.LENGTH, Category.ROLLOUT, Category.HYPER}
+)
 _TAILS = word_set("epoch step batch iteration update train training")
 #: Words that a reading may lack.
 LEFT_OUT = frozenset((*_NEUTRAL, *_SUITS, *_STATS, *_LOOP, *_TAILS, "seconds", "ms"))

@@ -41,7 +41,9 @@ from rltui.catalogue.pattern import Pattern, normal_pattern
 from rltui.core.yaml_document import fill
 
 #: Categories that stay what they are under an evaluation prefix.
-_KEPT = frozenset({Category.PROGRESS, Category.TIMING, Category.PERF, Category.SYSTEM})
+_KEPT = frozenset(
+    {Category.PROGRESS, Category.TIMING, Category.ROLLOUT, Category.PERF, Category.SYSTEM}
+)
 
 #: What a tag takes from its entry, also where it means another metric than that.
 _OF_ENTRY = (

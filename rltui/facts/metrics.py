@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from rltui.core.medians import median
 from rltui.core.text import words_match
 from rltui.facts import numbers
 from rltui.facts.cache import RunSeriesCache, per_version
+from rltui.facts.environments import environments_of
 from rltui.health.model import Judgement
 from rltui.session import RunView
 from rltui.store import Series
@@ -36,6 +37,10 @@ _ELSEWHERE = "Firing elsewhere"
 PINNED = "Pinned"
 #: Devices in the order of their sections, as the catalogue labels them.
 _DEVICES = ("GPU", "host", "process", "disk", "network")
+#: Heading of rows that answer none of the questions of their tab.
+_NO_ANSWER = "Other"
+#: Heads of the shares of groups that none, some or all of their answers solved.
+_SOLVED = ("none/some/all", "0/some/all", "solved")
 OVERVIEW, FINDINGS, ALL = "overview", "findings", "all"
 
 
@@ -49,11 +54,15 @@ class TagRow(NamedTuple):
     """Newest value as shown; None when there is none."""
     band: tuple[str, str] | None = None
     """Tags of the lowest and highest value of the family, drawn as a band."""
+    name: str = ""
+    """What it is called in its section, if not by the title of its tag."""
+    cells: tuple[str, str] | None = None
+    """What stands in place of unit and limits; "" for the limits."""
 
     @property
     def title(self) -> str:
         """Name on screen."""
-        return self.info.title
+        return self.name or self.info.title
 
     @property
     def level(self) -> Level:
@@ -68,12 +77,16 @@ class Section(NamedTuple):
     rows: tuple[TagRow, ...]
     level: Level
     """Worst level of the rows, also of those that are left out for want of room."""
+    heads: Mapping[str, tuple[str, ...]] = {}
+    """Column -> its head where it is not the usual one, the longest first that may fit."""
 
 
-def section_of(title: str, rows: Iterable[TagRow]) -> Section:
+def section_of(
+    title: str, rows: Iterable[TagRow], heads: Mapping[str, tuple[str, ...]] | None = None
+) -> Section:
     """A section of all these rows."""
     rows = tuple(rows)
-    return Section(title, rows, worst(r.level for r in rows))
+    return Section(title, rows, worst(r.level for r in rows), heads or {})
 
 
 def make_row(
@@ -138,12 +151,15 @@ def _tab_sections(
         tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
         if category is Category.SYSTEM:
             sections = _device_sections(run, tags)
+        elif category in run.catalogue.questions.tabs:
+            sections = _question_sections(run, category, tags, valued=valued)
         else:
-            title = category.value.replace("_", " ").capitalize()
-            sections = [section_of(title, fold(run, tags, valued=valued))]
+            sections = [section_of(category.heading, fold(run, tags, valued=valued))]
 
     if text:
-        sections = [section_of(s.title, (r for r in s.rows if _matches(r, text))) for s in sections]
+        sections = [
+            section_of(s.title, (r for r in s.rows if _matches(r, text)), s.heads) for s in sections
+        ]
 
     return [s for s in sections if s.rows]
 
@@ -162,6 +178,53 @@ def _matches(row: TagRow, text: str) -> bool:
     """Whether a row passes the filter: all words in title, tag or metric; ``!word`` excludes."""
     key = row.info.metric.key if row.info.metric else ""
     return words_match(f"{row.title} {row.tag} {key}", text)
+
+
+def _question_sections(
+    run: RunView, category: Category, tags: Iterable[str], *, valued: bool
+) -> list[Section]:
+    """The questions of a tab with the rows of ``tags`` that answer them, in their order, and a
+    section of those that answer none."""
+    asked, rest, sections = run.catalogue.questions, set(tags), []
+    for question in asked.tabs[category]:
+        ranks: dict[str, tuple[int, int]] = {}
+        for n, key in enumerate(question.metrics):
+            for tag in rest.intersection(run.tags_of_metrics((key,))):
+                ranks.setdefault(tag, (n, run.infos[tag].order))
+        rows: list[TagRow] = []
+        heads: Mapping[str, tuple[str, ...]] = {}
+        if category is asked.environments.tab and question.title == asked.environments.title:
+            rows, heads, shown = _environment_rows(run, valued=valued)
+            rest -= shown
+        others = fold(run, ranks.keys() & rest, valued=valued)
+        rest -= ranks.keys()
+        others.sort(key=lambda r: ranks[r.tag])
+        sections.append(section_of(question.title, [*rows, *others], heads))
+    return [*sections, section_of(_NO_ANSWER, fold(run, rest, valued=valued))]
+
+
+def _environment_rows(
+    run: RunView, *, valued: bool
+) -> tuple[list[TagRow], Mapping[str, tuple[str, ...]], set[str]]:
+    """A row for each environment or data source that the run logs by itself, with its share of the
+    reward in place of a unit and of groups solved in place of limits; the heads of these, and all
+    tags that the rows stand for."""
+    found, rows = environments_of(run), []
+    shown: set[str] = set()
+    for one in found:
+        share = "" if one.share is None else numbers.percent(one.share, whole=True)
+        solved = "/".join("–" if x is None else f"{100 * x:.0f}" for x in one.solved)
+        cells = share, f"{solved} %" if solved else ""
+        rows.append(make_row(run, one.tag, valued=valued)._replace(name=one.name, cells=cells))
+        shown |= one.tags
+    rewards = run.catalogue.questions.environments.metrics["reward"]
+    scored = all(r.info.metric and r.info.metric.key in rewards for r in rows)
+    heads = {
+        "value": ("reward" if scored else "success",),
+        "unit": ("of reward", "share") if any(x.share is not None for x in found) else (),
+        "healthy": _SOLVED if any(x.solved for x in found) else (),
+    }
+    return rows, heads if found else {}, shown
 
 
 def _device_sections(run: RunView, tags: Iterable[str]) -> list[Section]:
@@ -361,6 +424,14 @@ class Tab(NamedTuple):
     short: str
     category: Category | None = None
 
+    @property
+    def is_main(self) -> bool:
+        """Whether it says something of the training, or has a key."""
+        return bool(self.key) or self.category not in _ASIDE
+
+
+#: Categories whose tabs stand at the end.
+_ASIDE = (Category.SYSTEM, Category.HYPER, Category.PROGRESS, Category.OTHER)
 
 TABS: tuple[Tab, ...] = (
     Tab(OVERVIEW, "1", "Overview", "Overview", "Over"),
@@ -368,14 +439,15 @@ TABS: tuple[Tab, ...] = (
     Tab("actor", "3", "Actor", "Actor", "Act", Category.ACTOR),
     Tab("critic", "4", "Critic", "Critic", "Crit", Category.CRITIC),
     Tab("length", "5", "Length", "Length", "Len", Category.LENGTH),
+    Tab("preference", "", "Preference", "Pref", "Pref", Category.PREFERENCE),
+    Tab("reward_model", "", "Reward model", "RM", "RM", Category.REWARD_MODEL),
+    Tab("turns", "", "Agents", "Agents", "Agent", Category.TURNS),
     Tab("timing", "6", "Timing", "Timing", "Time", Category.TIMING),
+    Tab("rollout", "", "Rollout", "Rollout", "Roll", Category.ROLLOUT),
     Tab("perf", "7", "Perf", "Perf", "Perf", Category.PERF),
     Tab("balance", "8", "Balance", "Balance", "Bal", Category.BALANCE),
     Tab(FINDINGS, "9", "Findings", "Findings", "Find"),
     Tab(ALL, "0", "All", "All", "All"),
-    Tab("preference", "", "Preference", "Pref", "Pref", Category.PREFERENCE),
-    Tab("reward_model", "", "Reward model", "RM", "RM", Category.REWARD_MODEL),
-    Tab("turns", "", "Turns", "Turns", "Turn", Category.TURNS),
     Tab("system", "", "System", "System", "Sys", Category.SYSTEM),
     Tab("hyper", "", "Hyper", "Hyper", "Hyp", Category.HYPER),
     Tab("progress", "", "Progress", "Progress", "Prog", Category.PROGRESS),

@@ -326,7 +326,7 @@ def _metric_lines(run: RunView) -> list[str]:
     lines = []
 
     for category, rows in sorted(groups, key=lambda group: -group[1][0].level):
-        lines += ["", f"  {category.value.replace('_', ' ').capitalize()}"]
+        lines += ["", f"  {category.heading}"]
         for row in rows:
             unit = f" {row.info.unit}" if row.info.unit else ""
             value = numbers.aligned(row.value).rstrip()

@@ -88,6 +88,23 @@ def _ranked(infos: dict[str, TagInfo]) -> dict[str, TagInfo]:
     return infos
 
 
+def _also_shown(infos: dict[str, TagInfo], catalogue: Catalogue) -> dict[str, TagInfo]:
+    """``infos`` where what answers a question of another tab shows there too, if the run has
+    something of its own for that tab."""
+    asked, out = catalogue.questions, dict(infos)
+    own = {info.category for info in infos.values()}
+    keys = {info.metric.key for info in infos.values() if info.metric}
+    for category in own & asked.tabs.keys():
+        answers = {k for question in asked.tabs[category] for k in select(question.metrics, keys)}
+        tags = {t for t, i in infos.items() if i.metric and i.metric.key in answers}
+        if category is asked.environments.tab:
+            tags |= {t for x in asked.environments.tags(infos).values() for t in x.values()}
+        for tag in tags:
+            if out[tag].also is None and out[tag].category is not category:
+                out[tag] = replace(out[tag], also=category)
+    return out
+
+
 def _with_guess(
     infos: dict[str, TagInfo], scenario: Scenario, catalogue: Catalogue
 ) -> dict[str, TagInfo]:
@@ -166,7 +183,8 @@ class Interpreter:
             _note_cap(points, len(known))
         self.heed_settings(view)
         infos = known | derive(table, known, self._catalogue.metrics)
-        view.infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
+        infos = {tag: overridden(info, self._config) for tag, info in infos.items()}
+        view.infos = _also_shown(infos, self._catalogue)
 
     def heed_settings(self, view: RunView) -> bool:
         """Note what the settings of a run say of its updates, in its logs or else in files beside

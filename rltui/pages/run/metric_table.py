@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, takewhile
@@ -50,7 +50,9 @@ _LEAST_SPARK = 16
 #: Fewest cells of a pane, and cells of name, unit, change and limits there.
 _COLUMNS = ((84, 18, 9, 9, 16), (76, 16, 9, 8, 13), (67, 16, 7, 8, 12), (60, 16, 0, 8, 12))
 #: Column heads: how far each stands from the first cell of its column, and how far it may.
-_HEADS = (("value", 3, 5), ("change", 0, 0), ("spark", 0, 0), ("healthy", 0, 0))
+_HEADS = (("value", 3, 5), ("unit", 0, 0), ("change", 0, 0), ("spark", 0, 0), ("healthy", 0, 0))
+#: Cells that the badge of a section takes of its last column.
+_BADGE = 3
 #: Units that get a shorter word in narrow panes.
 _SHORT_UNITS = {"tok/s/gpu": "tok/s", "ms/tok": "ms/tk", "steps/s": "st/s", "samples/s": "smp/s"}
 
@@ -89,14 +91,22 @@ class MetricColumns:
         before = takewhile(lambda item: item[0] != column, self.cells.items())
         return 2 + sum(cells + 1 for _, cells in before if cells)
 
-    def heads(self, spark: str) -> list[Head]:
-        """The heads of the columns, ``spark`` that of the sparklines; none without these."""
-        shown = [h for h in _HEADS if self.spark and self.cells[h[0]]]
-        starts = {name: self.start(name) for name, _, _ in shown}
-        return [
-            (spark if name == "spark" else name, starts[name] + indent, starts[name] + most)
-            for name, indent, most in shown
-        ]
+    def heads(
+        self, spark: str | None, own: Mapping[str, tuple[str, ...]] | None = None
+    ) -> list[Head]:
+        """The heads of the columns, ``spark`` that of the sparklines; none without these. Those of
+        ``own`` win; without ``spark`` there are no others."""
+        words, found = own or {}, []
+        for name, indent, most in _HEADS:
+            usual = () if spark is None or name == "unit" else (spark if name == "spark" else name,)
+            room = self.cells[name] - (_BADGE if name == "healthy" else 0)
+            forms = [x for x in words.get(name, usual) if x in usual or len(x) <= room]
+            if self.spark and self.cells[name] and forms:
+                # a long head begins earlier, so that that of the next column has room
+                start, longer = self.start(name), max(0, len(forms[0]) - len(name))
+                begin = start if name == "spark" else start + max(0, indent - longer)
+                found.append((forms[0], begin, start + most))
+        return found
 
 
 def columns_for(width: int) -> MetricColumns:
@@ -120,7 +130,8 @@ def columns_of(rows: Sequence[TagRow], width: int, view: View) -> MetricColumns:
     titles = short_titles([r.title for r in rows], [r.info.unit for r in rows])
     wanted = max(map(cell_width, titles)) - columns.name
     healthy = max(cell_width(healthy_words(r, columns, view)) for r in rows)
-    limits = max(0, min(wanted, columns.healthy - max(healthy, _LEAST_HEALTHY)))
+    least = columns.healthy if any(r.cells and r.cells[1] for r in rows) else _LEAST_HEALTHY
+    limits = max(0, min(wanted, columns.healthy - max(healthy, least)))
     spark = max(0, min(wanted - limits, columns.spark - _LEAST_SPARK))
     name, left = columns.name + limits + spark, columns.healthy - limits
 
@@ -150,6 +161,8 @@ def short_titles(titles: Sequence[str], units: Sequence[str]) -> tuple[str, ...]
 
 def healthy_words(row: TagRow, columns: MetricColumns, view: View) -> str:
     """The limit in words; narrow columns take the short form."""
+    if row.cells is not None and row.cells[1]:
+        return view.glyphs.text(row.cells[1])
     words = view.glyphs.text(sentences.healthy(row.judgement))
     if columns.healthy >= 16 and cell_width(words) <= columns.healthy:
         return words
@@ -158,7 +171,7 @@ def healthy_words(row: TagRow, columns: MetricColumns, view: View) -> str:
 
 def unit_words(row: TagRow, columns: MetricColumns, view: View) -> str:
     """The unit, in narrow columns the short form."""
-    unit = row.info.unit
+    unit = row.info.unit if row.cells is None else row.cells[0]
     if cell_width(unit) > columns.unit:
         unit = _SHORT_UNITS.get(unit, unit)
     return view.glyphs.text(unit)
@@ -172,7 +185,8 @@ def row_line(
     ``name``: its title as cut among its neighbours, see :func:`~rltui.draw.prose.distinct`.
     """
     name = name or row.title
-    key = ("row", row.tag, row.level, name, columns, cursor, view.marker, span_of(run, row.tag)[2])
+    looks = columns, cursor, view.marker, row.cells
+    key = ("row", row.tag, row.level, name, looks, span_of(run, row.tag)[2])
     return list(kept(run, key, lambda: _row_line(run, row, name, columns, view, cursor)))
 
 
@@ -280,7 +294,7 @@ def section_entries(
     rows = row_entries(run, [r for s in sections for r in s.rows], columns, view, margin)
     for i, section in enumerate(sections):
         if whole or i:
-            heads = () if i else columns.heads(spark_head(run, columns.spark))
+            heads = columns.heads(None if i else spark_head(run, columns.spark), section.heads)
             head = section_line(
                 section.title, columns.width, view, level=section.level, heads=heads
             )
@@ -357,6 +371,6 @@ def list_head(
     if last - first < count:
         title = f"{section.title} {first + 1}–{last} of {count}"
 
-    heads = columns.heads(spark_head(run, columns.spark))
+    heads = columns.heads(spark_head(run, columns.spark), section.heads)
     title = view.glyphs.text(title)
     return section_line(title, columns.width, view, level=section.level, heads=heads)

@@ -318,7 +318,7 @@ def tab_line(run: RunView, active: str, view: View, width: int) -> tuple[Line, l
         if gap == 3 and width < 150:
             continue
         labels = {t.id: _tab_label(run, t, t.id == active, view, form) for t in tabs}
-        needed = [line_width(labels[t.id]) + gap for t in tabs if t.key or t.id == active]
+        needed = [line_width(labels[t.id]) + gap for t in tabs if t.is_main or t.id == active]
         if left + sum(needed) - gap + _MORE <= width:
             break
 
@@ -349,10 +349,10 @@ def _label_line(labels: list[tuple[str, Line]], gap: int, left: int) -> tuple[Li
     return line, spots
 
 
-def _weight(run: RunView, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool]:
+def _weight(run: RunView, tab: metrics.Tab, active: str) -> tuple[bool, bool, bool, bool]:
     """Sort key of a tab: the one with the least weight is left out first."""
     matters = _level(run, tab) >= Level.WATCH or tab.id == metrics.ALL
-    return tab.id == active, matters, bool(tab.key)
+    return tab.id == active, matters, tab.is_main, bool(tab.key)
 
 
 def _tab_label(run: RunView, tab: metrics.Tab, active: bool, view: View, form: str) -> Line:
