@@ -212,7 +212,7 @@ def _merge(found: list[Finding], infos: Mapping[str, TagInfo]) -> list[Finding]:
 def _merged(group: list[Finding], infos: Mapping[str, TagInfo]) -> Finding:
     firing = [f for f in group if f.state is FindingState.FIRING]
     # of a timer and one inside it the inner one says more
-    outer = {infos[f.tag].part_of for f in firing or group if f.tag in infos}
+    outer = {infos[f.tag].part_of for f in firing or group if f.tag is not None}
     best = max(firing or group, key=lambda f: (f.level, f.metric not in outer))
     first = group[0]
     others = [t for t in dict.fromkeys(f.tag for f in group) if t != best.tag and t is not None]
