@@ -69,7 +69,9 @@ def known_scope() -> Mapping[str, _Fact]:
 
 @cache
 def _decisive() -> frozenset[str]:
-    return frozenset(_last(s) for fact in known_scope().values() for s in fact.settings)
+    scope = {s for fact in known_scope().values() for s in fact.settings}
+    gpus = {s for line in _document().gpus for s in (*line.trainer, *line.sampler, *line.shared)}
+    return frozenset(map(_last, scope | gpus))
 
 
 def _last(name: str) -> str:

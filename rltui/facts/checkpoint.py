@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rltui.catalogue.settings import GpuCount, gpus_of
 from rltui.core.level import Level
 from rltui.facts import numbers
 from rltui.facts.cache import per_version
 from rltui.facts.findings import diagnosed_in
+from rltui.facts.timers import gpus
 from rltui.health.model import Diagnosis
 from rltui.health.symptoms import Harm
 from rltui.session import RunView
@@ -25,11 +25,6 @@ class LastGood(NamedTuple):
     """As the configuration says; None where it does not."""
     gpu_hours: float | None
     """What the steps since took; None where GPUs or times are not known."""
-
-
-def gpus(run: RunView) -> GpuCount | None:
-    """The GPUs of a run by its configuration."""
-    return gpus_of({**run.facts.settings, **run.hyperparameters.values})
 
 
 def _story(run: RunView) -> list[Diagnosis]:
