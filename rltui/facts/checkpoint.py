@@ -52,6 +52,12 @@ def last_good_checkpoint(run: RunView) -> LastGood | None:
     return LastGood(step, newest - step, total, hours)
 
 
+def checkpoint_fields(run: RunView) -> dict[str, float | None] | None:
+    """:func:`last_good_checkpoint` by the names of its fields."""
+    found = last_good_checkpoint(run)
+    return None if found is None else found._asdict()
+
+
 def _seconds(run: RunView, begin: int, end: int) -> float | None:
     """What the steps after ``begin`` took: by the step times, else by the clock of the rows."""
     for tag in run.tags_of_metrics((run.catalogue.roles.step_time,)):

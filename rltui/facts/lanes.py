@@ -7,6 +7,7 @@ seconds, all shares of a step from 0 to 1.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -63,33 +64,49 @@ class Lane(NamedTuple):
     """The longest first."""
 
 
+#: Lane and begin of the tags -> statistic -> tag.
+_Families = Mapping[tuple[str, str], dict[str, str]]
+
+
 @per_version
 def lanes(run: RunView) -> tuple[Lane, ...]:
     """The lanes of an asynchronous run that log a time; none for another run."""
     found = anatomy(run)
     if found is None or not is_asynchronous(run):
         return ()
+    families = _families(run, found)
+    out: list[Lane] = []
+    for name in ORDER:
+        lane = _lane(run, found, name, families)
+        if name == WAITING:
+            lane = lane._replace(timers=(*lane.timers, *_idle(found, out, lane.busy)))
+        if lane.timers or lane.idle:
+            out.append(lane)
+    return tuple(out)
+
+
+def _families(run: RunView, found: Anatomy) -> _Families:
+    """The timers of each lane, with all statistics of one thing together."""
     families: dict[tuple[str, str], dict[str, str]] = {}
-    inside = {s.tag for s in found.stages if s.depth}
+    inside = {found.total, *(s.tag for s in found.stages if s.depth)}
     for tag, info in run.infos.items():
-        lane = lane_of(info) if info.category is Category.TIMING and info.unit != "ms/tok" else ""
-        if lane and tag != found.total and tag not in inside and run.points.count(tag):
+        is_timer = info.category is Category.TIMING and info.unit != "ms/tok" and tag not in inside
+        lane = lane_of(info) if is_timer and run.points.count(tag) else ""
+        if lane:
             stat = _STAT.search(tag)
             stem = (lane, tag[: stat.start()] if stat else tag)
             families.setdefault(stem, {})[stat[1] if stat else "mean"] = tag
-    out: list[Lane] = []
-    for name in ORDER:
-        kind = next(k for k in lane_knowledge().lanes if k.lane == name)
-        own = (_timer(run, found, tags) for (lane, _), tags in families.items() if lane == name)
-        timers = sorted(own, key=lambda t: (-np.nan_to_num(t.share), -np.nan_to_num(t.now)))
-        idle = next(iter(run.tags_of_metrics((kind.idle,))), "") if kind.idle else ""
-        shares = [t.share for t in timers if np.isfinite(t.share)]
-        busy = 1 - newest(run, idle) if idle else sum(shares) if shares else np.nan
-        if name == WAITING:
-            timers += _idle(found, out, busy)
-        if timers or idle:
-            out.append(Lane(name, busy, idle, tuple(timers)))
-    return tuple(out)
+    return families
+
+
+def _lane(run: RunView, found: Anatomy, name: str, families: _Families) -> Lane:
+    kind = next(k for k in lane_knowledge().lanes if k.lane == name)
+    own = (_timer(run, found, tags) for (lane, _), tags in families.items() if lane == name)
+    timers = sorted(own, key=lambda t: (-np.nan_to_num(t.share), -np.nan_to_num(t.now)))
+    shares = [t.share for t in timers if np.isfinite(t.share)]
+    idle = next(iter(run.tags_of_metrics((kind.idle,))), "") if kind.idle else ""
+    busy = sum(shares) if shares else np.nan
+    return Lane(name, 1 - newest(run, idle) if idle else busy, idle, tuple(timers))
 
 
 def _idle(found: Anatomy, others: list[Lane], waits: float) -> list[Timer]:

@@ -20,7 +20,7 @@ from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
 from rltui.facts import findings, sentences
-from rltui.facts.checkpoint import last_good_checkpoint
+from rltui.facts.checkpoint import checkpoint_fields
 from rltui.facts.checks import check_items
 from rltui.facts.runs import last_lines, why_unknown
 from rltui.health.model import Diagnosis, Finding
@@ -333,7 +333,6 @@ def _entry(run: RunView) -> Json:
     report, known, progress = run.report, run.recognition, run.progress
     ending, diagnosed = findings.ending_diagnosis(run), findings.diagnosed_in(run)
     diagnoses = diagnosed.diagnoses if ending is None else (ending, *diagnosed.diagnoses)
-    saved = last_good_checkpoint(run)
     guessed = [(tag, info.metric) for tag, info in run.infos.items() if info.guessed]
 
     return {
@@ -360,7 +359,7 @@ def _entry(run: RunView) -> Json:
         "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
         "diagnoses": [_diagnosis(run, d) for d in diagnoses],
-        "last_good_checkpoint": saved and saved._asdict(),
+        "last_good_checkpoint": checkpoint_fields(run),
         "first_movers": [
             fields_of(
                 move,

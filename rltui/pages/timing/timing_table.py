@@ -202,10 +202,7 @@ def stage_line(
 
     if columns.usual:
         line.append((numbers.aligned(_or_none(cost.usual)) + " ", MUTED))
-    for cells, value in zip((columns.middle, columns.tail, columns.most), row.spread, strict=True):
-        if cells:
-            text = " " * cells if math.isnan(value) else numbers.aligned(value)
-            line.append((f"{text} ", TEXT))
+    line += _spread(row, columns)
     if columns.drift:
         factor = glyphs.text(numbers.factor(_or_none(cost.drift)))
         look = alarm or (STRONG if _is_material(cost.drift) else MUTED)
@@ -217,6 +214,16 @@ def stage_line(
         line += spark_line(run, row.tag, columns.spark, view, judged=judged)
 
     return line
+
+
+def _spread(row: StageRow, columns: StageColumns) -> Line:
+    """Median, tail and maximum in those of their columns that are shown; blank if not logged."""
+    shown = zip((columns.middle, columns.tail, columns.most), row.spread, strict=True)
+    return [
+        (f"{' ' * cells if math.isnan(value) else numbers.aligned(value)} ", TEXT)
+        for cells, value in shown
+        if cells
+    ]
 
 
 def _per_token(value: float, logged: bool) -> str:
