@@ -37,19 +37,41 @@ class _Fact(NamedTuple):
         return ""
 
 
+class GpuCount(NamedTuple):
+    """GPUs of a run."""
+
+    trainer: int
+    sampler: int
+    """Those that only sample; 0 where the trainer's do."""
+
+
+class _Gpus(NamedTuple):
+    trainer: tuple[str, ...]
+    source: str
+    sampler: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+
+
 class _Document(NamedTuple):
     scope: Mapping[str, _Fact]
+    gpus: tuple[_Gpus, ...]
 
 
 @cache
+def _document() -> _Document:
+    return shipped_record(_Document, "catalogue", "data", "settings.yaml")
+
+
 def known_scope() -> Mapping[str, _Fact]:
     """What decides each fact, by its name. Raises DocumentError."""
-    return shipped_record(_Document, "catalogue", "data", "settings.yaml").scope
+    return _document().scope
 
 
 @cache
 def _decisive() -> frozenset[str]:
-    return frozenset(_last(s) for fact in known_scope().values() for s in fact.settings)
+    scope = {s for fact in known_scope().values() for s in fact.settings}
+    gpus = {s for line in _document().gpus for s in (*line.trainer, *line.sampler, *line.shared)}
+    return frozenset(map(_last, scope | gpus))
 
 
 def _last(name: str) -> str:
@@ -77,3 +99,23 @@ def scope_of(settings: Mapping[str, object], known: Recognition) -> Scope:
                     yield fact.word(value)
 
     return Scope(*(next(filter(None, words(known_scope()[name])), "") for name in Scope._fields))
+
+
+def gpus_of(settings: Mapping[str, object]) -> GpuCount | None:
+    """How many GPUs a run with these settings has; None where they do not say. Raises
+    DocumentError."""
+    paths = {f".{'.'.join(_SECTIONS.split(name))}": str(value) for name, value in settings.items()}
+
+    def known(names: tuple[str, ...]) -> list[str]:
+        found = (next((v for p, v in paths.items() if p.endswith(f".{n}")), "") for n in names)
+        return list(filter(None, found))
+
+    for line in _document().gpus:
+        trainer, sampler = known(line.trainer), known(line.sampler)
+        if len(trainer) < len(line.trainer) or len(sampler) < len(line.sampler):
+            continue
+        is_shared = not sampler or any(x.lower() in ("true", "1") for x in known(line.shared))
+        with suppress(ValueError):
+            counts = math.prod(map(int, trainer)), 0 if is_shared else math.prod(map(int, sampler))
+            return GpuCount(*counts) if counts[0] > 0 <= counts[1] else None
+    return None

@@ -11,6 +11,7 @@ import numpy as np
 from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.facts import findings, numbers
+from rltui.facts.checkpoint import checkpoint_words
 from rltui.facts.metrics import TagRow, make_row
 from rltui.health.badges import vanished
 from rltui.health.model import Diagnosis
@@ -216,6 +217,7 @@ def check_facts(run: RunView, diagnosis: Diagnosis, badge_of: BadgeOf) -> list[t
         ("likely cause", ", ".join(told(i, i.hint) for i in causes)),
         ("check first", ", ".join(asked)),
         ("then", ", ".join(then)),
+        ("last good checkpoint", checkpoint_words(run, diagnosis)),
     ]
 
     return [(name, text) for name, text in facts if text]

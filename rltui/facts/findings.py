@@ -10,6 +10,7 @@ from rltui.core.level import Level
 from rltui.core.text import fit
 from rltui.facts import numbers, sentences
 from rltui.facts.cache import per_version
+from rltui.facts.lanes import waste
 from rltui.facts.metrics import overview_sections
 from rltui.facts.runs import newest_log
 from rltui.facts.timing import anatomy
@@ -232,6 +233,9 @@ def _slowest(run: RunView, diagnosis: Diagnosis) -> str:
     found = anatomy(run) if any(run.infos[t].part_of for t in tags if t in run.infos) else None
     if found is None:
         return ""
+    if any(wasted := waste(run)):
+        text = "".join(wasted)
+        return f"{text[:1].upper()}{text[1:]}."
     stage = found.slowed[0] if found.slowed else found.leaf(max(found.parts, key=found.share))
     share = numbers.percent(found.share(stage), whole=True)
     return f"{run.infos[stage.tag].title.capitalize()}: {share} of the step."

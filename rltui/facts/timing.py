@@ -15,8 +15,9 @@ import numpy as np
 
 from rltui.catalogue.model import Metric, TagInfo
 from rltui.core.block import BoolArray, FloatArray, IntArray, ValueArray
-from rltui.core.medians import median, row_medians
+from rltui.core.medians import row_medians
 from rltui.facts.cache import per_version
+from rltui.facts.timers import median_of, newest, runs_beside, scale_of
 from rltui.session.limits import session_limits
 from rltui.session.run import RunView
 
@@ -109,7 +110,7 @@ class Anatomy:
         if not self.total:
             return np.asarray(self.at(np.arange(len(self.steps))).sum(axis=0))
         values = self._run.series(self.total).values
-        heights = values.astype(np.float64) * _scale(self._run, self.total)
+        heights = values.astype(np.float64) * scale_of(self._run, self.total)
         rows = np.flatnonzero(self.is_rare)
         heights[rows] = np.fmax(heights[rows], self.at(rows).sum(axis=0))
         return heights
@@ -130,7 +131,7 @@ class Anatomy:
                 steps = self.steps[rows]
                 places = np.maximum(np.searchsorted(series.steps, steps, "right") - 1, 0)
                 there = series.steps[places] == steps
-            values = series.values[places].astype(np.float64) * _scale(self._run, stage.tag)
+            values = series.values[places].astype(np.float64) * scale_of(self._run, stage.tag)
             found.append(np.where(there & np.isfinite(values), values, 0.0))
         return np.array(found)
 
@@ -159,8 +160,8 @@ class Anatomy:
         """Milliseconds per token now, and whether that was logged; else it is worked out from
         the tokens of the step. NaN when neither is logged."""
         if stage.per_token:
-            return _newest(self._run, stage.per_token), True
-        tokens = _newest(self._run, stage.tokens) if stage.tokens else np.nan
+            return newest(self._run, stage.per_token), True
+        tokens = newest(self._run, stage.tokens) if stage.tokens else np.nan
         return (1000 * self.costs[stage.tag].now / tokens if tokens > 0 else np.nan), False
 
     @cached_property
@@ -199,24 +200,10 @@ class Anatomy:
             stage, cost = self.leaf(stage), self.costs[self.leaf(stage).tag]
         if (told := self._told()) is not None:
             return stage, told
-        series, scale = self._run.series(stage.tag), _scale(self._run, stage.tag)
+        series, scale = self._run.series(stage.tag), scale_of(self._run, stage.tag)
         since = _since(series.values, (cost.now + cost.usual) / 2 / scale)
 
         return stage, int(series.steps[since])
-
-
-def _scale(run: RunView, tag: str) -> float:
-    return run.infos[tag].scale * run.infos[tag].sign
-
-
-def _newest(run: RunView, tag: str) -> float:
-    """Median of the newest finite values of a tag, in the unit of its metric; NaN without any."""
-    return _median(run.series(tag).values[-session_limits().stages.recent :]) * _scale(run, tag)
-
-
-def _median(values: ValueArray) -> float:
-    finite = values[np.isfinite(values)]
-    return median(finite) if len(finite) else np.nan
 
 
 def cost_of(run: RunView, tag: str, rows: int) -> Cost:
@@ -225,8 +212,8 @@ def cost_of(run: RunView, tag: str, rows: int) -> Cost:
     count = series.count
     every = rows / count if 0 < count < session_limits().stages.occasional * rows else 1.0
     part = None if every > 1 else _usual_rows(count)
-    usual = np.nan if part is None else _median(series.values[part]) * _scale(run, tag)
-    return Cost(_newest(run, tag), usual, every)
+    usual = np.nan if part is None else median_of(series.values[part]) * scale_of(run, tag)
+    return Cost(newest(run, tag), usual, every)
 
 
 def _usual_rows(count: int) -> slice | None:
@@ -252,11 +239,17 @@ def _since(values: ValueArray, limit: float) -> int:
     return 0
 
 
+def _logged(run: RunView) -> dict[str, TagInfo]:
+    """Timers of parts of a step that are logged; not what goes on beside it."""
+    parts = {t: i for t, i in run.infos.items() if i.part_of and run.points.count(t)}
+    return {t: i for t, i in parts.items() if not runs_beside(run, i)}
+
+
 @per_version
 def anatomy(run: RunView) -> Anatomy | None:
     """The stages of the steps of a run; None when a single time is logged, none in every step, or
     only timers of something shorter."""
-    logged = {t: i for t, i in run.infos.items() if i.part_of and run.points.count(t)}
+    logged = _logged(run)
     if not logged:
         return None
     total = _tag_of(run, run.catalogue.roles.step_time)
@@ -369,10 +362,10 @@ def loads(run: RunView) -> list[Load]:
         if info.metric is None or spread is None or not run.points.count(tag):
             continue
         low_tag, mean_tag = _tag_of(run, spread.low), _tag_of(run, spread.mean)
-        high, low = _newest(run, tag), _newest(run, low_tag) if low_tag else math.nan
+        high, low = newest(run, tag), newest(run, low_tag) if low_tag else math.nan
         if math.isnan(low) or math.isnan(high):
             continue
-        mean = _newest(run, mean_tag) if mean_tag else math.nan
+        mean = newest(run, mean_tag) if mean_tag else math.nan
         mean = (low + high) / 2 if math.isnan(mean) else mean
         wait = high - mean if info.metric.unit == "s" else _wait(run, info.metric, mean, high)
         found.setdefault(spread.title, Load(tag, spread.title, low, mean, high, wait))

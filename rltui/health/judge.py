@@ -324,6 +324,7 @@ def _evidence(
         "at": int(steps[peak]),
         "step": int(steps[row]),
         "tag": case.info.tag,
+        "name": case.info.title,
         **({"guessed": True} if case.info.guessed else {}),
     }
 

@@ -61,7 +61,8 @@ def make_report(
     """
     answers = _by_harm(run, infos, answers)
     yields = {t.rule.id: t.rule.yields_to for t, _ in answers if t.rule.yields_to}
-    findings = [*_said_once(_findings(answers, run.off_axis), yields), *_broken(answers)]
+    found = _findings(answers, infos, run.off_axis)
+    findings = [*_said_once(found, yields), *_broken(answers)]
     # firing before resolved, bad before watch, newest first
     newest = {id(f): -1 if f.since_step is None else f.since_step for f in findings}
     findings.sort(key=lambda f: (f.state is not FindingState.FIRING, -f.level, -newest[id(f)]))
@@ -152,7 +153,9 @@ def _diagnosed(
     return diagnose(found, Facts(run, own, vital, judged))
 
 
-def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:
+def _findings(
+    answers: Answers, infos: Mapping[str, TagInfo], off_axis: frozenset[str]
+) -> list[Finding]:
     """One finding per episode: several tags or variants that show the same are merged, but for
     tags whose steps cannot be compared."""
     groups: dict[tuple[str, str, str | None], list[Finding]] = {}
@@ -163,7 +166,7 @@ def _findings(answers: Answers, off_axis: frozenset[str]) -> list[Finding]:
                 groups.setdefault((finding.rule, finding.title, axis), []).append(finding)
     out: list[Finding] = []
     for found in groups.values():
-        merged = _merge(found)
+        merged = _merge(found, infos)
         firing = [f for f in merged if f.state is FindingState.FIRING]
         over = [f for f in merged if f.state is not FindingState.FIRING]
         over.sort(key=lambda f: (-f.level, -f.evidence.row.get("rows", 0), -(f.since_step or 0)))
@@ -188,7 +191,7 @@ def _said_once(findings: list[Finding], yields: Mapping[str, tuple[str, ...]]) -
     )
 
 
-def _merge(found: list[Finding]) -> list[Finding]:
+def _merge(found: list[Finding], infos: Mapping[str, TagInfo]) -> list[Finding]:
     """Findings of one title whose steps overlap become one: the worst, from the earliest step
     on."""
     found = sorted(found, key=lambda f: f.since_step or 0)
@@ -203,12 +206,14 @@ def _merge(found: list[Finding]) -> list[Finding]:
             end = -1.0
         end = max(end, until)
 
-    return [g[0] if len(g) == 1 else _merged(g) for g in groups]
+    return [g[0] if len(g) == 1 else _merged(g, infos) for g in groups]
 
 
-def _merged(group: list[Finding]) -> Finding:
+def _merged(group: list[Finding], infos: Mapping[str, TagInfo]) -> Finding:
     firing = [f for f in group if f.state is FindingState.FIRING]
-    best = max(firing or group, key=lambda f: f.level)
+    # of a timer and one inside it the inner one says more
+    outer = {infos[f.tag].part_of for f in firing or group if f.tag is not None}
+    best = max(firing or group, key=lambda f: (f.level, f.metric not in outer))
     first = group[0]
     others = [t for t in dict.fromkeys(f.tag for f in group) if t != best.tag and t is not None]
     until = None if firing else max(f.until_step or 0 for f in group)

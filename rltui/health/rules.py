@@ -36,7 +36,7 @@ from rltui.health.symptoms import Harm
 #: Fields that every template may name, besides the facts of its detector.
 STANDARD_FIELDS = (
     "value", "threshold", "watch", "bad", "low", "high", "limit", "now", "first", "before",
-    "peak", "after", "rows", "since", "until", "at", "tag", "step", "when", "from", "bound",
+    "peak", "after", "rows", "since", "until", "at", "tag", "name", "step", "when", "from", "bound",
     "and_now", "note",
 )  # fmt: skip
 

@@ -20,6 +20,7 @@ from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level, worst
 from rltui.facts import findings, sentences
+from rltui.facts.checkpoint import checkpoint_fields
 from rltui.facts.checks import check_items
 from rltui.facts.runs import last_lines, why_unknown
 from rltui.health.model import Diagnosis, Finding
@@ -232,6 +233,8 @@ class RunVerdict(TypedDict):
     sources: list[SourceDocument]
     findings: list[FindingDocument]
     diagnoses: list[DiagnosisDocument]
+    last_good_checkpoint: dict[str, float | None] | None
+    """``step``, ``steps_since``, ``gpus``, ``gpu_hours``."""
     first_movers: list[MoveDocument]
     guessed: list[GuessDocument]
     suspects: list[SuspectDocument]
@@ -356,6 +359,7 @@ def _entry(run: RunView) -> Json:
         "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
         "findings": [_finding(f) for f in report.findings] if report else [],
         "diagnoses": [_diagnosis(run, d) for d in diagnoses],
+        "last_good_checkpoint": checkpoint_fields(run),
         "first_movers": [
             fields_of(
                 move,
@@ -376,11 +380,10 @@ def _entry(run: RunView) -> Json:
 
 
 def _unsure(run: RunView) -> list[Json]:
-    judgements = ((tag, run.verdict.judgement(tag)) for tag in run.infos)
     return [
-        fields_of(x, UnsureDocument, tag=tag, reason=x.doubt)
-        for tag, x in judgements
-        if x.level is Level.UNSURE
+        fields_of(judged, UnsureDocument, tag=tag, reason=judged.doubt)
+        for tag in run.infos
+        if (judged := run.verdict.judgement(tag)).level is Level.UNSURE
     ]
 
 
@@ -459,11 +462,7 @@ def _finding(finding: Finding) -> Json:
             **({"worst": peak.word} if peak is not None else {}),
             **({"also": ", ".join(others[:8]), "tags": len(others) + 1} if others else {}),
             **({"episodes": evidence.episodes} if evidence.episodes > 1 else {}),
-            "statistic": evidence.statistic,
-            "value": evidence.value,
-            "threshold": evidence.threshold,
-            "step_first": evidence.step_first,
-            "step_last": evidence.step_last,
+            **fields_of(evidence, ("statistic", "value", "threshold", "step_first", "step_last")),
         },
         summary=sentences.summary(finding),
     )

@@ -310,6 +310,7 @@ class Session:
     def _learned(self, view: RunView) -> None:
         """Take in what was found beside the logs of a run."""
         self.judge.renew(view)
+        view.version += bool(view.facts.settings)  # nothing that was made without them stays
         if self._interpreter.heed_settings(view):
             self.judge.mark((view.key,))
 

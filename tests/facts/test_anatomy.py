@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rltui.facts import sentences
+from rltui.facts.findings import next_step_of
 from rltui.facts.timing import Anatomy, anatomy
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
@@ -95,6 +97,25 @@ def test_what_takes_most_of_the_stage_is_named(tools: float, leaf: str) -> None:
     assert found.slowed is not None
     tag = f"timing_s/agent_loop/slowest/{leaf}" if leaf else "timing_s/gen"
     assert (found.slowed[0].tag, found.slowed[1]) == (tag, 29)
+
+
+@pytest.mark.parametrize(("tools", "leaf"), [(18.0, "tool calls, slowest"), (4.0, "generate")])
+def test_a_finding_names_the_leaf_and_not_the_stage_that_contains_it(
+    tools: float, leaf: str
+) -> None:
+    run = the_run(
+        {
+            "timing_s/gen": [4.0] * 40 + [20.0] * 20,
+            "timing_s/agent_loop/slowest/tool_calls": [2.0] * 40 + [tools] * 20,
+            "timing_s/agent_loop/slowest/response_length": [1.0] * 40 + [900.0] * 20,
+            "actor/pg_clipfrac": [0.01] * 60,
+            "timing_s/step": [10.0] * 40 + [22.0] * 20,
+        }
+    )
+    assert run.report is not None
+    (found,) = (f for f in run.report.findings if f.rule == "timing_bottleneck")
+    assert sentences.short(found).startswith(f"{leaf} {'81.8' if tools > 4 else '90.9'} % of")
+    assert leaf.capitalize() in next_step_of(run, run.report.diagnosed.diagnoses[0])
 
 
 def test_time_per_token_is_as_logged_or_worked_out() -> None:

@@ -7,6 +7,8 @@ import pytest
 from rltui.core.text import cell_width
 from rltui.draw.line import plain
 from rltui.draw.view import View
+from rltui.facts.lanes import lanes
+from rltui.pages.timing.lanes import lane_columns, lane_rows, lane_strips, tail_name
 from rltui.pages.timing.pane import (
     anatomy,
     step_line,
@@ -22,6 +24,7 @@ from rltui.pages.timing.timing_table import (
 )
 from rltui.session import RunView
 from tests.builders import Tags, a_batch, a_block
+from tests.facts.test_lanes import VERL
 from tests.fakes import a_session
 
 SIZES = ((20, 5), (40, 10), (80, 21), (120, 31), (160, 40), (200, 45), (400, 115))
@@ -99,6 +102,43 @@ def test_nothing_is_wider_than_its_place(size: tuple[int, int], marker: str) -> 
     assert all(cell_width(plain(x)) <= layout.rows for x in lines)
     if marker == "ascii":
         assert all(view.glyphs.text(plain(x)).isascii() for x in lines)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("marker", ["braille", "ascii"])
+@pytest.mark.parametrize("shares", [True, False])
+def test_lanes_fit_their_place(size: tuple[int, int], marker: str, shares: bool) -> None:
+    run, view = the_run(VERL), View(marker=marker)
+    found = anatomy_or_fail(run)
+    rows = lane_rows(run, found)
+    layout = timing_layout(*size, len(rows), strips=True)
+    columns = lane_columns(layout.rows)
+    lines = step_lines(run, found, view, layout.rows)
+    lines.append(stages_head(run, columns, layout.rows, view, "Lanes", tail_name(run)))
+    if layout.rows >= 50:
+        lines += [x for e in stage_entries(run, rows, columns, view, 0) for x in e.draw(False)]
+    if layout.below:
+        plot = lane_strips(run, found, view, layout.rows, layout.below - 1, shares=shares)
+        assert len(plot) == layout.below - 1
+        lines += plot
+    assert all(cell_width(plain(x)) <= layout.rows for x in lines)
+    if marker == "ascii":
+        assert all(view.glyphs.text(plain(x)).isascii() for x in lines)
+
+
+def test_lanes_show_what_samples_take_and_who_waits() -> None:
+    run = the_run(VERL)
+    found = anatomy_or_fail(run)
+    titles = [r.title for r in lane_rows(run, found)]
+    assert titles[:3] == ["trainer", "update actor", "sync weights"]
+    assert titles[-4:] == ["waiting", "wait, generate", "generation idle", "whole step"]
+    _, waste, bar = (plain(x) for x in step_lines(run, found, View(), 120))
+    assert waste.startswith("wasted: trainer waits 60 %, sampler idles 10 %")
+    assert bar.split()[:2] == ["trainer", "40"]
+    assert "waiting 60 %" in bar
+    strips = lane_strips(run, found, View(), 100, 20, shares=True)
+    names = [plain(x).split("│")[0].strip() for x in strips]
+    assert [n for n in names if n.isalpha()] == [lane.name for lane in lanes(run)]
 
 
 def test_overview_has_one_line_of_it() -> None:

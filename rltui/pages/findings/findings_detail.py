@@ -20,6 +20,7 @@ from rltui.draw.line import (
 from rltui.draw.prose import distinct, fact_table, paragraph
 from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences
+from rltui.facts.checkpoint import checkpoint_words
 from rltui.facts.checks import CheckItem, check_items, then_words
 from rltui.facts.metrics import fold
 from rltui.facts.runs import exit_words
@@ -221,8 +222,10 @@ def next_step_lines(advice: str, view: View, width: int) -> list[Line]:
 
 def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
     """A blank line, what to check in order, and usual causes."""
-    causes = view.glyphs.text(diagnosis.symptom.causes)
-    table = fact_table([("usual causes", causes)], width, 14)
+    saved = checkpoint_words(run, diagnosis)
+    facts = [("usual causes", diagnosis.symptom.causes), ("last good checkpoint", saved)]
+    names = 22 if saved else 14
+    table = fact_table([(n, view.glyphs.text(x)) for n, x in facts], width, names)
     return [[], *check_table(run, diagnosis, view, width), *table]
 
 

@@ -31,11 +31,15 @@ from rltui.draw.line import (
 )
 from rltui.draw.view import PaneLayout, View
 from rltui.facts import numbers
+from rltui.facts.lanes import lanes, waste
 from rltui.facts.metrics import tab_sections
+from rltui.facts.timers import title_of
 from rltui.facts.timing import Anatomy, anatomy
 from rltui.pages.run.metric_table import columns_for, row_entries, section_line
+from rltui.pages.timing.lanes import lane_columns, lane_rows, lane_shares, lane_strips, tail_name
 from rltui.pages.timing.timing_table import (
     OTHER,
+    StageRow,
     by_cost,
     colours_of,
     stacked_lines,
@@ -58,12 +62,13 @@ _BAR = 70
 _LONGER = 6
 
 
-def timing_layout(width: int, height: int, rows: int) -> PaneLayout:
-    """The layout for a list of ``rows`` lines in ``width`` x ``height``."""
+def timing_layout(width: int, height: int, rows: int, *, strips: bool = False) -> PaneLayout:
+    """The layout for a list of ``rows`` lines in ``width`` x ``height``; ``strips``: with lanes,
+    which are the picture, and need room."""
     margin = 2 if width >= 110 else 1
     top = 3 if height >= 24 else 2 if height >= 8 else 0
     left = height - top - 1
-    least = 10 if left >= 18 else 0
+    least = (left // 2 if strips else 10) if left >= 18 else 0
     plot = max(least, min(left - rows, max(least, height * 3 // 5)))
     if plot < 8:
         plot = 0
@@ -82,7 +87,10 @@ def step_lines(run: RunView, found: Anatomy, view: View, width: int) -> list[Lin
         if line_width(line) + cell_width(text) + 2 > width:
             break
         line += [("  ", TEXT), (text, look)]
-    return [line, bar_line(_shares(run, found), width, view.glyphs)]
+    bar = bar_line(_shares(run, found), width, view.glyphs)
+    idle, hours, leaf = map(view.glyphs.text, waste(run))
+    hours = hours if cell_width(idle + hours + leaf) <= width else ""
+    return [line, fit_line([(idle + hours + leaf, TEXT)], width), bar] if idle else [line, bar]
 
 
 def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False) -> Line:
@@ -104,7 +112,7 @@ def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False
     if found.slowed is not None:
         stage, since = found.slowed
         factor = numbers.factor(found.costs[stage.tag].drift)
-        text = f"slower by {run.infos[stage.tag].title} {factor} since {run.step_word} "
+        text = f"slower by {title_of(run, stage.tag)} {factor} since {run.step_word} "
         line.append((words(text + numbers.step(since)), TEXT))
 
     return line
@@ -112,6 +120,8 @@ def _step_words(run: RunView, found: Anatomy, view: View, *, short: bool = False
 
 def _shares(run: RunView, found: Anatomy) -> list[tuple[str, float, int]]:
     """Label, share and colour of the named stages, then of all others together."""
+    if lanes(run):
+        return lane_shares(run)
     colours, parts, rest = colours_of(found), [], found.other / (found.length or 1.0)
     for stage in by_cost(found):
         share = found.share(stage)
@@ -150,6 +160,12 @@ def step_line(run: RunView, view: View, width: int) -> Line | None:
     return fit_line(line, width)
 
 
+def rows_of(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
+    """The rows of the list that pass the filter ``text``: lanes where a run has them, else
+    stages."""
+    return (lane_rows if lanes(run) else stage_rows)(run, found, text)
+
+
 # -- the list --------------------------------------------------------------------------------
 
 
@@ -157,17 +173,18 @@ def timing_entries(
     run: RunView, found: Anatomy, view: View, width: int, margin: int, text: str
 ) -> list[Entry[str]]:
     """The stages, and below them the other timings as ordinary rows."""
-    rows = stage_rows(run, found, text)
-    entries = stage_entries(run, rows, stage_columns(width), view, margin)
+    rows = rows_of(run, found, text)
+    columns = lane_columns(width) if lanes(run) else stage_columns(width)
+    entries = stage_entries(run, rows, columns, view, margin)
     shown = {r.tag for r in rows}
     others = [r for s in tab_sections(run, TIMING, text) for r in s.rows if r.tag not in shown]
     if others:
-        columns = columns_for(width)
-        if columns.spark >= 2 * _LONGER:  # names such as "reference per token"
-            columns = replace(columns, name=columns.name + _LONGER, spark=columns.spark - _LONGER)
-        head = section_line(f"Other times {len(others)}", width, view, heads=columns.heads(""))
+        wide = columns_for(width)
+        if wide.spark >= 2 * _LONGER:  # names such as "reference per token"
+            wide = replace(wide, name=wide.name + _LONGER, spark=wide.spark - _LONGER)
+        head = section_line(f"Other times {len(others)}", width, view, heads=wide.heads(""))
         entries += [fixed([]), fixed([(" " * margin, TEXT), *head])]
-        entries += row_entries(run, others, columns, view, margin)
+        entries += row_entries(run, others, wide, view, margin)
 
     return entries
 
@@ -206,7 +223,7 @@ class TimingPane(Vertical):
             return ""
 
         def tags(text: str) -> Iterator[str]:
-            yield from (r.tag for r in stage_rows(run, found, text) if r.tag is not None)
+            yield from (r.tag for r in rows_of(run, found, text) if r.tag is not None)
             yield from (r.tag for s in tab_sections(run, TIMING, text) for r in s.rows)
 
         return f"Timing {len(set(tags(self._text)))} of {len(set(tags('')))}"
@@ -225,7 +242,8 @@ class TimingPane(Vertical):
         if found is None:
             return
         self._text = text
-        layout = timing_layout(size.width, size.height, len(stage_rows(run, found)))
+        strips, rows = bool(lanes(run)), len(rows_of(run, found))
+        layout = timing_layout(size.width, size.height, rows, strips=strips)
         self._layout = layout
         entries = timing_entries(run, found, view, layout.rows, layout.margin, text)
         if not entries:
@@ -252,13 +270,17 @@ class TimingPane(Vertical):
 
     def _draw_head(self, _width: int, _height: int) -> list[Line]:
         layout = self._layout
-        columns = stage_columns(layout.rows)
-        head = stages_head(self._run, columns, layout.rows, shell_of(self).view)
+        run, width, view = self._run, layout.rows, shell_of(self).view
+        if lanes(run):
+            head = stages_head(run, lane_columns(width), width, view, "Lanes", tail_name(run))
+        else:
+            head = stages_head(run, stage_columns(width), width, view)
         return indented([head], layout.margin)
 
     def _draw_plot(self, _width: int, height: int) -> list[Line]:
         found, layout, view = anatomy(self._run), self._layout, shell_of(self).view
         if found is None:
             return []
-        lines = stacked_lines(self._run, found, view, layout.rows, height - 1, shares=self.shares)
+        draw = lane_strips if lanes(self._run) else stacked_lines
+        lines = draw(self._run, found, view, layout.rows, height - 1, shares=self.shares)
         return [[], *indented(lines, layout.margin)]

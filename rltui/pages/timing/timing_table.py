@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,6 +53,9 @@ _HEADS = {
     "now": ("now, s", 3),
     "share": ("share", 1),
     "usual": ("usual", 3),
+    "middle": ("p50", 3),
+    "tail": ("p95", 3),
+    "most": ("max", 3),
     "drift": ("drift", 0),
     "per_token": ("ms per token", 0),
 }
@@ -70,11 +74,15 @@ class StageColumns:
     drift: int = 0
     per_token: int = 0
     spark: int = 0
+    middle: int = 0
+    tail: int = 0
+    most: int = 0
 
     @property
     def shown(self) -> list[tuple[str, int, int]]:
         """Name, first cell and width of the columns that are shown."""
         cells = {"name": self.name, "now": _NUMBER, "share": _SHARE, "usual": self.usual}
+        cells |= {"middle": self.middle, "tail": self.tail, "most": self.most}
         cells |= {"drift": self.drift, "per_token": self.per_token, "spark": self.spark}
         at, out = 4, []
         for name, width in cells.items():
@@ -108,6 +116,8 @@ class StageRow:
     per_token: tuple[float, bool] = (math.nan, True)
     """Milliseconds, and whether they were logged."""
     depth: int = 0
+    spread: tuple[float, float, float] = (math.nan,) * 3
+    """Median, tail and maximum over samples."""
 
 
 def colours_of(anatomy: Anatomy) -> dict[str, int]:
@@ -186,12 +196,13 @@ def stage_line(
     look = style(Token.STRONG, bold=cursor) if alarm or cursor else MUTED if row.depth else TEXT
     name = glyphs.text("  " * row.depth + row.title)
     line.append(column(name, columns.name + 1, look))
-    line.append((numbers.aligned(cost.now) + " ", alarm or STRONG))
+    line.append((numbers.aligned(_or_none(cost.now)) + " ", alarm or STRONG))
     share = numbers.percent(_or_none(row.share), whole=True)
     line.append(column(share + "  ", _SHARE + 1, TEXT, right=True))
 
     if columns.usual:
         line.append((numbers.aligned(_or_none(cost.usual)) + " ", MUTED))
+    line += _spread(row, columns)
     if columns.drift:
         factor = glyphs.text(numbers.factor(_or_none(cost.drift)))
         look = alarm or (STRONG if _is_material(cost.drift) else MUTED)
@@ -203,6 +214,16 @@ def stage_line(
         line += spark_line(run, row.tag, columns.spark, view, judged=judged)
 
     return line
+
+
+def _spread(row: StageRow, columns: StageColumns) -> Line:
+    """Median, tail and maximum in those of their columns that are shown; blank if not logged."""
+    shown = zip((columns.middle, columns.tail, columns.most), row.spread, strict=True)
+    return [
+        (f"{' ' * cells if math.isnan(value) else numbers.aligned(value)} ", TEXT)
+        for cells, value in shown
+        if cells
+    ]
 
 
 def _per_token(value: float, logged: bool) -> str:
@@ -228,12 +249,20 @@ def _or_none(number: float) -> float | None:
     return None if math.isnan(number) else number
 
 
-def stages_head(run: RunView, columns: StageColumns, width: int, view: View) -> Line:
-    """The heading of the table: the heads of its columns set into the rule."""
-    heads = _HEADS | {"spark": (spark_head(run, columns.spark), 0)}
+def stages_head(
+    run: RunView,
+    columns: StageColumns,
+    width: int,
+    view: View,
+    title: str = "Stages",
+    tail: str = "",
+) -> Line:
+    """The heading of the table: the heads of its columns set into the rule. ``tail``: which
+    quantile the column of the tail holds."""
+    heads = _HEADS | {"spark": (spark_head(run, columns.spark), 0), "tail": (tail, 3)}
     found = [(*heads[name], start) for name, start, _ in columns.shown[1:]]
     places = [(head, start + indent, start + indent) for head, indent, start in found]
-    return section_line("Stages", width, view, heads=places)
+    return section_line(title, width, view, heads=places)
 
 
 def stacked_lines(
@@ -250,7 +279,46 @@ def _stacked(
 ) -> list[Line]:
     usual = None if shares or math.isnan(found.whole.usual) else found.whole.usual
     lines = [_every_step(usual, view, width, shares)]
+    frame = frame_of(run, found, view, width, height)
+    if frame is None:
+        return lines
+    parts, colours = _parts(found, frame.columns)
 
+    if shares:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            parts = parts / np.nansum(parts, axis=0) * 100
+    heights = np.nansum(parts, axis=0)
+    regular = heights[~found.is_rare[np.maximum(frame.columns, 0)]]
+    top = 100.0 if shares else top_of(regular if regular.any() else heights)
+
+    ticks = _ticks(top, frame.rows)
+    plot = stack_cells(Stack(parts, colours, top, usual), frame.rows, view.glyphs)
+    for n, cells_of_row in enumerate(plot):
+        label = ticks.get(frame.rows - 1 - n, "")
+        edge = view.glyphs.tick_left if label else view.glyphs.vertical
+        lines.append([(f"{label:>{frame.labels}}", MUTED), (edge, RULE), *cells_of_row])
+
+    return [*lines, *frame.below]
+
+
+class Frame(NamedTuple):
+    """What surrounds a plot of every step."""
+
+    columns: IntArray
+    """The step that each column shows, as a row of the anatomy; -1 for none."""
+    rows: int
+    """Lines of the plot itself."""
+    labels: int
+    """Cells left of it."""
+    below: list[Line]
+    """The axis, and bars of findings."""
+
+
+def frame_of(
+    run: RunView, found: Anatomy, view: View, width: int, height: int, least: int = _LABELS
+) -> Frame | None:
+    """The frame of a plot in ``width`` x ``height`` with a heading; None where that is too small.
+    Labels have at least ``least`` cells."""
     # where the steps lie on the x axis, its beginning, newest place and end
     tag = found.total or found.parts[0].tag
     axis, (first_step, last_step, end) = axis_of(run, run.shown(tag), view.axis), span_of(run)
@@ -260,34 +328,19 @@ def _stacked(
     end = end if end > first else first + 1.0
 
     chart = chart_of(run, tag, view)
-    below, labels = max(0, min(3, height - 9)), _LABELS
+    below, labels = max(0, min(3, height - 9)), least
     if below:
-        labels = label_width(chart, (first, end), width, view.glyphs, least=_LABELS)
+        labels = label_width(chart, (first, end), width, view.glyphs, least=least)
     cells = width - labels - 1
     span = PlotSpan(labels + 1, cells, width, first, end, last)
     bars = foot_lines(chart, span, view.glyphs, below)
     rows = height - 3 - len(bars)
 
     if cells < 10 or rows < 3:
-        return lines
+        return None
     columns = _columns(found, axis.places(found.steps), (first, last, end), cells)
-    parts, colours = _parts(found, columns)
-
-    if shares:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            parts = parts / np.nansum(parts, axis=0) * 100
-    heights = np.nansum(parts, axis=0)
-    regular = heights[~found.is_rare[np.maximum(columns, 0)]]
-    top = 100.0 if shares else _top(regular if regular.any() else heights)
-
-    ticks = _ticks(top, rows)
-    plot = stack_cells(Stack(parts, colours, top, usual), rows, view.glyphs)
-    for n, cells_of_row in enumerate(plot):
-        label = ticks.get(rows - 1 - n, "")
-        edge = view.glyphs.tick_left if label else view.glyphs.vertical
-        lines.append([(f"{label:>{labels}}", MUTED), (edge, RULE), *cells_of_row])
-
-    return [*lines, *axis_lines(chart, span, view.glyphs, None, None), *bars]
+    axis_below = axis_lines(chart, span, view.glyphs, None, None)
+    return Frame(columns, rows, labels, [*axis_below, *bars])
 
 
 def _every_step(usual: float | None, view: View, width: int, shares: bool) -> Line:
@@ -307,7 +360,7 @@ def _ticks(top: float, rows: int) -> dict[int, str]:
     return dict(zip(places, numbers.ticks(values, step), strict=True))
 
 
-def _top(heights: FloatArray) -> float:
+def top_of(heights: FloatArray) -> float:
     """Where the plot ends: at its highest column unless few are far above the others."""
     known = heights[heights > 0]
     if not len(known):

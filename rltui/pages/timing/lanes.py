@@ -1,0 +1,119 @@
+"""The lanes of a run that samples while it trains: a table, and a strip for each over the steps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rltui.core.text import words_match
+from rltui.draw.chart.stack import Stack, stack_cells
+from rltui.draw.line import MUTED, RULE, Line
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.cache import kept
+from rltui.facts.lanes import ORDER, Lane, Timer, course, lanes
+from rltui.facts.timers import TRAINER, WAITING, title_of
+from rltui.facts.timing import Anatomy, Cost, cost_of
+from rltui.facts.x_axis import span_of
+from rltui.pages.findings.lines import heading
+from rltui.pages.timing.timing_table import OTHER as _OTHER
+from rltui.pages.timing.timing_table import StageColumns, StageRow, frame_of, top_of
+from rltui.session import RunView
+
+#: Cells left of the strips: the longest name of a lane.
+_LABELS = 12
+
+
+def lane_columns(width: int) -> StageColumns:
+    """The columns of a table ``width`` cells wide."""
+    number = numbers.ALIGNED_WIDTH
+    if width >= 100:
+        return StageColumns(26, spark=width - 86, middle=number, tail=number, most=number)
+    if width >= 72:
+        return StageColumns(18, spark=width - 67, tail=number, most=number)
+    if width >= 50:
+        return StageColumns(width - 35, most=number)
+    return StageColumns(max(4, width - 24))
+
+
+def tail_name(run: RunView) -> str:
+    """Which quantile most timers log, "p95" before others."""
+    names = [t.tail_name for lane in lanes(run) for t in lane.timers if t.tail_name]
+    return max(names, key=lambda n: (n == "p95", names.count(n)), default="p95")
+
+
+def _colour(lane: Lane) -> int:
+    """Waiting has the colour of what no stage accounts for."""
+    return _OTHER if lane.name == WAITING else ORDER.index(lane.name)
+
+
+def lane_rows(run: RunView, found: Anatomy, text: str = "") -> list[StageRow]:
+    """Each lane, its timers below it, and the whole step; those that pass the filter ``text``."""
+    rows, tail = [], tail_name(run)
+    for lane in lanes(run):
+        busy = Cost(lane.busy * found.length, math.nan)
+        colour = _colour(lane)
+        rows.append(StageRow(None, lane.name, busy, lane.busy, colour))
+        rows += [_row(run, found, timer, colour, tail) for timer in lane.timers]
+    if found.total:
+        level = run.verdict.tag_level(found.total)
+        rows.append(StageRow(found.total, "whole step", found.whole, level=level))
+    return [r for r in rows if words_match(f"{r.title} {r.tag or ''}", text)]
+
+
+def _row(run: RunView, found: Anatomy, timer: Timer, colour: int, tail: str) -> StageRow:
+    every = cost_of(run, timer.tag, len(found.steps)).every if timer.share >= 0 else 1.0
+    cost = Cost(timer.now, math.nan, every)
+    spread = (timer.middle, timer.tail if timer.tail_name == tail else math.nan, timer.most)
+    level, title = run.verdict.tag_level(timer.tag), title_of(run, timer.tag)
+    title += f", 1 in {cost.every:,.0f}" if cost.every > 1 else ""
+    return StageRow(timer.tag, title, cost, timer.share, colour, level, depth=1, spread=spread)
+
+
+def lane_shares(run: RunView) -> list[tuple[str, float, int]]:
+    """Label, share and colour of what the trainer does in a step: it works, waits, or else."""
+    found = [lane for lane in lanes(run) if lane.name in (TRAINER, WAITING)]
+    shares = [(x.name, x.busy, _colour(x)) for x in found if x.busy > 0]
+    shares.append(("other", max(0.0, 1 - sum(share for _, share, _ in shares)), _OTHER))
+    return [(f"{n} {numbers.percent(x, whole=True)}", x, colour) for n, x, colour in shares]
+
+
+def lane_strips(
+    run: RunView, found: Anatomy, view: View, width: int, height: int, *, shares: bool
+) -> list[Line]:
+    """A strip for each lane, as high as a step is long: what it does in each step. Kept until the
+    run changes."""
+    key = ("lanes", width, height, view.glyphs, view.axis, shares, span_of(run)[2])
+    return kept(run, key, lambda: _strips(run, found, view, width, height, shares))
+
+
+def _strips(
+    run: RunView, found: Anatomy, view: View, width: int, height: int, shares: bool
+) -> list[Line]:
+    note = f"{'% of the step' if shares else 'seconds'}, each column its slowest step"
+    lines = [heading("Every step", width, view, note)]
+    frame, shown = frame_of(run, found, view, width, height, _LABELS), lanes(run)
+    if frame is None or frame.rows < len(shown):
+        return lines
+    rows, known = np.maximum(frame.columns, 0), frame.columns >= 0
+    steps = np.where(known, found.heights[rows], np.nan)
+    top = 100.0 if shares else top_of(steps)
+    ceiling = "100 %" if shares else numbers.duration(top, tenths=True)
+    each, more = divmod(frame.rows, len(shown))
+
+    for at, lane in enumerate(shown):
+        values = np.where(known, course(run, found, lane)[rows], np.nan)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            parts = values / steps * 100 if shares else values
+        stack = Stack(parts[None, :], [_colour(lane)], top)
+        count = each + (at < more)
+        for n, cells in enumerate(stack_cells(stack, count - (count > 2), view.glyphs)):
+            label = lane.name if n == 0 else ceiling if n == 1 and not at else ""
+            lines.append(
+                [(f"{label:>{frame.labels}}", MUTED), (view.glyphs.vertical, RULE), *cells]
+            )
+        if count > 2:
+            lines.append([(" " * frame.labels, MUTED), (view.glyphs.vertical, RULE)])
+
+    return [*lines, *frame.below]
