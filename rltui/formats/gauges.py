@@ -11,7 +11,7 @@ The lines of vLLM (vllm/v1/metrics/loggers.py, before version 1 vllm/engine/metr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 #: What the lines of engines contain.
@@ -52,6 +52,7 @@ _FIGURE = re.compile(rb"(#?[A-Za-z][A-Za-z ()/_#-]{0,40}): (\d{1,18}(?:\.\d{1,18
 _NUMBER = re.compile(rb"\b(?:Engine |DP|EngineCore_)(\d{1,6})\b")
 _PROCESS = re.compile(rb"\bpid=(\d{1,10})\b")
 _HEAD = 200
+_DIGITS = re.compile(r"\d{1,18}")
 
 #: Figures that are added up over a period, and the side on which others are bad: 1 high, -1 low.
 _COUNTS = frozenset(("engine/preempted",))
@@ -105,10 +106,10 @@ class Period:
     def __init__(self) -> None:
         self._sums: dict[str, dict[str, list[float]]] = {}
         """Name -> source -> [sum, number, worst] of its readings."""
-        self._numbers: dict[str, int] = {}
-        """Source -> its number."""
-        self._groups: dict[str, set[str]] = {}
-        """First part of a name -> the sources so far."""
+        self._groups: dict[str, dict[str, int]] = {}
+        """First part of a name -> the sources so far, each with its number."""
+        self._named: set[tuple[str, int, str]] = set()
+        """The sources whose numbers were told: group, number, source."""
 
     def __bool__(self) -> bool:
         return bool(self._sums)
@@ -130,7 +131,7 @@ class Period:
                     sums[2] = value
             elif len(known) < _MOST:
                 known[source] = [value, 1, value]
-                self._groups.setdefault(name.partition("/")[0], set()).add(source)
+                self._groups.setdefault(name.partition("/")[0], {}).setdefault(source, -1)
 
     def take(self) -> tuple[dict[str, float], dict[str, object]]:
         """The row of what was added since the last call, and the names of new sources."""
@@ -146,24 +147,27 @@ class Period:
                 continue
             worst = max(sources, key=lambda s: side * sources[s][2])
             row[f"{name}/worst"] = sources[worst][2]
-            number = self._numbers.get(worst)
-            if number is None:
-                number = self._number_of(worst)
-                if worst.partition(" ")[0] != str(number):
-                    names[f"{group}.{number}"] = worst
+            number = _number_of(worst, self._groups[group])
+            told = group, number, worst
+            if worst.partition(" ")[0] != str(number) and told not in self._named:
+                self._named.add(told)
+                names[f"{group}.{number}"] = worst
             row[f"{name}/worst_of"] = float(number)
         self._sums = {}
 
         return row, names
 
-    def _number_of(self, source: str) -> int:
-        """The number of a source: its own, or the first free one."""
-        taken, own = set(self._numbers.values()), source.partition(" ")[0]
-        number = int(own) if own.isdecimal() else 0
-        while number in taken:
-            number += 1
-        self._numbers[source] = number
-        return number
+
+def _number_of(source: str, group: dict[str, int]) -> int:
+    """The number of a source: its own, or its place among all of its group, which is the same in
+    every file that has them all."""
+    if min(group.values()) < 0:  # there are new ones
+        order = sorted(group, key=lambda s: [int(n) for n in _DIGITS.findall(s)])
+        group.update((s, place) for place, s in enumerate(order))
+        numbers = [int(s) if s.isdecimal() else -1 for s in order]
+        if min(numbers) >= 0:
+            group.update(zip(order, numbers, strict=True))
+    return group[source]
 
 
 def _side(name: str) -> int:

@@ -153,9 +153,8 @@ class TelemetryDecoder(LastLine):
         for begin in sorted(begins):
             line = text[begin : text.find(b"\n", begin)]
             readings = engine_readings(line)
-            if readings:
-                self._records += 1
-                self._add(self._clock.time(line), readings)
+            self._records += bool(readings)
+            self._add(self._clock.time(line), readings)
 
     def _read_json(self, text: bytes) -> None:
         for line in text.split(b"\n"):
@@ -175,7 +174,7 @@ class TelemetryDecoder(LastLine):
         number = int(time // PERIOD_S)
         if self._open is None:
             self._open = number
-        elif number > self._open or (self._open - number) * PERIOD_S > _BACK_S:
+        if number > self._open or (self._open - number) * PERIOD_S > _BACK_S:
             self._end_period()
             self._open = number
         self._period.add(readings)
