@@ -118,7 +118,7 @@ class Decoder(Protocol):
         returned; only an unfinished record at the end waits.
         """
 
-    def set_clock(self, end: bytes, changed: float) -> None:  # noqa: B027 - few lack a zone
+    def set_clock(self, end: bytes, changed: float) -> None:
         """Learn the zone of times: ``end`` was written just before the file ``changed``, in seconds
         since the epoch. Called first, and only for formats that lie ``beside`` others."""
 

@@ -96,7 +96,9 @@ def engine_readings(line: bytes) -> list[Reading]:
     number, process = _NUMBER.search(line, 0, _HEAD), _PROCESS.search(line, 0, _HEAD)
     source = str(int(number[1])) if number else ""
     if process:
-        source = f"{source} of process {int(process[1])}" if source else f"process {int(process[1])}"
+        source = (
+            f"{source} of process {int(process[1])}" if source else f"process {int(process[1])}"
+        )
     return [Reading(f"engine/{name}", source, value) for name, value in values.items()]
 
 

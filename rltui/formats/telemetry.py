@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rltui.core.level import Level
-from rltui.formats.base import Belonging, Decoded, Decoder, Format, Options, Refusal
+from rltui.formats.base import Decoded, Decoder, Format, Options, Refusal
 from rltui.formats.console import Console
 from rltui.formats.console.console_line import wall_time
 from rltui.formats.gauges import ENGINE_MARKERS, Period, Reading, engine_readings
@@ -38,7 +38,9 @@ _OUTPUT = re.compile(
     r"|erator)?|sampler|workers?|prefill|decode)(?:[_.-]?\w*)*\.(?:log|out|err|txt)",
     re.IGNORECASE,
 )
-_STREAM = re.compile(r"(?:engine_series|gpu_util|phases|data_buffer|\d{8}_\d\d|wandb-events)\.jsonl")
+_STREAM = re.compile(
+    r"(?:engine_series|gpu_util|phases|data_buffer|\d{8}_\d\d|wandb-events)\.jsonl"
+)
 #: Directories of files within that of the run.
 _HOMES = frozenset(("engine_series", "gpu_util", "phases", "data_buffer", "files"))
 _HOUR = re.compile(r"\d{8}_\d\d\.jsonl|wandb-events\.jsonl")
@@ -65,7 +67,9 @@ class Telemetry(Format):
     """The format ``telemetry``."""
 
     name = "telemetry"
-    files = "`*vllm*.log`, `*sglang*.log`, `*engine*.log` .., `dashboard/*.jsonl`, `wandb-events.jsonl`"
+    files = (
+        "`*vllm*.log`, `*sglang*.log`, `*engine*.log` .., `dashboard/*.jsonl`, `wandb-events.jsonl`"
+    )
     written_by = (
         "vLLM and SGLang (what they print), miles' dashboard, W&B: throughput, requests, caches and "
         "machines, at the times of the training beside them"
@@ -79,7 +83,11 @@ class Telemetry(Format):
 
     def home(self, directory: str, path: Path) -> str:
         inner = directory.rpartition("/")[2]
-        return directory.rpartition("/")[0] if inner in _HOMES and _HOUR.fullmatch(path.name) else directory
+        return (
+            directory.rpartition("/")[0]
+            if inner in _HOMES and _HOUR.fullmatch(path.name)
+            else directory
+        )
 
     def claims_name(self, name: str) -> bool:
         return _OUTPUT.fullmatch(name) is not None or _STREAM.fullmatch(name) is not None

@@ -126,6 +126,7 @@ def case_run(
 
 
 def case_info(key: str, estimator: str | None = None) -> TagInfo:
-    """The meaning of a tag named like its metric."""
-    metric = Metric(key, key, Category.OTHER, Direction.NONE, "", "")
-    return TagInfo(key, metric, key, Category.OTHER, estimator=estimator)
+    """The meaning of a tag named like its metric, or ``metric#name``."""
+    name, _, title = key.partition("#")
+    metric = Metric(name, name, Category.OTHER, Direction.NONE, "", "")
+    return TagInfo(key, metric, title or name, Category.OTHER, estimator=estimator)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rltui.catalogue.model import Category, Recognition, Scope
+from rltui.catalogue.model import Category, Recognition, Scope, TagInfo
 from rltui.core.level import Level
 from rltui.health.model import Words
 from rltui.health.symptoms import Harm
@@ -32,6 +33,8 @@ class When(NamedTuple):
     """Word -> what it must not be."""
     unlogged: tuple[str, ...] = ()
     """Only when the run logs none of these metrics."""
+    not_named: tuple[str, ...] = ()
+    """Not for a tag with a word in its title that is, or fits, one of these."""
 
     def run_fits(self, run: Recognition) -> bool:
         """Whether the variant applies to such a run."""
@@ -45,6 +48,12 @@ class When(NamedTuple):
     def fits(self, word: str, said: str) -> bool:
         """Whether the variant may apply where a word of :data:`ASKED` is ``said``."""
         return said in self.only.get(word, (said,)) and said not in self.never.get(word, ())
+
+    def tag_fits(self, info: TagInfo) -> bool:
+        """Whether the variant applies to such a tag of the run."""
+        words = re.split(r"[\W_]+", info.title.lower())
+        named = any(fnmatchcase(w, pattern) for pattern in self.not_named for w in words)
+        return self.fits("estimator", info.estimator or "") and not named
 
 
 @dataclass(frozen=True, slots=True)

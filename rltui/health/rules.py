@@ -17,6 +17,7 @@ from rltui.core.yaml_record import read_record, shipped_record
 from rltui.health.detectors import (  # noqa: F401
     levels,
     pairs,
+    parts,
     progress,
     stillness,
 )
@@ -271,6 +272,7 @@ def _read_when(*nodes: Node | None) -> When:
     only: dict[str, tuple[str, ...]] = {}
     never: dict[str, tuple[str, ...]] = {}
     unlogged: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
     for node in nodes:
         if node is None:
             continue
@@ -282,8 +284,9 @@ def _read_when(*nodes: Node | None) -> When:
             if (value := table.get(f"not_{word}")) is not None:
                 never[word] = (*never.get(word, ()), *value.texts())
         unlogged += tuple(table.read("unlogged", Node.texts) or ())
+        unnamed += tuple(table.read("not_named", Node.texts) or ())
         table.finish()
-    return When(only, never, unlogged)
+    return When(only, never, unlogged, unnamed)
 
 
 def _read_words(need: Callable[[str], Node], find: _Find, detector: Detector) -> Words:
@@ -330,7 +333,8 @@ def _read_case(node: Node, variants: list[Variant]) -> Case:
         line=node.line,
         reference=past,
     )
-    read = [v for v in variants if any(v.reads(k) is not None for k in series)]
+    keys = [key.partition("#")[0] for key in series]
+    read = [v for v in variants if any(v.reads(k) is not None for k in keys)]
     if not read:
         node.fail("no variant of the rule reads a metric of this case")
     table.finish()

@@ -171,22 +171,27 @@ def gain_now(x: FloatArray) -> tuple[float, float]:
 
 def gains_of(rows: Rows, role: str) -> FloatArray:
     """:func:`gains` of a metric that is logged beside, with 0 in its gaps. (9, n)."""
-    known = np.nan_to_num(rows.others[role], posinf=0.0, neginf=0.0)
+    known = _without_gaps(rows.others[role])
     return rows.once_of(role, "gains", lambda: gains(Rows(known, rows.steps)))
 
 
-def rises(rows: Rows, role: str) -> BoolArray:
-    """(n,) whether such a metric is certainly higher in the last third of the rows than in the
-    first; never without it."""
-    if role not in rows.others:
+def rises(rows: Rows, role: str | None = None) -> BoolArray:
+    """(n,) whether the rows, or another metric, are certainly higher in their last third than in
+    their first; never without that metric."""
+    if role is not None and role not in rows.others:
         return np.zeros(rows.count, dtype=bool)
     gain, certainty = wanted(sure=False)
-    _, _, spread, rise, *_ = gains_of(rows, role)
-    risen: BoolArray = (rise >= gain) & (spread > 0) & np.isfinite(rows.others[role])
+    known = rows.x if role is None else _without_gaps(rows.others[role])
+    _, _, spread, rise, *_ = gains(rows) if role is None else gains_of(rows, role)
+    logged = rows.x if role is None else rows.others[role]
+    risen: BoolArray = (rise >= gain) & (spread > 0) & np.isfinite(logged)
     at = np.flatnonzero(risen)
-    known = np.nan_to_num(rows.others[role], posinf=0.0, neginf=0.0)
     risen[at] = rise[at] - certainty * gain_error(known, spread, at) >= gain
     return risen
+
+
+def _without_gaps(x: FloatArray) -> FloatArray:
+    return np.nan_to_num(x, posinf=0.0, neginf=0.0)
 
 
 def _gains(x: FloatArray) -> FloatArray:

@@ -1,0 +1,202 @@
+"""Detectors that compare a metric with its siblings: the parts of a reward, or its sources. Same
+contract as in ``levels``. Each tag of the role ``part*`` is one of the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from rltui.core.block import BoolArray, FloatArray
+from rltui.health.detectors.progress import (
+    fell,
+    gains,
+    gains_of,
+    rises,
+    wanted,
+)
+from rltui.health.detectors.registry import detector
+from rltui.health.detectors.signal import CERTAIN, Rows, Signal, constant
+from rltui.health.detectors.windows import looks, steps_of
+
+#: A weighted sum of the parts is the total where it leaves less of its variance than this.
+_UNEXPLAINED = 0.1
+#: Beside the largest eigenvalue: two parts that always move together cannot be told apart.
+_SINGULAR = 1e-9
+#: The share of the rows that show what was usual at the start, and the fewest that show a spread.
+_START, _LEAST = 4, 8
+#: The share of its rise that a mean may lose by chance and still rise.
+_KEPT = 0.25
+
+
+def fitted_weights(total: FloatArray, parts: FloatArray) -> FloatArray:
+    """(k, n) weight of each of the ``parts`` (k, n) in the ``total`` (n,), by least squares over
+    the rows up to each one; 1 where no weighted sum explains the total."""
+    k, n = parts.shape
+    rows = np.vstack([parts, total])
+    known = np.isfinite(rows).all(axis=0)
+    rows = np.where(known, rows, 0.0)
+    weights, squares, begin = np.ones((k, n)), np.zeros((k + 1, k + 1)), 0
+    counts, sums = np.cumsum(known), np.cumsum(rows[-1])
+    for look, following in looks(_LEAST, n):
+        new, begin = rows[:, begin:look], look
+        squares += new @ new.T
+        count = int(counts[look - 1])
+        if count <= 2 * k:
+            continue
+        found = np.linalg.lstsq(squares[:k, :k], squares[:k, k], rcond=_SINGULAR)[0]
+        spread = squares[k, k] - sums[look - 1] ** 2 / count
+        if squares[k, k] - float(found @ squares[:k, k]) <= _UNEXPLAINED * spread:
+            weights[:, look - 1 : following - 1] = found[:, None]
+    return weights
+
+
+def _siblings(rows: Rows) -> list[str]:
+    return [role for role in rows.others if role.startswith("part")]
+
+
+def _weights(rows: Rows) -> FloatArray:
+    """(k, n) weights of the rows themselves and their siblings in the ``reward``."""
+    parts = np.array([rows.x, *(rows.others[r] for r in _siblings(rows))])
+    if "reward" not in rows.others:
+        return np.ones(parts.shape)
+    return fitted_weights(rows.others["reward"], parts)
+
+
+@detector(roles=("reward", "part*"), facts=("start", "share"), higher=("share",))
+def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False) -> Signal:
+    """A part has ``share`` of the variance of all parts in the newest half of the rows, certainly,
+    and what it leaves to the others has shrunk to one ``factor``-th since the first quarter, while
+    its own variance grew: nothing takes over that had nearly all from the start.
+
+    Each part counts with its weight in the ``reward``, where a weighted sum explains that. Variance
+    is that of neighbouring rows, which no trend adds to: rows are means of a batch, and scatter as
+    the rewards within it do. ``spreads``: the rows are standard deviations themselves.
+    """
+    n, others = rows.count, _siblings(rows)
+    out = constant(n, np.nan)
+    start, certain, grew = out.copy(), out.copy(), np.zeros(n, dtype=bool)
+    if others and n:
+        x = np.nan_to_num(np.array([rows.x, *(rows.others[r] for r in others)]))
+        scatter = x if spreads else np.array([steps_of(part) for part in x])
+        total = np.concatenate([np.zeros((len(x), 1)), np.cumsum(scatter**2, axis=1)], axis=1)
+        count = np.arange(1, n + 1)
+        half, first = count // 2, np.maximum(_LEAST, count // _START)
+        first = np.minimum(first, count)
+        square = np.ones(x.shape) if spreads else _weights(rows) ** 2
+        early = square * total[:, first]
+        late = square * (total[:, count] - total[:, half])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            start, out = early[0] / early.sum(axis=0), late[0] / late.sum(axis=0)
+            # the logarithm of a quotient of two variances scatters by this much
+            error = np.sqrt(6.0 / (count - half))
+            certain = 1 / (1 + (1 / out - 1) * np.exp(0.5 * CERTAIN[0] * error))
+            grew = late[0] / (count - half) > early[0] / first * np.exp(error)
+    limit = np.fmax(share, 1.0 - (1.0 - start) / factor)
+    with np.errstate(invalid="ignore"):
+        beyond = (certain >= share) & (out >= limit) & (start < 0.5 * (1.0 + share)) & grew
+    return Signal(
+        beyond=beyond & (np.arange(n) >= 2 * _LEAST),
+        statistic=out,
+        threshold=limit,
+        name="share of the variance of all parts",
+        facts={"start": start, "share": out},
+        silent=not others,
+    )
+
+
+@detector(
+    roles=("reward", "success", "part*"),
+    facts=("start", "late", "share", "reached", "was"),
+    higher=("share",),
+)
+def buys_rise(rows: Rows, *, share: float) -> Signal:
+    """A part makes ``share`` of the certain rise of the ``reward`` from the first to the last third
+    of the rows, by its weight in it, while ``success`` certainly did not rise, as in
+    :func:`parted`, or another part has lost half of its range, as in :func:`fell`.
+
+    Never without a ``reward`` and another part.
+    """
+    n, others = rows.count, _siblings(rows)
+    start, late, *_ = gains(rows)
+    part, beyond = constant(n, np.nan), np.zeros(n, dtype=bool)
+    was, reached = constant(n, np.nan), constant(n, np.nan)
+    lost = beyond.copy()
+    if others and "reward" in rows.others:
+        before, after, *_ = gains_of(rows, "reward")
+        with np.errstate(invalid="ignore", divide="ignore"):
+            part = np.where(after > before, _weights(rows)[0] * (late - start), np.nan)
+            part = part / (after - before)
+            beyond = rises(rows, "reward") & (part >= share)
+        if beyond.any():
+            beyond &= rises(rows)
+            stands, was, reached = _stands(rows)
+            for role in others:
+                lost |= rows.once_of(role, "fell", partial(_fell, rows, role))
+            beyond &= stands | lost
+            lost &= ~stands
+    was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
+    return Signal(
+        certain=True,
+        beyond=beyond,
+        statistic=part,
+        threshold=constant(n, share),
+        name="share of the rise",
+        whole=True,
+        forgotten=np.ones(n, dtype=bool),
+        facts={"start": start, "late": late, "share": part, "was": was, "reached": reached},
+        notes=(
+            (beyond & lost, "another part has lost half of what it earned"),
+            (beyond & ~lost, "success {was} → {reached}"),
+        ),
+    )
+
+
+def _fell(rows: Rows, role: str) -> BoolArray:
+    return fell(Rows(np.nan_to_num(rows.others[role]), rows.steps)).beyond
+
+
+def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
+    """(n,) whether ``success`` certainly did not rise; and its means in the first and last third.
+    Scores that never moved at all may not be measured."""
+    n = rows.count
+    if "success" not in rows.others:
+        return np.zeros(n, dtype=bool), constant(n, np.nan), constant(n, np.nan)
+    gain, certainty = wanted(sure=False)
+    was, reached, spread, size, error, *_ = gains_of(rows, "success")
+    with np.errstate(invalid="ignore"):
+        flat = (np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0)
+        return (flat | (size <= -gain)) & (was != reached) & (spread > 0), was, reached
+
+
+@detector(
+    anew=True,
+    roles=("reward", "part*"),
+    facts=("best", "least", "lost", "middle", "count", "was", "reached"),
+    higher=("sure",),
+)
+def falls_behind(rows: Rows, *, sure: bool = False) -> Signal:
+    """One of several lost half of its range (``sure``: three quarters), as in :func:`fell`, while
+    the ``reward`` of all certainly rose and is not falling now; where that is not logged, the mean
+    of all of them. Never without another one, and none once it is made good.
+    """
+    signal, n, others = fell(rows, sure=sure), rows.count, _siblings(rows)
+    was, reached = constant(n, np.nan), constant(n, np.nan)
+    beyond = np.zeros(n, dtype=bool)
+    if others and signal.beyond.any():
+        all_of = rows
+        if "reward" not in rows.others:
+            known = np.nan_to_num([rows.x, *(rows.others[r] for r in others)])
+            all_of = replace(rows, others={"reward": known.mean(axis=0)}, kept_of={})
+        was, reached, *_ = gains_of(all_of, "reward")
+        known = np.concatenate([[0.0], np.cumsum(np.nan_to_num(all_of.others["reward"]))])
+        count = np.arange(1, n + 1)
+        size = np.minimum(count, np.maximum(_LEAST, count // _LEAST))
+        newest = (known[count] - known[count - size]) / size
+        keeps = newest >= reached - _KEPT * (reached - was)
+        beyond = signal.beyond & rises(all_of, "reward") & keeps
+    was, reached = (np.where(beyond, mean, np.nan) for mean in (was, reached))
+    facts = {**signal.facts, "was": was, "reached": reached}
+    over = np.ones(n, dtype=bool)
+    return replace(signal, beyond=beyond, facts=facts, forgotten=over, silent=not others)
