@@ -98,8 +98,6 @@ class SourceInfo(NamedTuple):
     """Name of its own run if it turns out not to belong to this one."""
     part: str = ""
     """Names the run within a tracker's store."""
-    steps_are_times: bool = False
-    """Whether its steps are times, which say where its points lie on the axis of the run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from rltui.formats.gzip_log import Gzipped
 from rltui.formats.jsonl import JsonLines
 from rltui.formats.series_csv import SeriesCsv
 from rltui.formats.table import CsvTable
-from rltui.formats.telemetry import Telemetry
 from rltui.formats.tfevents import TfEvents
 from rltui.formats.tracker_log import SwanLab, Wandb
 
@@ -33,7 +32,6 @@ from rltui.formats.tracker_log import SwanLab, Wandb
 FORMATS: tuple[Format, ...] = (
     TfEvents(),
     JsonDocument(),
-    Telemetry(),
     JsonLines(),
     Wandb(),
     SwanLab(),

@@ -118,10 +118,6 @@ class Decoder(Protocol):
         returned; only an unfinished record at the end waits.
         """
 
-    def set_clock(self, end: bytes, changed: float) -> None:
-        """Learn the zone of times: ``end`` was written just before the file ``changed``, in seconds
-        since the epoch. Called first, and only for formats that lie ``beside`` others."""
-
     def finish(self) -> Decoded:
         """The file will not grow any more: decode a last row that lacks only the end of its line.
 
@@ -212,9 +208,6 @@ class Format(ABC):
     """Whether a file in a directory below a run may be a series of that run (TensorBoard's
     ``add_scalars`` and ``add_hparams``)."""
 
-    beside: bool = False
-    """Whether its files belong to a run that lies beside them, and make one only where there is
-    none; its steps are times."""
     kept_open: bool = False
     """Whether every writer of such files keeps its file open as long as it lives."""
 

@@ -61,8 +61,7 @@ class RunIdentity:
         """
         found: list[Path] = []
         for lineage in self._run.table.lineages.values():
-            if not lineage.trust.timed:  # several engines report the same
-                found += self._misplaced_in(lineage, newest)
+            found += self._misplaced_in(lineage, newest)
             self._compared.update(b.path for b in lineage.branches if b.whole is not None)
 
         return found or self._misplaced_joined()
@@ -74,8 +73,6 @@ class RunIdentity:
         for path, source in reversed(sources.items()):
             rows, form = source.records, source.format
             if len(lineages) < 2 or source.joined is Joined.OWN or form not in lineages:
-                continue
-            if source.steps_are_times:
                 continue
             if not rows or rows < 2 * self._compared_at.get(path, 0.5):
                 continue
@@ -133,8 +130,6 @@ class RunIdentity:
         if file is None or file.source.format not in self._run.table.lineages:
             return None
         source, lineage = file.source, self._run.table.lineages[file.source.format]
-        if source.steps_are_times:
-            return None
         newer = lineage.branches_of(path)
         if path in lineage.copies or not _goes_on(newer, lineage):
             return None

@@ -296,9 +296,6 @@ class Lineage:
     def _assemble(self, tag: str, counting: list[Branch]) -> Series:
         """The points that count: from the newest branch to the oldest, cut where it supersedes
         older ones."""
-        if self.trust.timed:  # several machines report at once: none supersedes another
-            points = concatenate([b.points(tag) for b in counting if tag in b.columns])
-            return Series.of(tag, by_step(points), (), _NONE)
         kept: list[Points] = []
         lost: list[Points] = []
         taken_over: set[int] = set()
@@ -397,14 +394,11 @@ class StepTrust:
         """Whether all of its files give the steps of all tags."""
         self.files: dict[Path, tuple[bool, Collection[str]]] = {}
         """File -> whether its steps are row numbers, and the tags whose steps it does not give."""
-        self.timed = False
-        """Whether its steps are times."""
 
     def update(self, source: SourceInfo) -> bool:
         """Note the state of a file; returns whether this changes what its steps mean."""
         known, new = self.files.get(source.path), (source.steps_are_row_numbers, source.guessed)
         self.precision_rank = source.precision_rank
-        self.timed = source.steps_are_times
         if known == new:
             return False
         before = self.off_axis

@@ -15,11 +15,9 @@ from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
 from rltui.store.merge import filled
-from rltui.store.points import Points, by_step, choose, distinct
+from rltui.store.points import Points, choose, distinct
 from rltui.store.restarts import first_step
 from rltui.store.series import Derived, DerivedSeries, Series
-
-_NONE = np.empty(0, np.int64)
 
 
 class PointTable:
@@ -42,9 +40,6 @@ class PointTable:
         """Tags whose points have changed since."""
         self._merged: set[str] = set()
         """Tags to whose series several log formats contributed."""
-        self._clock: Points | None = None
-        """The points of a tag of the run by which times become steps; None once there are new
-        ones."""
 
     # -- taking in --------------------------------------------------------------------------
 
@@ -56,10 +51,8 @@ class PointTable:
             self.touch(changed)
         if len(self.lineages) > 1 and self._axes.settle_logs():
             self.touch(self._tags)
-            self._clock = None
         if self._axes.settle_tags():
-            self.touch(self._timed_tags)
-            self._clock = None
+            self.touch(())
         if batch.replaced:
             self._forget_lost_tags()
 
@@ -68,7 +61,7 @@ class PointTable:
         for batch in batches:
             self._add(batch)
             yield batch
-        self._series, self._extent, self._clock = {}, None, None
+        self._series, self._extent = {}, None
 
     def _add(self, batch: Batch) -> dict[str, None]:
         """Give the points to their lineage; returns the tags that changed."""
@@ -88,9 +81,6 @@ class PointTable:
                 changed.update(dict.fromkeys(lineage.tags))
             elif len(item.steps):
                 lineage.append(source, batch.generation, item)
-                if not source.steps_are_times:
-                    self._clock = None
-                    changed.update(dict.fromkeys(self._timed_tags))
                 self._axes.count(source.format, len(item.steps))
                 changed.update(dict.fromkeys(item.tags))
 
@@ -110,7 +100,6 @@ class PointTable:
         into._tags.update(dict.fromkeys(t for b in moved for t in b.columns))
         for table in (self, into):
             table._axes.forget()
-            table._clock = None
             # what is left may count differently now: copies lose their original, steps their
             # meaning
             table.touch(table._tags)
@@ -156,9 +145,7 @@ class PointTable:
     @property
     def off_axis(self) -> frozenset[str]:
         """The tags whose steps are not those of the run: they count seconds, episodes, ..."""
-        if not self._timed_tags or self._find_clock() is not None:
-            return self._axes.off_axis
-        return self._axes.off_axis | set(self._timed_tags)
+        return self._axes.off_axis
 
     @property
     def counts_rows(self) -> bool:
@@ -233,9 +220,6 @@ class PointTable:
         if not having:
             return Series.empty(tag)
         best, first = having[0], having[0].series(tag)
-        if best.trust.timed:
-            self._merged.discard(tag)
-            return self._on_axis(best, first)
         # a log that does not give its steps adds nothing to one that does
         others = [s for s in having[1:] if s.trust.is_on_axis and not s.guesses(tag)]
         before = self._series.get(tag) if tag in self._merged else None
@@ -253,50 +237,6 @@ class PointTable:
 
         return series if before is None else series.with_history(before)
 
-    # -- points that have times for steps ---------------------------------------------------------
-
-    @property
-    def _timed_tags(self) -> list[str]:
-        """The tags of logs that have times for steps, beside other logs."""
-        timed = [s for s in self.lineages.values() if s.trust.timed]
-        if not timed or not any(s.branches for s in self.lineages.values() if not s.trust.timed):
-            return []
-        return [t for s in timed for t in s.tags]
-
-    def _find_clock(self) -> Points | None:
-        """The points that say when the run was at which step: those of its tag with most times;
-        None where none has any."""
-        if self._clock is None:
-            best = 0
-            empty = self._clock = Series.empty("").points
-            for lineage in self._ranked():
-                if lineage.trust.off_axis or best:
-                    continue
-                counts = [(t, sum(b.count(t) for b in lineage.branches)) for t in lineage.tags]
-                for tag, count in counts:
-                    if count > best and tag not in self._axes.off_axis:
-                        points = _scaled(lineage, lineage.series(tag).points)
-                        timed = choose(points, np.isfinite(points[1]))
-                        if len(timed[0]) > best:
-                            best, self._clock = len(timed[0]), timed
-            assert empty is not None
-        return self._clock if len(self._clock[0]) else None
-
-    def _on_axis(self, lineage: Lineage, series: Series) -> Series:
-        """The points at the steps of the run: each at that of the row before it. Without times in
-        the logs of the run they are counted from the first one on."""
-        steps, walls, values = series.points
-        clock, known = self._find_clock(), np.isfinite(walls)
-        before = self._series.get(series.tag)
-        if clock is not None and known.any():
-            at = np.searchsorted(np.maximum.accumulate(clock[1]), walls[known], side="right") - 1
-            steps, walls, values = clock[0][np.maximum(at, 0)], walls[known], values[known]
-        else:
-            begin = min(b.whole.first for b in lineage.branches if b.whole is not None)
-            steps = steps - begin
-        found = Series.of(series.tag, by_step((steps, walls, values)), (), _NONE)
-        return found if before is None else found.with_history(before)
-
     def _ranked(self) -> list[Lineage]:
         """The most precise first; those whose steps are not those of the run last."""
         return sorted(
@@ -304,11 +244,7 @@ class PointTable:
         )
 
     def _find_extent(self) -> RunExtent:
-        lineages = [s for s in self.lineages.values() if not s.trust.timed and s.branches]
-        if not lineages:
-            lineages = list(self.lineages.values())
-        branches = [b for s in lineages for b in s.branches]
-        timed = [b for b in branches if b.earliest <= b.latest]
+        timed = [b for b in self._branches() if b.earliest <= b.latest]
         ended: dict[Path, float] = {}
         for branch in timed:
             ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
@@ -322,9 +258,6 @@ class PointTable:
             steps += [] if last is None else [last]
             restarts = restarts or begun
         firsts = [first_step(s.branches, self.off_axis) for s in found]
-        if found and all(s.trust.timed for s in found):
-            begin = min((f for f in firsts if f is not None), default=0)
-            steps, firsts = [s - begin for s in steps], [0 for f in firsts if f is not None]
 
         return RunExtent(
             min((first for first in firsts if first is not None), default=None),

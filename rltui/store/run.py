@@ -204,10 +204,7 @@ class RunFiles:
     @property
     def modified(self) -> float | None:
         """Newest modification time, seconds since the epoch; None without files."""
-        times = [(f.source.steps_are_times, f.source.modified) for f in self.by_path.values()]
-        # an engine may go on when the training that it serves has stopped
-        own = [modified for beside, modified in times if not beside]
-        return max(own or (modified for _, modified in times), default=None)
+        return max((f.source.modified for f in self.by_path.values()), default=None)
 
     def expect(self, source: SourceInfo) -> None:
         """Note a file that will be read: until then the run is not complete."""
@@ -216,8 +213,7 @@ class RunFiles:
     def update(self, batch: Batch) -> None:
         """Store everything but the points of a batch."""
         file = self.by_path.setdefault(batch.source.path, LogFile(batch.source))
-        beside = batch.source.steps_are_times
-        self.grew = file.update(batch) and not (beside and len(self.by_path) > 1)
+        self.grew = file.update(batch)
         self.waiting = batch.waiting
         # a file that is read again says the same of the same place
         self.notes.extend(n for n in batch.notes if n.offset is None or n not in self.notes)

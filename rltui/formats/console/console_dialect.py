@@ -215,8 +215,6 @@ class Dialect(ABC):
     """or one of these in capitals or small letters; in small letters here."""
     rank = Rank.SURE
     """It is dropped when a dialect of a surer rank finds a row."""
-    aside = False
-    """Whether its rows show no training: they do not count, nor drop other dialects."""
     longest = MAX_FORM
     """Bytes of the longest line that it gets."""
 

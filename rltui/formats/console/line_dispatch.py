@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank
 from rltui.formats.console.described_dialect import DescribedDialect, descriptions
-from rltui.formats.console.engine_lines import EngineLines
 from rltui.formats.console.generic import Generic
 from rltui.formats.console.logger_record import LoggerRecord, Verl
 from rltui.formats.console.progress_bar import ProgressBar
@@ -43,7 +42,6 @@ class LineDispatch:
         self._rows = rows
         # in the order in which they see a line; guesses last
         self._dialects: list[Dialect] = [
-            EngineLines(rows),
             Verl(rows),
             Transformers(rows),
             LoggerRecord(rows),
@@ -105,7 +103,7 @@ class LineDispatch:
             if dialect in self._dialects:
                 count = self._rows.count
                 dialect.close()
-                if self._rows.count > count and not dialect.aside:
+                if self._rows.count > count:
                     self._find(dialect)
 
     def _line(self, line: bytes, opened: list[Dialect], marked: list[Dialect]) -> bool:
@@ -138,9 +136,6 @@ class LineDispatch:
             return False
         count = self._rows.count
         taken = bool(read(line))
-        if dialect.aside:
-            self._rows.count = count
-            return taken
         if taken or self._rows.count > count:
             self._find(dialect)
         return taken
@@ -155,9 +150,7 @@ class LineDispatch:
         self._best = min(self._best, dialect.rank)
         wanted = []
         for other in self._dialects:
-            if other.aside:
-                keep = True
-            elif other in self.found:
+            if other in self.found:
                 keep = other.rank <= self._best
             elif other.rank is Rank.SURE:
                 keep = self._hits < _SETTLED

@@ -4,7 +4,6 @@ Some have their own kind of rows, which get the tags of their event files:
 
 - Ray Tune and RLlib, ``result.json``: one nested object per result with the whole config.
 - LLaMA-Factory, ``trainer_log.jsonl``: the transformers log with some keys renamed.
-- miles, ``dashboard/metrics.jsonl``: the metrics of one call of its tracker, and their axis.
 - ms-swift, ``logging.jsonl``: the transformers log, rounded, with times and steps as text; the
   last line is a summary with the whole history and without a step.
 """
@@ -223,8 +222,6 @@ def translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Translated]
         return _ray if is_ray_result(row) else None
     if "current_steps" in row:
         return _factory if "total_steps" in row else None
-    if "step_key" in row:
-        return _miles if isinstance(row.get("metrics"), dict) else None
     # spelt out: this runs on every row
     if _SWIFT_STEP in row:
         return _swift
@@ -254,10 +251,6 @@ def _factory(row: dict[str, Any]) -> Translated:
         step = step._replace(total=total)
     named = {_FACTORY_NAMES.get(k, k): v for k, v in row.items() if k != "current_steps"}
     return Translated(step, wall, _transformers(named))
-
-
-def _miles(row: dict[str, Any]) -> Translated:
-    return Translated(find_step(row, ("step",)), pop_wall(row), dict(flatten(row["metrics"])))
 
 
 def _swift(row: dict[str, Any]) -> Translated:

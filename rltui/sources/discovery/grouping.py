@@ -225,38 +225,6 @@ def joined(found: Sequence[Unit]) -> list[Unit]:
     return there
 
 
-def attached(found: list[Unit], beside: Iterable[LogFile]) -> tuple[list[Unit], list[LogFile]]:
-    """The units with the logs that lie beside runs, each given to the nearest one; and the logs for
-    which several are as near. Where there is no run at all, those of a directory make one."""
-    trees: dict[str, set[int]] = defaultdict(set)
-    near: dict[str, set[int]] = defaultdict(set)
-    for unit in found:
-        for file in unit.files:
-            near[file.directory].add(id(unit))
-            for directory in (file.directory, *parents_of(file.directory)):
-                trees[directory].add(id(unit))
-
-    known = {id(u): u for u in found}
-    alone: dict[str, Unit] = {}
-    unclear = []
-    for file in beside:
-        where = file.directory
-        options = next(
-            (o for d in (where, *parents_of(where)) if (o := near.get(d) or trees.get(d))), set()
-        )
-        if len(options) == 1:
-            unit = known[next(iter(options))]
-            unit.files.append(file)
-            unit.joined[file.key] = Joined.SURELY, shown_name(name_of(file), file)
-        elif options:
-            unclear.append(file)
-        else:
-            own = alone.setdefault(where, Unit(where, where, [], 0))
-            own.files.append(file)
-
-    return [*found, *alone.values()], unclear
-
-
 def _by_name(found: Sequence[Unit]) -> list[Unit]:
     """Join units whose names end alike, if that can mean only one training."""
     buckets: dict[str, list[Unit]] = defaultdict(list)

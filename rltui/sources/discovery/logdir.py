@@ -36,7 +36,6 @@ from rltui.formats import ALL_FORMATS, Belonging, Format, Options
 from rltui.sources.discovery.grouping import (
     EventFileOwners,
     Unit,
-    attached,
     continued,
     is_free,
     joined,
@@ -304,15 +303,10 @@ class RunFinder:
     # -- runs of a directory ----------------------------------------------------------------
 
     def _runs(self, number: int, logdir: Path, walk: Walk) -> list[RunFiles]:
-        beside = [f for f in walk.files if f.format is not None and f.format.beside]
-        files = self._event_owners.locate([f for f in walk.files if f not in beside])
+        files = self._event_owners.locate(walk.files)
         found = continued(units(files, self._rank), self._span)
         single = [u for u in found if stands_alone(u, files)]
-        found = joined([u for u in found if u not in single])
-        found, unclear = attached(found, beside)
-        found += single
-        for file in unclear:
-            walk.tree.refuse(file.path, "lies beside several runs: whose it is does not show")
+        found = [*joined([u for u in found if u not in single]), *single]
         stems = Counter(u.name for u in found)
         members: dict[RunKey, list[LogFile]] = {}
         for unit in found:

@@ -119,7 +119,6 @@ class Feed(ABC):
             file.joined,
             file.alone,
             file.part,
-            file.format is not None and file.format.beside,
         )
         found = [Note(file.path, None, level, message) for level, message in notes]
         found += [Note(file.path, n.offset, n.level, n.message) for n in decoded.notes]

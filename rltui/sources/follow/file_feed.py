@@ -19,7 +19,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -34,7 +33,7 @@ from rltui.files import tail_of
 from rltui.files.disk import opened, status
 from rltui.files.tail import FollowedFile, Polled, Tail
 from rltui.files.trouble import contained, reason_of
-from rltui.formats import Decoded, Decoder, DecoderNote, Format, Options, Sampler
+from rltui.formats import Decoded, DecoderNote, Format, Options, Sampler
 from rltui.sources.discovery.processes import OpenFiles
 from rltui.sources.discovery.run_files import CHECKPOINT, LogFile, RunFiles
 from rltui.sources.follow.feed import Feed
@@ -42,8 +41,6 @@ from rltui.sources.follow.feed import Feed
 _OPEN = OpenFiles()
 #: Bytes per batch when a run is read again.
 _AGAIN_BYTES = 2 << 20
-#: Bytes of the end of a log in which its newest time is looked for.
-_END_BYTES = 1 << 16
 _HALF_ROW = "last row is not complete yet, left out"
 
 #: What sampling one file may cost: bytes that are read in total, windows, and bytes of a window;
@@ -77,7 +74,7 @@ class FileFeed(Feed):
         self.rotates = self._whole and in_checkpoint
         self._has_own_tail = tail is None
         self._tail = tail or self._new_tail(summed=summed)
-        self._decoder = self._new_decoder()
+        self._decoder = file.format.decoder(options, file.path)
         self._grows = False
         """Whether a last row was taken for complete, and has grown."""
         self._left_out = False
@@ -88,16 +85,6 @@ class FileFeed(Feed):
     def _new_tail(self, *, summed: bool) -> FollowedFile:
         whole, rewritten = self._whole, self._rewritten
         return tail_of(self.file.path, whole=whole, rewritten=rewritten, summed=summed)
-
-    def _new_decoder(self) -> Decoder:
-        """A fresh decoder; one of a log without zones learns its own from the file's change time."""
-        path = self.file.path
-        decoder = self._format.decoder(self._options, path)
-        if self._format.beside:
-            with suppress(OSError), opened(path) as read:
-                now = status(path)
-                decoder.set_clock(read(_END_BYTES, max(0, now.st_size - _END_BYTES)), now.st_mtime)
-        return decoder
 
     def still(self) -> bool:
         """Whether :meth:`read` would certainly return None; costs one ``stat``."""
@@ -154,7 +141,7 @@ class FileFeed(Feed):
     def _fed(self, polled: Polled, begin: int) -> Decoded:
         """Decode the bytes of one poll, which start at ``begin``."""
         if polled.restarted:
-            self._decoder = self._new_decoder()
+            self._decoder = self._format.decoder(self._options, self.file.path)
             self._records = 0
         if not (polled.data or self._decoder.holds_row):
             return Decoded()
@@ -220,7 +207,7 @@ class FileFeed(Feed):
         before = self._tail
         self._tail = self._new_tail(summed=before.summed)
         self._tail.generation = before.generation
-        self._decoder = self._new_decoder()
+        self._decoder = self._format.decoder(self._options, self.file.path)
         self.offset = self._records = 0
         self._anew = True
         return self.read(budget_bytes)
