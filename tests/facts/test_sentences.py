@@ -42,7 +42,7 @@ def test_a_share_can_be_computed_from_what_is_shown() -> None:
     middle, start = number_of(finding, "middle"), number_of(finding, "start")
     assert number_of(finding, "share") == pytest.approx(middle / start)
     assert finding.evidence.value == pytest.approx(middle / start)
-    assert "3.8 at the start → 0.1 now; 2.63 % of start, bad floor 10 %" in summary(finding)
+    assert "3.8 at the start → 0.1 now; 2.63 % of start, bad floor 15 %" in summary(finding)
 
 
 def test_while_it_fires_the_newest_row_that_is_beyond_speaks() -> None:
@@ -145,7 +145,7 @@ def test_longer_answers_that_excuse_a_part_are_named() -> None:
     (finding,) = findings("throughput_drop", time__step="2x20 40x20", response_length__mean=longer)
     assert number_of(finding, "growth") == 3
     assert "20 times its best" not in summary(finding)
-    assert "though answers are 3 times as long; bad limit 5 times" in summary(finding)
+    assert "though answers are 3 times as long; bad limit 3.6 times" in summary(finding)
 
 
 def test_other_tags_of_an_episode_are_named_or_counted() -> None:
