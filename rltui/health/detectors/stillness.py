@@ -118,8 +118,8 @@ def unchanged(
     if other is not None:
         still &= np.abs(other) <= 0
     own = np.arange(n)
-    count = own - np.maximum.accumulate(np.where(still, -1, own)) if n else own
-    count = (count + (not np.isfinite(most))).astype(np.float64)  # equal to the row before
+    last = np.maximum.accumulate(np.where(still, -1, own)) if n else own
+    count: FloatArray = own - last + float(not np.isfinite(most))  # equal to the row before
     return Signal(
         beyond=still,
         statistic=np.where(still, count, np.nan),
