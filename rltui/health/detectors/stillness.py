@@ -119,7 +119,8 @@ def unchanged(
         still &= np.abs(other) <= 0
     own = np.arange(n)
     last = np.maximum.accumulate(np.where(still, -1, own)) if n else own
-    count: FloatArray = own - last + float(not np.isfinite(most))  # equal to the row before
+    again = 0 if np.isfinite(most) else 1  # the first of equal rows is one of them
+    count = np.asarray(own - last + again, dtype=np.float64)
     return Signal(
         beyond=still,
         statistic=np.where(still, count, np.nan),
