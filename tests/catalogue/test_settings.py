@@ -61,6 +61,8 @@ def test_sequences(framework: str, settings: dict[str, object], catalogue: Catal
          Scope("clipped", dual_clip="near", kl_estimator="k1")),
         ("openrlhf", {"algo__kl__estimator": "k2", "actor__dual_clip": None},
          Scope("clipped", kl_estimator="k2")),
+        ("verl", {"algorithm__rollout_correction__rollout_is": "token"},
+         Scope("clipped", weight_level="token")),
         ("sb3", {"clip_range": "<function>"}, Scope("clipped")),
     ],
 )  # fmt: skip

@@ -70,11 +70,7 @@ def outside(
     if per_unit > 0 and length is not None:
         with np.errstate(invalid="ignore", divide="ignore"):
             beyond &= ~(np.abs(x) / length < per_unit)
-    if positive:
-        beyond &= x > 0
-    if least_other > 0 and "other" in rows.others:
-        with np.errstate(invalid="ignore"):
-            beyond &= ~(np.abs(rows.others["other"]) < least_other * np.abs(x))
+    beyond &= ~_excused(rows, x, least_other) & ((x > 0) | (not positive))
     # the limit that is nearer, in powers of two if both have one sign: inside, rows weigh by it
     middle = math.copysign(math.sqrt(low * high), low) if low * high > 0 else (low + high) / 2
     threshold = np.where(x <= middle, low, high)
@@ -100,6 +96,13 @@ def outside(
         event=event,
         evidence=little if explained else None,
     )
+
+
+def _excused(rows: Rows, x: FloatArray, least_other: float) -> BoolArray:
+    """(n,) whether the ``other``, sign dropped, is less than so many times the value."""
+    other = rows.others.get("other", constant(rows.count, np.nan))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(other) < least_other * np.abs(x))
 
 
 @detector(roles=("other", "spread"), facts=("middle", "size", "share"), higher=("high",))

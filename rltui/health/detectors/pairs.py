@@ -176,6 +176,7 @@ def accumulates(rows: Rows, *, factor: float, floor: float, correlation: float) 
             usual = np.flatnonzero(x[:look] <= 2 * start[look - 1])
             begin = min(int(usual[-1]) if len(usual) else 0, look - 2 * EARLY)
             tied[look - 1 : following - 1] = _correlation(total[begin:look], x[begin:look])
+    tied[~far] = np.nan
     with np.errstate(invalid="ignore", divide="ignore"):
         beyond = far & (tied >= correlation)
         change = np.where(start > 0, x / start, np.nan)

@@ -118,8 +118,9 @@ def unchanged(
     if other is not None:
         still &= np.abs(other) <= 0
     own = np.arange(n)
-    count = own - np.maximum.accumulate(np.where(still, -1, own)) if n else own
-    count = (count + (not np.isfinite(most))).astype(np.float64)  # equal to the row before
+    last = np.maximum.accumulate(np.where(still, -1, own)) if n else own
+    again = 0 if np.isfinite(most) else 1  # the first of equal rows is one of them
+    count = np.asarray(own - last + again, dtype=np.float64)
     return Signal(
         beyond=still,
         statistic=np.where(still, count, np.nan),

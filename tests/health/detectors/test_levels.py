@@ -12,6 +12,7 @@ HIGH: dict[str, Number] = {"high": 2.0}
 GROWN: dict[str, Number] = {"factor": 3.0}
 START: dict[str, Number] = {"share": 0.2}
 OFTEN: dict[str, Number] = {"high": 0.2}
+AT_TOP: dict[str, Number] = {"high": 0.5, "most": 1e-4, "at_top": True}
 WORSE: dict[str, Number] = {"factor": 3.0}
 LESS: dict[str, Number] = {"factor": 0.5}
 SPIKE: dict[str, Number] = {"factor": 10.0}
@@ -42,6 +43,10 @@ TWICE: Roles = {"length": "100x20 400x20"}
         ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x9", {}, None),
         ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x40", {"error": "9x60"}, 20),
         ("outside", {"low": 0.0, "explained": True}, "0.5x20 -1x30", {"error": "9x20 0x30"}, None),
+        ("outside", {"low": 0.5, "positive": True}, "1x20 0x9", {}, None),
+        ("outside", {**HIGH, "least_other": 0.1}, "1x20 3x9", {"other": "0.2x29"}, None),
+        ("outside", {**HIGH, "least_other": 0.1}, "1x20 3x9", {"other": "-0.4x29"}, 20),
+        ("outside", {**HIGH, "least_other": 0.1}, "1x20 3x9", {}, 20),
         ("quotient", HIGH, "1x20 3x9", {"other": "1x29"}, 20),
         ("quotient", HIGH, "1x20 -3x9", {"other": "-1x29"}, 20),
         ("quotient", HIGH, "1x20 3x9", {"other": "1x20 2x9"}, None),
@@ -53,6 +58,16 @@ TWICE: Roles = {"length": "100x20 400x20"}
         ("often", OFTEN, "1x30" + " 0 1 1 1 1 1 1" * 9, {}, None),
         ("often", OFTEN, "0 1 1 " * 12, {}, 0),
         ("often", {**OFTEN, "most": 0.3}, "1x30 0.3x9", {}, 33),
+        ("often", AT_TOP, "0.7~0.2x30 1x60", {}, 41),
+        ("often", AT_TOP, "0.5..2x90", {}, None),
+        ("often", AT_TOP, "0x90", {}, None),
+        ("grown", {**GROWN, "zero": 1.0}, "1.01x20 1.04x9", {}, 20),
+        ("grown", {**GROWN, "zero": 1.0}, "0.99x20 0.96x9", {}, 20),
+        ("grown", {**GROWN, "zero": 1.0}, "1.01x20 1.02x9", {}, None),
+        ("grown", {**GROWN, "always": 4.0}, "3x20 5x9", {}, 20),
+        ("grown", {**GROWN, "always": 4.0}, "5x20", {}, 0),
+        ("below_start", START, "5x20 2.1x9", {"bottom": "2x29"}, 20),
+        ("below_start", START, "5x20 3x9", {"bottom": "2x29"}, None),
         ("grown", GROWN, "1x20 4x9", {}, 20),
         ("grown", GROWN, "1x20 2x20", {}, None),
         ("grown", GROWN, "-1x20 -4x9", {}, 20),

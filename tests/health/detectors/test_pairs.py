@@ -11,7 +11,7 @@ import pytest
 from rltui.core.block import FloatArray
 from rltui.health.cases import case_info, case_run
 from rltui.health.columns import Columns, judged_rows
-from rltui.health.detectors.pairs import parted, rank_correlation
+from rltui.health.detectors.pairs import jumped, parted, rank_correlation
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.rules import load_rules
 from tests.builders import a_batch, steps
@@ -22,6 +22,8 @@ LIMIT: dict[str, Number] = {"share": 0.9}
 GROWN: dict[str, Number] = {"share": 0.6, "factor": 2.0}
 TIED: dict[str, Number] = {"correlation": 0.8, "moved": 1.5}
 COURSE: dict[str, Number] = {"spreads": 3.0, "reach_share": 0.1}
+GAP: dict[str, Number] = {"least": 0.98, "gap": 0.15}
+SUM: dict[str, Number] = {"factor": 10.0, "floor": 0.0, "correlation": 0.9}
 BAND = {"low": "1x40", "high": "2x40", "spread": "0.1x40", "reach": "0x40"}
 RISES, LONGER = "0..9x40", {"length": "100..300x40"}
 
@@ -60,12 +62,44 @@ RISES, LONGER = "0..9x40", {"length": "100..300x40"}
         ("off_course", COURSE, "1.5x20 2.2x20", {**BAND, "worse": "0x40"}, None),
         ("off_course", COURSE, "1.5x20 3x20", {**BAND, "reach": "20x40", "worse": "0x40"}, None),
         ("off_course", COURSE, "1.5x20 3x20", {}, None),
+        ("combined", {"high": 0.5}, "0.2x20 0.3x9", {"plus": "0.25x29"}, 20),
+        ("combined", {"high": 0.5}, "0.3x29", {}, None),
+        ("combined", {"high": 20.0}, "-0.001x29", {"times": "1e4x20 3e4x9"}, 20),
+        ("combined", {"high": 0.5}, "30x29", {"plus": "10x29", "rest": "60x20 20x9"}, 20),
+        ("behind", GAP, "0.99x60", {"other": "0.7x60"}, 1),
+        ("behind", GAP, "0.9x60", {"other": "0.6x60"}, None),
+        ("behind", GAP, "0.99x60", {"other": "0.9x60"}, None),
+        ("behind", GAP, "0.99x60", {"other": "0.4..0.8x60"}, "over"),
+        ("behind", GAP, "0.99x60", {}, None),
+        ("accumulates", SUM, "1x9 1..50x60", {"rate": "1e-6x69"}, 20),
+        ("accumulates", SUM, "1x9 1..50x60", {}, 20),
+        ("accumulates", SUM, "1x9 1..50x60", {"rate": "0x69"}, None),
+        ("accumulates", SUM, "1x30 50~20x40", {"rate": "1e-6x70"}, None),
+        ("accumulates", {**SUM, "floor": 90.0}, "1x9 1..50x60", {"rate": "1e-6x69"}, None),
+        ("jumped", {"factor": 1.8}, "1x20 3x40", {}, None),
+        ("parted", {"falls": True}, "3~0.2x40", {"reward": "1..9x40"}, None),
+        ("parted", {"falls": True}, "9..1x40", {"reward": "1..9x40"}, 7),
+        ("parted", {"down": True}, "3..1x40", {"reward": "1..9x40"}, None),
+        ("parted", {"down": True}, "1..3x40", {"reward": "1..9x40"}, 7),
     ],
 )  # fmt: skip
 def test_what_is_found_and_from_which_row_on(
     name: str, given: dict[str, Number], text: str, roles: dict[str, str], expected: object
 ) -> None:
     assert first_row(name, text, roles, **given) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "restarts", "expected"),
+    [([1.0] * 9 + [2.0] * 9, (9,), 9), ([1.0] * 9 + [1.5] * 9, (9,), None),
+     ([1.0] * 9 + [2.0] * 9, (4,), None), ([1.0] * 5 + [3.0] * 9 + [1.0] * 9, (5, 14), None)],
+)  # fmt: skip
+def test_a_jump_at_a_restart(
+    values: list[float], restarts: tuple[int, ...], expected: int | None
+) -> None:
+    rows = Rows(np.array(values), np.arange(len(values)), restarts=restarts)
+    beyond = np.flatnonzero(jumped(rows, factor=1.8).beyond[restarts[-1] :]) + restarts[-1]
+    assert (int(beyond[0]) if len(beyond) else None) == expected
 
 
 def score(kind: str, seed: int, rows: int = 90) -> FloatArray:

@@ -29,6 +29,8 @@ LEAST: dict[str, Number] = {"most": 1e-6}
         ("never_above", {}, "0x17", {}, None),
         ("never_above", {}, "0x40 -0.1 0x99", {}, "over"),
         ("never_above", {"limit": 0.5}, "-0.4x40", {}, 0),
+        ("unchanged", {"most": 0.0, "after": True}, "0.1x9 0x60", {}, 9),
+        ("unchanged", {"most": 0.0, "after": True}, "0x60", {}, None),
         ("unchanged", {}, "0.123456..0.5x9 0.693147x21", {}, 10),
         ("unchanged", {}, "0.693147x9 0.6931x9", {}, None),
         ("unchanged", {}, "0.69x90", {}, None),
