@@ -73,7 +73,9 @@ def test_what_stands_for_all_environments_is_none_and_groups_are_told_beside_the
     rows = [r for s in sections for r in s.rows]
     for width, head in ((92, "none/some/all"), (78, "0/some/all"), (69, "solved")):
         columns = columns_of(rows, width, View())
-        lines = [plain(e.draw(False)[0]) for e in section_entries(run, sections, columns, View(), 0)]
+        lines = [
+            plain(e.draw(False)[0]) for e in section_entries(run, sections, columns, View(), 0)
+        ]
         assert [x.split()[-1] for x in lines if " math " in x] == ["%"]
         (heading,) = (x for x in lines if "Do they succeed?" in x)
         assert head in heading
