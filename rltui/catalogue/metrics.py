@@ -150,10 +150,12 @@ def read_tabs(path: Path, metrics: dict[str, Metric]) -> TabQuestions:
     Raises DocumentError when the document is wrong.
     """
     document, tabs = _document(path), {}
-    for word, node in document.need("tabs").table().pairs():
+    asked = document.need("tabs").table()
+    for word, node in asked.pairs():
         for entry in node.items():
             _keys(entry.table().need("metrics"), metrics)
-        tabs[Category(word)] = tuple(read_record(entry, Question) for entry in node.items())
+        category = Category(asked.key_node(word).choice(c.value for c in Category))
+        tabs[category] = tuple(read_record(entry, Question) for entry in node.items())
     where = document.need("environments")
     for _, node in where.table().need("metrics").table().pairs():
         _keys(node, metrics)

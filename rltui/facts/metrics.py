@@ -147,14 +147,7 @@ def _tab_sections(
         rows = [make_row(run, t, valued=valued) for t in sorted(places, key=places.__getitem__)]
         sections = [section_of("All", rows)]
     elif tab != FINDINGS:
-        category = Category(tab)
-        tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
-        if category is Category.SYSTEM:
-            sections = _device_sections(run, tags)
-        elif category in run.catalogue.questions.tabs:
-            sections = _question_sections(run, category, tags, valued=valued)
-        else:
-            sections = [section_of(category.heading, fold(run, tags, valued=valued))]
+        sections = _category_sections(run, Category(tab), valued=valued)
 
     if text:
         sections = [
@@ -162,6 +155,15 @@ def _tab_sections(
         ]
 
     return [s for s in sections if s.rows]
+
+
+def _category_sections(run: RunView, category: Category, *, valued: bool) -> list[Section]:
+    tags = [t for t, i in run.infos.items() if category in (i.category, i.also)]
+    if category is Category.SYSTEM:
+        return _device_sections(run, tags)
+    if category in run.catalogue.questions.tabs:
+        return _question_sections(run, category, tags, valued=valued)
+    return [section_of(category.heading, fold(run, tags, valued=valued))]
 
 
 def _below_pinned(run: RunView, pinned: tuple[str, ...]) -> list[Section]:

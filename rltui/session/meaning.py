@@ -92,13 +92,14 @@ def _also_shown(infos: dict[str, TagInfo], catalogue: Catalogue) -> dict[str, Ta
     """``infos`` where what answers a question of another tab shows there too, if the run has
     something of its own for that tab."""
     asked, out = catalogue.questions, dict(infos)
-    own = {info.category for info in infos.values()}
-    keys = {info.metric.key for info in infos.values() if info.metric}
-    for category in own & asked.tabs.keys():
-        answers = {k for question in asked.tabs[category] for k in select(question.metrics, keys)}
-        tags = {t for t, i in infos.items() if i.metric and i.metric.key in answers}
+    by_key: dict[str, list[str]] = {}
+    for tag, info in infos.items():
+        by_key.setdefault(info.metric.key if info.metric else "", []).append(tag)
+    for category in {info.category for info in infos.values()} & asked.tabs.keys():
+        keys = select(tuple(k for q in asked.tabs[category] for k in q.metrics), by_key)
+        tags = {tag for key in keys for tag in by_key[key]}
         if category is asked.environments.tab:
-            tags |= {t for x in asked.environments.tags(infos).values() for t in x.values()}
+            tags.update(*(found.values() for found in asked.environments.tags(infos).values()))
         for tag in tags:
             if out[tag].also is None and out[tag].category is not category:
                 out[tag] = replace(out[tag], also=category)

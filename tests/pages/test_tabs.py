@@ -9,10 +9,11 @@ from collections import Counter
 
 import pytest
 
+from rltui.catalogue.model import Category
 from rltui.core.level import Level
 from rltui.draw.line import line_width, plain
 from rltui.draw.view import View
-from rltui.facts.metrics import TAB_BY_ID, tabs_of
+from rltui.facts.metrics import TAB_BY_ID, TABS, tab_named, tab_sections, tabs_of
 from rltui.facts.runs import RunCounts
 from rltui.pages.run.header import runs_header
 from rltui.pages.run.tab import tab_line
@@ -48,6 +49,31 @@ def test_all_stays_where_a_tab_without_a_key_is_bad() -> None:
     for width in range(50, 150):
         _, spots = tab_line(run, "overview", View(), width)
         assert "all" in {s.id for s in spots}, width
+
+
+def test_tabs_and_the_rows_of_actor_stand_in_the_order_of_the_glossary(run: RunView) -> None:
+    order = [t.category for t in TABS if t.category]
+    assert order == list(Category)
+    named = ("length", "preference", "reward_model", "turns", "timing", "rollout", "perf")
+    assert [c.value for c in order][3:10] == [*named]
+    assert [t.key for t in TABS if t.key] == [*"1234567890"]
+    (section,) = tab_sections(run, "actor")
+    keys = [r.info.metric.key for r in section.rows if r.info.metric]
+    signs = ("loss.", "grad_norm.", "entropy", "kl.", "clipfrac.", "lr.")
+    firsts = [next(n for n, key in enumerate(keys) if key.startswith(sign)) for sign in signs]
+    assert firsts == sorted(firsts)
+
+
+def test_a_tab_is_found_by_its_name_and_by_the_word_of_json(run: RunView) -> None:
+    assert {tab_named(run, name)[0] for name in ("agents", "turns")} == {TAB_BY_ID["turns"]}
+
+
+def test_tabs_of_a_training_stay_longer_than_those_of_the_machine() -> None:
+    tags = grpo_tags(60) | {"num_turns/mean": [4.0] * 60, "rollout_corr/k3_kl": [1e-3] * 60}
+    (run,) = a_session(a_batch(steps(1, tags))).runs()
+    for width in range(86, 130):
+        line, spots = tab_line(run, "overview", View(), width)
+        assert {"turns", "rollout"} <= {s.id for s in spots}, plain(line)
 
 
 STATES = Counter(live=1, stalled=2, crashed=3, cancelled=4, finished=15, quiet=6, ended=27)
