@@ -190,7 +190,9 @@ class _Detail:
         lines += (
             [] if finding.error else next_step_lines(findings.advice_of(run, finding), view, width)
         )
-        facts = [("since", onset_words(run, finding)), ("because", _because(run, diagnosis))]
+        saved = checkpoint_words(run, diagnosis) if diagnosis else ""
+        facts = [("last good", f"checkpoint: {saved}" if saved else "")]
+        facts += [("since", onset_words(run, finding)), ("because", _because(run, diagnosis))]
         facts += [("before", f"{span_words(run, f)}: {sentences.short(f)}") for f in row.earlier]
         facts += [("also", f"{f.tag}: {sentences.short(f)}") for f in row.findings[1:]]
         lines += fact_table([(name, self._words(text)) for name, text in facts], width, 10)
@@ -222,10 +224,8 @@ def next_step_lines(advice: str, view: View, width: int) -> list[Line]:
 
 def checks(run: RunView, diagnosis: Diagnosis, view: View, width: int) -> list[Line]:
     """A blank line, what to check in order, and usual causes."""
-    saved = checkpoint_words(run, diagnosis)
-    facts = [("usual causes", diagnosis.symptom.causes), ("last good checkpoint", saved)]
-    names = 22 if saved else 14
-    table = fact_table([(n, view.glyphs.text(x)) for n, x in facts], width, names)
+    causes = view.glyphs.text(diagnosis.symptom.causes)
+    table = fact_table([("usual causes", causes)], width, 14)
     return [[], *check_table(run, diagnosis, view, width), *table]
 
 
