@@ -207,13 +207,16 @@ def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
     return Ceiling(tag, value, error, fit)
 
 
-def ceiling_of(run: RunView) -> Ceiling | None:
-    """That of the first reward that the run logs."""
-    tag = next(iter(run.tags_of_metrics(("|".join(_TOTALS),))), None)
-    return None if tag is None else ceiling(run, tag)
+def ceiling_of(run: RunView) -> dict[str, object] | None:
+    """That of the first reward that the run logs, by the names of its fields."""
+    found = next((ceiling(run, t) for t in run.tags_of_metrics(("|".join(_TOTALS),))), None)
+    return None if found is None else found._asdict()
 
 
-def ceiling_words(found: Ceiling) -> str:
-    """ "0.72 ± 0.03 where the entropy is spent (R = -a e^H + b, fit 0.96)"."""
+def ceiling_words(run: RunView, tag: str) -> str:
+    """ "0.72 ± 0.03 where the entropy is spent (R = -a e^H + b, fit 0.96)"; "" for none."""
+    found = ceiling(run, tag)
+    if found is None:
+        return ""
     value, error = numbers.plain(found.value), numbers.plain(2 * found.error)
     return f"{value} ± {error} where the entropy is spent (R = -a e^H + b, fit {found.fit:.2f})"

@@ -382,7 +382,7 @@ def _entry(run: RunView) -> Json:
             fields_of(p, ProjectionDocument, earliest_step=p.earliest, latest_step=p.latest)
             for p in findings.projections(run)
         ],
-        "ceiling": fields_of(found, CeilingDocument) if (found := ceiling_of(run)) else None,
+        "ceiling": ceiling_of(run),
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
     }
 

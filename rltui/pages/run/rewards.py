@@ -91,7 +91,7 @@ def _spark_cells(width: int) -> int:
 
 def _head(run: RunView, found: Earned, view: View, width: int) -> Line:
     spark, at = _spark_cells(width), 2 + _name_cells(width) + 1
-    heads = [("mean", at + 4, at + 4), ("change", at + _NUMBER + 1, at + _NUMBER + 1)]
+    heads = [("mean", at + 4, at + 4), ("change", at + _NUMBER + 1, at + _NUMBER + 2)]
     at += _NUMBER + 1 + _CHANGE + 1
     heads.append((spark_head(run, spark), at, at))
     at += spark + 1
