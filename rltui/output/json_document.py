@@ -22,6 +22,7 @@ from rltui.core.level import Level, worst
 from rltui.facts import findings, sentences
 from rltui.facts.checkpoint import checkpoint_fields
 from rltui.facts.checks import check_items
+from rltui.facts.reward import ceiling_of
 from rltui.facts.runs import last_lines, why_unknown
 from rltui.health.model import Diagnosis, Finding
 from rltui.output.markdown import without_mentions
@@ -167,6 +168,15 @@ class ProjectionDocument(TypedDict):
     latest_step: int | None
 
 
+class CeilingDocument(TypedDict):
+    """The ceiling that the entropy leaves to the reward."""
+
+    tag: str
+    value: float
+    error: float
+    fit: float
+
+
 class EndingDocument(TypedDict):
     """Why a training ended before its end."""
 
@@ -239,6 +249,7 @@ class RunVerdict(TypedDict):
     guessed: list[GuessDocument]
     suspects: list[SuspectDocument]
     projections: list[ProjectionDocument]
+    ceiling: CeilingDocument | None
     skipped: list[SkippedDocument]
     faults: list[FaultDocument]
 
@@ -375,6 +386,7 @@ def _entry(run: RunView) -> Json:
             fields_of(p, ProjectionDocument, earliest_step=p.earliest, latest_step=p.latest)
             for p in findings.projections(run)
         ],
+        "ceiling": ceiling_of(run),
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
     }
 

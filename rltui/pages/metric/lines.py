@@ -29,6 +29,7 @@ from rltui.draw.view import View
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.cache import RunSeriesCache, kept
 from rltui.facts.metrics import TAB_BY_ID, TagRow, make_row, overview_sections, tab_sections
+from rltui.facts.reward import ceiling_words
 from rltui.health.model import Finding
 from rltui.pages.findings.findings_detail import checks, next_step_lines
 from rltui.pages.findings.lines import evidence_lines, finding_block, heading
@@ -120,6 +121,9 @@ def _side(run: RunView, row: TagRow, view: View, zoom: Zoom, width: int, height:
     lines.append(heading("Statistics", width, view, note))
     for name, value, where in statistics(run, row.tag, view, zoom):
         lines.append([column(name, 12, MUTED), column(value, 12, STRONG), (where, MUTED)])
+    if (text := ceiling_words(run, row.tag)) and height - len(lines) > 4:
+        text = view.glyphs.text(text)
+        lines += [[], heading("Ceiling", width, view), *paragraph(text, width)]
     meaning = row.info.meaning
     if meaning and height - len(lines) > 4:
         lines += [[], heading("Meaning", width, view)]
@@ -222,6 +226,7 @@ def _facts(run: RunView, tag: str) -> Iterator[tuple[str, str]]:
     projection = findings.projection_of(run, tag)
     yield "no tick", judgement.doubt
     yield "ahead", findings.ahead_sentence(run, projection) if projection else ""
+    yield "ceiling", ceiling_words(run, tag)
 
     for finding in found[:1]:
         yield "next step", findings.advice_of(run, finding)

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 
+from rltui.catalogue.model import Category
 from rltui.core.batch import RunKey
 from rltui.core.text import cell_width
 from rltui.draw.line import (
@@ -48,6 +49,7 @@ from rltui.pages.run.tab import (
 )
 from rltui.session import RunView
 from rltui.session.limits import session_limits
+from rltui.tui import later
 from rltui.tui.shell import shell_of
 from rltui.tui.widgets.lines import LineList, Lines
 
@@ -255,6 +257,8 @@ _ABOUT, _CHARTS_BELOW = 11, 14
 #: Lines of the chart under a list, at most.
 _LOW_CHART = 20
 BALANCE = "balance"
+#: Tabs that may show what earns the reward.
+_OF_REWARD = (Category.CRITIC.value, Category.TURNS.value)
 #: Fewest lines of the tab that leave room for it.
 _LEAST_HEIGHT = 14
 _NAME, _END, _EXCESS = 18, 7, 17
@@ -314,7 +318,11 @@ def _about(run: RunView, tag: str, view: View, width: int) -> list[Line]:
 
 def top_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
     """The lines above the rows of a tab ``height`` lines high: on Balance the spread of every load
-    and the cost of waiting for the fullest rank, elsewhere nothing."""
+    and the cost of waiting for the fullest rank, elsewhere what earns the reward, where its parts
+    are."""
+    if tab in _OF_REWARD:
+        lines: list[Line] = later.earning_lines(run, tab, view, width, height)
+        return lines
     if tab != BALANCE or height < _LEAST_HEIGHT or width < 58:
         return []
     found = loads(run)

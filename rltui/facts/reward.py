@@ -1,0 +1,222 @@
+"""What earns the reward: its parts, and the ceiling that the entropy leaves to it."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rltui.catalogue.model import Category
+from rltui.core.block import FloatArray, IntArray
+from rltui.facts import numbers
+from rltui.facts.cache import per_version
+from rltui.health.detectors.parts import fitted_weights
+from rltui.health.detectors.progress import gain_now, is_share, wanted
+from rltui.session import RunView
+
+_TOTALS = ("reward.raw.mean", "reward.mean", "episode_return.mean")
+_PARTS, _ENTROPY = "reward.component.mean", "entropy"
+_SUCCESS = ("val.success_rate", "val.accuracy", "val.pass_at_k", "val.score", "success_rate",
+            "accuracy.mean")  # fmt: skip
+#: A longer log is read in even strides.
+_MOST_ROWS = 2_000
+#: Rows of a mean.
+_LEAST = 3
+
+
+class Part(NamedTuple):
+    """One part of the reward. Shares are NaN where they are not known."""
+
+    tag: str
+    mean: float
+    """Of the last third of the rows, as logged."""
+    change: float
+    """From the first third to the last."""
+    level: float
+    """Its share of all that the parts pay, signs dropped."""
+    variance: float
+    """Its share of the variance of the newest half of the rows."""
+    rise: float
+    """Its share of the rise of the reward, where that certainly rose."""
+    success: str
+    """``rises``, ``falls`` or ``stands``: what success did while the part rose; "" otherwise."""
+    moves: bool
+    """Whether it had more than one value."""
+
+
+class Earned(NamedTuple):
+    """The parts of the reward of a run."""
+
+    parts: tuple[Part, ...]
+    weighted: bool
+    """Whether a weighted sum of the parts explains the reward: shares are by these weights."""
+
+    @property
+    def buyer(self) -> Part | None:
+        """The part that pays for most of the rise while success does not rise."""
+        bought = [p for p in self.parts if p.rise > 0.5 and p.success in ("falls", "stands")]
+        return max(bought, key=lambda p: p.rise, default=None)
+
+
+def tab_of_parts(run: RunView) -> str:
+    """The id of the tab that shows the parts: that of agents, else where the reward is."""
+    found = {i.category for i in run.infos.values()}
+    tab = Category.TURNS if Category.TURNS in found else Category.CRITIC
+    return str(tab.value)
+
+
+@per_version
+def earned(run: RunView) -> Earned | None:
+    """What earns the reward; None of a run that logs fewer than two parts."""
+    tags = run.tags_of_metrics((_PARTS,))
+    total = next(iter(run.tags_of_metrics(("|".join(_TOTALS),))), None)
+    if len(tags) < 2:
+        return None
+    steps, x = _read(run, total or tags[0])
+    parts = np.array([_beside(run, tag, steps) for tag in tags])
+    third = len(x) // 3
+    if third < _LEAST:
+        return None
+    weights, weighted = np.ones(len(tags)), False
+    if total is not None:
+        weights = fitted_weights(x, parts)[:, -1]
+        weighted = not bool((weights == 1.0).all())
+    else:
+        x = np.nansum(parts, axis=0)
+    weighted = weighted or bool(np.allclose(np.nansum(parts, axis=0), x, rtol=1e-3))
+    early, late = _means(parts[:, :third]), _means(parts[:, -third:])
+    pays = np.abs(weights * late)
+    scatter = weights**2 * _means(np.diff(parts[:, len(x) // 2 :], axis=1) ** 2)
+    rose = _course(x) == "rises"
+    rise = float(np.nanmean(x[-third:]) - np.nanmean(x[:third])) if rose else math.nan
+    success = next(iter(run.tags_of_metrics(("|".join(_SUCCESS),))), None)
+    course = "" if success is None else _course(_read(run, success)[1])
+
+    return Earned(
+        tuple(
+            Part(
+                tag,
+                float(late[n]),
+                float(late[n] - early[n]),
+                _share(pays[n], np.nansum(pays)),
+                _share(scatter[n], np.nansum(scatter)),
+                float(weights[n] * (late[n] - early[n])) / rise if rise > 0 else math.nan,
+                course if _course(parts[n]) == "rises" else "",
+                bool(np.nanmax(parts[n]) > np.nanmin(parts[n])) if np.isfinite(late[n]) else True,
+            )
+            for n, tag in enumerate(tags)
+        ),
+        weighted,
+    )
+
+
+def _read(run: RunView, tag: str) -> tuple[IntArray, FloatArray]:
+    """Steps and values of a tag, in the unit of its metric."""
+    series, info = run.series(tag), run.infos[tag]
+    steps, values = series.finite()
+    stride = slice(None, None, 1 + len(values) // _MOST_ROWS)
+    return steps[stride], values[stride].astype(np.float64) * (info.sign * info.scale)
+
+
+def _beside(run: RunView, tag: str, steps: IntArray) -> FloatArray:
+    """The newest value of a tag at or before each of these steps; NaN before the first one."""
+    own, x = _read(run, tag)
+    at = np.searchsorted(own, steps, side="right") - 1
+    return np.where(at >= 0, x[np.maximum(at, 0)], np.nan) if len(x) else np.full(len(at), np.nan)
+
+
+def _means(x: FloatArray) -> FloatArray:
+    """(k,) means of rows, NaN where none is known."""
+    known = np.isfinite(x)
+    count = known.sum(axis=1)
+    sums = np.where(known, x, 0.0).sum(axis=1)
+    return np.where(count > 0, sums / np.maximum(count, 1), np.nan)
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole > 0 else math.nan
+
+
+def _course(x: FloatArray) -> str:
+    """What a metric certainly does over the run; "stands" where it does neither."""
+    gain, certainty = wanted(sure=False)
+    change, error = gain_now(x)
+    if abs(change) - certainty * error >= gain:
+        return "rises" if change > 0 else "falls"
+    return "stands"
+
+
+class Ceiling(NamedTuple):
+    """Where R = -a e^H + b ends as the entropy H goes to zero."""
+
+    tag: str
+    """Of the reward."""
+    value: float
+    error: float
+    """Standard error of the value."""
+    fit: float
+    """Share of the variance of the reward that the curve explains."""
+
+
+#: What the fit must explain, and how far the entropy must have come: a line through a cloud, or
+#: through a short piece of the curve, leads anywhere.
+_FIT, _SPENT = 0.8, 0.3
+_BLOCKS = 20
+
+
+@per_version
+def ceiling(run: RunView, tag: str) -> Ceiling | None:
+    """The ceiling that the entropy leaves to the reward ``tag``; None where the law does not hold
+    for this run: arXiv 2505.22617 has it for language models without entropy control, while the
+    entropy falls."""
+    info = run.infos.get(tag)
+    if info is None or info.metric is None or info.metric.key not in _TOTALS:
+        return None
+    found = run.tags_of_metrics((_ENTROPY,))
+    if not found or run.recognition is None or run.recognition.scenario.id != "llm-rl":
+        return None
+    return _ceiling(run, tag, found[0])
+
+
+def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
+    steps, reward = _read(run, tag)
+    entropy = _beside(run, entropy_tag, steps)
+    known = np.isfinite(entropy)
+    reward, entropy = reward[known], entropy[known]
+    if len(reward) < 2 * _BLOCKS or _course(entropy) != "falls" or _course(reward) != "rises":
+        return None
+    # means of blocks: single rows are noise, and neighbours of one another
+    cut = len(reward) // _BLOCKS * _BLOCKS
+    y, h = (v[-cut:].reshape(_BLOCKS, -1).mean(axis=1) for v in (reward, entropy))
+    if h.min() < 0 or h[-1] > (1 - _SPENT) * h[0]:
+        return None
+    x = np.exp(h)
+    spread = float(((x - x.mean()) ** 2).sum())
+    slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread
+    left = y - y.mean() - slope * (x - x.mean())
+    fit = 1 - float((left**2).sum()) / float(((y - y.mean()) ** 2).sum())
+    if slope >= 0 or fit < _FIT:
+        return None
+    memory = min(max(0.0, float((left[1:] * left[:-1]).sum() / (left**2).sum())), 0.9)
+    noise = float((left**2).sum()) / (_BLOCKS - 2) * (1 + memory) / (1 - memory)
+    value = float(y.mean()) + slope * (1 - float(x.mean()))
+    error = math.sqrt(noise * (1 / _BLOCKS + (1 - float(x.mean())) ** 2 / spread))
+    if 2 * error >= abs(float(y[-1] - y[0])) or (is_share(reward)[-1] and value > 1):
+        return None  # it leads nowhere, or leaves room for all there is to earn
+    return Ceiling(tag, value, error, fit)
+
+
+def ceiling_of(run: RunView) -> dict[str, object] | None:
+    """That of the first reward that the run logs, by the names of its fields."""
+    found = next((ceiling(run, t) for t in run.tags_of_metrics(("|".join(_TOTALS),))), None)
+    return None if found is None else found._asdict()
+
+
+def ceiling_words(run: RunView, tag: str) -> str:
+    """ "0.72 ± 0.03 where the entropy is spent (R = -a e^H + b, fit 0.96)"; "" for none."""
+    found = ceiling(run, tag)
+    if found is None:
+        return ""
+    value, error = numbers.plain(found.value), numbers.plain(2 * found.error)
+    return f"{value} ± {error} where the entropy is spent (R = -a e^H + b, fit {found.fit:.2f})"

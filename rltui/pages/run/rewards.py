@@ -1,0 +1,131 @@
+"""What earns the reward: a table of its parts above the rows of a tab."""
+
+from __future__ import annotations
+
+import math
+
+from rltui.core.level import Level
+from rltui.core.text import cell_width
+from rltui.draw.line import (
+    LEVEL_TOKEN,
+    MUTED,
+    STRONG,
+    TEXT,
+    Line,
+    Token,
+    column,
+    fit_line,
+    style,
+)
+from rltui.draw.prose import distinct
+from rltui.draw.view import View
+from rltui.facts import numbers
+from rltui.facts.reward import Earned, Part, earned, tab_of_parts
+from rltui.pages.run.metric_table import section_line, spark_head, spark_line
+from rltui.session import RunView
+
+#: Lines of the tab, and cells, that leave room for it.
+_LEAST_HEIGHT, _LEAST_WIDTH = 16, 58
+#: Part of the lines that it may take.
+_SHARE = 3
+_NAME, _NUMBER, _CHANGE, _PERCENT, _SUCCESS = 19, 8, 9, 5, 8
+#: From this width on there are shares of the variance and success, too.
+_ALL = 84
+
+
+def earning_lines(run: RunView, tab: str, view: View, width: int, height: int) -> list[Line]:
+    """Heading, a line for each part, what pays most first, and a sentence about one that buys the
+    rise; a blank line at the end. Empty on other tabs, for a run without parts, and without
+    room."""
+    if tab != tab_of_parts(run) or height < _LEAST_HEIGHT or width < _LEAST_WIDTH:
+        return []
+    found = earned(run)
+    if found is None:
+        return []
+    order = {p.tag: n for n, p in enumerate(found.parts)}
+    level = {p.tag: max(run.verdict.tag_level(p.tag), Level.UNKNOWN) for p in found.parts}
+    parts = sorted(
+        found.parts, key=lambda p: (-level[p.tag], -_known(p.rise), -_known(p.level), order[p.tag])
+    )
+    shown = parts[: max(2, height // _SHARE - 3)]
+    names = distinct(
+        tuple(view.glyphs.text(run.infos[p.tag].title) for p in shown), _name_cells(width)
+    )
+    lines = [_head(run, found, view, width)]
+    lines += [
+        _part_line(run, part, name, view, width) for part, name in zip(shown, names, strict=True)
+    ]
+    if len(shown) < len(parts):
+        lines.append([(f"  and {len(parts) - len(shown)} more parts", MUTED)])
+    if (buyer := found.buyer) is not None:
+        words = f"{run.infos[buyer.tag].title}: {_percent(buyer.rise)} of the rise; success"
+        verb = "falls" if buyer.success == "falls" else "stands still"
+        lines.append(fit_line([(f"  {view.glyphs.text(words)} {verb}", TEXT)], width))
+
+    return [*lines, []]
+
+
+def _known(share: float) -> float:
+    return share if math.isfinite(share) else -1.0
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share)} %" if math.isfinite(share) else "–"
+
+
+def _name_cells(width: int) -> int:
+    return _NAME + (max(0, width - _ALL) // 3 if width >= _ALL else 0)
+
+
+def _shares(part: Part, width: int) -> list[tuple[str, float]]:
+    """Head and value of the columns of shares."""
+    out = [("of level", part.level), ("of rise", part.rise)]
+    return [out[0], ("variance", part.variance), out[1]] if width >= _ALL else out
+
+
+def _spark_cells(width: int) -> int:
+    columns = 3 if width >= _ALL else 2
+    used = 2 + _name_cells(width) + 1 + _NUMBER + 1 + _CHANGE + 1
+    return max(0, width - used - columns * (_NUMBER + 1) - (_SUCCESS + 1) * (width >= _ALL) - 1)
+
+
+def _head(run: RunView, found: Earned, view: View, width: int) -> Line:
+    spark, at = _spark_cells(width), 2 + _name_cells(width) + 1
+    heads = [("mean", at + 4, at + 4), ("change", at + _NUMBER + 1, at + _NUMBER + 2)]
+    at += _NUMBER + 1 + _CHANGE + 1
+    heads.append((spark_head(run, spark), at, at))
+    at += spark + 1
+    for name, _ in _shares(found.parts[0], width):
+        begin = at + _NUMBER - 1 - cell_width(name)  # right above the numbers
+        heads.append((name, begin, begin))
+        at += _NUMBER + 1
+    if width >= _ALL:
+        heads.append(("success", at, at + 1))
+    title = "What earns the reward?" if found.weighted else "Parts, weights unknown"
+    level = max(run.verdict.tag_level(p.tag) for p in found.parts)
+    if heads[0][1] <= cell_width(title) + 1:
+        heads = heads[1:]
+    return section_line(title, width, view, level=level, heads=heads)
+
+
+def _part_line(run: RunView, part: Part, name: str, view: View, width: int) -> Line:
+    level, glyphs = run.verdict.tag_level(part.tag), view.glyphs
+    alarm, token = level >= Level.WATCH, LEVEL_TOKEN[level]
+    line: Line = [
+        (f"{glyphs.badge(level)} ", style(token, bold=alarm)),
+        column(name, _name_cells(width) + 1, style(Token.STRONG) if alarm else TEXT),
+        (f"{numbers.short(part.mean):>{_NUMBER}} ", STRONG),
+    ]
+    change = ""
+    if part.moves and part.change:
+        change = numbers.change(0, part.change, up=glyphs.up, down=glyphs.down)
+    line.append(column(change if part.moves else "no move", _CHANGE + 1, MUTED))
+    if cells := _spark_cells(width):
+        line += [*spark_line(run, part.tag, cells, view, judged=alarm), (" ", TEXT)]
+    for head, share in _shares(part, width):
+        look = STRONG if head == "of rise" and share >= 0.5 else MUTED
+        line.append((f"{_percent(share):>{_NUMBER - 1}}  ", look))
+    if width >= _ALL:
+        line.append(column(part.success or "–", _SUCCESS, MUTED))
+
+    return fit_line(line, width)
