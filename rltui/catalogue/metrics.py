@@ -12,6 +12,7 @@ from rltui.catalogue.model import (
     Environments,
     Metric,
     Question,
+    RewardParts,
     Roles,
     Scenario,
     TabQuestions,
@@ -159,7 +160,10 @@ def read_tabs(path: Path, metrics: dict[str, Metric]) -> TabQuestions:
     where = document.need("environments")
     for _, node in where.table().need("metrics").table().pairs():
         _keys(node, metrics)
-    found = TabQuestions(tabs, read_record(where, Environments))
+    parts = document.need("reward")
+    for name in ("totals", "success"):
+        _keys(parts.table().need(name), metrics)
+    found = TabQuestions(tabs, read_record(where, Environments), read_record(parts, RewardParts))
     document.finish()
     return found
 

@@ -232,11 +232,25 @@ class Environments(NamedTuple):
         }
 
 
+class RewardParts(NamedTuple):
+    """Metrics by which a reward is taken apart, of each the first that a run logs."""
+
+    totals: tuple[str, ...]
+    """Keys of the whole reward."""
+    part: str
+    """Key of one of its parts."""
+    entropy: str
+    """Key of what the policy pays for a rise."""
+    success: tuple[str, ...]
+    """Keys of what is wanted, the best measure first."""
+
+
 class TabQuestions(NamedTuple):
     """What the tabs of categories ask, from ``data/tabs.yaml``."""
 
     tabs: Mapping[Category, tuple[Question, ...]]
     environments: Environments
+    reward: RewardParts
 
 
 class Scenario(NamedTuple):

@@ -16,7 +16,7 @@ from rltui.facts.runs import newest_log
 from rltui.facts.timing import anatomy
 from rltui.facts.x_axis import is_live
 from rltui.health.model import Diagnosed, Diagnosis, Finding, FindingState, Move, Suspect
-from rltui.health.symptoms import SETTING_CHANGED, symptoms
+from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
 from rltui.session import RunView
 
 if TYPE_CHECKING:
@@ -229,13 +229,13 @@ def next_step_of(run: RunView, diagnosis: Diagnosis) -> str:
 
 def _slowest(run: RunView, diagnosis: Diagnosis) -> str:
     """ "Tool calls take 79 % of the step."; "" for a symptom that no timer shows."""
+    if diagnosis.symptom.harm is Harm.COST and any(wasted := waste(run)):
+        text = "".join(wasted)
+        return f"{text[:1].upper()}{text[1:]}."
     tags = {f.tag for f in diagnosis.findings}
     found = anatomy(run) if any(run.infos[t].part_of for t in tags if t in run.infos) else None
     if found is None:
         return ""
-    if any(wasted := waste(run)):
-        text = "".join(wasted)
-        return f"{text[:1].upper()}{text[1:]}."
     stage = found.slowed[0] if found.slowed else found.leaf(max(found.parts, key=found.share))
     share = numbers.percent(found.share(stage), whole=True)
     return f"{run.infos[stage.tag].title.capitalize()}: {share} of the step."

@@ -15,10 +15,6 @@ from rltui.health.detectors.parts import fitted_weights
 from rltui.health.detectors.progress import gain_now, is_share, wanted
 from rltui.session import RunView
 
-_TOTALS = ("reward.raw.mean", "reward.mean", "episode_return.mean")
-_PARTS, _ENTROPY = "reward.component.mean", "entropy"
-_SUCCESS = ("val.success_rate", "val.accuracy", "val.pass_at_k", "val.score", "success_rate",
-            "accuracy.mean")  # fmt: skip
 #: A longer log is read in even strides.
 _MOST_ROWS = 2_000
 #: Rows of a mean.
@@ -69,8 +65,9 @@ def tab_of_parts(run: RunView) -> str:
 @per_version
 def earned(run: RunView) -> Earned | None:
     """What earns the reward; None of a run that logs fewer than two parts."""
-    tags = run.tags_of_metrics((_PARTS,))
-    total = next(iter(run.tags_of_metrics(("|".join(_TOTALS),))), None)
+    keys = run.catalogue.questions.reward
+    tags = run.tags_of_metrics((keys.part,))
+    total = next(iter(run.tags_of_metrics(("|".join(keys.totals),))), None)
     if len(tags) < 2:
         return None
     steps, x = _read(run, total or tags[0])
@@ -90,7 +87,7 @@ def earned(run: RunView) -> Earned | None:
     scatter = weights**2 * _means(np.diff(parts[:, len(x) // 2 :], axis=1) ** 2)
     rose = _course(x) == "rises"
     rise = float(np.nanmean(x[-third:]) - np.nanmean(x[:third])) if rose else math.nan
-    success = next(iter(run.tags_of_metrics(("|".join(_SUCCESS),))), None)
+    success = next(iter(run.tags_of_metrics(("|".join(keys.success),))), None)
     course = "" if success is None else _course(_read(run, success)[1])
 
     return Earned(
@@ -171,9 +168,13 @@ def ceiling(run: RunView, tag: str) -> Ceiling | None:
     for this run: arXiv 2505.22617 has it for language models without entropy control, while the
     entropy falls."""
     info = run.infos.get(tag)
-    if info is None or info.metric is None or info.metric.key not in _TOTALS:
+    if (
+        info is None
+        or info.metric is None
+        or info.metric.key not in run.catalogue.questions.reward.totals
+    ):
         return None
-    found = run.tags_of_metrics((_ENTROPY,))
+    found = run.tags_of_metrics((run.catalogue.questions.reward.entropy,))
     if not found or run.recognition is None or run.recognition.scenario.id != "llm-rl":
         return None
     return _ceiling(run, tag, found[0])
@@ -209,7 +210,13 @@ def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
 
 def ceiling_of(run: RunView) -> dict[str, object] | None:
     """That of the first reward that the run logs, by the names of its fields."""
-    found = next((ceiling(run, t) for t in run.tags_of_metrics(("|".join(_TOTALS),))), None)
+    found = next(
+        (
+            ceiling(run, t)
+            for t in run.tags_of_metrics(("|".join(run.catalogue.questions.reward.totals),))
+        ),
+        None,
+    )
     return None if found is None else found._asdict()
 
 

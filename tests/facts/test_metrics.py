@@ -144,7 +144,7 @@ def test_a_quotient_has_the_level_of_the_rule_that_compares_its_parts() -> None:
     (run,) = a_session(a_batch(steps(1, tags))).runs()
     (row,) = (r for s in tab_sections(run, OVERVIEW) for r in s.rows if r.value == 2.5)
     assert (row.title, row.level) == ("tokens max/min", Level.BAD)
-    assert sentences.healthy(row.judgement) == "≤ 1.9"
+    assert sentences.healthy(row.judgement) == "≤ 1.8"
     assert run.verdict.tag_level("global_seqlen/balanced_max") is Level.BAD
 
 

@@ -148,8 +148,10 @@ def found(*batches: Batch) -> set[str]:
 
 
 def test_a_clip_of_sequences_is_not_judged_by_the_limit_of_tokens() -> None:
-    assert found(a_batch(_CLIPPED)) == {"clipfrac_high"}
-    said = report(a_batch(_CLIPPED, hparams=_GSPO))
+    assert not found(a_batch(_CLIPPED)), "the update KL contradicts"
+    far = _CLIPPED | {"actor/ppo_kl": [0.02] * 60}
+    assert found(a_batch(far)) == {"clipfrac_high"}
+    said = report(a_batch(far, hparams=_GSPO))
     assert not said.findings
     assert "actor/pg_clipfrac" not in said.tags  # nor is the range in the documentation for it
     wide = _GSPO | {f"{_POLICY}clip_ratio_high": 0.2}
@@ -162,4 +164,4 @@ def test_settings_that_are_logged_later_count() -> None:
 
 def test_flow_grpo_has_no_second_clip() -> None:
     logged = _CLIPPED | {f"actor/pg_clipfrac_{side}": [0.3] * 60 for side in ("higher", "lower")}
-    assert found(a_batch(logged)) == set()
+    assert found(a_batch(logged | {"critic/rewards/zero_std_ratio": [0.0] * 60})) == set()

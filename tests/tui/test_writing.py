@@ -68,10 +68,10 @@ async def test_csv_is_the_data_of_the_chart(here: Path) -> None:
 async def test_the_key_asks_with_a_name(here: Path) -> None:
     async with open_app(grpo_batch(60)) as hand:
         await hand.press("3", "g", "enter", "w")
-        assert hand.app.screen.query_one(Prompt).value == "w grpo-entropy.svg"
+        assert hand.app.screen.query_one(Prompt).value == "w grpo-policy-loss.svg"
         await hand.press("enter")
         await hand.settle()
-        assert "entropy" in " ".join(texts(here / "grpo-entropy.svg"))
+        assert "policy loss" in " ".join(texts(here / "grpo-policy-loss.svg"))
 
 
 async def test_in_a_log_directory_the_key_names_a_file_at_home(

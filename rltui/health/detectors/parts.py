@@ -95,7 +95,7 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
             grew = late[0] / (count - half) > early[0] / first * np.exp(error)
     limit = np.fmax(share, 1.0 - (1.0 - start) / factor)
     with np.errstate(invalid="ignore"):
-        beyond = (certain >= share) & (out >= limit) & (start < 0.5 * (1.0 + share)) & grew
+        beyond = (certain >= share) & (out >= limit) & (start < 1.0 - 0.5 / factor) & grew
     return Signal(
         beyond=beyond & (np.arange(n) >= 2 * _LEAST),
         statistic=out,
