@@ -232,6 +232,18 @@ class Environments(NamedTuple):
         }
 
 
+class EntropyLaw(NamedTuple):
+    """Where R = -a e^H + b is taken to hold."""
+
+    scenario: str
+    """Id of the kind of training that it was found for."""
+    fit: float
+    """Share of the variance of the reward that it must explain: a line through a cloud leads
+    anywhere."""
+    spent: float
+    """Share of the entropy that must be gone: so does a short piece of the curve."""
+
+
 class RewardParts(NamedTuple):
     """Metrics by which a reward is taken apart, of each the first that a run logs."""
 
@@ -243,6 +255,7 @@ class RewardParts(NamedTuple):
     """Key of what the policy pays for a rise."""
     success: tuple[str, ...]
     """Keys of what is wanted, the best measure first."""
+    law: EntropyLaw
 
 
 class TabQuestions(NamedTuple):

@@ -48,12 +48,6 @@ class Earned(NamedTuple):
     weighted: bool
     """Whether a weighted sum of the parts explains the reward: shares are by these weights."""
 
-    @property
-    def buyer(self) -> Part | None:
-        """The part that pays for most of the rise while success does not rise."""
-        bought = [p for p in self.parts if p.rise > 0.5 and p.success in ("falls", "stands")]
-        return max(bought, key=lambda p: p.rise, default=None)
-
 
 def tab_of_parts(run: RunView) -> str:
     """The id of the tab that shows the parts: that of agents, else where the reward is."""
@@ -67,7 +61,7 @@ def earned(run: RunView) -> Earned | None:
     """What earns the reward; None of a run that logs fewer than two parts."""
     keys = run.catalogue.questions.reward
     tags = run.tags_of_metrics((keys.part,))
-    total = next(iter(run.tags_of_metrics(("|".join(keys.totals),))), None)
+    total = _first(run, keys.totals)
     if len(tags) < 2:
         return None
     steps, x = _read(run, total or tags[0])
@@ -87,7 +81,7 @@ def earned(run: RunView) -> Earned | None:
     scatter = weights**2 * _means(np.diff(parts[:, len(x) // 2 :], axis=1) ** 2)
     rose = _course(x) == "rises"
     rise = float(np.nanmean(x[-third:]) - np.nanmean(x[:third])) if rose else math.nan
-    success = next(iter(run.tags_of_metrics(("|".join(keys.success),))), None)
+    success = _first(run, keys.success)
     course = "" if success is None else _course(_read(run, success)[1])
 
     return Earned(
@@ -106,6 +100,11 @@ def earned(run: RunView) -> Earned | None:
         ),
         weighted,
     )
+
+
+def _first(run: RunView, keys: tuple[str, ...]) -> str | None:
+    """The tag of the first of these metrics that the run logs."""
+    return next(iter(run.tags_of_metrics(("|".join(keys),))), None)
 
 
 def _read(run: RunView, tag: str) -> tuple[IntArray, FloatArray]:
@@ -156,9 +155,7 @@ class Ceiling(NamedTuple):
     """Share of the variance of the reward that the curve explains."""
 
 
-#: What the fit must explain, and how far the entropy must have come: a line through a cloud, or
-#: through a short piece of the curve, leads anywhere.
-_FIT, _SPENT = 0.8, 0.3
+#: Means that the curve is fitted to.
 _BLOCKS = 20
 
 
@@ -167,20 +164,17 @@ def ceiling(run: RunView, tag: str) -> Ceiling | None:
     """The ceiling that the entropy leaves to the reward ``tag``; None where the law does not hold
     for this run: arXiv 2505.22617 has it for language models without entropy control, while the
     entropy falls."""
-    info = run.infos.get(tag)
-    if (
-        info is None
-        or info.metric is None
-        or info.metric.key not in run.catalogue.questions.reward.totals
-    ):
+    keys, known = run.catalogue.questions.reward, run.recognition
+    if known is None or known.scenario.id != keys.law.scenario:
         return None
-    found = run.tags_of_metrics((run.catalogue.questions.reward.entropy,))
-    if not found or run.recognition is None or run.recognition.scenario.id != "llm-rl":
-        return None
-    return _ceiling(run, tag, found[0])
+    found = run.tags_of_metrics((keys.entropy,))
+    return (
+        _ceiling(run, tag, found[0]) if found and tag in run.tags_of_metrics(keys.totals) else None
+    )
 
 
 def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
+    law = run.catalogue.questions.reward.law
     steps, reward = _read(run, tag)
     entropy = _beside(run, entropy_tag, steps)
     known = np.isfinite(entropy)
@@ -190,14 +184,14 @@ def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
     # means of blocks: single rows are noise, and neighbours of one another
     cut = len(reward) // _BLOCKS * _BLOCKS
     y, h = (v[-cut:].reshape(_BLOCKS, -1).mean(axis=1) for v in (reward, entropy))
-    if h.min() < 0 or h[-1] > (1 - _SPENT) * h[0]:
+    if h.min() < 0 or h[-1] > (1 - law.spent) * h[0]:
         return None
     x = np.exp(h)
     spread = float(((x - x.mean()) ** 2).sum())
     slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread
     left = y - y.mean() - slope * (x - x.mean())
     fit = 1 - float((left**2).sum()) / float(((y - y.mean()) ** 2).sum())
-    if slope >= 0 or fit < _FIT:
+    if slope >= 0 or fit < law.fit:
         return None
     memory = min(max(0.0, float((left[1:] * left[:-1]).sum() / (left**2).sum())), 0.9)
     noise = float((left**2).sum()) / (_BLOCKS - 2) * (1 + memory) / (1 - memory)
@@ -210,13 +204,8 @@ def _ceiling(run: RunView, tag: str, entropy_tag: str) -> Ceiling | None:
 
 def ceiling_of(run: RunView) -> dict[str, object] | None:
     """That of the first reward that the run logs, by the names of its fields."""
-    found = next(
-        (
-            ceiling(run, t)
-            for t in run.tags_of_metrics(("|".join(run.catalogue.questions.reward.totals),))
-        ),
-        None,
-    )
+    tag = _first(run, run.catalogue.questions.reward.totals)
+    found = ceiling(run, tag) if tag else None
     return None if found is None else found._asdict()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from rltui.core.text import clean
 from rltui.core.yaml_document import fill
 from rltui.facts import numbers
 from rltui.health.model import Evidence, FewRows, Finding, Judgement, Side, Skipped
@@ -185,8 +186,8 @@ def _shown(value: Fact, form: str, number: Callable[[float], str]) -> str:
 
 
 def run_text(run: RunView) -> str:
-    """A run: name, level and path."""
-    return f"{run.name}\t{run.verdict.level.word}\t{run.data.path}"
+    """A run: name, level and path, which may hold any byte."""
+    return f"{run.name}\t{run.verdict.level.word}\t{clean(str(run.data.path))}"
 
 
 def finding_text(run: RunView, finding: Finding) -> str:

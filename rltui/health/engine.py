@@ -37,6 +37,7 @@ class _Memory:
     version: int = -1
     plan: tuple[Task, ...] = ()
     planned: tuple[str, ...] = ()
+    unfit: frozenset[str] = frozenset()
     answers: dict[tuple[str, str], Kept] = field(default_factory=dict)
     report: Report | None = None
     waiting: bool = False
@@ -128,6 +129,7 @@ class Engine:
         if memory.planned != tags:
             memory.plan = self._plan(tags, infos, recognition, compared=compared)
             memory.planned = tags
+            memory.unfit = out_of_scope(self.rules, infos, recognition)
         if not self._answer_all(memory, now, enough):
             return None
         answers = [
@@ -135,8 +137,7 @@ class Engine:
         ]
         memory.version = run.version
         vital = tuple(k for q in recognition.scenario.questions for k in q.metrics)
-        unfit = out_of_scope(self.rules, infos, recognition)
-        memory.report = make_report(run, infos, answers, vital, unfit)
+        memory.report = make_report(run, infos, answers, vital, memory.unfit)
         if compared and self._reference is not None:
             memory.report = replace(memory.report, reference=self._reference.name)
 

@@ -337,7 +337,7 @@ def _judged_and_skipped(answers: Answers) -> tuple[tuple[str, ...], tuple[Skippe
             skipped.append(Skipped(rule_id, rule.title, broke=True))
         elif said:
             skipped.append(Skipped(rule_id, rule.title, rows=max(a.rows for a in said)))
-        else:
+        elif not rule.seldom:
             missing = dict.fromkeys(k for t, _ in parts for k in t.variant.metrics)
             skipped.append(_lacking(rule_id, rule.title, tuple(missing)))
 

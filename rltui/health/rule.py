@@ -132,3 +132,5 @@ class Rule:
     harm: Harm = Harm.SIGN
     yields_to: tuple[str, ...] = ()
     """Rules that say the same more exactly: what they found as well is not said twice."""
+    seldom: bool = False
+    """Few runs log what it reads: where one does not, nothing is missing."""

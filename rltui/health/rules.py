@@ -140,6 +140,7 @@ def _read_rule(node: Node, given: Given) -> Rule:
     category = Category(table.need("category").choice(c.value for c in Category))
     meaning = table.read("meaning", Node.text) or ""
     yields = table.read("yields_to", Node.texts) or ()
+    seldom = bool(table.read("seldom", Node.boolean))
     harm = table.get("harm")
     kind = Harm(harm.choice(h.value for h in Harm)) if harm else Harm.SIGN
     variants_node = table.get("variants")
@@ -160,7 +161,7 @@ def _read_rule(node: Node, given: Given) -> Rule:
 
     return Rule(
         rule_id, title, category, meaning, tuple(variants), cases, node.path, node.line, kind,
-        tuple(yields),
+        tuple(yields), seldom,
     )  # fmt: skip
 
 

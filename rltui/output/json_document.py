@@ -168,15 +168,6 @@ class ProjectionDocument(TypedDict):
     latest_step: int | None
 
 
-class CeilingDocument(TypedDict):
-    """The ceiling that the entropy leaves to the reward."""
-
-    tag: str
-    value: float
-    error: float
-    fit: float
-
-
 class EndingDocument(TypedDict):
     """Why a training ended before its end."""
 
@@ -249,7 +240,8 @@ class RunVerdict(TypedDict):
     guessed: list[GuessDocument]
     suspects: list[SuspectDocument]
     projections: list[ProjectionDocument]
-    ceiling: CeilingDocument | None
+    ceiling: dict[str, object] | None
+    """What the entropy leaves to the reward: ``tag``, ``value``, ``error``, ``fit``."""
     skipped: list[SkippedDocument]
     faults: list[FaultDocument]
 

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from rltui.core.level import Level
-from rltui.facts.sentences import bounds, facts, limits, short, summary, why_skipped
+from rltui.facts.sentences import bounds, facts, limits, run_text, short, summary, why_skipped
 from rltui.health.cases import case_run, parse_series
 from rltui.health.engine import Engine
 from rltui.health.model import Evidence, Finding, FindingState, Skipped, Words
 from rltui.health.rules import load_rules
+from tests.builders import a_batch
+from tests.fakes import a_session
 
 RULES = load_rules()
 
@@ -221,3 +223,10 @@ def test_a_limit_has_the_comma_of_the_values_beside_it() -> None:
     assert bounds(None, 1033.4) == "≤ 1,033"
     assert bounds(-2500.0, 0.5) == "-2.5k to 0.5"  # as -2500 stands there
     assert bounds(999.0, None) == "≥ 999"
+
+
+def test_a_copied_path_holds_no_control_character() -> None:
+    (run,) = a_session(a_batch({"loss": [1.0]}, run="x\x1b[5mblink\x9b0m")).runs()
+    path = run_text(run).split("\t")[2]
+    assert path.isprintable()
+    assert path.endswith(r"x\x1b[5mblink\u009b0m")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from rltui.core.text import cell_width
-from rltui.draw.line import plain
+from rltui.draw.line import Line, plain
 from rltui.draw.view import View
 from rltui.facts.lanes import lanes
 from rltui.pages.timing.lanes import lane_columns, lane_rows, lane_strips, tail_name
@@ -86,6 +88,12 @@ def test_stages_are_letters_without_colours() -> None:
     assert plain(row).split()[0] in "#=+-.,"
 
 
+def assert_fit(lines: Iterable[Line], width: int, view: View) -> None:
+    shown = [view.glyphs.text(plain(x)) for x in lines]
+    assert all(cell_width(x) <= width for x in shown)
+    assert view.marker != "ascii" or all(x.isascii() for x in shown)
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("marker", ["braille", "ascii"])
 def test_nothing_is_wider_than_its_place(size: tuple[int, int], marker: str) -> None:
@@ -99,9 +107,7 @@ def test_nothing_is_wider_than_its_place(size: tuple[int, int], marker: str) -> 
         plot = stacked_lines(run, found, view, layout.rows, layout.below - 1, shares=False)
         assert len(plot) == layout.below - 1
         lines += plot
-    assert all(cell_width(plain(x)) <= layout.rows for x in lines)
-    if marker == "ascii":
-        assert all(view.glyphs.text(plain(x)).isascii() for x in lines)
+    assert_fit(lines, layout.rows, view)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -121,9 +127,7 @@ def test_lanes_fit_their_place(size: tuple[int, int], marker: str, shares: bool)
         plot = lane_strips(run, found, view, layout.rows, layout.below - 1, shares=shares)
         assert len(plot) == layout.below - 1
         lines += plot
-    assert all(cell_width(plain(x)) <= layout.rows for x in lines)
-    if marker == "ascii":
-        assert all(view.glyphs.text(plain(x)).isascii() for x in lines)
+    assert_fit(lines, layout.rows, view)
 
 
 def test_lanes_show_what_samples_take_and_who_waits() -> None:

@@ -11,7 +11,15 @@ import numpy as np
 
 from rltui.core.block import FloatArray
 from rltui.health.detectors.levels import EARLY, relative
-from rltui.health.detectors.progress import fell, gain_error, gains, gains_of, rises, wanted
+from rltui.health.detectors.progress import (
+    fell,
+    gain_error,
+    gains,
+    gains_of,
+    is_short,
+    rises,
+    wanted,
+)
 from rltui.health.detectors.registry import detector
 from rltui.health.detectors.signal import FAINT, NOTHING, Rows, Signal, constant
 from rltui.health.detectors.windows import looks, rolling_median, start_median
@@ -31,8 +39,7 @@ def parted(rows: Rows, *, falls: bool = False, down: bool = False) -> Signal:
     start, late, spread, size, error, *_ = gains(rows)
     beyond = rises(rows, "reward")
     with np.errstate(invalid="ignore"):
-        flat = (np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0)
-        fallen = fell(rows).beyond
+        flat, fallen = is_short(size, error), fell(rows).beyond
         beyond &= (start != late) & (spread > 0) & (flat | fallen | (size <= -gain))
         at = np.flatnonzero(beyond)
         steep = size[at] + certainty * gain_error(rows.x, spread, at) <= -gain

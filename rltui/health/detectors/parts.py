@@ -13,6 +13,7 @@ from rltui.health.detectors.progress import (
     fell,
     gains,
     gains_of,
+    is_short,
     rises,
     wanted,
 )
@@ -163,7 +164,6 @@ def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
     n = rows.count
     if "success" not in rows.others:
         return np.zeros(n, dtype=bool), constant(n, np.nan), constant(n, np.nan)
-    gain, certainty = wanted(sure=False)
     x = rows.others["success"]
     before = np.cumsum(np.isfinite(x)) == 0  # the first evaluation: as good as its first value
     x = np.nan_to_num(np.where(before, x[np.isfinite(x)][:1].sum(), x))
@@ -171,9 +171,8 @@ def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
     # a row of a held-out score is worth two, and values that are held look like less than they are
     held = np.arange(1, n + 1) / np.cumsum(np.append(True, x[1:] != x[:-1])[:n])
     error = error * np.sqrt(0.5 * held / (2 * held - 1))
-    with np.errstate(invalid="ignore"):
-        flat = (np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0)
-        return (flat | (size <= -gain)) & (was != reached) & (spread > 0), was, reached
+    low = is_short(size, error) | (size <= -wanted(sure=False)[0])
+    return low & (was != reached) & (spread > 0), was, reached
 
 
 @detector(

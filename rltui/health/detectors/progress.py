@@ -139,6 +139,14 @@ def wanted(*, sure: bool) -> tuple[float, float]:
     return _GAIN[sure], CERTAIN[sure] / 2
 
 
+def is_short(size: FloatArray, error: FloatArray) -> BoolArray:
+    """(n,) whether a gain of so many standard deviations, with its standard error, is certainly
+    less than what is wanted; not where there is no doubt at all: such rows are no measure."""
+    gain, certainty = wanted(sure=False)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((np.maximum(size, 0.0) + certainty * error <= gain) & (error > 0))
+
+
 def gains(rows: Rows, begin: int = 0, end: int | None = None) -> FloatArray:
     """How the last third of the rows from ``begin`` on differs from their beginning, at each row
     before ``end``: means of the first and last third, standard deviation of all rows; then, from

@@ -57,12 +57,19 @@ def earning_lines(run: RunView, tab: str, view: View, width: int, height: int) -
     ]
     if len(shown) < len(parts):
         lines.append([(f"  and {len(parts) - len(shown)} more parts", MUTED)])
-    if (buyer := found.buyer) is not None:
-        words = f"{run.infos[buyer.tag].title}: {_percent(buyer.rise)} of the rise; success"
-        verb = "falls" if buyer.success == "falls" else "stands still"
-        lines.append(fit_line([(f"  {view.glyphs.text(words)} {verb}", TEXT)], width))
+    alarming = (p for p in parts if level[p.tag] >= Level.WATCH)
+    words = next(filter(None, (_bought(run, p) for p in alarming)), "")
+    lines += [fit_line([(f"  {view.glyphs.text(words)}", TEXT)], width)] if words else []
 
     return [*lines, []]
+
+
+def _bought(run: RunView, part: Part) -> str:
+    """What a part makes of a rise that success does not follow; "" for none."""
+    verb = {"falls": "falls", "stands": "stands still"}.get(part.success)
+    if verb is None or not part.rise > 0:
+        return ""
+    return f"{run.infos[part.tag].title}: {_percent(part.rise)} of the rise; success {verb}"
 
 
 def _known(share: float) -> float:
@@ -123,7 +130,7 @@ def _part_line(run: RunView, part: Part, name: str, view: View, width: int) -> L
     if cells := _spark_cells(width):
         line += [*spark_line(run, part.tag, cells, view, judged=alarm), (" ", TEXT)]
     for head, share in _shares(part, width):
-        look = STRONG if head == "of rise" and share >= 0.5 else MUTED
+        look = STRONG if alarm and head == "of rise" else MUTED
         line.append((f"{_percent(share):>{_NUMBER - 1}}  ", look))
     if width >= _ALL:
         line.append(column(part.success or "–", _SUCCESS, MUTED))
