@@ -38,12 +38,10 @@ class When(NamedTuple):
 
     def run_fits(self, run: Recognition) -> bool:
         """Whether the variant applies to such a run."""
-        said = run.scope._asdict() | {
-            "scenario": run.scenario.id,
-            "framework": run.framework,
-            "algorithm": (run.algorithm or "").lower(),
-        }
-        return all(self.fits(word, said[word]) for word in OF_RUN)
+        if not (self.only or self.never):
+            return True  # most ask for nothing
+        asked = {*self.only, *self.never}.intersection(OF_RUN)
+        return all(self.fits(word, _said(run, word)) for word in asked)
 
     def fits(self, word: str, said: str) -> bool:
         """Whether the variant may apply where a word of :data:`ASKED` is ``said``."""
@@ -54,6 +52,15 @@ class When(NamedTuple):
         words = re.split(r"[\W_]+", info.title.lower())
         named = any(fnmatchcase(w, pattern) for pattern in self.not_named for w in words)
         return self.fits("estimator", info.estimator or "") and not named
+
+
+def _said(run: Recognition, word: str) -> str:
+    """What is known of a run under one word of :data:`OF_RUN`; "" for nothing."""
+    if word == "scenario":
+        return run.scenario.id
+    if word in Scope._fields:
+        return str(getattr(run.scope, word))
+    return run.framework if word == "framework" else (run.algorithm or "").lower()
 
 
 @dataclass(frozen=True, slots=True)
