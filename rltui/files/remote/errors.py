@@ -11,27 +11,13 @@ import re
 from collections.abc import Iterator
 
 from rltui.core.address import spelled_out
+from rltui.core.secrets import without_secrets
 from rltui.core.text import clean
 
-#: Characters of a message, and of a text that is searched for secrets, which takes quadratic time.
-_MOST, _MOST_SEARCHED = 160, 2048
+#: Characters of a message.
+_MOST = 160
 _MISSING, _DENIED, _THROTTLED, _BEHIND = {404, 410}, {401, 403}, {429, 503}, {416}
 _ABSENT = (FileNotFoundError, NotADirectoryError)
-_SECRETS = (
-    (re.compile(r"(\w+://)[^\s/@]*@"), r"\1"),
-    (re.compile(r"(\w+://[^\s?'\"<>]*)\?[^\s'\"<>]*"), r"\1"),
-    (re.compile(r"\b(Bearer|Basic|Credential=)\s*[^\s,;]+", re.IGNORECASE), r"\1 ..."),
-    (
-        re.compile(
-            r"((?:secret|token|passw(?:or)?d|signature|sig|key|credential|authorization|session)"
-            r"[\w-]*['\"]?\s*[=:]\s*)['\"]?[^\s,;&'\"]+",
-            re.IGNORECASE,
-        ),
-        r"\1...",
-    ),
-    (re.compile(r"\b(?:A[KS]IA|hf_|gh[pousr]_|ya29\.|sk-|eyJ)[\w.+/=-]{8,}"), "..."),
-    (re.compile(r"(?=\S*[A-Z])(?=\S*[a-z])(?=\S*\d)[A-Za-z0-9+/_=-]{32,}"), "..."),
-)
 _THROTTLES = re.compile(
     r"slow ?down|throttl|too ?many ?requests|rate ?exceeded|reduce your request rate|rate limit",
     re.IGNORECASE,
@@ -95,10 +81,7 @@ def shown(error: BaseException) -> str:
 
 def redacted(text: str) -> str:
     """A text with everything removed that looks like a secret, cleaned and cut."""
-    text = text[:_MOST_SEARCHED]
-    for pattern, instead in _SECRETS:
-        text = pattern.sub(instead, text)
-    text = clean(text)
+    text = clean(without_secrets(text))
     return text if len(text) <= _MOST else f"{text[: _MOST - 3]}..."
 
 
