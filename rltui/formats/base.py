@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from rltui.core.batch import LogTail, Restart, TextPoint
+from rltui.core.batch import NO_LANES, Lanes, LogTail, Restart, TextPoint
 from rltui.core.block import Block
 from rltui.core.level import Level
 from rltui.core.text import clean, clean_bytes
@@ -68,6 +68,8 @@ class Decoded:
     replaces: bool = False
     """Whether the items are the whole content so far and replace what was returned before: its
     steps have turned out to be none."""
+    lanes: Lanes = NO_LANES
+    """The tags so far whose rows lie beside those of a training, in blocks of their own."""
 
     def then(self, later: Decoded) -> Decoded:
         """Both as if one call had decoded them."""
@@ -82,6 +84,7 @@ class Decoded:
             later.steps_are_row_numbers or (self.steps_are_row_numbers and not later.replaces),
             self.guessed | later.guessed,
             self.replaces or later.replaces,
+            self.lanes.joined(later.lanes),
         )
 
 
@@ -237,6 +240,11 @@ class Format(ABC):
 
     def is_plainly(self, head: bytes) -> bool:
         """Whether a file with these first or last bytes is of this format, whatever its name."""
+        return False
+
+    def lies_beside(self, name: str, head: bytes) -> bool:
+        """Whether a claimed file of this base name belongs to a run that lies beside it, and makes
+        one only where there is none."""
         return False
 
     def packed_text(self, data: bytes) -> bytes:

@@ -10,12 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.core.batch import Batch, Restart, SourceInfo
-from rltui.core.block import IntArray
+from rltui.core.block import Block, IntArray
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
+from rltui.store.lanes import RunLanes
 from rltui.store.lineage import Lineage
 from rltui.store.merge import filled
-from rltui.store.points import Points, choose, distinct
+from rltui.store.points import Points, choose, concatenate, distinct
 from rltui.store.restarts import first_step
 from rltui.store.series import Derived, DerivedSeries, Series
 
@@ -28,6 +29,10 @@ class PointTable:
         """Log format -> what was logged in it."""
         self.derived: dict[str, DerivedSeries] = {}
         """The derived series, by tag."""
+        self._beside = RunLanes()
+        """What was logged beside the training, in any format."""
+        self._changed_at: dict[Path, float] = {}
+        """File -> its change time."""
         self._axes = AxisCheck(self.lineages)
         self._extent: RunExtent | None = None
         """None once points have changed."""
@@ -49,6 +54,7 @@ class PointTable:
         self._tags.update(changed)
         if changed:
             self.touch(changed)
+            self.touch(self._beside.tags)
         if len(self.lineages) > 1 and self._axes.settle_logs():
             self.touch(self._tags)
         if self._axes.settle_tags():
@@ -68,14 +74,27 @@ class PointTable:
         changed: dict[str, None] = {}  # a set would lose the order of the log
         if not batch.items and not batch.replaced:
             return changed
-        source = batch.source
+        source, lanes = batch.source, batch.source.lanes.tags
+        self._changed_at[source.path] = source.modified
+        items = [i for i in batch.items if not (isinstance(i, Block) and i.tags[0] in lanes)]
+        if batch.replaced and lanes:
+            dropped = self._beside.replace(source, batch.generation, older_too=False)
+            changed.update(dict.fromkeys(dropped))
+        for block in batch.blocks if lanes else ():
+            if block.tags[0] in lanes:
+                self._beside.append(source, batch.generation, block)
+                changed.update(dict.fromkeys(block.tags))
+        if lanes:
+            self._beside.note(source)
+        if not items and source.format not in self.lineages:
+            return changed
         lineage = self.lineages.setdefault(source.format, Lineage())
         if lineage.register(source):
             changed.update(self._tags)
         if batch.replaced:
             dropped = lineage.replace(source, batch.generation, older_too=batch.document)
             changed.update(dict.fromkeys(dropped))
-        for item in batch.items:
+        for item in items:
             if isinstance(item, Restart):
                 lineage.begin(source, batch.generation, item.step)
                 changed.update(dict.fromkeys(lineage.tags))
@@ -93,10 +112,14 @@ class PointTable:
 
     def move(self, source: SourceInfo, into: PointTable) -> None:
         """Give the points of a file to another run."""
+        moved = self._beside.move(source.path, into._beside)
+        into._beside.note(source)
+        into._changed_at[source.path] = source.modified
         lineage = self.lineages.get(source.format)
-        other = into.lineages.setdefault(source.format, Lineage())
-        other.register(source)
-        moved = lineage.move(source.path, other) if lineage is not None else []
+        if lineage is not None or not source.lanes.tags:
+            other = into.lineages.setdefault(source.format, Lineage())
+            other.register(source)
+            moved += lineage.move(source.path, other) if lineage is not None else []
         into._tags.update(dict.fromkeys(t for b in moved for t in b.columns))
         for table in (self, into):
             table._axes.forget()
@@ -115,11 +138,11 @@ class PointTable:
 
     def clear_logs(self) -> None:
         """Drop what was read of every log, nothing else."""
-        for lineage in self.lineages.values():
+        for lineage in (*self.lineages.values(), self._beside):
             lineage.clear()
 
     def _forget_lost_tags(self) -> None:
-        kept = {t for b in self._branches() for t in b.columns}
+        kept = {t for b in self._all_branches() for t in b.columns}
         for tag in self._tags.keys() - kept:
             del self._tags[tag]
 
@@ -145,7 +168,9 @@ class PointTable:
     @property
     def off_axis(self) -> frozenset[str]:
         """The tags whose steps are not those of the run: they count seconds, episodes, ..."""
-        return self._axes.off_axis
+        if not self._beside.branches:
+            return self._axes.off_axis
+        return self._axes.off_axis | self._beside.unplaced(self._clock())
 
     @property
     def counts_rows(self) -> bool:
@@ -187,11 +212,11 @@ class PointTable:
     def is_finite(self, tag: str) -> bool:
         """Whether all logged points of a tag are known to be finite; builds no series."""
         known = tag in self._tags and tag not in self.derived
-        return known and not any(tag in b.not_finite for b in self._branches())
+        return known and not any(tag in b.not_finite for b in self._all_branches())
 
     def logged(self, tag: str) -> int:
         """Number of points of a tag in all files, superseded ones too; merges nothing."""
-        return sum(b.count(tag) for b in self._branches())
+        return sum(b.count(tag) for b in self._all_branches())
 
     def origins(self, tag: str) -> tuple[Path, ...]:
         """The files that have points of a tag, the most trusted first."""
@@ -199,13 +224,14 @@ class PointTable:
         if derived is not None:
             own = derived.derived
             return tuple(dict.fromkeys((*self.origins(own.first), *self.origins(own.second))))
-        branches = [b for s in self._ranked() for b in s.branches if tag in b.columns]
+        every = (*self._ranked(), self._beside)
+        branches = [b for s in every for b in s.branches if tag in b.columns]
         return tuple(dict.fromkeys(b.path for b in branches))
 
     @property
     def nbytes(self) -> int:
         """Bytes held by points, as they were read and as they were last merged."""
-        held = sum(s.nbytes for s in self.lineages.values())
+        held = sum(s.nbytes for s in (*self.lineages.values(), self._beside))
         merged: dict[int, int] = {}  # several series may share their steps
         for series in self._series.values():
             merged |= series.buffers
@@ -214,11 +240,15 @@ class PointTable:
     def _branches(self) -> list[Branch]:
         return [b for s in self.lineages.values() for b in s.branches]
 
+    def _all_branches(self) -> list[Branch]:
+        """Those beside the training, too."""
+        return self._branches() + self._beside.branches
+
     def _build(self, tag: str) -> Series:
         having = [s for s in self._ranked() if s.has(tag)]
         having.sort(key=lambda s: s.guesses(tag))
         if not having:
-            return Series.empty(tag)
+            return self._placed(tag) if self._beside.has(tag) else Series.empty(tag)
         best, first = having[0], having[0].series(tag)
         # a log that does not give its steps adds nothing to one that does
         others = [s for s in having[1:] if s.trust.is_on_axis and not s.guesses(tag)]
@@ -237,6 +267,30 @@ class PointTable:
 
         return series if before is None else series.with_history(before)
 
+    def _placed(self, tag: str) -> Series:
+        """The points of a tag that were logged beside the training, at its steps."""
+        branches = [b for b in self._branches() if b.earliest <= b.latest]
+        lag = min((self._changed_at[b.path] - b.latest for b in branches), default=0.0)
+        points = self._beside.placed(tag, self._clock(), lag)
+        before = self._series.get(tag)
+        series = Series.of(tag, points, (), np.empty(0, np.int64))
+        return series if before is None else series.with_history(before)
+
+    def _clock(self) -> Points:
+        """The newest point of each step of the tag that has most, preferably with times."""
+        best = concatenate(())
+        for lineage in self._ranked():
+            tags = [t for t in lineage.tags if t not in self._axes.off_axis]
+            if not tags or lineage.trust.off_axis:
+                continue
+            most = max(tags, key=lambda t: sum(b.count(t) for b in lineage.branches))
+            points = _scaled(lineage, lineage.series(most).points)
+            points = choose(points, np.append(points[0][1:] != points[0][:-1], [True]))
+            if np.isfinite(points[1]).any():
+                return points
+            best = best if len(best[0]) else points
+        return best
+
     def _ranked(self) -> list[Lineage]:
         """The most precise first; those whose steps are not those of the run last."""
         return sorted(
@@ -244,6 +298,10 @@ class PointTable:
         )
 
     def _find_extent(self) -> RunExtent:
+        if self._beside.branches and not self._branches():  # a log of an engine, alone
+            alone = [s.steps for t in self._beside.tags if len((s := self.series(t)).steps)]
+            low, high = (f(int(s[0 if f is min else -1]) for s in alone) for f in (min, max))
+            return RunExtent(low, high, (), None, {})
         timed = [b for b in self._branches() if b.earliest <= b.latest]
         ended: dict[Path, float] = {}
         for branch in timed:

@@ -32,6 +32,12 @@ _OF_DIRECTORY = re.compile(
     r"(?:\.(?:log|out|err|txt|stdout|stderr))?|std(?:out|err)\.[\w.]*|log_\d{9,11}\.txt",
     re.IGNORECASE,
 )
+#: Words in the names of what engines and their servers print.
+_ENGINE = re.compile(
+    r"(?:^|[^a-z])(?:vllm|sglang|engine|infer|inference|serve|server|rollout|generator|sampler"
+    r"|worker|router|prefill|decode)s?(?:$|[^a-z])",
+    re.IGNORECASE,
+)
 #: Suffixes of console logs that were named by people, and of much else.
 _ANY = re.compile(
     r"(?!\.|readme|licen[sc]e|changelog|requirements|copying|notice|authors)"
@@ -82,6 +88,14 @@ class Console(Format):
         Ignores the name: a file given on the command line may have any.
         """
         return _decoder().found(head) or _PROMISES.search(head) is not None
+
+    def lies_beside(self, name: str, head: bytes) -> bool:
+        """Whether it has the name of an engine's or server's output, and no row of a training."""
+        if _ENGINE.search(name) is None:
+            return False
+        decoder = _decoder()
+        decoder.found(head)
+        return decoder.lies_beside
 
     def may_have_name(self, name: str) -> bool:
         """Match names without a suffix or of a text, but not of documents that quote logs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from datetime import datetime
+from datetime import date, datetime
 
 from rltui.core.batch import LogTail
 from rltui.core.text import clean_bytes
@@ -134,6 +134,59 @@ def wall_time(line: bytes) -> float:
         return datetime.fromisoformat(f"{day}T{clock}.{part:0<6}{zone}").timestamp()
     except (ValueError, OverflowError):
         return math.nan
+
+
+#: A time without a zone, and perhaps without a year.
+_LOCAL = re.compile(rb"(?:(\d{4})-)?(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)")
+_EPOCH = date(1970, 1, 1).toordinal()
+#: Days of a year, and bytes of a line in which its time is.
+_YEAR, _HEAD_BYTES = 366, 160
+
+
+class LocalClock:
+    """Reads the times in the lines of one log; owned by one decoder. Where they have no year, days
+    are counted from the first line on."""
+
+    def __init__(self) -> None:
+        self.local = False
+        """Whether the newest time had no zone."""
+        self._newest = math.nan
+        self._date = b""
+        self._day = self._of_year = 0
+        """Day of the newest time since the epoch or the first line, and its number in its year."""
+
+    def time(self, line: bytes) -> float:
+        """Seconds since the epoch, or by the clock of the machine; that of the line before where it
+        has no time, NaN before the first one."""
+        wall = wall_time(line)
+        found = _LOCAL.search(line, 0, _HEAD_BYTES) if math.isnan(wall) else None
+        if found is not None:
+            hour, minute, second = map(int, found.groups()[3:])
+            day = line[found.start() : found.start(4)]
+            if day != self._date and not self._turn_to(*found.groups()[:3]):
+                return self._newest
+            self._date, self.local = day, True
+            wall = self._day * 86400.0 + hour * 3600 + minute * 60 + second
+        elif not math.isnan(wall):
+            self.local = False
+        self._newest = self._newest if math.isnan(wall) else wall
+        return self._newest
+
+    def _turn_to(self, year: bytes | None, month: bytes, day: bytes) -> bool:
+        """Begin another day; False where there is none."""
+        try:  # any leap year
+            of_year = date(int(year or 1972), int(month), int(day)).timetuple().tm_yday
+        except ValueError:
+            return False
+        if year:
+            self._day = date(int(year), int(month), int(day)).toordinal() - _EPOCH
+        elif self._date:
+            # the nearest day; 29 February is there only if the log has it
+            ahead = (of_year - self._of_year + _YEAR // 2) % _YEAR - _YEAR // 2
+            skips = abs(ahead) == 2 and {of_year, self._of_year} == {59, 61}
+            self._day += ahead // 2 if skips else ahead
+        self._of_year = of_year
+        return True
 
 
 _CLOCK = rb"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?"

@@ -38,15 +38,16 @@ Line = tuple[int, int]
 class LineDispatch:
     """Passes the lines of one log to its dialects."""
 
-    def __init__(self, rows: ConsoleRows) -> None:
-        self._rows = rows
+    def __init__(self, rows: ConsoleRows, beside: ConsoleRows) -> None:
+        """``beside``: takes the rows that are none of the training."""
+        self._rows, self._beside = rows, beside
         # in the order in which they see a line; guesses last
         self._dialects: list[Dialect] = [
             Verl(rows),
             Transformers(rows),
             LoggerRecord(rows),
             BoxedTable(rows),
-            *(DescribedDialect(rows, description) for description in descriptions()),
+            *(DescribedDialect(rows, description, beside) for description in descriptions()),
             ProgressBar(rows),
             ColumnTable(rows),
             Generic(rows),
@@ -56,6 +57,11 @@ class LineDispatch:
         self._best: int = len(Rank)
         """The surest rank of these."""
         self._hits = 0
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are any, even such that are none of the training."""
+        return bool(self.found) or self._beside.count > 0
 
     def read(self, text: bytes, prefixes: Mapping[int, bytes], offset: int) -> int | None:
         """Read whole lines that begin at ``offset`` in the file; ``prefixes``: begin of a line ->
@@ -136,7 +142,7 @@ class LineDispatch:
             return False
         count = self._rows.count
         taken = bool(read(line))
-        if taken or self._rows.count > count:
+        if (taken or self._rows.count > count) and not dialect.aside:
             self._find(dialect)
         return taken
 
@@ -150,7 +156,9 @@ class LineDispatch:
         self._best = min(self._best, dialect.rank)
         wanted = []
         for other in self._dialects:
-            if other in self.found:
+            if other.aside:
+                keep = True
+            elif other in self.found:
                 keep = other.rank <= self._best
             elif other.rank is Rank.SURE:
                 keep = self._hits < _SETTLED

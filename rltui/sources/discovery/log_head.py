@@ -106,6 +106,8 @@ class Claim(NamedTuple):
     """Whether rltui wrote it: see :mod:`~rltui.formats.figure_lines.own_output`."""
     lost: bool = False
     """Whether it looks like the log of a training, although it is not claimed."""
+    beside: bool = False
+    """Whether it belongs to a run that lies beside it."""
 
 
 _UNKNOWN = Claim()
@@ -265,7 +267,8 @@ class HeadReader:
             rowless = self._died(form, path, head, text, named)
 
         if claimed or rowless:
-            return Claim(True, True, rowless=rowless)
+            beside = not rowless and form.lies_beside(path.name, end)
+            return Claim(True, True, rowless=rowless, beside=beside)
 
         found = form.refusal(head, self._options)
         if not found.lost and end is not head:
