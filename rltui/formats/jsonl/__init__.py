@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal, Sampler
-from rltui.formats.jsonl.claim import holds_metrics, refusal
+from rltui.formats.jsonl.claim import all_lie_beside, holds_metrics, refusal
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder, JsonlSampler
 
 _SUFFIXES = (".jsonl", ".ndjson")
@@ -64,6 +64,10 @@ class JsonLines(Format):
             return False
         telling = _TELLING.fullmatch(path.name) is not None
         return holds_metrics(head, (options or Options()).step_keys, telling=telling)
+
+    def lies_beside(self, name: str, head: bytes) -> bool:
+        """Whether no row has a step, as those of a machine or an engine."""
+        return all_lie_beside(head)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """Judge by the first row, which further bytes cannot change once it is complete."""
