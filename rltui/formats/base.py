@@ -7,6 +7,7 @@ Stores that are not a stream of bytes (databases) are in :mod:`rltui.trackers`.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -211,6 +212,9 @@ class Format(ABC):
     """Whether a file in a directory below a run may be a series of that run (TensorBoard's
     ``add_scalars`` and ``add_hparams``)."""
 
+    beside: re.Pattern[str] | None = None
+    """Found in the names of files that, without a row of a training, belong to a run beside them,
+    and make one only where there is none."""
     kept_open: bool = False
     """Whether every writer of such files keeps its file open as long as it lives."""
 
@@ -240,11 +244,6 @@ class Format(ABC):
 
     def is_plainly(self, head: bytes) -> bool:
         """Whether a file with these first or last bytes is of this format, whatever its name."""
-        return False
-
-    def lies_beside(self, name: str, head: bytes) -> bool:
-        """Whether a claimed file of this base name belongs to a run that lies beside it, and makes
-        one only where there is none."""
         return False
 
     def packed_text(self, data: bytes) -> bytes:

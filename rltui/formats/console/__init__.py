@@ -73,6 +73,7 @@ class Console(Format):
     precision_rank = 1
     names_run = False
     anywhere = True
+    beside = _ENGINE
 
     def belonging(self, name: str) -> Belonging:
         """A name like ``stdout.log`` is the directory's, ``exp1.log`` names a run."""
@@ -88,14 +89,6 @@ class Console(Format):
         Ignores the name: a file given on the command line may have any.
         """
         return _decoder().found(head) or _PROMISES.search(head) is not None
-
-    def lies_beside(self, name: str, head: bytes) -> bool:
-        """Whether it has the name of an engine's or server's output, and no row of a training."""
-        if _ENGINE.search(name) is None:
-            return False
-        decoder = _decoder()
-        decoder.found(head)
-        return decoder.lies_beside
 
     def may_have_name(self, name: str) -> bool:
         """Match names without a suffix or of a text, but not of documents that quote logs."""

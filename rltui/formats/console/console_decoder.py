@@ -59,12 +59,7 @@ class ConsoleDecoder(LastLine):
     @property
     def has_row(self) -> bool:
         """Whether any dialect has found a row, even one that still waits for its step."""
-        return self._dispatch.has_rows or self._ranks.found
-
-    @property
-    def lies_beside(self) -> bool:
-        """Whether it has rows, and none of a training."""
-        return self.has_row and not (self._dispatch.found or self._ranks.found)
+        return bool(self._dispatch.found) or self._beside.count > 0 or self._ranks.found
 
     def found(self, data: bytes) -> bool:
         """See :meth:`rltui.formats.base.Format.row_search`."""

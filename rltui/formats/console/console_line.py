@@ -138,9 +138,9 @@ def wall_time(line: bytes) -> float:
 
 #: A time without a zone, and perhaps without a year.
 _LOCAL = re.compile(rb"(?:(\d{4})-)?(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)")
-_EPOCH = date(1970, 1, 1).toordinal()
-#: Days of a year, and bytes of a line in which its time is.
-_YEAR, _HEAD_BYTES = 366, 160
+#: A leap year and its days, and bytes of a line in which its time is.
+_LEAP, _DAYS, _HEAD_BYTES = 1972, 366, 160
+_EPOCH = date(1970, 1, 1)
 
 
 class LocalClock:
@@ -151,9 +151,10 @@ class LocalClock:
         self.local = False
         """Whether the newest time had no zone."""
         self._newest = math.nan
-        self._date = b""
+        self._shown: tuple[bytes, ...] = ()
+        """Year, month and day of the newest local time."""
         self._day = self._of_year = 0
-        """Day of the newest time since the epoch or the first line, and its number in its year."""
+        """This day since the epoch or the first line, and its number in its year."""
 
     def time(self, line: bytes) -> float:
         """Seconds since the epoch, or by the clock of the machine; that of the line before where it
@@ -161,31 +162,26 @@ class LocalClock:
         wall = wall_time(line)
         found = _LOCAL.search(line, 0, _HEAD_BYTES) if math.isnan(wall) else None
         if found is not None:
-            hour, minute, second = map(int, found.groups()[3:])
-            day = line[found.start() : found.start(4)]
-            if day != self._date and not self._turn_to(*found.groups()[:3]):
-                return self._newest
-            self._date, self.local = day, True
-            wall = self._day * 86400.0 + hour * 3600 + minute * 60 + second
-        elif not math.isnan(wall):
-            self.local = False
-        self._newest = self._newest if math.isnan(wall) else wall
+            *shown, hour, minute, second = found.groups(b"")
+            if tuple(shown) == self._shown or self._turn_to(*shown):
+                wall = self._day * 86400.0 + int(hour) * 3600 + int(minute) * 60 + int(second)
+        if not math.isnan(wall):
+            self._newest, self.local = wall, found is not None
         return self._newest
 
-    def _turn_to(self, year: bytes | None, month: bytes, day: bytes) -> bool:
+    def _turn_to(self, year: bytes, month: bytes, day: bytes) -> bool:
         """Begin another day; False where there is none."""
-        try:  # any leap year
-            of_year = date(int(year or 1972), int(month), int(day)).timetuple().tm_yday
+        try:
+            on = date(int(year or _LEAP), int(month), int(day))
         except ValueError:
             return False
+        of_year = on.timetuple().tm_yday
         if year:
-            self._day = date(int(year), int(month), int(day)).toordinal() - _EPOCH
-        elif self._date:
-            # the nearest day; 29 February is there only if the log has it
-            ahead = (of_year - self._of_year + _YEAR // 2) % _YEAR - _YEAR // 2
-            skips = abs(ahead) == 2 and {of_year, self._of_year} == {59, 61}
-            self._day += ahead // 2 if skips else ahead
-        self._of_year = of_year
+            self._day = (on - _EPOCH).days
+        elif self._shown:  # the nearest one; there is a 29 February only if the log has it
+            ahead = (of_year - self._of_year + _DAYS // 2) % _DAYS - _DAYS // 2
+            self._day += ahead // 2 if {of_year, self._of_year} == {59, 61} else ahead
+        self._shown, self._of_year = (year, month, day), of_year
         return True
 
 

@@ -40,7 +40,7 @@ class LineDispatch:
 
     def __init__(self, rows: ConsoleRows, beside: ConsoleRows) -> None:
         """``beside``: takes the rows that are none of the training."""
-        self._rows, self._beside = rows, beside
+        self._rows = rows
         # in the order in which they see a line; guesses last
         self._dialects: list[Dialect] = [
             Verl(rows),
@@ -57,11 +57,6 @@ class LineDispatch:
         self._best: int = len(Rank)
         """The surest rank of these."""
         self._hits = 0
-
-    @property
-    def has_rows(self) -> bool:
-        """Whether there are any, even such that are none of the training."""
-        return bool(self.found) or self._beside.count > 0
 
     def read(self, text: bytes, prefixes: Mapping[int, bytes], offset: int) -> int | None:
         """Read whole lines that begin at ``offset`` in the file; ``prefixes``: begin of a line ->

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rltui.formats.base import Belonging, Decoder, Format, Options, Refusal, Sampler
-from rltui.formats.jsonl.claim import all_lie_beside, holds_metrics, refusal
+from rltui.formats.jsonl.claim import holds_metrics, refusal
 from rltui.formats.jsonl.jsonl_decoder import JsonLinesDecoder, JsonlSampler
 
 _SUFFIXES = (".jsonl", ".ndjson")
@@ -32,6 +32,8 @@ _TELLING = re.compile(
     r"([_.-].*)?\.(jsonl|ndjson|json)",
     re.IGNORECASE,
 )
+#: Names of rows without a step, of miles' dashboard and W&B.
+_BESIDE = re.compile(r"^(?:\d{8}_\d\d|engine_series|gpu_util|wandb-events)\.jsonl$")
 #: Names of samples: NeMo-RL, prime-rl, SkyRL.
 _SAMPLES = re.compile(r"((train|val)_data_step\d+|traces|aggregated_results)\.jsonl")
 
@@ -46,6 +48,7 @@ class JsonLines(Format):
         "flat or nested rows with a step, or with the figures of a training, whose rows are then "
         "counted; samples are left alone"
     )
+    beside = _BESIDE
 
     def belonging(self, name: str) -> Belonging:
         """verl names the file by the experiment; most others give a fixed name."""
@@ -64,10 +67,6 @@ class JsonLines(Format):
             return False
         telling = _TELLING.fullmatch(path.name) is not None
         return holds_metrics(head, (options or Options()).step_keys, telling=telling)
-
-    def lies_beside(self, name: str, head: bytes) -> bool:
-        """Whether no row has a step, as those of a machine or an engine."""
-        return all_lie_beside(head)
 
     def refusal(self, head: bytes, options: Options) -> Refusal:
         """Judge by the first row, which further bytes cannot change once it is complete."""

@@ -86,11 +86,15 @@ def holds_metrics(head: bytes, keys: Sequence[str], *, telling: bool = False) ->
 def _of_one_step(rows: Sequence[Row], keys: Sequence[str]) -> bool:
     """Whether there are many rows with equal keys, all of one step, and not figures of one
     epoch."""
-    if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1 or lies_beside(rows[0]):
+    if len(rows) < _SAME_STEP or len({tuple(row) for row in rows}) > 1:
         return False
     steps = {_step_of(row, keys) for row in rows}
     coarse = any(s is not None and s.key in words().coarse_step_keys for s in steps)
-    return len(steps) == 1 and not (coarse and _are_figures(rows[0], telling=False))
+    return (
+        len(steps) == 1
+        and None not in steps
+        and not (coarse and _are_figures(rows[0], telling=False))
+    )
 
 
 def _rows(lines: Sequence[bytes]) -> list[Row]:
@@ -179,18 +183,6 @@ def _is_metrics(row: Row, keys: Sequence[str]) -> bool:
     numbers = sum(1 for name, _ in flatten(row) if name not in keys)
     texts = sum(isinstance(value, str) for value in row.values())
     return numbers > 0 and texts <= numbers + _SPARE_TEXTS
-
-
-def lies_beside(row: Row) -> bool:
-    """Whether a row is of something that runs beside a training."""
-    translate = translator_of(row)
-    return translate is not None and translate(dict(row)).beside
-
-
-def all_lie_beside(head: bytes) -> bool:
-    """Whether all of the first rows are such."""
-    rows = _rows(head.split(b"\n", _ROWS)[:_ROWS])
-    return bool(rows) and all(map(lies_beside, rows))
 
 
 def refusal(head: bytes, keys: Sequence[str]) -> Refusal:

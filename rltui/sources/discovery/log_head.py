@@ -267,7 +267,11 @@ class HeadReader:
             rowless = self._died(form, path, head, text, named)
 
         if claimed or rowless:
-            beside = not rowless and form.lies_beside(path.name, end)
+            beside = form.beside is not None and form.beside.search(path.name) is not None
+            if beside:
+                decoded = form.decoder(self._options, path).feed(end, more=True)
+                tags = {b.tags[0] for b in decoded.items if isinstance(b, Block)}
+                beside = not rowless and tags <= decoded.lanes.tags
             return Claim(True, True, rowless=rowless, beside=beside)
 
         found = form.refusal(head, self._options)
