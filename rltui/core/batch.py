@@ -91,7 +91,7 @@ class Lanes(NamedTuple):
 
     def joined(self, later: Lanes) -> Lanes:
         """Both."""
-        mean, most, total = (a | b for a, b in zip(self[:3], later[:3], strict=True))
+        mean, most, total = self.mean | later.mean, self.most | later.most, self.total | later.total
         return Lanes(mean, most, total, self.local or later.local)
 
 

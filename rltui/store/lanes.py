@@ -8,12 +8,13 @@ the change time of its file, or by the end of the training where files are copie
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from rltui.core.batch import NO_LANES, SourceInfo
-from rltui.core.block import FloatArray, IntArray
+from rltui.core.batch import Batch, Restart, SourceInfo
+from rltui.core.block import Block, FloatArray, IntArray
 from rltui.store.branch import Branch
 from rltui.store.lineage import Lineage
 from rltui.store.points import Points, by_step, concatenate
@@ -35,20 +36,25 @@ class RunLanes(Lineage):
 
     def __init__(self) -> None:
         super().__init__()
-        self._known = NO_LANES
-        self._local: set[Path] = set()
-        """Files whose times lack a zone."""
-        self._behind: dict[Path, float] = {}
-        """File -> seconds from its newest time to its change time, the least so far."""
+        self.sources: dict[Path, SourceInfo] = {}
+        """State of each file of the run when it last had rows."""
 
-    def note(self, source: SourceInfo) -> None:
-        """Note the state of a file after its newest rows."""
-        self._known = self._known.joined(source.lanes)
-        newest = max((b.latest for b in self.branches_of(source.path)), default=-math.inf)
-        if source.lanes.local and math.isfinite(newest):
-            self._local.add(source.path)
-            behind = source.modified - newest
-            self._behind[source.path] = min(behind, self._behind.get(source.path, behind))
+    def take(self, batch: Batch) -> tuple[Sequence[Block | Restart], dict[str, None]]:
+        """Take the rows beside a training out of a batch; returns the others, and the tags that
+        changed here."""
+        source, changed, others = batch.source, dict[str, None](), []
+        self.sources[source.path] = source
+        if not source.lanes.tags:
+            return batch.items, changed
+        if batch.replaced:
+            changed.update(dict.fromkeys(self.replace(source, batch.generation, older_too=False)))
+        for item in batch.items:
+            if isinstance(item, Restart) or item.tags[0] not in source.lanes.tags:
+                others.append(item)
+            elif len(item.steps):
+                self.append(source, batch.generation, item)
+                changed.update(dict.fromkeys(item.tags))
+        return others, changed
 
     def unplaced(self, clock: Points) -> frozenset[str]:
         """The tags whose place in the run nothing tells; none where there is no training.
@@ -56,12 +62,14 @@ class RunLanes(Lineage):
         lost = [b for b in self.branches if len(clock[0]) and not _is_placed(b, clock)]
         return frozenset(tag for branch in lost for tag in branch.columns)
 
-    def placed(self, tag: str, clock: Points, lag: float) -> Points:
+    def placed(self, tag: str, clock: Points, ended: Mapping[Path, float]) -> Points:
         """The points of a tag at steps of the training, one for each, or on an axis of their own.
-        ``lag``: seconds from the newest row of the training to the change of its log."""
+        ``ended``: the newest time in each log of the training, -inf without any."""
         having = [b for b in self.branches if tag in b.columns]
         if not len(clock[0]) or not all(_is_placed(b, clock) for b in having):
             return self._on_own_axis(tag, having)
+        lags = (self.sources[path].modified - end for path, end in ended.items())
+        lag = min(lags, default=0.0)
         at = np.concatenate([self._rows_of(b, b.points(tag), clock, lag) for b in having])
         values = concatenate([b.points(tag) for b in having])[2]
         inside = at >= 0
@@ -76,8 +84,8 @@ class RunLanes(Lineage):
         begin = min(b.earliest for b in self.branches)
         known = bool(np.isfinite(walls).all())
         steps = (walls - begin).astype(np.int64) if known else np.arange(len(walls))
-        walls = np.full(len(steps), math.nan) if self._local else walls
-        return by_step((steps, walls, values))
+        local = any(self.sources[b.path].lanes.local for b in having)
+        return by_step((steps, np.full(len(steps), math.nan) if local else walls, values))
 
     def _rows_of(self, branch: Branch, points: Points, clock: Points, lag: float) -> IntArray:
         """(n,) the row of the clock at which each point is, -1 outside of the training."""
@@ -86,7 +94,7 @@ class RunLanes(Lineage):
             return np.minimum(np.searchsorted(clock[0], steps, side="right"), len(clock[0]) - 1)
 
         logged = np.maximum.accumulate(clock[1][np.isfinite(clock[1])])
-        if branch.path in self._local:
+        if self.sources[branch.path].lanes.local:
             walls = walls + self._shift(branch, float(logged[-1]), lag)
         pause = _OUTSIDE * float(np.diff(logged).max()) if len(logged) > 1 else math.inf
         at = np.minimum(np.searchsorted(logged, walls), len(logged) - 1)
@@ -95,22 +103,21 @@ class RunLanes(Lineage):
 
     def _shift(self, branch: Branch, end: float, lag: float) -> float:
         """Seconds from the times of a log to the true ones; ``end``: of the training."""
-        newest = max(b.latest for b in self.branches_of(branch.path))
-        if lag < _COPIED_S:
-            # the clock is never behind the change of the file, but other lines may follow
-            behind = self._behind[branch.path] + _BEHIND_S
-            shift = math.floor(behind / _QUARTER_S) * _QUARTER_S
-            if newest < _DATED_S or abs(shift) <= _FARTHEST_S:
-                return shift
-        return round((end - newest) / _QUARTER_S) * _QUARTER_S
+        # lines of other kinds may have followed before the file changed
+        behind = self.sources[branch.path].modified - branch.latest
+        shift = math.floor((behind + _BEHIND_S) / _QUARTER_S) * _QUARTER_S
+        if lag < _COPIED_S and (branch.latest < _DATED_S or abs(shift) <= _FARTHEST_S):
+            return shift
+        return round((end - branch.latest) / _QUARTER_S) * _QUARTER_S
 
     def _gathered(self, tag: str, at: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
         """Rows of the clock, ascending, and one value for each."""
         order = np.argsort(at, kind="stable")
         rows, begins, counts = np.unique(at[order], return_index=True, return_counts=True)
-        how = np.maximum if tag in self._known.most else np.add
-        found = how.reduceat(values[order], begins)
-        return rows, found / counts if tag in self._known.mean else found
+        lanes = [source.lanes for source in self.sources.values()]
+        most, total = any(tag in s.most for s in lanes), any(tag in s.total for s in lanes)
+        found = (np.maximum if most else np.add).reduceat(values[order], begins)
+        return rows, found if most or total else found / counts
 
 
 def _is_ordered(branch: Branch) -> bool:
@@ -119,6 +126,5 @@ def _is_ordered(branch: Branch) -> bool:
 
 
 def _is_placed(branch: Branch, clock: Points) -> bool:
-    return _is_ordered(branch) or bool(
-        branch.earliest <= branch.latest and np.isfinite(clock[1]).any()
-    )
+    timed = branch.earliest <= branch.latest and np.isfinite(clock[1]).any()
+    return _is_ordered(branch) or bool(timed)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.core.batch import Batch, Restart, SourceInfo
-from rltui.core.block import Block, IntArray
+from rltui.core.block import IntArray
 from rltui.store.axes import AxisCheck
 from rltui.store.branch import Branch
 from rltui.store.lanes import RunLanes
@@ -31,8 +31,8 @@ class PointTable:
         """The derived series, by tag."""
         self._beside = RunLanes()
         """What was logged beside the training, in any format."""
-        self._changed_at: dict[Path, float] = {}
-        """File -> its change time."""
+        self._clock: Points | None = None
+        """See :meth:`_find_clock`; None once points have changed."""
         self._axes = AxisCheck(self.lineages)
         self._extent: RunExtent | None = None
         """None once points have changed."""
@@ -67,26 +67,17 @@ class PointTable:
         for batch in batches:
             self._add(batch)
             yield batch
-        self._series, self._extent = {}, None
+        self._series, self._extent, self._clock = {}, None, None
 
     def _add(self, batch: Batch) -> dict[str, None]:
         """Give the points to their lineage; returns the tags that changed."""
         changed: dict[str, None] = {}  # a set would lose the order of the log
         if not batch.items and not batch.replaced:
             return changed
-        source, lanes = batch.source, batch.source.lanes.tags
-        self._changed_at[source.path] = source.modified
-        items = [i for i in batch.items if not (isinstance(i, Block) and i.tags[0] in lanes)]
-        if batch.replaced and lanes:
-            dropped = self._beside.replace(source, batch.generation, older_too=False)
-            changed.update(dict.fromkeys(dropped))
-        for block in batch.blocks if lanes else ():
-            if block.tags[0] in lanes:
-                self._beside.append(source, batch.generation, block)
-                changed.update(dict.fromkeys(block.tags))
-        if lanes:
-            self._beside.note(source)
-        if not items and source.format not in self.lineages:
+        source = batch.source
+        items, beside = self._beside.take(batch)
+        changed.update(beside)
+        if beside and not items and source.format not in self.lineages:
             return changed
         lineage = self.lineages.setdefault(source.format, Lineage())
         if lineage.register(source):
@@ -108,13 +99,12 @@ class PointTable:
     def touch(self, tags: Iterable[str]) -> None:
         """Mark the points of some tags as changed."""
         self._stale.update(tags)
-        self._extent = None
+        self._extent = self._clock = None
 
     def move(self, source: SourceInfo, into: PointTable) -> None:
         """Give the points of a file to another run."""
         moved = self._beside.move(source.path, into._beside)
-        into._beside.note(source)
-        into._changed_at[source.path] = source.modified
+        into._beside.sources[source.path] = source
         lineage = self.lineages.get(source.format)
         if lineage is not None or not source.lanes.tags:
             other = into.lineages.setdefault(source.format, Lineage())
@@ -138,11 +128,11 @@ class PointTable:
 
     def clear_logs(self) -> None:
         """Drop what was read of every log, nothing else."""
-        for lineage in (*self.lineages.values(), self._beside):
-            lineage.clear()
+        for log in self._logs:
+            log.clear()
 
     def _forget_lost_tags(self) -> None:
-        kept = {t for b in self._all_branches() for t in b.columns}
+        kept = {t for b in self._branches() for t in b.columns}
         for tag in self._tags.keys() - kept:
             del self._tags[tag]
 
@@ -170,7 +160,7 @@ class PointTable:
         """The tags whose steps are not those of the run: they count seconds, episodes, ..."""
         if not self._beside.branches:
             return self._axes.off_axis
-        return self._axes.off_axis | self._beside.unplaced(self._clock())
+        return self._axes.off_axis | self._beside.unplaced(self._find_clock())
 
     @property
     def counts_rows(self) -> bool:
@@ -181,7 +171,10 @@ class PointTable:
     @property
     def extent(self) -> RunExtent:
         """From where to where the points go; the same object until they change."""
-        if self._extent is None:
+        if self._extent is None and self._beside.branches and not len(self._find_clock()[0]):
+            own = np.concatenate([self.series(tag).steps for tag in self._beside.tags])
+            self._extent = RunExtent(int(own.min()), int(own.max()), (), None, {})
+        elif self._extent is None:
             self._extent = self._find_extent()
         return self._extent
 
@@ -212,11 +205,11 @@ class PointTable:
     def is_finite(self, tag: str) -> bool:
         """Whether all logged points of a tag are known to be finite; builds no series."""
         known = tag in self._tags and tag not in self.derived
-        return known and not any(tag in b.not_finite for b in self._all_branches())
+        return known and not any(tag in b.not_finite for b in self._branches())
 
     def logged(self, tag: str) -> int:
         """Number of points of a tag in all files, superseded ones too; merges nothing."""
-        return sum(b.count(tag) for b in self._all_branches())
+        return sum(b.count(tag) for b in self._branches())
 
     def origins(self, tag: str) -> tuple[Path, ...]:
         """The files that have points of a tag, the most trusted first."""
@@ -224,25 +217,25 @@ class PointTable:
         if derived is not None:
             own = derived.derived
             return tuple(dict.fromkeys((*self.origins(own.first), *self.origins(own.second))))
-        every = (*self._ranked(), self._beside)
-        branches = [b for s in every for b in s.branches if tag in b.columns]
+        logs = (*self._ranked(), self._beside)
+        branches = [b for s in logs for b in s.branches if tag in b.columns]
         return tuple(dict.fromkeys(b.path for b in branches))
 
     @property
     def nbytes(self) -> int:
         """Bytes held by points, as they were read and as they were last merged."""
-        held = sum(s.nbytes for s in (*self.lineages.values(), self._beside))
+        held = sum(s.nbytes for s in self._logs)
         merged: dict[int, int] = {}  # several series may share their steps
         for series in self._series.values():
             merged |= series.buffers
         return held + sum(merged.values())
 
-    def _branches(self) -> list[Branch]:
-        return [b for s in self.lineages.values() for b in s.branches]
+    @property
+    def _logs(self) -> tuple[Lineage, ...]:
+        return (*self.lineages.values(), self._beside)
 
-    def _all_branches(self) -> list[Branch]:
-        """Those beside the training, too."""
-        return self._branches() + self._beside.branches
+    def _branches(self, logs: Iterable[Lineage] | None = None) -> list[Branch]:
+        return [b for s in (self._logs if logs is None else logs) for b in s.branches]
 
     def _build(self, tag: str) -> Series:
         having = [s for s in self._ranked() if s.has(tag)]
@@ -269,27 +262,23 @@ class PointTable:
 
     def _placed(self, tag: str) -> Series:
         """The points of a tag that were logged beside the training, at its steps."""
-        branches = [b for b in self._branches() if b.earliest <= b.latest]
-        lag = min((self._changed_at[b.path] - b.latest for b in branches), default=0.0)
-        points = self._beside.placed(tag, self._clock(), lag)
+        ended = {b.path: b.latest for b in self._branches(self.lineages.values())}
+        points = self._beside.placed(tag, self._find_clock(), ended)
         before = self._series.get(tag)
         series = Series.of(tag, points, (), np.empty(0, np.int64))
         return series if before is None else series.with_history(before)
 
-    def _clock(self) -> Points:
-        """The newest point of each step of the tag that has most, preferably with times."""
-        best = concatenate(())
-        for lineage in self._ranked():
-            tags = [t for t in lineage.tags if t not in self._axes.off_axis]
-            if not tags or lineage.trust.off_axis:
-                continue
-            most = max(tags, key=lambda t: sum(b.count(t) for b in lineage.branches))
-            points = _scaled(lineage, lineage.series(most).points)
-            points = choose(points, np.append(points[0][1:] != points[0][:-1], [True]))
-            if np.isfinite(points[1]).any():
-                return points
-            best = best if len(best[0]) else points
-        return best
+    def _find_clock(self) -> Points:
+        """The newest point of each step of the tag with most points, preferably with times; no
+        points without a training."""
+        for lineage in self._ranked() if self._clock is None else ():
+            counts = {t: sum(b.count(t) for b in lineage.branches) for t in lineage.tags}
+            most = max(counts.keys() - self._axes.off_axis, key=counts.__getitem__, default="")
+            steps, walls, values = _scaled(lineage, lineage.series(most).points)
+            newest = np.append(steps[1:] != steps[:-1], [True] * bool(len(steps)))
+            if self._clock is None or not np.isfinite(self._clock[1]).any():
+                self._clock = choose((steps, walls, values), newest)
+        return concatenate(()) if self._clock is None else self._clock
 
     def _ranked(self) -> list[Lineage]:
         """The most precise first; those whose steps are not those of the run last."""
@@ -298,11 +287,7 @@ class PointTable:
         )
 
     def _find_extent(self) -> RunExtent:
-        if self._beside.branches and not self._branches():  # a log of an engine, alone
-            alone = [s.steps for t in self._beside.tags if len((s := self.series(t)).steps)]
-            low, high = (f(int(s[0 if f is min else -1]) for s in alone) for f in (min, max))
-            return RunExtent(low, high, (), None, {})
-        timed = [b for b in self._branches() if b.earliest <= b.latest]
+        timed = [b for b in self._branches(self.lineages.values()) if b.earliest <= b.latest]
         ended: dict[Path, float] = {}
         for branch in timed:
             ended[branch.path] = max(ended.get(branch.path, branch.latest), branch.latest)
@@ -360,7 +345,7 @@ class PrefixTable(PointTable):
         super().__init__()
         self._whole = whole
         self.lineages, self.derived = whole.lineages, whole.derived
-        self._axes, self._tags = whole._axes, whole._tags
+        self._axes, self._tags, self._beside = whole._axes, whole._tags, whole._beside
         self._cut: dict[str, tuple[Series, int, Series]] = {}
         """Tag -> whole series, step, and what is left of it."""
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from rltui.core.batch import NO_LANES, Lanes
+from rltui.core.batch import Lanes
 from rltui.core.yaml_document import Node, Table, shipped_table
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Row
 from rltui.formats.console.console_line import NUMBER, LocalClock, number, plain, wall_time
@@ -76,9 +76,8 @@ def _described(table: Table) -> Description:
     lines = []
     for node in table.need("lines").items():
         line = node.table()
-        kind = next(
-            kind for kind in ("nearby", "heading", "beside", "row") if kind in line or kind == "row"
-        )
+        kinds = ("nearby", "heading", "beside", "row")
+        kind = next(kind for kind in kinds if kind in line or kind == "row")
         until = line.read("until", Node.text)
         own = _Pattern("{key}", line.need(kind).text(), printed)
         fields = (_Pattern(form, t, printed) for form, t in _texts(line, "fields").items())
@@ -107,7 +106,7 @@ class DescribedDialect(Dialect):
         super().__init__(rows)
         self.markers, self._lines, self._names, self._lanes = description
         self._beside, self._clock = beside, LocalClock()
-        self.aside = bool(self._lanes.tags)
+        self.aside = self._first = bool(self._lanes.tags)
         self._step: int | None = None
         """Of the newest row."""
         self._base: int | None = None
@@ -231,13 +230,11 @@ class DescribedDialect(Dialect):
     def _add_beside(self, pairs: Pairs, text: bytes) -> bool:
         """Add a row of an engine, which the store places by its time, or else behind the row of the
         training before it."""
-        if pairs[0]:
-            beside, newest = self._beside, self.rows.newest
-            wall = self._clock.time(self.rows.stamp + text)
-            beside.add(Row(-1 if newest is None else newest, *pairs, wall))
-            if beside.lanes is NO_LANES or self._clock.local is not beside.lanes.local:
-                lanes = beside.lanes.joined(self._lanes)
-                beside.lanes = lanes._replace(local=self._clock.local)
+        beside, wall = self._beside, self._clock.time(self.rows.stamp + text)
+        beside.add(Row(-1 if self.rows.newest is None else self.rows.newest, *pairs, wall))
+        if self._first:
+            self._first = False
+            beside.lanes = beside.lanes.joined(self._lanes._replace(local=self._clock.local))
         return bool(pairs[0])
 
     def _add(self, step: int, pairs: Pairs, wall: float) -> bool:
