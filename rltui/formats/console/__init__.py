@@ -66,8 +66,8 @@ class Console(Format):
         "what is printed: verl and TinyZero, transformers and TRL, SB3's tables, CleanRL, "
         "torchtune, prime-rl, slime, ROLL, SkyRL, rsl_rl, rl_games, Sample Factory, Unity "
         "ML-Agents, rl-starter-files, PyMARL, ManiSkill, Keras and keras-rl, Megatron, metrics "
-        "in tqdm's bars (Lightning, Tianshou), boxes and tables, own loops; and why a training "
-        "died"
+        "in tqdm's bars (Lightning, Tianshou), boxes and tables, own loops; what vLLM and "
+        "SGLang print beside a training; and why a training died"
     )
     lacks = "no rows of metrics in it so far"
     precision_rank = 1

@@ -44,8 +44,8 @@ class JsonLines(Format):
     name = "jsonl"
     files = "`*.jsonl`, `*.ndjson`, `progress.json`, `result.json`"
     written_by = (
-        "verl's file logger, RLlib, SB3, ms-swift, LLaMA-Factory, prime-rl, torchtune, Dreamer: "
-        "flat or nested rows with a step, or with the figures of a training, whose rows are then "
+        "verl's file logger, RLlib, SB3, ms-swift, LLaMA-Factory, prime-rl, torchtune, Dreamer, "
+        "miles' dashboard with its gauges, W&B's `wandb-events.jsonl`: flat or nested rows with a step, or with the figures of a training, whose rows are then "
         "counted; samples are left alone"
     )
     beside = _BESIDE
