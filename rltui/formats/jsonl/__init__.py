@@ -45,8 +45,9 @@ class JsonLines(Format):
     files = "`*.jsonl`, `*.ndjson`, `progress.json`, `result.json`"
     written_by = (
         "verl's file logger, RLlib, SB3, ms-swift, LLaMA-Factory, prime-rl, torchtune, Dreamer, "
-        "miles' dashboard with its gauges, W&B's `wandb-events.jsonl`: flat or nested rows with a step, or with the figures of a training, whose rows are then "
-        "counted; samples are left alone"
+        "miles' dashboard with its gauges, W&B's `wandb-events.jsonl`: flat or nested rows with a "
+        "step, or with the figures of a training, whose rows are then counted; samples are left "
+        "alone"
     )
     beside = _BESIDE
 
