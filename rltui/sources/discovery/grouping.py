@@ -244,7 +244,8 @@ def attached(found: list[Unit], beside: Iterable[LogFile]) -> list[Unit]:
             (unit,) = near.values()
             unit.joined[file.key] = Joined.SURELY, shown_name(name_of(file), file)
         else:
-            unit = alone.setdefault(where[0], Unit(where[0], name_of(file), [], 0))
+            name = name_of(file) if near else where[0]  # a run may still begin here
+            unit = alone.setdefault(where[0], Unit(where[0], name, [], 0))
         unit.files.append(file)
     return [*found, *alone.values()]
 

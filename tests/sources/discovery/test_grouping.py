@@ -326,7 +326,13 @@ def test_logs_of_engines_belong_to_the_nearest_run(tmp_path: Path) -> None:
     assert {joined.pop(EVENT), *joined.values()} == {Joined.OWN, Joined.SURELY}
 
 
-def test_logs_of_engines_alone_are_one_run(tmp_path: Path) -> None:
-    for name in ("engine_0.log", "engine_1.log"):
+def test_logs_of_engines_alone_are_the_run_that_begins_there(tmp_path: Path) -> None:
+    finder = RunFinder([tmp_path])
+    for name in ("run/engine_0.log", "run/engine_1.log"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("[2026-08-04 16:06:07] Decode batch, #running-req: 6\n")
-    assert [len(run.files) for run in discover([tmp_path]).runs] == [2]
+    (alone,) = finder.find().runs
+    made(tmp_path, "run/metrics.jsonl")
+    (run,) = finder.find().runs
+    assert run.key == alone.key == (0, "run")
+    assert (len(alone.files), len(run.files)) == (2, 3)
