@@ -115,6 +115,8 @@ def test_what_miles_logged_has_its_step_and_other_streams_are_no_metrics() -> No
     assert {tag: [p[:2] for p in points] for tag, points in found.items()} == {
         "train/loss": [(3, TIME)]
     }
+    own = {"ts": TIME, "step": 3, "metric": "loss", "value": 0.5, "mem_mb": 7, "system.cpu": 1}
+    assert not lanes(encode.feed_all(JsonLines().decoder(), json.dumps(own).encode()))
     phase = {"name": "train", "t0": TIME, "t1": TIME + 9, "node": "a", "gpus": [0], "rank": 0}
     lines = [json.dumps(phase | {"t0": TIME + n}).encode() + b"\n" for n in range(20)]
     assert not claims(JsonLines(), "20260921_10.jsonl", b"".join(lines))

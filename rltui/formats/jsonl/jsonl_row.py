@@ -245,10 +245,12 @@ def _timed_translator_of(row: dict[str, Any]) -> Callable[[dict[str, Any]], Tran
     """That of rows of miles' dashboard, and of a machine watched by W&B."""
     if "step_key" in row:
         return _miles if isinstance(row.get("metrics"), dict) else None
-    if isinstance(row.get("metric"), str) and "value" in row:
+    if "addr" in row and isinstance(row.get("metric"), str) and "value" in row:
         return lambda row: _beside(row, {row["metric"]: row["value"]})
-    if "gpu" in row and "mem_mb" in row:
+    if "node" in row and "mem_mb" in row:
         return lambda row: _beside(row, {f"gpu/{key}": row.get(key) for key in _GPU})
+    if "_wandb" not in row or "_step" in row:
+        return None
     found = {f"system/{k[len(_SYSTEM) :]}": v for k, v in row.items() if k.startswith(_SYSTEM)}
     return (lambda row: _beside(row, found)) if found else None
 
