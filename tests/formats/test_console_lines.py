@@ -51,6 +51,16 @@ LINES = (
         "{n}: elapsed time per iteration (ms)=9.5; lm loss={n}.5",
     ),
     ("step {n} [9 episodes] reward: 2.5\n", "{n}: reward=2.5"),
+    (
+        "  \x1b[38;5;244m   {n}\x1b[0m    \x1b[1;32m4.{n}00 ▼\x1b[0m    \x1b[1m1,207\x1b[0m    "
+        "\x1b[38;5;244m  {n}.5k\x1b[0m\n",
+        "{n}: train_loss=4.{n}; tokens/sec=1207; trained_tokens_k={n}.5",
+    ),
+    (
+        "  \x1b[38;5;244m   {n}\x1b[0m    \x1b[1;35mval\x1b[0m \x1b[1m4.609\x1b[0m    "
+        "\x1b[38;5;244m0.07s\x1b[0m\n",
+        "{n}: val_loss=4.609; val_took=0.07",
+    ),
     ("Step {n},300: reward=1,{n}00.50 loss=0.5\n", "{n}300: reward=1{n}00.5; loss=0.5"),
     ("loss=0.5 | reward=1.2 | step={n}\n", "{n}: loss=0.5; reward=1.2"),
     ("[train] avg_reward: 1.2, timesteps: {n}, loss: 0.5\n", "{n}: avg_reward=1.2; loss=0.5"),
