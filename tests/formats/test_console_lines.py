@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.formats.console import Console
+from tests import places
 from tests.formats.consoles import goal, values
 
 #: A form, the step of its row, and the names and values.
@@ -451,3 +452,12 @@ def test_logs(name: str) -> None:
 )
 def test_goals(name: str, total: int | None) -> None:
     assert goal(LOGS[name][0]) == total
+
+
+def test_a_log_of_mlx_lm() -> None:
+    found = values((places.FIXTURES / "console" / "mlx_lm.log").read_bytes())
+    assert found["val_loss"] == [(1, 4.609), (20, 3.7), (40, 3.637), (60, 3.613)]
+    assert [step for step, _ in found["train_loss"]] == list(range(5, 65, 5))
+    assert found["tokens/sec"][-3:] == [(50, 2117.0), (55, 2006.0), (60, 1488.0)]
+    assert (found["test_loss"], found["test_ppl"]) == ([(60, 3.638)], [(60, 38.021)])
+    assert len(found) == 7
