@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rltui.catalogue import Catalogue, Category, load_catalogue, select
 from rltui.catalogue.guess import guess_category, likely_reward, shared_head, short_title
 from rltui.catalogue.normal import normal
-from rltui.catalogue.pattern import PatternError, parse
+from rltui.catalogue.pattern import PatternError, parse, without_prefix
 from rltui.core.text import clean
 
 CATALOGUE = load_catalogue()
@@ -191,6 +191,39 @@ def test_ends_and_weight(text: str, prefix: str, suffix: str, literal: int, exac
     pattern = parse(text)
     found = (pattern.prefix, pattern.suffix, pattern.literal, pattern.exact)
     assert found == (prefix, suffix, literal, exact)
+
+
+@pytest.mark.parametrize(
+    ("tag", "prefix", "name"),
+    [
+        ("train/loss", "train/", "loss"),
+        ("train/", "train/", None),
+        ("loss", "train/", None),
+        ("rewards/eval/score/mean", "*/eval/", "rewards/score/mean"),
+        ("rewards/eval/", "*/eval/", None),
+        ("eval/loss", "*/eval/", None),
+        ("a/rewards/eval/sum", "*/eval/", None),
+        ("loss", "*/eval/", None),
+    ],
+)
+def test_name_behind_a_prefix(tag: str, prefix: str, name: str | None) -> None:
+    assert without_prefix(tag, prefix) == name
+
+
+@pytest.mark.parametrize(
+    ("tag", "key"),
+    [
+        ("rewards/train/sum", "reward.raw.mean"),
+        ("global/train/rewards/sum", "reward.raw.mean"),
+        ("rewards/eval/sum", "val.reward.raw.mean"),
+        ("completions/eval/max_length", "val.response_length.max"),
+        ("perf/train/sum/rollout_time", "time.gen"),
+    ],
+)
+def test_the_mode_may_follow_the_first_part(catalogue: Catalogue, tag: str, key: str) -> None:
+    metric = catalogue.resolver("tunix").resolve(tag).metric
+    assert metric is not None
+    assert metric.key == key
 
 
 @pytest.mark.parametrize("text", ["{", "a}", "{A}", "{x}/{x}", "{x:word}", "[b-a]"])

@@ -11,7 +11,14 @@ from typing import NamedTuple
 from rltui.core.batch import Lanes
 from rltui.core.yaml_document import Node, Table, shipped_table
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Row
-from rltui.formats.console.console_line import NUMBER, LocalClock, number, plain, wall_time
+from rltui.formats.console.console_line import (
+    NUMBER,
+    LocalClock,
+    number,
+    plain,
+    ungrouped,
+    wall_time,
+)
 from rltui.formats.console.logger_record import Pairs
 
 #: Groups of a pattern that are numbers of steps, and those that are no values.
@@ -129,7 +136,7 @@ class DescribedDialect(Dialect):
         """By the pattern, the name found by it, and which of several it is."""
 
     def read(self, line: bytes) -> bool:
-        text = plain(line.rsplit(b"\x08", 1)[-1] if b"\x08" in line else line)
+        text = ungrouped(plain(line.rsplit(b"\x08", 1)[-1] if b"\x08" in line else line))
         for known in self._lines:
             found = known.own.search(text)
             if found:
