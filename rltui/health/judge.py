@@ -200,7 +200,11 @@ def _signals(variant: Variant, rows: Rows) -> dict[Level, Signal]:
 def found_in(signals: Mapping[Level, Signal]) -> tuple[list[Span], list[Span]]:
     """The same as :func:`episodes`, without those of either level that are over and were none."""
     found, bad = episodes(signals)
-    return [s for s in found if s.open or not _is_forgotten(signals, s, bad)], bad
+    single = any(signal.certain or signal.event for signal in signals.values())
+    rows = len(next(iter(signals.values())).beyond)
+    least = 0.0 if single else SHARE[Level.WATCH] * rows
+    lasted = (s for s in found if s.open or s.rows >= least)
+    return [s for s in lasted if s.open or not _is_forgotten(signals, s, bad)], bad
 
 
 def _is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Span]) -> bool:

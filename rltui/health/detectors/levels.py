@@ -133,7 +133,9 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
     """The value is at most ``most`` in more than ``high`` of the newest half of the rows: each
     such row counts, and each other one takes away so much that half of that share breaks even.
 
-    ``at_top``: it is what it was at most before, to within ``most`` of that: something cuts it.
+    ``at_top``: it is what it was at most before, to within ``most`` of that: something cuts it. No
+    value is equal by chance, so it counts as soon as more than ``high`` of the rows since some row
+    are, and is none once it is over: a run may begin so.
     """
     n = rows.count
     hit = rows.x <= most
@@ -141,16 +143,18 @@ def often(rows: Rows, *, high: float, most: float = 0.0, at_top: bool = False) -
         top = np.concatenate([[np.nan], np.maximum.accumulate(rows.x)[:-1]])
         with np.errstate(invalid="ignore"):
             hit = (np.abs(rows.x - top) <= most * top) & (top > 0)
+    loss = high / (1.0 - high) if at_top else high / (2.0 - high)
     count, total = np.arange(1, n + 1), np.concatenate([[0], np.cumsum(hit)])
     part = (total[count] - total[count // 2]) / (count - count // 2)
-    beyond = hit & (part >= high)
+    beyond = hit & ((part >= high) | at_top)
     return Signal(
         beyond=beyond,
         statistic=part,
         threshold=constant(n, high),
         name="share of the newest half of the rows",
         facts={"share": part},
-        evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, -high / (2.0 - high))),
+        forgotten=np.full(n, at_top),
+        evidence=lambda: np.where(beyond, 1.0, np.where(hit, 0.0, -loss)),
     )
 
 

@@ -73,7 +73,8 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
 
     Each part counts with its weight in the ``reward``, where a weighted sum explains that. Variance
     is that of neighbouring rows, which no trend adds to: rows are means of a batch, and scatter as
-    the rewards within it do. ``spreads``: the rows are standard deviations themselves.
+    the rewards within it do. ``spreads``: the rows are standard deviations themselves, of which
+    each is measured on a whole batch: every row speaks for itself.
     """
     n, others = rows.count, _siblings(rows)
     out = constant(n, np.nan)
@@ -83,7 +84,8 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         scatter = x if spreads else np.array([steps_of(part) for part in x])
         total = np.concatenate([np.zeros((len(x), 1)), np.cumsum(scatter**2, axis=1)], axis=1)
         count = np.arange(1, n + 1)
-        half, first = count // 2, np.maximum(_LEAST, count // _START)
+        half = count - 1 if spreads else count // 2
+        first = np.maximum(_LEAST, count // _START)
         first = np.minimum(first, count)
         square = np.ones(x.shape) if spreads else _weights(rows) ** 2
         early = square * total[:, first]
@@ -91,7 +93,7 @@ def takes_over(rows: Rows, *, share: float, factor: float, spreads: bool = False
         with np.errstate(invalid="ignore", divide="ignore"):
             start, out = early[0] / early.sum(axis=0), late[0] / late.sum(axis=0)
             # the logarithm of a quotient of two variances scatters by this much
-            error = np.sqrt(6.0 / (count - half))
+            error = 0.0 * count if spreads else np.sqrt(6.0 / (count - half))
             certain = 1 / (1 + (1 / out - 1) * np.exp(0.5 * CERTAIN[0] * error))
             grew = late[0] / (count - half) > early[0] / first * np.exp(error)
     limit = np.fmax(share, 1.0 - (1.0 - start) / factor)
@@ -181,12 +183,13 @@ def _stands(rows: Rows) -> tuple[BoolArray, FloatArray, FloatArray]:
     facts=("best", "least", "lost", "middle", "count", "was", "reached"),
     higher=("sure",),
 )
-def falls_behind(rows: Rows, *, sure: bool = False) -> Signal:
+def falls_behind(rows: Rows, *, sure: bool = False, held_out: bool = False) -> Signal:
     """One of several lost half of its range (``sure``: three quarters), as in :func:`fell`, while
     the ``reward`` of all certainly rose and is not falling now; where that is not logged, the mean
     of all of them. Never without another one, and none once it is made good.
     """
-    signal, n, others = fell(rows, sure=sure), rows.count, _siblings(rows)
+    signal = fell(rows, sure=sure, held_out=held_out)
+    n, others = rows.count, _siblings(rows)
     was, reached = constant(n, np.nan), constant(n, np.nan)
     beyond = np.zeros(n, dtype=bool)
     if others and signal.beyond.any():
